@@ -1,0 +1,29 @@
+package io.election;
+
+/**
+ * This node has become the leader: the store confirmed it.
+ *
+ * @param serviceId the name of the election
+ * @param nodeId this node
+ * @param term the term that begins; 0 where the election has no terms
+ * @param reason why this node could become the leader
+ */
+public record LeadershipAcquiredEvent(String serviceId, String nodeId, long term, Reason reason)
+    implements LeadershipEvent {
+
+  /** Why a node could become the leader. */
+  public enum Reason {
+    /** There was no record of the election, and it stayed unclaimed for one lease. */
+    CREATED,
+    /** The last leader had handed the lease back. */
+    RELEASED,
+    /** The last leader had not renewed for its whole lease. */
+    EXPIRED,
+    /** The record named this node: it was designated, or led in an earlier life. */
+    DESIGNATED,
+    /** This process had let its own term expire, and nobody had taken over. */
+    RETAKEN,
+    /** The configuration allocates leadership to this node. */
+    ALLOCATED
+  }
+}

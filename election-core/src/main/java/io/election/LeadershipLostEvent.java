@@ -1,0 +1,28 @@
+package io.election;
+
+/**
+ * This node is no longer the leader. Comes at the deadline of the lease at the latest, even while a
+ * call to the store hangs.
+ *
+ * @param serviceId the name of the election
+ * @param nodeId this node
+ * @param term the term that ended; 0 where the election has no terms
+ * @param reason why it ended
+ */
+public record LeadershipLostEvent(String serviceId, String nodeId, long term, Reason reason)
+    implements LeadershipEvent {
+
+  /** Why a leadership ended. */
+  public enum Reason {
+    /** No renewal was confirmed before the deadline. */
+    EXPIRED,
+    /** The record no longer names this node in this term: somebody edited or deleted it. */
+    DISPLACED,
+    /** {@link ElectionService#lostLeader()} was called, or a new election was forced. */
+    RESIGNED,
+    /** Another node was designated. */
+    HANDED_OVER,
+    /** The node is being stopped. */
+    STOPPED
+  }
+}

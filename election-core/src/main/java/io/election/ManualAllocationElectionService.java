@@ -1,0 +1,199 @@
+package io.election;
+
+import io.election.lease.Identifiers;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * An election that the configuration decides: the node that it allocates leads while it runs.
+ *
+ * <p>As safe as the configuration of the nodes is consistent: two nodes that are both told to lead do
+ * both lead. There are no terms and no lease. {@link #lostLeader()} steps down until {@link
+ * #becomeLeader()} is called or the node starts again.
+ *
+ * <p>Safe for use by any thread. Can be started again after a stop.
+ */
+public final class ManualAllocationElectionService implements ElectionService {
+
+  private static final Logger log = LoggerFactory.getLogger(ManualAllocationElectionService.class);
+
+  private final String serviceId;
+
+  private final String leaderId;
+
+  private final Supplier<String> nodeId;
+
+  private final Predicate<String> isThisNode;
+
+  private final Consumer<LeadershipEvent> listener;
+
+  private final InstantSource clock;
+
+  private boolean running;
+
+  private boolean allocated;
+
+  /** {@code null} while this node does not lead. */
+  private volatile @Nullable Instant leadsSince;
+
+  /**
+   * Creates the service; nobody leads before {@link #start()}.
+   *
+   * @param serviceId the name of the election; 1 to 128 characters
+   * @param leaderId the node id, host name or address of the allocated leader
+   * @param nodeId gives the id of this node; asked when the port of a web server is known
+   * @param isThisNode tells whether a node id, host name or address means this node; asked once for
+   *     each start, may resolve names
+   * @param listener is given all events, in order, by the thread that caused them
+   * @param clock the wall clock; {@code InstantSource.system()}
+   * @throws IllegalArgumentException if the name of the election cannot be used
+   */
+  public ManualAllocationElectionService(
+      String serviceId,
+      String leaderId,
+      Supplier<String> nodeId,
+      Predicate<String> isThisNode,
+      Consumer<LeadershipEvent> listener,
+      InstantSource clock) {
+    this.serviceId = Identifiers.requireUsable("service id", serviceId);
+    this.leaderId = leaderId;
+    this.nodeId = nodeId;
+    this.isThisNode = isThisNode;
+    this.listener = listener;
+    this.clock = clock;
+  }
+
+  /** Leads from now on if this node is the allocated one. Does nothing if started already. */
+  public synchronized void start() {
+    if (this.running) {
+      return;
+    }
+    this.running = true;
+    this.allocated = this.isThisNode.test(this.leaderId);
+    if (this.allocated) {
+      lead();
+    } else {
+      log.info(
+          "election '{}' is led by {} by manual allocation; node {} follows",
+          this.serviceId,
+          this.leaderId,
+          nodeId());
+    }
+  }
+
+  /** Leads no more. Does nothing if not started. */
+  public synchronized void stop() {
+    if (this.running) {
+      this.running = false;
+      follow(LeadershipLostEvent.Reason.STOPPED);
+    }
+  }
+
+  @Override
+  public boolean isLeader() {
+    return this.leadsSince != null;
+  }
+
+  /**
+   * Leads if this node is the allocated one, and otherwise does nothing.
+   *
+   * @throws IllegalStateException if the node is not running
+   */
+  @Override
+  public synchronized void becomeLeader() {
+    if (!this.running) {
+      throw new IllegalStateException(
+          "Election '%s' is not running on this node".formatted(this.serviceId));
+    }
+    if (this.allocated) {
+      lead();
+    }
+  }
+
+  @Override
+  public synchronized void lostLeader() {
+    follow(LeadershipLostEvent.Reason.RESIGNED);
+  }
+
+  @Override
+  public String serviceId() {
+    return this.serviceId;
+  }
+
+  @Override
+  public String nodeId() {
+    return this.nodeId.get();
+  }
+
+  @Override
+  public Optional<Leadership> leadership() {
+    Instant since = this.leadsSince;
+    return since != null
+        ? Optional.of(new Leadership(0, since, Leadership.UNLIMITED))
+        : Optional.empty();
+  }
+
+  /** This node while it leads; on another node the leader as configured. */
+  @Override
+  public Optional<String> leaderId() {
+    if (isLeader()) {
+      return Optional.of(nodeId());
+    }
+    synchronized (this) {
+      return this.running && !this.allocated ? Optional.of(this.leaderId) : Optional.empty();
+    }
+  }
+
+  @Override
+  public void designate(String leaderId) {
+    throw undecidable();
+  }
+
+  @Override
+  public void forceElection() {
+    throw undecidable();
+  }
+
+  private UnsupportedOperationException undecidable() {
+    return new UnsupportedOperationException(
+        "The leader of election '%s' is allocated by as.election.manual.leader-id (%s): change it there and restart the nodes"
+            .formatted(this.serviceId, this.leaderId));
+  }
+
+  private void lead() {
+    if (this.leadsSince == null) {
+      this.leadsSince = this.clock.instant();
+      log.info(
+          "become leader by manual allocation: election '{}', node {}", this.serviceId, nodeId());
+      tell(new LeadershipAcquiredEvent(
+          this.serviceId, nodeId(), 0, LeadershipAcquiredEvent.Reason.ALLOCATED));
+    }
+  }
+
+  private void follow(LeadershipLostEvent.Reason reason) {
+    if (this.leadsSince != null) {
+      this.leadsSince = null;
+      log.info(
+          "lost leader by manual allocation: election '{}', node {} ({})",
+          this.serviceId,
+          nodeId(),
+          reason);
+      tell(new LeadershipLostEvent(this.serviceId, nodeId(), 0, reason));
+    }
+  }
+
+  private void tell(LeadershipEvent event) {
+    try {
+      this.listener.accept(event);
+    } catch (RuntimeException ex) {
+      log.error("a listener failed on {}", event, ex);
+    }
+  }
+}

@@ -1,0 +1,481 @@
+package io.election.lease;
+
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipLostEvent;
+import io.election.lease.Standing.Following;
+import io.election.lease.Standing.Leading;
+import io.election.lease.Standing.SteppingDown;
+import io.election.lease.Standing.Warming;
+import io.election.lease.Step.Await;
+import io.election.lease.Step.Create;
+import io.election.lease.Step.GiveWay;
+import io.election.lease.Step.KeepWarm;
+import io.election.lease.Step.Lead;
+import io.election.lease.Step.Read;
+import io.election.lease.Step.Release;
+import io.election.lease.Step.Renew;
+import io.election.lease.Step.Take;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All that one process knows of its part in one election, and what follows from it. An immutable
+ * value: {@link #next} decides, the other methods give the candidacy after an answer, a command, or
+ * the passing of time. No I/O, no threads, no clocks.
+ *
+ * <p>The rules, in short. A leader's deadline counts from before its renewal was sent. A follower acts
+ * on a record only after it has watched the very same record for as long as the holder was promised,
+ * counted from after the answer that first showed it. A record that vanished may have had a leader,
+ * so that who creates it anew waits for a whole lease. An unknown outcome extends nothing and grants
+ * nothing.
+ *
+ * <p>All instants are readings of the {@link Ticker}, compared by subtraction. An answer comes with
+ * {@code sent}, taken before the request, and {@code now}, taken after the answer: one for both would
+ * be a bug.
+ *
+ * @param node this node and its settings
+ * @param memory what outlives a standing
+ * @param standing where the node stands
+ * @param seen the record as a follower last read it; {@code null} if it has to be read first
+ * @param dueAt when the next regular call to the store is due
+ */
+record Candidacy(
+    Node node, Memory memory, Standing standing, @Nullable Observation seen, long dueAt) {
+
+  /**
+   * A candidate.
+   *
+   * @param id its node id
+   * @param settings its settings
+   */
+  record Node(String id, LeaseSettings settings) {}
+
+  /**
+   * The record as last read.
+   *
+   * @param row the record; {@code null} if there is none
+   * @param since when the answer came that first showed it so
+   * @param stale whether it has to be read again before anything is done about it
+   */
+  record Observation(@Nullable LeaseRow row, long since, boolean stale) {}
+
+  /**
+   * The instants around a call to the store.
+   *
+   * @param sent taken before the request
+   * @param wallSent the wall clock before the request, in milliseconds of the epoch
+   * @param now taken after the answer
+   * @param wall the wall clock after the answer, in milliseconds of the epoch
+   */
+  record Timing(long sent, long wallSent, long now, long wall) {}
+
+  /** Something that may be done from an instant on. */
+  private record Opening(long from, Step step) {}
+
+  static Candidacy start(Node node, long now) {
+    return new Candidacy(node, Memory.NONE, new Following(), null, now);
+  }
+
+  /**
+   * Decides what to do next.
+   *
+   * @param now this instant; {@link #at} has been applied for it
+   * @param working whether leader work of this election runs in this process
+   */
+  Step next(long now, boolean working) {
+    if (this.standing instanceof Leading leading) {
+      return isDue(now)
+          ? new Renew(leading.term())
+          : new Await(earlier(this.dueAt, leading.deadline()));
+    }
+    if (this.standing instanceof SteppingDown down) {
+      return nextOf(down, now, working);
+    }
+    if (this.standing instanceof Warming warming) {
+      return nextOf(warming, now);
+    }
+    if (!this.memory.running()) {
+      return new Await(now + renewNanos());
+    }
+    Opening opening = opening();
+    if (opening != null && now - opening.from() >= 0) {
+      return opening.step();
+    }
+    if (isDue(now)) {
+      return new Read();
+    }
+    return new Await(opening != null ? earlier(this.dueAt, opening.from()) : this.dueAt);
+  }
+
+  private Step nextOf(SteppingDown down, long now, boolean working) {
+    if (working && now - down.drainUntil() < 0) {
+      if (down.displaced()) {
+        return new Await(down.drainUntil());
+      }
+      return isDue(now)
+          ? new Renew(down.term())
+          : new Await(earlier(this.dueAt, down.drainUntil()));
+    }
+    if (now - down.retryAt() < 0) {
+      return new Await(down.retryAt());
+    }
+    return down.displaced() ? new GiveWay(down.term()) : new Release(down.term(), down.successor());
+  }
+
+  private Step nextOf(Warming warming, long now) {
+    long ripe = warming.since() + promisedNanos(warming.row());
+    if (now - ripe >= 0) {
+      return warming.created()
+          ? new Lead(warming.row())
+          : new Take(warming.row(), LeadershipAcquiredEvent.Reason.DESIGNATED);
+    }
+    return isDue(now)
+        ? new KeepWarm(warming.row(), warming.since())
+        : new Await(earlier(this.dueAt, ripe));
+  }
+
+  /** What a follower may do about the record, and from when on; {@code null} if nothing. */
+  private @Nullable Opening opening() {
+    if (this.seen == null || this.seen.stale() || !isCandidate()) {
+      return null;
+    }
+    Opening opening = opening(this.seen.row(), this.seen.since());
+    Long asideUntil = this.memory.asideUntil();
+    return asideUntil == null
+        ? opening
+        : new Opening(later(opening.from(), asideUntil), opening.step());
+  }
+
+  private Opening opening(@Nullable LeaseRow row, long since) {
+    if (row == null) {
+      return new Opening(since, new Create());
+    }
+    boolean mine = row.leaderId().equals(this.node.id());
+    if (row.isReleased()) {
+      if (mine) {
+        return new Opening(since, new Take(row, LeadershipAcquiredEvent.Reason.DESIGNATED));
+      }
+      if (row.leaderId().isEmpty()) {
+        return new Opening(since, new Take(row, LeadershipAcquiredEvent.Reason.RELEASED));
+      }
+      return new Opening(
+          since + leaseNanos(), new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED));
+    }
+    if (!mine) {
+      return new Opening(
+          since + promisedNanos(row), new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED));
+    }
+    if (row.term() == this.memory.expiredTerm() && row.term() >= this.memory.highestTerm()) {
+      return new Opening(since, new Take(row, LeadershipAcquiredEvent.Reason.RETAKEN));
+    }
+    if (this.memory.watchOnly()) {
+      return new Opening(
+          since + promisedNanos(row), new Take(row, LeadershipAcquiredEvent.Reason.DESIGNATED));
+    }
+    return new Opening(since, new KeepWarm(row, since));
+  }
+
+  /** The candidacy at this instant: what has a deadline that has passed is over. */
+  Candidacy at(long now, long wall) {
+    if (this.standing instanceof Leading leading && !leading.isValid(now, wall)) {
+      return following(this.memory.expired(leading.term()), now);
+    }
+    if (this.standing instanceof SteppingDown down
+        && down.displaced()
+        && now - down.deadline() >= 0) {
+      // Who was written in has waited for our whole lease: nothing is left to give way with.
+      return following(this.memory, now);
+    }
+    return this;
+  }
+
+  /**
+   * After a read.
+   *
+   * @param row the record; {@code null} if there is none
+   * @param now taken after the answer
+   * @param nextLook when to look again
+   */
+  Candidacy onRead(@Nullable LeaseRow row, long now, long nextLook) {
+    if (!(this.standing instanceof Following)) {
+      return this;
+    }
+    Memory memory = this.memory;
+    if (!memory.isAside(now)) {
+      memory = memory.asideUntil(null);
+    }
+    if (row != null) {
+      memory = memory.seen(row.term());
+    }
+    if (row == null || !row.leaderId().equals(this.node.id())) {
+      memory = memory.watchOnly(false);
+    }
+    long since = this.seen != null && isSame(row, this.seen.row()) ? this.seen.since() : now;
+    return new Candidacy(
+        this.node, memory, this.standing, new Observation(row, since, false), nextLook);
+  }
+
+  /**
+   * When to look again: about one renew interval on, shortly after the leader's next renewal is to
+   * be expected, so that the observation of its last one begins without lag.
+   *
+   * @param age how long ago the record was written, by the store's clock: a hint, nothing more
+   */
+  long nextLook(long now, Duration age) {
+    long interval = renewNanos();
+    long phase = age.isNegative() || age.compareTo(LeaseSettings.MAX_LEASE) > 0
+        ? 0
+        : age.toNanos() % interval;
+    // A little late, so that the renewal comes first, and not all followers at the same time.
+    long lag = interval / 20 + Math.floorMod(this.node.id().hashCode(), 20) * (interval / 400);
+    long wait = interval - phase + lag;
+    return now + (wait < interval / 2 ? wait + interval : wait);
+  }
+
+  /** After the answer to {@link Renew}. */
+  Candidacy onRenewed(Renew step, boolean renewed, Timing timing) {
+    long due = timing.sent() + renewNanos();
+    if (this.standing instanceof Leading leading && leading.term() == step.term()) {
+      return renewed
+          ? with(leading(leading.term(), timing, leading.since(), leading.reason()), due)
+          : steppingDown(leading, "", true, LeadershipLostEvent.Reason.DISPLACED, timing.now());
+    }
+    if (this.standing instanceof SteppingDown down && down.term() == step.term()) {
+      return renewed
+          ? with(down.renewed(timing.sent() + this.node.settings().tenureNanos()), due)
+          : with(down.displacedBySomebodyElse(), due);
+    }
+    return this;
+  }
+
+  /** After the answer to {@link Create}: the record as created, {@code null} if there was one. */
+  Candidacy onCreated(@Nullable LeaseRow row, long now) {
+    if (!(this.standing instanceof Following)) {
+      return this;
+    }
+    return row != null && mayStand(now)
+        ? warming(this.memory.seen(row.term()), new Warming(row, now, true), now)
+        : lookAgain(now);
+  }
+
+  /**
+   * After the answer to {@link KeepWarm}: the record as left, {@code null} if somebody else had
+   * changed it.
+   */
+  Candidacy onKeptWarm(KeepWarm step, @Nullable LeaseRow row, long now) {
+    if (!mayStand(now)
+        || this.standing instanceof Leading
+        || this.standing instanceof SteppingDown) {
+      return this;
+    }
+    boolean created = this.standing instanceof Warming warming && warming.created();
+    return row != null
+        ? warming(this.memory, new Warming(row, step.since(), created), now)
+        : changedBySomebodyElse(now);
+  }
+
+  /** After the answer to {@link Lead}. */
+  Candidacy onLed(Lead step, boolean led, Timing timing) {
+    if (led) {
+      return elected(step.row().term(), LeadershipAcquiredEvent.Reason.CREATED, timing);
+    }
+    return this.standing instanceof Warming ? changedBySomebodyElse(timing.now()) : this;
+  }
+
+  /** After the answer to {@link Take}: the new term, none if the record had changed. */
+  Candidacy onTaken(Take step, OptionalLong term, Timing timing) {
+    if (term.isPresent()) {
+      return elected(term.getAsLong(), step.reason(), timing);
+    }
+    if (this.standing instanceof Warming) {
+      return changedBySomebodyElse(timing.now());
+    }
+    return lookAgain(timing.now());
+  }
+
+  private Candidacy elected(long term, LeadershipAcquiredEvent.Reason reason, Timing timing) {
+    Leading leading = leading(term, timing, Instant.ofEpochMilli(timing.wall()), reason);
+    Candidacy elected = new Candidacy(
+        this.node,
+        this.memory.seen(term).watchOnly(false),
+        leading,
+        null,
+        timing.sent() + renewNanos());
+    if (!mayStand(timing.now())) {
+      // Stopped, or told to step down, while the answer was on its way.
+      return elected.steppingDown(
+          leading,
+          "",
+          false,
+          this.memory.running()
+              ? LeadershipLostEvent.Reason.RESIGNED
+              : LeadershipLostEvent.Reason.STOPPED,
+          timing.now());
+    }
+    return elected.at(timing.now(), timing.wall());
+  }
+
+  /** After the answer to {@link Release}. */
+  Candidacy onReleased(Release step, boolean released, long now) {
+    if (!(this.standing instanceof SteppingDown down) || down.term() != step.term()) {
+      return this;
+    }
+    return released ? following(aside(now), now) : with(down.displacedBySomebodyElse(), this.dueAt);
+  }
+
+  /** After the answer to {@link GiveWay}. */
+  Candidacy onGivenWay(GiveWay step, boolean gaveWay, long now) {
+    if (!(this.standing instanceof SteppingDown down) || down.term() != step.term()) {
+      return this;
+    }
+    return following(gaveWay ? aside(now) : this.memory, now);
+  }
+
+  /** After a call to the store whose outcome is unknown. */
+  Candidacy onFailure(Step step, long now) {
+    // Several tries fit into what is left of a lease.
+    long retry = now + renewNanos() / 4;
+    if (this.standing instanceof SteppingDown down && !(step instanceof Renew)) {
+      return with(down.retryAt(retry), this.dueAt);
+    }
+    boolean warmed = this.standing instanceof Warming || step instanceof KeepWarm;
+    return warmed && !(this.standing instanceof Leading)
+        ? changedBySomebodyElse(retry)
+        : lookAgain(retry);
+  }
+
+  /** After {@link io.election.ElectionService#becomeLeader()}. */
+  Candidacy campaign(long now) {
+    return new Candidacy(
+        this.node,
+        this.memory.asideUntil(null),
+        this.standing,
+        this.seen,
+        this.standing instanceof Following || this.standing instanceof Warming ? now : this.dueAt);
+  }
+
+  /** After {@link io.election.ElectionService#lostLeader()}. */
+  Candidacy resign(long now) {
+    return stepDown(aside(now), "", LeadershipLostEvent.Reason.RESIGNED, now);
+  }
+
+  /** After the designation of another node, if this one leads. */
+  Candidacy handOver(String successor, long now) {
+    return stepDown(this.memory, successor, LeadershipLostEvent.Reason.HANDED_OVER, now);
+  }
+
+  /** After the end of this node's part: hands back what it holds, and takes nothing any more. */
+  Candidacy stop(long now) {
+    return stepDown(this.memory.stopped(), "", LeadershipLostEvent.Reason.STOPPED, now);
+  }
+
+  private Candidacy stepDown(
+      Memory memory, String successor, LeadershipLostEvent.Reason reason, long now) {
+    Candidacy remembering = new Candidacy(this.node, memory, this.standing, this.seen, this.dueAt);
+    if (this.standing instanceof Leading leading) {
+      return remembering.steppingDown(leading, successor, false, reason, now);
+    }
+    return this.standing instanceof Warming ? following(memory, now) : remembering;
+  }
+
+  private Candidacy steppingDown(
+      Leading leading,
+      String successor,
+      boolean displaced,
+      LeadershipLostEvent.Reason reason,
+      long now) {
+    return with(
+        new SteppingDown(
+            leading.term(),
+            leading.deadline(),
+            now + this.node.settings().drainTimeout().toNanos(),
+            now,
+            successor,
+            displaced,
+            reason),
+        this.dueAt);
+  }
+
+  private Leading leading(
+      long term, Timing timing, Instant since, LeadershipAcquiredEvent.Reason reason) {
+    long tenure = this.node.settings().tenureNanos();
+    return new Leading(
+        term,
+        timing.sent() + tenure,
+        timing.wallSent() + NANOSECONDS.toMillis(tenure),
+        since,
+        reason);
+  }
+
+  private Candidacy warming(Memory memory, Warming warming, long now) {
+    return new Candidacy(this.node, memory, warming, null, now + renewNanos());
+  }
+
+  private Candidacy following(Memory memory, long now) {
+    return new Candidacy(this.node, memory, new Following(), null, now);
+  }
+
+  private Candidacy changedBySomebodyElse(long due) {
+    return new Candidacy(this.node, this.memory.watchOnly(true), new Following(), null, due);
+  }
+
+  private Candidacy lookAgain(long due) {
+    Observation seen = this.seen;
+    return new Candidacy(
+        this.node,
+        this.memory,
+        this.standing,
+        seen != null ? new Observation(seen.row(), seen.since(), true) : null,
+        due);
+  }
+
+  private Candidacy with(Standing standing, long due) {
+    return new Candidacy(this.node, this.memory, standing, this.seen, due);
+  }
+
+  private Memory aside(long now) {
+    return this.memory.asideUntil(now + leaseNanos());
+  }
+
+  private boolean isCandidate() {
+    return this.memory.running() && this.node.settings().eligible();
+  }
+
+  private boolean mayStand(long now) {
+    return isCandidate() && !this.memory.isAside(now);
+  }
+
+  private boolean isDue(long now) {
+    return now - this.dueAt >= 0;
+  }
+
+  private long renewNanos() {
+    return this.node.settings().renewInterval().toNanos();
+  }
+
+  private long leaseNanos() {
+    return this.node.settings().leaseDuration().toNanos();
+  }
+
+  private long promisedNanos(LeaseRow row) {
+    return MILLISECONDS.toNanos(
+        row.promisedMillis(this.node.settings().leaseDuration().toMillis()));
+  }
+
+  private static boolean isSame(@Nullable LeaseRow row, @Nullable LeaseRow other) {
+    return row == null ? other == null : row.equals(other);
+  }
+
+  private static long earlier(long a, long b) {
+    return a - b < 0 ? a : b;
+  }
+
+  private static long later(long a, long b) {
+    return a - b < 0 ? b : a;
+  }
+}

@@ -1,0 +1,683 @@
+package io.election.lease;
+
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipEvent;
+import io.election.LeadershipLostEvent;
+import io.election.lease.Candidacy.Observation;
+import io.election.lease.Candidacy.Timing;
+import io.election.lease.LeaseStore.Reading;
+import io.election.lease.Standing.Leading;
+import io.election.lease.Standing.SteppingDown;
+import io.election.lease.Step.Await;
+import io.election.lease.Step.Create;
+import io.election.lease.Step.GiveWay;
+import io.election.lease.Step.KeepWarm;
+import io.election.lease.Step.Lead;
+import io.election.lease.Step.Read;
+import io.election.lease.Step.Release;
+import io.election.lease.Step.Renew;
+import io.election.lease.Step.Take;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+
+/**
+ * Drives a node's part in its elections, however many, over one {@link LeaseStore}.
+ *
+ * <p>One thread talks to the store. Another watches deadlines and delivers events, so that the loss of
+ * a leadership is announced at its deadline even while a call to the store hangs, and so that a slow
+ * listener never delays a renewal. Both are daemons.
+ *
+ * <p>Safe for use by any thread. Can be started again after a stop.
+ */
+public final class Elector {
+
+  private static final Logger log = LoggerFactory.getLogger(Elector.class);
+
+  /** More steps in a row than any election needs; the loop comes round again at once. */
+  private static final int MAX_ROUNDS = 16;
+
+  private final LeaseStore store;
+
+  private final LeaseSettings settings;
+
+  private final Supplier<String> nodeId;
+
+  private final LeaderWork work;
+
+  private final Consumer<LeadershipEvent> listener;
+
+  private final Ticker ticker;
+
+  private final InstantSource clock;
+
+  private final FailureLog failures = new FailureLog(log);
+
+  private final FailureLog twins = new FailureLog(log);
+
+  private final Semaphore wakeUps = new Semaphore(0);
+
+  private final Queue<Request> requests = new ConcurrentLinkedQueue<>();
+
+  /** Empty: there will be no more. */
+  private final LinkedBlockingQueue<Optional<LeadershipEvent>> events = new LinkedBlockingQueue<>();
+
+  private volatile List<LeaseElectionService> services = List.of();
+
+  private @Nullable Thread electorThread;
+
+  private @Nullable Thread eventThread;
+
+  private volatile boolean running;
+
+  /** Since when a stopping elector has had no leader work to wait for; its own thread's. */
+  private @Nullable Long idleSince;
+
+  /**
+   * Creates an elector that is not running.
+   *
+   * @param store where the leases are
+   * @param settings how this node holds its leases
+   * @param nodeId gives the id of this node; asked at each start, when the port of a web server is
+   *     known
+   * @param work what a leader lets end before it hands its lease back
+   * @param listener is given all events, one after the other
+   * @param ticker the monotonic clock; {@code System::nanoTime}
+   * @param clock the wall clock; {@code InstantSource.system()}
+   */
+  public Elector(
+      LeaseStore store,
+      LeaseSettings settings,
+      Supplier<String> nodeId,
+      LeaderWork work,
+      Consumer<LeadershipEvent> listener,
+      Ticker ticker,
+      InstantSource clock) {
+    this.store = store;
+    this.settings = settings;
+    this.nodeId = nodeId;
+    this.work = work;
+    this.listener = listener;
+    this.ticker = ticker;
+    this.clock = clock;
+  }
+
+  /**
+   * Begins to stand for elections. Returns at once; the first calls to the store follow.
+   *
+   * @param services the elections
+   * @throws IllegalStateException if the elector runs already
+   */
+  public synchronized void start(Collection<? extends LeaseElectionService> services) {
+    if (this.running) {
+      throw new IllegalStateException("The elector runs already");
+    }
+    Thread lastElector = this.electorThread;
+    Thread lastEvents = this.eventThread;
+    join(services);
+    this.eventThread = daemon("election-events", () -> watch(lastEvents));
+    this.electorThread = daemon("election-elector", () -> run(lastElector));
+  }
+
+  /** Enters the elections, without threads: for those who call {@link #step()} themselves. */
+  void join(Collection<? extends LeaseElectionService> services) {
+    Candidacy.Node node =
+        new Candidacy.Node(Identifiers.requireUsable("node id", this.nodeId.get()), this.settings);
+    this.services = List.copyOf(services);
+    this.running = true;
+    for (LeaseElectionService service : services) {
+      service.change((candidacy) -> Candidacy.start(node, now()));
+      log.info(
+          "node {} {} election '{}' by {} (lease {}, renewed every {})",
+          node.id(),
+          this.settings.eligible() ? "stands for" : "is not eligible and watches",
+          service.serviceId(),
+          this.store.name(),
+          this.settings.leaseDuration(),
+          this.settings.renewInterval());
+    }
+  }
+
+  /**
+   * Ends this node's part: it leads no more when this returns. Lets running leader work end, renewing
+   * all the while, and hands the leases back. Waits for that at most the drain time-out and some
+   * operation time-outs; what is not handed back by then ends with its lease. Does nothing if the
+   * elector does not run.
+   */
+  public synchronized void stop() {
+    Thread elector = this.electorThread;
+    Thread events = this.eventThread;
+    if (!this.running || elector == null || events == null) {
+      return;
+    }
+    leave();
+    wakeUp();
+    Duration patience =
+        this.settings.drainTimeout().plus(this.settings.operationTimeout().multipliedBy(5));
+    try {
+      elector.join(patience.toMillis());
+      if (elector.isAlive()) {
+        elector.interrupt();
+      }
+      this.events.add(Optional.empty());
+      events.join(this.settings.operationTimeout().toMillis());
+      if (events.isAlive()) {
+        log.warn("a listener of leadership events still runs: later events are delayed");
+      }
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Leaves the elections, without waiting: {@link #step()} hands back what is held. */
+  void leave() {
+    this.running = false;
+    this.services.forEach((service) -> service.change((candidacy) -> candidacy.stop(now())));
+  }
+
+  /** Makes the elector look at once whether there is something to do. */
+  public void wakeUp() {
+    this.wakeUps.release();
+  }
+
+  LeaseSettings settings() {
+    return this.settings;
+  }
+
+  String nodeId() {
+    return this.nodeId.get();
+  }
+
+  long now() {
+    return this.ticker.read();
+  }
+
+  long wall() {
+    return this.clock.millis();
+  }
+
+  /** Makes one attempt to lead and waits for its outcome. */
+  void attempt(LeaseElectionService service) throws Exception {
+    if (!this.settings.eligible()) {
+      throw new IllegalStateException(
+          "Node '%s' is not eligible to lead election '%s': set as.election.eligible=true"
+              .formatted(service.nodeId(), service.serviceId()));
+    }
+    if (service.isLeader()) {
+      return;
+    }
+    ask(service, () -> service.change((candidacy) -> candidacy.campaign(now())));
+  }
+
+  void designate(LeaseElectionService service, String leaderId) throws Exception {
+    if (service.isLeader()) {
+      if (leaderId.equals(service.nodeId())) {
+        return;
+      }
+      service.change((candidacy) -> candidacy.handOver(leaderId, now()));
+      submit(
+          new Request(service, () -> warnIfUnknown(service, leaderId), new CompletableFuture<>()));
+      return;
+    }
+    ask(service, () -> {
+      warnIfUnknown(service, leaderId);
+      edit(service, leaderId);
+    });
+  }
+
+  void forceElection(LeaseElectionService service) throws Exception {
+    if (service.isLeader()) {
+      service.lostLeader();
+    } else {
+      ask(service, () -> edit(service, ""));
+    }
+  }
+
+  private void edit(LeaseElectionService service, String leaderId) throws LeaseStoreException {
+    if (!this.store.designate(service.serviceId(), leaderId)) {
+      throw new IllegalStateException(
+          "Election '%s' has no record yet: it has one as soon as a node stands for it"
+              .formatted(service.serviceId()));
+    }
+  }
+
+  private void warnIfUnknown(LeaseElectionService service, String leaderId)
+      throws LeaseStoreException {
+    Set<String> known = new LinkedHashSet<>(this.store.recentLeaders(service.serviceId()));
+    known.add(service.nodeId());
+    if (!known.contains(leaderId)) {
+      log.warn(
+          "election '{}': designated node '{}' has not led lately; seen were {}. If it does not answer, others lead after one lease",
+          service.serviceId(),
+          leaderId,
+          known);
+    }
+  }
+
+  /** Something that the elector's thread is asked to do. */
+  private record Request(
+      LeaseElectionService service, Task task, CompletableFuture<@Nullable Void> outcome) {}
+
+  /** What is to be done. */
+  @FunctionalInterface
+  private interface Task {
+    void run() throws LeaseStoreException;
+  }
+
+  private void submit(Request request) {
+    this.requests.add(request);
+    wakeUp();
+  }
+
+  private void ask(LeaseElectionService service, Task task) throws Exception {
+    if (!this.running) {
+      throw new IllegalStateException(
+          "Election '%s' is not running on this node".formatted(service.serviceId()));
+    }
+    CompletableFuture<@Nullable Void> outcome = new CompletableFuture<>();
+    submit(new Request(service, task, outcome));
+    try {
+      outcome.get(this.settings.operationTimeout().toNanos(), NANOSECONDS);
+    } catch (ExecutionException ex) {
+      throw ex.getCause() instanceof Exception cause ? cause : ex;
+    } catch (TimeoutException ex) {
+      TimeoutException timeout =
+          new TimeoutException("The %s store gave no answer within %s; the node goes on trying"
+              .formatted(this.store.name(), this.settings.operationTimeout()));
+      timeout.initCause(ex);
+      throw timeout;
+    }
+  }
+
+  private static Thread daemon(String name, Runnable loop) {
+    Thread thread = new Thread(loop, name);
+    thread.setDaemon(true);
+    thread.start();
+    return thread;
+  }
+
+  private void run(@Nullable Thread predecessor) {
+    try {
+      awaitEnd(predecessor);
+      this.idleSince = null;
+      long pause = stepAndSurvive();
+      while (this.running || isHandingBack()) {
+        if (!this.running && isHopeless()) {
+          log.warn(
+              "the {} store does not answer: leases were not handed back, others can take over when they end",
+              this.store.name());
+          break;
+        }
+        this.wakeUps.tryAcquire(pause, NANOSECONDS);
+        this.wakeUps.drainPermits();
+        pause = stepAndSurvive();
+      }
+    } catch (InterruptedException ex) {
+      log.debug("interrupted: ends", ex);
+    } finally {
+      this.store.close();
+    }
+  }
+
+  private long stepAndSurvive() {
+    try {
+      return step();
+    } catch (Throwable ex) {
+      log.error("the elector failed; it goes on", ex);
+      return this.settings.renewInterval().toNanos() / 4;
+    }
+  }
+
+  /** A store that is dead need not hold up the end of the process once leader work has ended. */
+  private boolean isHopeless() {
+    if (this.services.stream().anyMatch((s) -> this.work.isRunning(s.serviceId()))) {
+      this.idleSince = null;
+      return false;
+    }
+    long now = now();
+    if (this.idleSince == null) {
+      this.idleSince = now;
+    }
+    return now - this.idleSince
+        > this.settings.operationTimeout().multipliedBy(2).toNanos();
+  }
+
+  private boolean isHandingBack() {
+    return this.services.stream()
+        .anyMatch((service) -> service.candidacy().standing() instanceof SteppingDown);
+  }
+
+  /**
+   * Does all that is due.
+   *
+   * @return in how many nanoseconds something is due next, unless there is a wake-up before
+   */
+  long step() {
+    Map<LeaseElectionService, Throwable> failed = new LinkedHashMap<>();
+    List<Request> served = new ArrayList<>();
+    for (Request request = this.requests.poll(); request != null; request = this.requests.poll()) {
+      try {
+        request.task().run();
+        served.add(request);
+      } catch (Exception ex) {
+        request.outcome().completeExceptionally(ex);
+      }
+    }
+    long pause = 0;
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+      Map<LeaseElectionService, Step> due = new LinkedHashMap<>();
+      pause = collect(due);
+      if (due.isEmpty()) {
+        break;
+      }
+      failed.putAll(perform(due));
+    }
+    for (Request request : served) {
+      Throwable failure = failed.get(request.service());
+      if (failure != null) {
+        request.outcome().completeExceptionally(failure);
+      } else {
+        request.outcome().complete(null);
+      }
+    }
+    return pause;
+  }
+
+  private long collect(Map<LeaseElectionService, Step> due) {
+    long now = now();
+    long pause = this.settings.renewInterval().toNanos();
+    for (LeaseElectionService service : this.services) {
+      Candidacy candidacy = service.change((current) -> current);
+      Step step = candidacy.next(now, this.work.isRunning(service.serviceId()));
+      if (step instanceof Await await) {
+        pause = Math.min(pause, Math.max(await.until() - now, 0));
+      } else {
+        due.put(service, step);
+      }
+    }
+    return pause;
+  }
+
+  /**
+   * Performs steps; renewals first, since they have deadlines.
+   *
+   * @return the failures of those whose outcome is unknown
+   */
+  private Map<LeaseElectionService, Throwable> perform(Map<LeaseElectionService, Step> due) {
+    Map<LeaseElectionService, Throwable> failed = new LinkedHashMap<>();
+    try {
+      renew(due);
+      read(due);
+      for (Map.Entry<LeaseElectionService, Step> entry : List.copyOf(due.entrySet())) {
+        perform(entry.getKey(), entry.getValue());
+        due.remove(entry.getKey());
+      }
+      this.failures.succeeded("the " + this.store.name() + " store", now());
+    } catch (Throwable ex) {
+      long now = now();
+      due.forEach((service, step) -> {
+        service.change((candidacy) -> candidacy.onFailure(step, now));
+        failed.put(service, ex);
+      });
+      String message = ex instanceof LeaseStoreException && ex.getMessage() != null
+          ? ex.getMessage()
+          : ex.toString();
+      this.failures.failed(message, consequence(), ex, now);
+      if (ex instanceof Error error) {
+        throw error;
+      }
+    }
+    return failed;
+  }
+
+  private String consequence() {
+    StringBuilder text = new StringBuilder("keeps trying");
+    for (LeaseElectionService service : this.services) {
+      service
+          .leadership()
+          .ifPresent((leadership) -> text.append("; leads '")
+              .append(service.serviceId())
+              .append("' for another ")
+              .append(leadership.remaining().toMillis())
+              .append(" ms unless a renewal succeeds"));
+    }
+    return text.toString();
+  }
+
+  private void renew(Map<LeaseElectionService, Step> due) throws LeaseStoreException {
+    Map<LeaseElectionService, Renew> renewals = new LinkedHashMap<>();
+    Map<String, Long> terms = new LinkedHashMap<>();
+    due.forEach((service, step) -> {
+      if (step instanceof Renew renew) {
+        renewals.put(service, renew);
+        terms.put(service.serviceId(), renew.term());
+      }
+    });
+    if (renewals.isEmpty()) {
+      return;
+    }
+    String node = renewals.keySet().iterator().next().nodeId();
+    long wallSent = wall();
+    long sent = now();
+    Set<String> renewed = this.store.renew(node, terms);
+    Timing timing = new Timing(sent, wallSent, now(), wall());
+    renewals.forEach((service, step) -> {
+      due.remove(service);
+      boolean confirmed = renewed.contains(service.serviceId());
+      service.change((candidacy) -> candidacy.onRenewed(step, confirmed, timing));
+    });
+  }
+
+  private void read(Map<LeaseElectionService, Step> due) throws LeaseStoreException {
+    List<LeaseElectionService> readers = new ArrayList<>();
+    Set<String> ids = new LinkedHashSet<>();
+    due.forEach((service, step) -> {
+      if (step instanceof Read) {
+        readers.add(service);
+        ids.add(service.serviceId());
+      }
+    });
+    if (readers.isEmpty()) {
+      return;
+    }
+    Map<String, Reading> readings = this.store.read(ids);
+    long now = now();
+    for (LeaseElectionService service : readers) {
+      due.remove(service);
+      Reading reading = readings.get(service.serviceId());
+      Candidacy before = service.candidacy();
+      Candidacy after = service.change((candidacy) -> reading != null
+          ? candidacy.onRead(reading.row(), now, candidacy.nextLook(now, reading.age()))
+          : candidacy.onRead(null, now, candidacy.nextLook(now, Duration.ZERO)));
+      logObservation(service, before, after);
+    }
+  }
+
+  private void perform(LeaseElectionService service, Step step) throws LeaseStoreException {
+    String id = service.serviceId();
+    String node = service.nodeId();
+    long lease = this.settings.leaseDuration().toMillis();
+    long aboveTerm = service.candidacy().memory().highestTerm();
+    long wallSent = wall();
+    long sent = now();
+    if (step instanceof Take take) {
+      var term =
+          this.store.take(id, take.row(), node, lease, aboveTerm, take.reason().name());
+      Timing timing = new Timing(sent, wallSent, now(), wall());
+      logAttempt(service, term.isPresent());
+      service.change((candidacy) -> candidacy.onTaken(take, term, timing));
+    } else if (step instanceof Lead lead) {
+      boolean led = this.store.lead(id, lead.row(), lease);
+      Timing timing = new Timing(sent, wallSent, now(), wall());
+      logAttempt(service, led);
+      service.change((candidacy) -> candidacy.onLed(lead, led, timing));
+    } else if (step instanceof Create) {
+      Optional<LeaseRow> created = this.store.create(id, node, lease, aboveTerm);
+      long now = now();
+      service.change((candidacy) -> candidacy.onCreated(created.orElse(null), now));
+      created.ifPresent((row) -> logCreated(service, row));
+    } else if (step instanceof KeepWarm keepWarm) {
+      Optional<LeaseRow> kept = this.store.keepWarm(id, keepWarm.row());
+      long now = now();
+      service.change((candidacy) -> candidacy.onKeptWarm(keepWarm, kept.orElse(null), now));
+    } else if (step instanceof Release release) {
+      boolean released = this.store.release(id, node, release.term(), release.successor());
+      long now = now();
+      service.change((candidacy) -> candidacy.onReleased(release, released, now));
+      log.info(
+          "election '{}': node {} handed term {} back{}",
+          id,
+          node,
+          release.term(),
+          release.successor().isEmpty() ? "" : " to '" + release.successor() + "'");
+    } else if (step instanceof GiveWay giveWay) {
+      boolean gaveWay = this.store.giveWay(id, node, giveWay.term());
+      long now = now();
+      service.change((candidacy) -> candidacy.onGivenWay(giveWay, gaveWay, now));
+    }
+  }
+
+  private void logAttempt(LeaseElectionService service, boolean result) {
+    log.info(
+        "try acquire leader by {} with result: {} (election '{}', node {})",
+        this.store.name(),
+        result,
+        service.serviceId(),
+        service.nodeId());
+  }
+
+  private void logCreated(LeaseElectionService service, LeaseRow row) {
+    log.info(
+        "election '{}' had no record: node {} created it and leads in {} ms if nobody objects, since a deleted record may have had a leader",
+        service.serviceId(),
+        service.nodeId(),
+        row.promisedMillis(this.settings.leaseDuration().toMillis()));
+  }
+
+  private void logObservation(LeaseElectionService service, Candidacy before, Candidacy after) {
+    Observation last = before.seen();
+    LeaseRow lastRow = last != null ? last.row() : null;
+    LeaseRow row = after.seen() != null ? after.seen().row() : null;
+    if (row == null || row.equals(lastRow)) {
+      return;
+    }
+    if (after.memory().watchOnly() && lastRow != null) {
+      this.twins.failed(
+          "another process uses node id '%s' in election '%s', or writes its record under this name: give each process an as.election.node-id of its own"
+              .formatted(service.nodeId(), service.serviceId()),
+          "this one only watches",
+          new IllegalStateException("term " + row.term() + ", version " + row.version()),
+          now());
+      return;
+    }
+    String leader = LeaseElectionService.lastSeenLeader(after);
+    if (leader != null
+        && !leader.equals(service.nodeId())
+        && (lastRow == null
+            || !leader.equals(lastRow.leaderId())
+            || row.term() != lastRow.term())) {
+      log.info("election '{}' is held by {} in term {}", service.serviceId(), leader, row.term());
+    }
+  }
+
+  void log(LeadershipEvent event) {
+    if (event instanceof LeadershipAcquiredEvent acquired) {
+      log.info(
+          "become leader by {}: election '{}', node {}, term {} ({})",
+          this.store.name(),
+          acquired.serviceId(),
+          acquired.nodeId(),
+          acquired.term(),
+          acquired.reason());
+    } else if (event instanceof LeadershipLostEvent lost) {
+      boolean expected = lost.reason() != LeadershipLostEvent.Reason.EXPIRED
+          && lost.reason() != LeadershipLostEvent.Reason.DISPLACED;
+      log.atLevel(expected ? Level.INFO : Level.WARN)
+          .log(
+              "lost leader by {}: election '{}', node {}, term {} ({})",
+              this.store.name(),
+              lost.serviceId(),
+              lost.nodeId(),
+              lost.term(),
+              lost.reason());
+    }
+  }
+
+  void deliverLater(LeadershipEvent event) {
+    this.events.add(Optional.of(event));
+  }
+
+  private void watch(@Nullable Thread predecessor) {
+    try {
+      awaitEnd(predecessor);
+      while (true) {
+        Optional<LeadershipEvent> event = this.events.poll(untilDeadline(), NANOSECONDS);
+        if (event == null) {
+          this.services.forEach((service) -> service.change((current) -> current));
+        } else if (event.isEmpty()) {
+          return;
+        } else {
+          deliver(event.get());
+        }
+      }
+    } catch (InterruptedException ex) {
+      log.debug("interrupted: ends", ex);
+    }
+  }
+
+  /** Delivers what has been queued, without waiting: for those who have no threads. */
+  void deliverNow() {
+    for (Optional<LeadershipEvent> event = this.events.poll();
+        event != null;
+        event = this.events.poll()) {
+      event.ifPresent(this::deliver);
+    }
+  }
+
+  private long untilDeadline() {
+    long now = now();
+    long pause = LeaseSettings.MAX_LEASE.toNanos();
+    for (LeaseElectionService service : this.services) {
+      if (service.candidacy().standing() instanceof Leading leading) {
+        pause = Math.min(pause, Math.max(leading.deadline() - now, 0));
+      }
+    }
+    return pause;
+  }
+
+  private void deliver(LeadershipEvent event) {
+    try {
+      this.listener.accept(event);
+    } catch (Throwable ex) {
+      log.error("a listener failed on {}", event, ex);
+    }
+  }
+
+  private static void awaitEnd(@Nullable Thread predecessor) throws InterruptedException {
+    if (predecessor != null) {
+      predecessor.join();
+    }
+  }
+}

@@ -1,0 +1,164 @@
+package io.election.lease;
+
+import io.election.ElectionService;
+import io.election.Leadership;
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipEvent;
+import io.election.LeadershipLostEvent;
+import io.election.lease.Candidacy.Observation;
+import io.election.lease.Standing.Leading;
+import io.election.lease.Standing.SteppingDown;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A node's part in an election that an {@link Elector} drives. A backend extends it to give its kind
+ * of election a name.
+ */
+public class LeaseElectionService implements ElectionService {
+
+  private final String serviceId;
+
+  private final Elector elector;
+
+  private final Object changes = new Object();
+
+  private volatile Candidacy candidacy;
+
+  /**
+   * Creates the service; it takes part in the election while the elector runs.
+   *
+   * @param serviceId the name of the election; 1 to 128 characters
+   * @param elector who drives it
+   * @throws IllegalArgumentException if the name cannot be used
+   */
+  protected LeaseElectionService(String serviceId, Elector elector) {
+    this.serviceId = Identifiers.requireUsable("service id", serviceId);
+    this.elector = elector;
+    this.candidacy =
+        Candidacy.start(new Candidacy.Node("", elector.settings()), 0).stop(0);
+  }
+
+  @Override
+  public final boolean isLeader() {
+    return this.candidacy.standing() instanceof Leading leading && isValid(leading);
+  }
+
+  @Override
+  public final void becomeLeader() throws Exception {
+    this.elector.attempt(this);
+  }
+
+  @Override
+  public final void lostLeader() {
+    change((candidacy) -> candidacy.resign(this.elector.now()));
+    this.elector.wakeUp();
+  }
+
+  @Override
+  public final String serviceId() {
+    return this.serviceId;
+  }
+
+  @Override
+  public final String nodeId() {
+    String id = this.candidacy.node().id();
+    return id.isEmpty() ? this.elector.nodeId() : id;
+  }
+
+  @Override
+  public final Optional<Leadership> leadership() {
+    if (!(this.candidacy.standing() instanceof Leading leading)) {
+      return Optional.empty();
+    }
+    long remaining = Math.min(
+        leading.deadline() - this.elector.now(),
+        (leading.wallDeadline() - this.elector.wall()) * 1_000_000);
+    return remaining > 0
+        ? Optional.of(new Leadership(leading.term(), leading.since(), Duration.ofNanos(remaining)))
+        : Optional.empty();
+  }
+
+  @Override
+  public final Optional<String> leaderId() {
+    Candidacy current = this.candidacy;
+    if (current.standing() instanceof Leading leading) {
+      return isValid(leading) ? Optional.of(current.node().id()) : Optional.empty();
+    }
+    return Optional.ofNullable(lastSeenLeader(current));
+  }
+
+  @Override
+  public final void designate(String leaderId) throws Exception {
+    Identifiers.requireUsable("leader id", leaderId);
+    this.elector.designate(this, leaderId);
+  }
+
+  @Override
+  public final void forceElection() throws Exception {
+    this.elector.forceElection(this);
+  }
+
+  final Candidacy candidacy() {
+    return this.candidacy;
+  }
+
+  /**
+   * Changes the candidacy, after it has been brought up to this instant. Events are queued in the
+   * order of the changes.
+   *
+   * @return the candidacy after the change
+   */
+  final Candidacy change(UnaryOperator<Candidacy> change) {
+    List<LeadershipEvent> events = new ArrayList<>(2);
+    Candidacy after;
+    synchronized (this.changes) {
+      Candidacy before = this.candidacy;
+      Candidacy current = before.at(this.elector.now(), this.elector.wall());
+      after = change.apply(current);
+      if (after.equals(before)) {
+        return after;
+      }
+      this.candidacy = after;
+      addEvent(before, current, events);
+      addEvent(current, after, events);
+      events.forEach(this.elector::deliverLater);
+    }
+    events.forEach(this.elector::log);
+    return after;
+  }
+
+  /** The node that another node's record names, or {@code null}. */
+  static @Nullable String lastSeenLeader(Candidacy candidacy) {
+    Observation seen = candidacy.seen();
+    LeaseRow row = seen != null ? seen.row() : null;
+    return row == null || row.isReleased() || row.leaderId().isEmpty() ? null : row.leaderId();
+  }
+
+  private boolean isValid(Leading leading) {
+    return leading.isValid(this.elector.now(), this.elector.wall());
+  }
+
+  private void addEvent(Candidacy before, Candidacy after, List<LeadershipEvent> events) {
+    long left = before.standing() instanceof Leading leading ? leading.term() : Long.MIN_VALUE;
+    long held = after.standing() instanceof Leading leading ? leading.term() : Long.MIN_VALUE;
+    if (left == held) {
+      return;
+    }
+    String nodeId = after.node().id();
+    if (left != Long.MIN_VALUE) {
+      LeadershipLostEvent.Reason reason = after.standing() instanceof SteppingDown down
+          ? down.reason()
+          : LeadershipLostEvent.Reason.EXPIRED;
+      events.add(new LeadershipLostEvent(this.serviceId, nodeId, left, reason));
+    }
+    if (after.standing() instanceof Leading leading) {
+      events.add(
+          new LeadershipAcquiredEvent(this.serviceId, nodeId, leading.term(), leading.reason()));
+    }
+  }
+}

@@ -1,0 +1,47 @@
+package io.election.lease;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The record of one election as one read of the store showed it. Two rows are equal if nothing was
+ * written between the reads that showed them.
+ *
+ * @param leaderId the holder or the designated holder; empty if vacant
+ * @param term the term of the last leadership
+ * @param version grows with every write of ours
+ * @param leaseMillis what the holder was promised, as found; 0 if released, {@code null} if unknown
+ * @param lastTermLeaseMillis what the newest entry of the history was promised; needed, and read,
+ *     only if {@code leaseMillis} is unknown or negative
+ * @param lastActiveTime the time of the last write as the store spells it; only ever compared for
+ *     equality, so that the writes of older tools count as changes
+ * @param source the server that answered: the same row from another server is another row, since that
+ *     server may have missed renewals
+ */
+public record LeaseRow(
+    String leaderId,
+    long term,
+    long version,
+    @Nullable Long leaseMillis,
+    @Nullable Long lastTermLeaseMillis,
+    String lastActiveTime,
+    String source) {
+
+  boolean isReleased() {
+    return this.leaseMillis != null && this.leaseMillis == 0;
+  }
+
+  /**
+   * The lease that a holder of this row may believe to have.
+   *
+   * @param ownMillis this node's configured lease
+   * @return at least {@code ownMillis} and at most {@link LeaseSettings#MAX_LEASE}, in milliseconds
+   */
+  long promisedMillis(long ownMillis) {
+    Long promised = this.leaseMillis;
+    if (promised == null || promised < 0) {
+      promised = this.lastTermLeaseMillis;
+    }
+    long millis = promised != null ? Math.max(promised, ownMillis) : ownMillis;
+    return Math.min(millis, LeaseSettings.MAX_LEASE.toMillis());
+  }
+}

@@ -1,0 +1,103 @@
+package io.election.lease;
+
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+
+/**
+ * How a node holds its leases. All nodes of an election should use the same settings; where they
+ * differ, each respects what the holder was promised.
+ *
+ * @param leaseDuration how long a leader may go on without a confirmed renewal; at most {@link
+ *     #MAX_LEASE}
+ * @param renewInterval how often a leader renews and a follower looks; at most a third of the lease
+ * @param operationTimeout the bound of one call to the store; {@code renewInterval} + 2 × {@code
+ *     operationTimeout} + {@link #margin()} fit into the lease
+ * @param drainTimeout how long a leader that steps down waits for running leader work; may be zero
+ * @param eligible whether this node may lead
+ */
+public record LeaseSettings(
+    Duration leaseDuration,
+    Duration renewInterval,
+    Duration operationTimeout,
+    Duration drainTimeout,
+    boolean eligible) {
+
+  /** The longest lease. */
+  public static final Duration MAX_LEASE = Duration.ofHours(1);
+
+  /**
+   * Checks the settings.
+   *
+   * @throws InvalidLeaseSettingException if one of them, or the relation between them, is out of
+   *     range
+   */
+  public LeaseSettings {
+    leaseDuration = leaseDuration.truncatedTo(ChronoUnit.MILLIS);
+    positive("lease-duration", leaseDuration);
+    positive("renew-interval", renewInterval);
+    positive("operation-timeout", operationTimeout);
+    if (drainTimeout.isNegative() || drainTimeout.compareTo(Duration.ofDays(1)) > 0) {
+      throw new InvalidLeaseSettingException(
+          "drain-timeout", drainTimeout, "it must be from 0 to one day; write for instance 10s");
+    }
+    if (leaseDuration.compareTo(MAX_LEASE) > 0) {
+      throw new InvalidLeaseSettingException(
+          "lease-duration", leaseDuration, "it must be at most one hour; write for instance 10s");
+    }
+    Duration leastLease = renewInterval.multipliedBy(3);
+    if (leastLease.compareTo(leaseDuration) > 0) {
+      throw new InvalidLeaseSettingException(
+          "lease-duration",
+          leaseDuration,
+          "it must be at least three times the renew-interval (%s): use at least %s, or a renew-interval of at most %s"
+              .formatted(text(renewInterval), text(leastLease), text(leaseDuration.dividedBy(3))));
+    }
+    Duration needed =
+        renewInterval.plus(operationTimeout.multipliedBy(2)).plus(margin(leaseDuration));
+    if (needed.compareTo(leaseDuration) > 0) {
+      throw new InvalidLeaseSettingException(
+          "lease-duration",
+          leaseDuration,
+          "a renewal must fit into it: renew-interval (%s) + 2 x operation-timeout (%s) + 2 %% of the lease are %s; use a longer lease-duration, or an operation-timeout of at most %s"
+              .formatted(
+                  text(renewInterval),
+                  text(operationTimeout),
+                  text(needed),
+                  text(leaseDuration
+                      .minus(renewInterval)
+                      .minus(margin(leaseDuration))
+                      .dividedBy(2))));
+    }
+  }
+
+  /**
+   * By how much the leader's deadline lies before the end of the lease, so that monotonic clocks may
+   * differ in rate by 1 % each way.
+   *
+   * @return 2 % of the lease, rounded up to nanoseconds
+   */
+  public Duration margin() {
+    return margin(this.leaseDuration);
+  }
+
+  /** For how long a confirmed renewal lets this node lead, from before it was sent. */
+  long tenureNanos() {
+    return this.leaseDuration.minus(margin()).toNanos();
+  }
+
+  private static Duration margin(Duration lease) {
+    return Duration.ofNanos((lease.toNanos() + 49) / 50);
+  }
+
+  private static void positive(String setting, Duration value) {
+    if (value.compareTo(Duration.ofMillis(1)) < 0) {
+      throw new InvalidLeaseSettingException(
+          setting, value, "it must be at least 1ms; write for instance 2s");
+    }
+  }
+
+  private static String text(Duration duration) {
+    long millis = duration.toMillis();
+    return millis % 1000 == 0 ? millis / 1000 + "s" : millis + "ms";
+  }
+}

@@ -1,0 +1,167 @@
+package io.election.lease;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+
+/**
+ * Where the leases of elections are kept.
+ *
+ * <p>Every write changes {@link LeaseRow#version()}. Writes that take a {@link LeaseRow} are compare
+ * and set: they happen only if the record still is what that row shows, in every component. Each call
+ * ends within the time the store was configured with, and is called by one thread at a time, the
+ * elector's.
+ *
+ * <p>Every method throws {@link LeaseStoreException} if the outcome is unknown: the write may have
+ * happened, may not have, and may still happen later.
+ */
+public interface LeaseStore extends AutoCloseable {
+
+  /**
+   * The store's name in log lines, for instance {@code mysql}.
+   *
+   * @return the name
+   */
+  String name();
+
+  /**
+   * Reads the records of elections, with one request however many they are.
+   *
+   * @param serviceIds the elections
+   * @return a reading for each election that has a record; an election without an entry has none
+   * @throws LeaseStoreException if the records could not be read
+   */
+  Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException;
+
+  /**
+   * Renews leases that this node holds, with one request however many they are.
+   *
+   * @param nodeId this node
+   * @param terms the term that this node holds in each election
+   * @return the elections whose record named this node in that term, unreleased, and now is renewed;
+   *     the lease of any other is lost
+   * @throws LeaseStoreException if the outcome is unknown for any of them: then none counts
+   */
+  Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException;
+
+  /**
+   * Creates the record of an election that has none, with a term above all in its history and a lease
+   * no shorter than the last one in its history, and opens that term in the history.
+   *
+   * @param serviceId the election
+   * @param nodeId the holder to be
+   * @param leaseMillis the least lease
+   * @param aboveTerm the new term is greater than this
+   * @return the record as created; empty if there is one already
+   * @throws LeaseStoreException if the outcome is unknown
+   */
+  Optional<LeaseRow> create(String serviceId, String nodeId, long leaseMillis, long aboveTerm)
+      throws LeaseStoreException;
+
+  /**
+   * Changes nothing but the version and the time of the last write, so that nobody else sees the
+   * record resting.
+   *
+   * @param serviceId the election
+   * @param seen the record as last seen
+   * @return the record as it is now; empty if it was not as seen
+   * @throws LeaseStoreException if the outcome is unknown
+   */
+  Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) throws LeaseStoreException;
+
+  /**
+   * Begins the leadership of a term that {@link #create} opened: sets the lease.
+   *
+   * @param serviceId the election
+   * @param seen the record as last seen
+   * @param leaseMillis the lease from now on
+   * @return whether the record was as seen; {@code false}: nothing was changed
+   * @throws LeaseStoreException if the outcome is unknown
+   */
+  boolean lead(String serviceId, LeaseRow seen, long leaseMillis) throws LeaseStoreException;
+
+  /**
+   * Takes an election over with a new term, which is above the record's, all in the history, and
+   * {@code aboveTerm}. Ends the open terms of the history and opens the new one.
+   *
+   * @param serviceId the election
+   * @param seen the record as last seen
+   * @param nodeId the new holder
+   * @param leaseMillis its lease
+   * @param aboveTerm the new term is greater than this
+   * @param reason why the election could be taken, for the history
+   * @return the new term; empty if the record was not as seen, or the history moved meanwhile: then
+   *     nothing was changed, and the record should be read again
+   * @throws LeaseStoreException if the outcome is unknown
+   */
+  OptionalLong take(
+      String serviceId,
+      LeaseRow seen,
+      String nodeId,
+      long leaseMillis,
+      long aboveTerm,
+      String reason)
+      throws LeaseStoreException;
+
+  /**
+   * Hands back a lease that this node holds.
+   *
+   * @param serviceId the election
+   * @param nodeId this node
+   * @param term the term it holds
+   * @param successor who shall lead next; empty for anyone
+   * @return whether the record named this node in this term and now is released; {@code false}:
+   *     nothing was changed
+   * @throws LeaseStoreException if the outcome is unknown
+   */
+  boolean release(String serviceId, String nodeId, long term, String successor)
+      throws LeaseStoreException;
+
+  /**
+   * Gives way after an operator wrote another name into the record of a term that this node held:
+   * releases the lease in favour of that name.
+   *
+   * @param serviceId the election
+   * @param nodeId this node
+   * @param term the term it held
+   * @return whether the record named another node in this term and now is released; {@code false}:
+   *     nothing was changed
+   * @throws LeaseStoreException if the outcome is unknown
+   */
+  boolean giveWay(String serviceId, String nodeId, long term) throws LeaseStoreException;
+
+  /**
+   * Writes another holder into the record, as an operator would by hand; lease and term stay.
+   *
+   * @param serviceId the election
+   * @param leaderId the node to lead; empty for anyone
+   * @return whether there is a record
+   * @throws LeaseStoreException if the outcome is unknown
+   */
+  boolean designate(String serviceId, String leaderId) throws LeaseStoreException;
+
+  /**
+   * Lists those who led an election lately.
+   *
+   * @param serviceId the election
+   * @return node ids without repetition, the newest first; at most ten
+   * @throws LeaseStoreException if they could not be read
+   */
+  List<String> recentLeaders(String serviceId) throws LeaseStoreException;
+
+  /** Lets go of the connection to the store, if there is one. Never throws. */
+  @Override
+  void close();
+
+  /**
+   * What a read shows of one election.
+   *
+   * @param row the record
+   * @param age how long ago the record was last written, by the store's own clock. A hint for timing
+   *     the next look, never for decisions; may be negative or absurd
+   */
+  record Reading(LeaseRow row, Duration age) {}
+}

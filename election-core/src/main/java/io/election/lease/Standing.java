@@ -1,0 +1,102 @@
+package io.election.lease;
+
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipLostEvent;
+import java.time.Instant;
+
+/** Where a node stands in one election. Instants are readings of the {@link Ticker}. */
+sealed interface Standing {
+
+  /** Watches the record and waits for an opening. */
+  record Following() implements Standing {}
+
+  /**
+   * The record names this node, which does not lead yet: it keeps the record from resting until
+   * nobody can be leading any more.
+   *
+   * @param row the record as this node left it
+   * @param since when this node first saw the record so, its own changes apart
+   * @param created whether this node created the record: then it leads in the record's term, which
+   *     nobody has led before
+   */
+  record Warming(LeaseRow row, long since, boolean created) implements Standing {}
+
+  /**
+   * Leads.
+   *
+   * @param term the term
+   * @param deadline when the leadership ends unless a renewal is confirmed before
+   * @param wallDeadline the same by the wall clock, in milliseconds of the epoch. Monotonic clocks
+   *     stop while a machine is suspended; the wall clock may shorten a leadership, never lengthen it
+   * @param since when the leadership began, for people
+   * @param reason why it could begin
+   */
+  record Leading(
+      long term,
+      long deadline,
+      long wallDeadline,
+      Instant since,
+      LeadershipAcquiredEvent.Reason reason)
+      implements Standing {
+
+    boolean isValid(long now, long wall) {
+      return now - this.deadline < 0 && wall < this.wallDeadline;
+    }
+  }
+
+  /**
+   * Leads no more, lets leader work end, then hands the lease back.
+   *
+   * @param term the term that has ended
+   * @param deadline until when the lease covers the work that still runs
+   * @param drainUntil when the lease is handed back even if work still runs
+   * @param successor who shall lead next; empty for anyone
+   * @param retryAt before when the lease is not handed back, since an attempt has just failed
+   * @param displaced whether the record already names another node, so that there is nothing to
+   *     renew
+   * @param reason why the leadership ended
+   */
+  record SteppingDown(
+      long term,
+      long deadline,
+      long drainUntil,
+      long retryAt,
+      String successor,
+      boolean displaced,
+      LeadershipLostEvent.Reason reason)
+      implements Standing {
+
+    SteppingDown renewed(long deadline) {
+      return new SteppingDown(
+          this.term,
+          deadline,
+          this.drainUntil,
+          this.retryAt,
+          this.successor,
+          this.displaced,
+          this.reason);
+    }
+
+    SteppingDown retryAt(long retryAt) {
+      return new SteppingDown(
+          this.term,
+          this.deadline,
+          this.drainUntil,
+          retryAt,
+          this.successor,
+          this.displaced,
+          this.reason);
+    }
+
+    SteppingDown displacedBySomebodyElse() {
+      return new SteppingDown(
+          this.term,
+          this.deadline,
+          this.drainUntil,
+          this.retryAt,
+          this.successor,
+          true,
+          this.reason);
+    }
+  }
+}

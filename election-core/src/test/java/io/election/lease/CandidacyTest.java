@@ -1,0 +1,610 @@
+package io.election.lease;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipLostEvent;
+import io.election.lease.Candidacy.Timing;
+import io.election.lease.Standing.Following;
+import io.election.lease.Standing.Leading;
+import io.election.lease.Standing.SteppingDown;
+import io.election.lease.Step.Await;
+import io.election.lease.Step.Create;
+import io.election.lease.Step.GiveWay;
+import io.election.lease.Step.KeepWarm;
+import io.election.lease.Step.Lead;
+import io.election.lease.Step.Read;
+import io.election.lease.Step.Release;
+import io.election.lease.Step.Renew;
+import io.election.lease.Step.Take;
+import java.time.Duration;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The decision function, rule by rule. Times are in milliseconds of a clock that starts near its overflow. */
+class CandidacyTest {
+
+  private static final long ORIGIN = Long.MAX_VALUE - Duration.ofSeconds(30).toNanos();
+
+  private static final long WALL = 1_000_000;
+
+  private static final long LEASE = 10_000;
+
+  private static final long RENEW = 2_000;
+
+  private static final long TENURE = 9_800;
+
+  private static final LeaseSettings SETTINGS = new LeaseSettings(
+      Duration.ofMillis(LEASE),
+      Duration.ofMillis(RENEW),
+      Duration.ofSeconds(1),
+      Duration.ofSeconds(3),
+      true);
+
+  private final Candidacy fresh = candidacy(SETTINGS);
+
+  @Test
+  void aFreshCandidateReadsFirst() {
+    assertThat(next(this.fresh, 0)).isEqualTo(new Read());
+  }
+
+  @Nested
+  class Rule1Renewal {
+
+    private final Candidacy leader = leader(3, 0);
+
+    @Test
+    void theDeadlineCountsFromBeforeTheRequestWasSent() {
+      Candidacy renewed = CandidacyTest.this.renewed(this.leader, 2_000, 2_900);
+      assertThat(leads(renewed, 2_000 + TENURE - 1)).isTrue();
+      assertThat(leads(renewed, 2_000 + TENURE)).isFalse();
+    }
+
+    @Test
+    void theDeadlineLiesTwoPercentBeforeTheEndOfTheLease() {
+      assertThat(SETTINGS.margin()).isEqualTo(Duration.ofMillis(LEASE / 50));
+      assertThat(TENURE).isEqualTo(LEASE - LEASE / 50);
+      assertThat(leads(this.leader, TENURE - 1)).isTrue();
+      assertThat(leads(this.leader, TENURE)).isFalse();
+    }
+
+    @Test
+    void isDueOncePerRenewInterval() {
+      assertThat(next(this.leader, RENEW - 1)).isEqualTo(new Await(at(RENEW)));
+      assertThat(next(this.leader, RENEW)).isEqualTo(new Renew(3));
+    }
+
+    @Test
+    void thatIsLateByAnHourEndsTheLeadershipAtItsDeadlineWhateverItsAnswer() {
+      Candidacy woken = this.leader.at(at(3_600_000), WALL + 3_600_000);
+      assertThat(woken.standing()).isInstanceOf(Following.class);
+      assertThat(woken.onRenewed(new Renew(3), true, timing(RENEW, 3_600_000)).standing())
+          .isInstanceOf(Following.class);
+    }
+
+    @Test
+    void ofUnknownOutcomeKeepsTheOldDeadlineAndIsTriedAgainSoon() {
+      Candidacy failed = this.leader.onFailure(new Renew(3), at(3_000));
+      assertThat(leads(failed, TENURE - 1)).isTrue();
+      assertThat(leads(failed, TENURE)).isFalse();
+      assertThat(next(failed, 3_000)).isEqualTo(new Await(at(3_000 + RENEW / 4)));
+      assertThat(next(failed, 3_000 + RENEW / 4)).isEqualTo(new Renew(3));
+    }
+
+    @Test
+    void thatHitsNoRowEndsTheLeadership() {
+      Candidacy displaced = this.leader.onRenewed(new Renew(3), false, timing(RENEW, 2_010));
+      assertThat(leads(displaced, 2_010)).isFalse();
+      assertThat(lossReason(displaced)).isEqualTo(LeadershipLostEvent.Reason.DISPLACED);
+    }
+
+    @Test
+    void thatIsAnsweredAfterTheNodeResignedRevivesNothing() {
+      Candidacy resigned = this.leader.resign(at(2_005));
+      Candidacy answered = resigned.onRenewed(new Renew(3), true, timing(2_000, 2_010));
+      assertThat(leads(answered, 2_010)).isFalse();
+      assertThat(answered.standing()).isInstanceOf(SteppingDown.class);
+    }
+
+    @Test
+    void ofAnotherTermIsIgnored() {
+      assertThat(this.leader.onRenewed(new Renew(2), false, timing(2_000, 2_010)))
+          .isEqualTo(this.leader);
+    }
+
+    @Test
+    void theWallClockShortensALeadershipButNeverLengthensIt() {
+      assertThat(this.leader.at(at(1_000), WALL + TENURE).standing())
+          .as("suspended for a lease")
+          .isInstanceOf(Following.class);
+      assertThat(this.leader.at(at(TENURE), WALL - 3_600_000).standing())
+          .as("set back by an hour")
+          .isInstanceOf(Following.class);
+      assertThat(this.leader.at(at(TENURE - 1), WALL - 3_600_000)).isEqualTo(this.leader);
+    }
+  }
+
+  @Nested
+  class Rule2AbsentRow {
+
+    private final LeaseRow created = row("me", 1, 0, LEASE);
+
+    private final Candidacy warming =
+        saw(CandidacyTest.this.fresh, null, 0).onCreated(this.created, at(100));
+
+    @Test
+    void isCreatedAtOnce() {
+      assertThat(next(saw(CandidacyTest.this.fresh, null, 0), 0)).isEqualTo(new Create());
+    }
+
+    @Test
+    void isKeptWarmForAWholeLeaseBeforeItsCreatorLeads() {
+      assertThat(next(this.warming, 100 + RENEW)).isEqualTo(new KeepWarm(this.created, at(100)));
+      LeaseRow kept = row("me", 1, 1, LEASE);
+      Candidacy candidacy =
+          this.warming.onKeptWarm(new KeepWarm(this.created, at(100)), kept, at(9_000));
+      assertThat(next(candidacy, 100 + LEASE - 1)).isEqualTo(new Await(at(100 + LEASE)));
+      assertThat(next(candidacy, 100 + LEASE)).isEqualTo(new Lead(kept));
+      Candidacy leader = candidacy.onLed(new Lead(kept), true, timing(10_100, 10_150));
+      assertThat(((Leading) leader.standing()).term()).isEqualTo(1);
+      assertThat(((Leading) leader.standing()).reason())
+          .isEqualTo(LeadershipAcquiredEvent.Reason.CREATED);
+      assertThat(leads(leader, 10_100 + TENURE - 1)).isTrue();
+      assertThat(leads(leader, 10_100 + TENURE)).isFalse();
+    }
+
+    @Test
+    void withALongerLeaseInTheHistoryMakesItsCreatorWaitForThatOne() {
+      LeaseRow longer = row("me", 8, 0, 3 * LEASE);
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, null, 0).onCreated(longer, at(0));
+      assertThat(next(candidacy, 3 * LEASE - 1)).isNotInstanceOf(Lead.class);
+      assertThat(next(candidacy, 3 * LEASE)).isEqualTo(new Lead(longer));
+    }
+
+    @Test
+    void thatSomebodyElseChangedMeanwhileIsNotLed() {
+      assertThat(this.warming
+              .onLed(new Lead(this.created), false, timing(10_100, 10_150))
+              .standing())
+          .isInstanceOf(Following.class);
+      assertThat(this.warming
+              .onKeptWarm(new KeepWarm(this.created, at(100)), null, at(2_200))
+              .standing())
+          .isInstanceOf(Following.class);
+    }
+
+    @Test
+    void isNotReleasedByACreatorThatStopsBeforeItLed() {
+      Candidacy stopped = this.warming.stop(at(5_000));
+      assertThat(stopped.standing()).isInstanceOf(Following.class);
+      assertThat(next(stopped, 60_000)).isInstanceOf(Await.class);
+    }
+
+    @Test
+    void hasNoShortCutForACreatorThatStartsOver() {
+      Candidacy failed = this.warming.onFailure(new KeepWarm(this.created, at(100)), at(2_200));
+      Candidacy candidacy = saw(failed, this.created, 3_000);
+      assertThat(next(candidacy, 3_000)).isNotInstanceOf(Take.class);
+      assertThat(next(candidacy, 3_000 + LEASE)).isInstanceOf(Take.class);
+    }
+
+    @Test
+    void isLeftAloneByANodeThatIsNotEligible() {
+      assertThat(next(saw(candidacy(ineligible()), null, 0), 0)).isInstanceOf(Await.class);
+    }
+
+    @Test
+    void thatAnotherNodeCreatedFirstIsReadAgain() {
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, null, 0).onCreated(null, at(100));
+      assertThat(next(candidacy, 100)).isEqualTo(new Read());
+    }
+  }
+
+  @Nested
+  class Rule3Released {
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "me"})
+    void isTakenAtOnceIfVacantOrForThisNode(String leaderId) {
+      LeaseRow row = row(leaderId, 3, 5, 0);
+      assertThat(next(saw(CandidacyTest.this.fresh, row, 0), 0)).isInstanceOf(Take.class);
+    }
+
+    @Test
+    void forAnotherNodeIsLeftToItWhileTheRowKeepsChanging() {
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, row("other", 3, 5, 0), 0);
+      candidacy = saw(candidacy, row("other", 3, 6, 0), LEASE - 1);
+      assertThat(next(candidacy, LEASE)).isNotInstanceOf(Take.class);
+      assertThat(next(candidacy, 2 * LEASE - 1)).isInstanceOf(Take.class);
+    }
+
+    @Test
+    void isNotTakenByANodeThatStandsAside() {
+      Candidacy aside = CandidacyTest.this.fresh.resign(at(0));
+      Candidacy candidacy = saw(aside, row("", 3, 5, 0), 1_000);
+      assertThat(next(candidacy, LEASE - 1)).isNotInstanceOf(Take.class);
+      assertThat(next(candidacy, LEASE)).isInstanceOf(Take.class);
+    }
+
+    @Test
+    void isTakenByANodeThatStandsAsideOnceItCampaigns() {
+      Candidacy candidacy =
+          saw(CandidacyTest.this.fresh.resign(at(0)).campaign(at(1_000)), row("", 3, 5, 0), 1_000);
+      assertThat(next(candidacy, 1_000)).isInstanceOf(Take.class);
+    }
+  }
+
+  @Nested
+  class Rule4OwnName {
+
+    private final LeaseRow mine = row("me", 3, 5, LEASE);
+
+    @Test
+    void isTakenAtOnceInTheTermThatThisProcessLetExpire() {
+      Candidacy expired = leader(3, 0).at(at(TENURE), WALL + TENURE);
+      assertThat(next(saw(expired, this.mine, TENURE), TENURE))
+          .isEqualTo(new Take(this.mine, LeadershipAcquiredEvent.Reason.RETAKEN));
+    }
+
+    @Test
+    void isNotTakenAtOnceIfAHigherTermHasBeenSeen() {
+      Candidacy expired = leader(3, 0).at(at(TENURE), WALL + TENURE);
+      Candidacy candidacy = saw(expired, row("other", 4, 9, LEASE), TENURE);
+      candidacy = saw(candidacy, this.mine, TENURE + 100);
+      assertThat(next(candidacy, TENURE + 100)).isNotInstanceOf(Take.class);
+    }
+
+    @Test
+    void isKeptWarmAndTakenOnceItsLeaseHasPassedWithoutAChangeBySomebodyElse() {
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, this.mine, 0);
+      assertThat(next(candidacy, 0)).isEqualTo(new KeepWarm(this.mine, at(0)));
+      LeaseRow kept = row("me", 3, 6, LEASE);
+      candidacy = candidacy.onKeptWarm(new KeepWarm(this.mine, at(0)), kept, at(50));
+      assertThat(next(candidacy, 50 + RENEW)).isEqualTo(new KeepWarm(kept, at(0)));
+      candidacy = candidacy.onKeptWarm(new KeepWarm(kept, at(0)), this.mine, at(9_999));
+      assertThat(next(candidacy, LEASE - 1)).isNotInstanceOf(Take.class);
+      assertThat(next(candidacy, LEASE))
+          .isEqualTo(new Take(this.mine, LeadershipAcquiredEvent.Reason.DESIGNATED));
+    }
+
+    @Test
+    void isOnlyWatchedAfterSomebodyElseChangedIt() {
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, this.mine, 0)
+          .onKeptWarm(new KeepWarm(this.mine, at(0)), null, at(100));
+      assertThat(next(candidacy, 100)).isEqualTo(new Read());
+      LeaseRow twins = row("me", 3, 6, LEASE);
+      candidacy = saw(candidacy, twins, 100);
+      assertThat(next(candidacy, 100)).isInstanceOf(Await.class);
+      assertThat(next(candidacy, 100 + LEASE)).isInstanceOf(Take.class);
+      candidacy = saw(candidacy, row("me", 3, 7, LEASE), 9_000);
+      assertThat(next(candidacy, 100 + LEASE)).isNotInstanceOf(Take.class);
+    }
+
+    @Test
+    void countsAnUnknownOutcomeAsAChangeBySomebodyElse() {
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, this.mine, 0)
+          .onFailure(new KeepWarm(this.mine, at(0)), at(1_000));
+      assertThat(next(candidacy, 1_000)).isInstanceOf(Await.class);
+      candidacy = saw(candidacy, this.mine, 2_000);
+      assertThat(next(candidacy, 2_000 + LEASE - 1)).isNotInstanceOfAny(KeepWarm.class, Take.class);
+      assertThat(next(candidacy, 2_000 + LEASE)).isInstanceOf(Take.class);
+    }
+
+    @Test
+    void isTakenAtOnceWhenItBecomesReleased() {
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, this.mine, 0)
+          .onKeptWarm(new KeepWarm(this.mine, at(0)), null, at(100));
+      assertThat(next(saw(candidacy, row("me", 3, 7, 0), 100), 100)).isInstanceOf(Take.class);
+    }
+
+    @Test
+    void isNotKeptWarmByANodeThatStandsAsideOrIsNotEligible() {
+      assertThat(next(saw(CandidacyTest.this.fresh.resign(at(0)), this.mine, 100), 100))
+          .isInstanceOf(Await.class);
+      assertThat(next(saw(candidacy(ineligible()), this.mine, 100), 100)).isInstanceOf(Await.class);
+    }
+
+    @Test
+    void isNotWarmedOnceTheNodeResignedWhileTheRequestWasUnderWay() {
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, this.mine, 0).resign(at(10));
+      candidacy =
+          candidacy.onKeptWarm(new KeepWarm(this.mine, at(0)), row("me", 3, 6, LEASE), at(50));
+      assertThat(candidacy.standing()).isInstanceOf(Following.class);
+    }
+  }
+
+  @Nested
+  class Rule5AnothersName {
+
+    @Test
+    void isTakenOnceTheRowStayedTheSameForItsLeaseFromTheAnswerThatShowedIt() {
+      LeaseRow row = row("other", 3, 5, LEASE);
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, row, 700);
+      candidacy = saw(candidacy, row, 5_000);
+      assertThat(next(candidacy, 700 + LEASE - 1)).isNotInstanceOf(Take.class);
+      assertThat(next(candidacy, 700 + LEASE))
+          .isEqualTo(new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED));
+    }
+
+    @Test
+    void isWatchedAnewAfterAnyChange() {
+      LeaseRow row = row("other", 3, 5, LEASE);
+      for (LeaseRow changed : new LeaseRow[] {
+        row("third", 3, 5, LEASE),
+        row("other", 2, 5, LEASE),
+        row("other", 3, 6, LEASE),
+        row("other", 3, 5, LEASE + 1),
+        new LeaseRow("other", 3, 5, LEASE, null, "later", "server"),
+        new LeaseRow("other", 3, 5, LEASE, null, "time", "another server")
+      }) {
+        Candidacy candidacy = saw(saw(CandidacyTest.this.fresh, row, 0), changed, 9_000);
+        assertThat(next(candidacy, LEASE)).as("%s", changed).isNotInstanceOf(Take.class);
+      }
+    }
+
+    @Test
+    void respectsTheHoldersPromiseRatherThanItsOwnLease() {
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, row("other", 3, 5, 30_000), 0);
+      assertThat(next(candidacy, 29_999)).isNotInstanceOf(Take.class);
+      assertThat(next(candidacy, 30_000)).isInstanceOf(Take.class);
+    }
+
+    @Test
+    void waitsForItsOwnLeaseAtLeastAndAnHourAtMost() {
+      assertThat(next(saw(CandidacyTest.this.fresh, row("other", 3, 5, 1), 0), LEASE - 1))
+          .isNotInstanceOf(Take.class);
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, row("other", 3, 5, 1L << 31), 0);
+      assertThat(next(candidacy, 3_600_000)).isInstanceOf(Take.class);
+    }
+
+    @Test
+    void takesAnUnknownLeaseForTheGreaterOfItsOwnAndTheHistorys() {
+      LeaseRow unknown = new LeaseRow("other", 3, 5, null, null, "time", "server");
+      assertThat(next(saw(CandidacyTest.this.fresh, unknown, 0), LEASE)).isInstanceOf(Take.class);
+      for (Long lease : new Long[] {null, -1L}) {
+        LeaseRow row = new LeaseRow("other", 3, 5, lease, 30_000L, "time", "server");
+        assertThat(next(saw(CandidacyTest.this.fresh, row, 0), 29_999)).isNotInstanceOf(Take.class);
+        assertThat(next(saw(CandidacyTest.this.fresh, row, 0), 30_000)).isInstanceOf(Take.class);
+      }
+    }
+
+    @Test
+    void isNeverTakenByANodeThatIsNotEligible() {
+      Candidacy candidacy = saw(candidacy(ineligible()), row("other", 3, 5, LEASE), 0);
+      assertThat(next(candidacy, 20_000)).isEqualTo(new Read());
+    }
+
+    @Test
+    void isReadAgainBeforeAnythingElseAfterALostRaceOrAFailure() {
+      LeaseRow row = row("other", 3, 5, LEASE);
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, row, 0);
+      Take take = new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED);
+      Candidacy lost = candidacy.onTaken(take, OptionalLong.empty(), timing(LEASE, LEASE + 10));
+      assertThat(next(lost, LEASE + 10)).isEqualTo(new Read());
+      Candidacy failed = candidacy.onFailure(take, at(LEASE + 1_000));
+      assertThat(next(failed, LEASE + 1_000)).isInstanceOf(Await.class);
+      assertThat(next(failed, LEASE + 1_000 + RENEW / 4)).isEqualTo(new Read());
+    }
+
+    @Test
+    void theDeadlineOfATakenTermCountsFromBeforeTheRequestWasSent() {
+      Candidacy leader = leader(3, 500);
+      assertThat(leads(leader, 500 + TENURE - 1)).isTrue();
+      assertThat(leads(leader, 500 + TENURE)).isFalse();
+    }
+
+    @Test
+    void aTermWhoseAnswerCameAfterItsDeadlineIsNeverLedButMayBeTakenAnew() {
+      LeaseRow row = row("other", 3, 5, LEASE);
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, row, 0)
+          .onTaken(
+              new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED),
+              OptionalLong.of(4),
+              timing(LEASE, LEASE + TENURE));
+      assertThat(candidacy.standing()).isInstanceOf(Following.class);
+      LeaseRow mine = row("me", 4, 6, LEASE);
+      assertThat(next(saw(candidacy, mine, 30_000), 30_000)).isInstanceOf(Take.class);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aTermThatIsWonByANodeThatWasToldToStepDownMeanwhileIsHandedBack(boolean stopped) {
+      LeaseRow row = row("other", 3, 5, LEASE);
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, row, 0);
+      candidacy = stopped ? candidacy.stop(at(LEASE + 5)) : candidacy.resign(at(LEASE + 5));
+      candidacy = candidacy.onTaken(
+          new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED),
+          OptionalLong.of(4),
+          timing(LEASE, LEASE + 10));
+      assertThat(leads(candidacy, LEASE + 10)).isFalse();
+      assertThat(next(candidacy, LEASE + 10)).isEqualTo(new Release(4, ""));
+    }
+  }
+
+  @Nested
+  class Rule6Displaced {
+
+    private final Candidacy displaced =
+        leader(3, 0).onRenewed(new Renew(3), false, timing(RENEW, 2_010));
+
+    @Test
+    void givesWayOnceItsLeaderWorkHasStopped() {
+      assertThat(this.displaced.next(at(2_010), true)).isInstanceOf(Await.class);
+      assertThat(this.displaced.next(at(2_010), false)).isEqualTo(new GiveWay(3));
+    }
+
+    @Test
+    void givesWayAtTheEndOfTheDrainTimeoutAtTheLatest() {
+      assertThat(this.displaced.next(at(2_010 + 3_000), true)).isEqualTo(new GiveWay(3));
+    }
+
+    @Test
+    void hasNothingToGiveOnceItsLeaseIsOver() {
+      Candidacy over = this.displaced.at(at(TENURE), WALL + TENURE);
+      assertThat(over.standing()).isInstanceOf(Following.class);
+      assertThat(over.next(at(TENURE), false)).isEqualTo(new Read());
+    }
+
+    @Test
+    void standsAsideForOneLeaseAfterItGaveWay() {
+      Candidacy candidacy = this.displaced.onGivenWay(new GiveWay(3), true, at(2_050));
+      candidacy = saw(candidacy, row("", 3, 9, 0), 2_060);
+      assertThat(next(candidacy, 2_060)).isInstanceOf(Await.class);
+      assertThat(next(candidacy, 2_050 + LEASE)).isInstanceOf(Take.class);
+    }
+
+    @Test
+    void doesNotStandAsideIfTheRowWasDeleted() {
+      Candidacy candidacy = this.displaced.onGivenWay(new GiveWay(3), false, at(2_050));
+      assertThat(next(saw(candidacy, null, 2_060), 2_060)).isEqualTo(new Create());
+    }
+  }
+
+  @Nested
+  class Rule7SteppingDown {
+
+    private final Candidacy leader = leader(3, 0);
+
+    @Test
+    void isNoLeaderAtOnceAndReleasesWhenNoWorkRuns() {
+      Candidacy candidacy = this.leader.resign(at(500));
+      assertThat(leads(candidacy, 500)).isFalse();
+      assertThat(lossReason(candidacy)).isEqualTo(LeadershipLostEvent.Reason.RESIGNED);
+      assertThat(next(candidacy, 500)).isEqualTo(new Release(3, ""));
+    }
+
+    @Test
+    void renewsWhileItsWorkDrains() {
+      Candidacy candidacy = this.leader.stop(at(500));
+      assertThat(candidacy.next(at(500), true)).isEqualTo(new Await(at(RENEW)));
+      assertThat(candidacy.next(at(RENEW), true)).isEqualTo(new Renew(3));
+      candidacy = candidacy.onRenewed(new Renew(3), true, timing(RENEW, 2_010));
+      assertThat(leads(candidacy, 2_010)).isFalse();
+      assertThat(candidacy.next(at(2_010), true)).isEqualTo(new Await(at(3_500)));
+      assertThat(candidacy.next(at(3_500), true))
+          .as("drain time-out")
+          .isEqualTo(new Release(3, ""));
+    }
+
+    @Test
+    void releasesToTheDesignatedNode() {
+      Candidacy candidacy = this.leader.handOver("other", at(500));
+      assertThat(next(candidacy, 500)).isEqualTo(new Release(3, "other"));
+      assertThat(lossReason(candidacy)).isEqualTo(LeadershipLostEvent.Reason.HANDED_OVER);
+    }
+
+    @Test
+    void triesAgainAfterAFailureButNotAtOnce() {
+      Candidacy candidacy = this.leader.resign(at(500)).onFailure(new Release(3, ""), at(1_500));
+      assertThat(next(candidacy, 1_500)).isEqualTo(new Await(at(1_500 + RENEW / 4)));
+      assertThat(next(candidacy, 1_500 + RENEW / 4)).isEqualTo(new Release(3, ""));
+    }
+
+    @Test
+    void standsAsideForOneLeaseAfterTheRelease() {
+      Candidacy candidacy =
+          this.leader.resign(at(500)).onReleased(new Release(3, ""), true, at(1_000));
+      candidacy = saw(candidacy, row("", 3, 9, 0), 1_010);
+      assertThat(next(candidacy, LEASE + 999)).isNotInstanceOf(Take.class);
+      assertThat(next(candidacy, LEASE + 1_000)).isInstanceOf(Take.class);
+    }
+
+    @Test
+    void givesWayIfItWasDisplacedWhileItsWorkDrained() {
+      Candidacy candidacy =
+          this.leader.resign(at(500)).onReleased(new Release(3, ""), false, at(1_000));
+      assertThat(next(candidacy, 1_000)).isEqualTo(new GiveWay(3));
+    }
+
+    @Test
+    void takesNothingOnceStopped() {
+      Candidacy candidacy = this.leader.stop(at(500)).onReleased(new Release(3, ""), true, at(600));
+      assertThat(next(candidacy, 600)).isInstanceOf(Await.class);
+      assertThat(next(candidacy, 100_000)).isInstanceOf(Await.class);
+    }
+  }
+
+  @Nested
+  class NextLook {
+
+    @Test
+    void comesShortlyAfterTheLeadersNextRenewalIsToBeExpected() {
+      long lag = CandidacyTest.this.fresh.nextLook(at(0), Duration.ZERO) - at(RENEW);
+      assertThat(lag).isBetween(nanos(RENEW) / 20, nanos(RENEW) / 10);
+      assertThat(CandidacyTest.this.fresh.nextLook(at(0), Duration.ofMillis(400)))
+          .isEqualTo(at(RENEW - 400) + lag);
+    }
+
+    @Test
+    void isNeverSoonerThanHalfAnIntervalNorLaterThanOneAndAHalf() {
+      for (long age : new long[] {-5_000, 0, 1, 999, 1_500, 1_999, 2_000, 9_999_999_999L}) {
+        long wait = CandidacyTest.this.fresh.nextLook(at(0), Duration.ofMillis(age)) - at(0);
+        assertThat(wait).as("%d", age).isBetween(nanos(RENEW) / 2, nanos(RENEW) * 3 / 2);
+      }
+    }
+  }
+
+  private static Candidacy candidacy(LeaseSettings settings) {
+    return Candidacy.start(new Candidacy.Node("me", settings), at(0));
+  }
+
+  private static LeaseSettings ineligible() {
+    return new LeaseSettings(
+        SETTINGS.leaseDuration(),
+        SETTINGS.renewInterval(),
+        SETTINGS.operationTimeout(),
+        SETTINGS.drainTimeout(),
+        false);
+  }
+
+  /** A leader that took its term with a request sent at an instant and answered 10 ms later. */
+  private Candidacy leader(long term, long sent) {
+    LeaseRow row = row("", term - 1, 5, 0);
+    return saw(this.fresh, row, sent)
+        .onTaken(
+            new Take(row, LeadershipAcquiredEvent.Reason.RELEASED),
+            OptionalLong.of(term),
+            timing(sent, sent + 10));
+  }
+
+  private Candidacy renewed(Candidacy leader, long sent, long answered) {
+    long term = ((Leading) leader.standing()).term();
+    return leader.onRenewed(new Renew(term), true, timing(sent, answered));
+  }
+
+  private static Candidacy saw(Candidacy candidacy, @Nullable LeaseRow row, long now) {
+    return candidacy.onRead(row, at(now), at(now + RENEW));
+  }
+
+  private static Step next(Candidacy candidacy, long now) {
+    return candidacy.next(at(now), false);
+  }
+
+  private static boolean leads(Candidacy candidacy, long now) {
+    return candidacy.standing() instanceof Leading leading && leading.isValid(at(now), WALL + now);
+  }
+
+  private static LeadershipLostEvent.Reason lossReason(Candidacy candidacy) {
+    return ((SteppingDown) candidacy.standing()).reason();
+  }
+
+  private static LeaseRow row(String leaderId, long term, long version, long leaseMillis) {
+    return new LeaseRow(leaderId, term, version, leaseMillis, null, "time", "server");
+  }
+
+  private static Timing timing(long sent, long now) {
+    return new Timing(at(sent), WALL + sent, at(now), WALL + now);
+  }
+
+  private static long at(long millis) {
+    return ORIGIN + nanos(millis);
+  }
+
+  private static long nanos(long millis) {
+    return millis * 1_000_000;
+  }
+}

@@ -1,0 +1,509 @@
+package io.election.lease;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.election.Leadership;
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipEvent;
+import io.election.LeadershipLostEvent;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/** The elector over a simulated database: stepped by a ticked clock, and with its own threads. */
+class ElectorTest {
+
+  private static final Duration LEASE = Duration.ofSeconds(10);
+
+  private static final LeaseSettings SETTINGS = new LeaseSettings(
+      LEASE, Duration.ofSeconds(2), Duration.ofSeconds(1), Duration.ofSeconds(5), true);
+
+  private final AtomicLong clock = new AtomicLong();
+
+  private final SimulatedDatabase database = new SimulatedDatabase();
+
+  private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
+
+  private final List<Node> nodes = new ArrayList<>();
+
+  @BeforeEach
+  void listen() {
+    this.logged.start();
+    logger().addAppender(this.logged);
+  }
+
+  @AfterEach
+  void tidyUp() {
+    this.nodes.forEach((node) -> node.elector.stop());
+    logger().detachAppender(this.logged);
+  }
+
+  /** One process, as far as the election can tell. */
+  private final class Node {
+
+    final SimulatedDatabase.Store store = ElectorTest.this.database.new Store();
+
+    final List<LeadershipEvent> events = new ArrayList<>();
+
+    volatile Consumer<LeadershipEvent> listener = (event) -> {
+      synchronized (this.events) {
+        this.events.add(event);
+      }
+    };
+
+    volatile boolean working;
+
+    final Elector elector;
+
+    final LeaseElectionService service;
+
+    Node(String id) {
+      this(id, SETTINGS);
+    }
+
+    Node(String id, LeaseSettings settings) {
+      this.elector = new Elector(
+          this.store,
+          settings,
+          () -> id,
+          (serviceId) -> this.working,
+          (event) -> this.listener.accept(event),
+          ElectorTest.this.clock::get,
+          wall());
+      this.service = new LeaseElectionService("jobs", this.elector) {};
+      ElectorTest.this.nodes.add(this);
+    }
+
+    Node join() {
+      this.elector.join(List.of(this.service));
+      return this;
+    }
+
+    Node start() {
+      this.elector.start(List.of(this.service));
+      return this;
+    }
+
+    List<LeadershipEvent> events() {
+      synchronized (this.events) {
+        return List.copyOf(this.events);
+      }
+    }
+  }
+
+  private InstantSource wall() {
+    return () -> Instant.EPOCH.plusNanos(this.clock.get());
+  }
+
+  private void tick(Duration duration) {
+    this.clock.addAndGet(duration.toNanos());
+  }
+
+  /** Lets time pass in small steps, in each of which every node does what is due. */
+  private void run(Duration duration, Node... nodes) {
+    long end = this.clock.get() + duration.toNanos();
+    while (this.clock.get() < end) {
+      for (Node node : nodes) {
+        node.elector.step();
+        node.elector.deliverNow();
+      }
+      tick(Duration.ofMillis(50));
+    }
+  }
+
+  private List<String> lines() {
+    synchronized (this.logged) {
+      return this.logged.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
+    }
+  }
+
+  private static ConditionFactory await() {
+    return Awaitility.await().pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(2));
+  }
+
+  private static Logger logger() {
+    return (Logger) LoggerFactory.getLogger(Elector.class);
+  }
+
+  @Nested
+  class Stepped {
+
+    private final Node a = new Node("a").join();
+
+    private final Node b = new Node("b").join();
+
+    @Test
+    void theVeryFirstLeaderWaitsOneLeaseAndSaysSo() {
+      ElectorTest.this.run(LEASE.minusMillis(100), this.a, this.b);
+      assertThat(this.a.service.isLeader()).isFalse();
+      assertThat(lines())
+          .anyMatch((line) -> line.startsWith(
+              "election 'jobs' had no record: node a created it and leads in 10000 ms"));
+      ElectorTest.this.run(Duration.ofMillis(200), this.a, this.b);
+      assertThat(this.a.service.isLeader()).isTrue();
+      assertThat(this.b.service.isLeader()).isFalse();
+      assertThat(this.b.service.leaderId()).contains("a");
+      assertThat(this.a.events())
+          .containsExactly(
+              new LeadershipAcquiredEvent("jobs", "a", 1, LeadershipAcquiredEvent.Reason.CREATED));
+      assertThat(lines())
+          .contains(
+              "try acquire leader by simulation with result: true (election 'jobs', node a)",
+              "become leader by simulation: election 'jobs', node a, term 1 (CREATED)");
+    }
+
+    @Test
+    void aFollowerTakesOverOneLeaseAfterTheLeaderDied() {
+      elect(this.a, this.b);
+      ElectorTest.this.run(LEASE.plusSeconds(2), this.b);
+      assertThat(this.b.service.leadership()).map(Leadership::term).contains(2L);
+      assertThat(ElectorTest.this.database.history("jobs").get(1L).ended()).isTrue();
+    }
+
+    @Test
+    void aLeaderSendsOneRequestEachRenewIntervalAndAFollowerOneRead() {
+      elect(this.a, this.b);
+      this.a.store.calls.clear();
+      this.b.store.calls.clear();
+      ElectorTest.this.run(Duration.ofSeconds(20), this.a, this.b);
+      assertThat(this.a.store.calls).containsOnly("renew").hasSize(10);
+      assertThat(this.b.store.calls).containsOnly("read").hasSizeBetween(9, 10);
+    }
+
+    @Test
+    void aFollowerTakesOverWithinAPollAfterACleanStop() {
+      elect(this.a, this.b);
+      this.a.elector.leave();
+      assertThat(this.a.service.isLeader()).isFalse();
+      ElectorTest.this.run(Duration.ofMillis(2_200), this.a, this.b);
+      assertThat(this.b.service.isLeader()).isTrue();
+      assertThat(this.a.events())
+          .last()
+          .isEqualTo(lost("a", 1, LeadershipLostEvent.Reason.STOPPED));
+    }
+
+    @Test
+    void aHandOverDrainsAndLeadsToTheDesignatedNode() throws Exception {
+      Node c = new Node("c").join();
+      elect(this.a, this.b, c);
+      this.a.working = true;
+      this.a.service.designate("c");
+      assertThat(this.a.service.isLeader()).isFalse();
+      ElectorTest.this.run(Duration.ofSeconds(4), this.a, this.b, c);
+      assertThat(ElectorTest.this.nodes).noneMatch((node) -> node.service.isLeader());
+      this.a.working = false;
+      ElectorTest.this.run(Duration.ofMillis(2_200), this.a, this.b, c);
+      assertThat(c.service.isLeader()).isTrue();
+      assertThat(this.a.events())
+          .last()
+          .isEqualTo(lost("a", 1, LeadershipLostEvent.Reason.HANDED_OVER));
+      assertThat(lines())
+          .anyMatch(
+              (line) -> line.contains("designated node 'c' has not led lately; seen were [a]"));
+    }
+
+    @Test
+    void aNodeDesignatedByHandLeadsSoonIfTheOldLeaderIsAlive() {
+      elect(this.a, this.b);
+      ElectorTest.this.database.edit("jobs", (row) -> named(row, "b"));
+      ElectorTest.this.run(Duration.ofSeconds(5), this.a, this.b);
+      assertThat(this.b.service.isLeader()).isTrue();
+      assertThat(this.a.events())
+          .last()
+          .isEqualTo(lost("a", 1, LeadershipLostEvent.Reason.DISPLACED));
+    }
+
+    @Test
+    void aNodeDesignatedByHandWaitsOneLeaseIfTheOldLeaderIsDead() {
+      elect(this.a, this.b);
+      ElectorTest.this.database.edit("jobs", (row) -> named(row, "b"));
+      ElectorTest.this.run(LEASE.minusMillis(100), this.b);
+      assertThat(this.b.service.isLeader()).isFalse();
+      ElectorTest.this.run(Duration.ofSeconds(3), this.b);
+      assertThat(this.b.service.isLeader()).isTrue();
+    }
+
+    @Test
+    void termsGrowThoughBothTablesWereEmptied() {
+      elect(this.a, this.b);
+      ElectorTest.this.database.emptyTables();
+      ElectorTest.this.run(LEASE.plusSeconds(5), this.a, this.b);
+      assertThat(List.of(this.a, this.b))
+          .filteredOn((node) -> node.service.isLeader())
+          .singleElement()
+          .satisfies((node) ->
+              assertThat(node.service.leadership().orElseThrow().term()).isGreaterThan(1));
+    }
+
+    @Test
+    void oneOfTwoNodesWithTheSameIdLeadsAndTheOtherWarns() {
+      elect(this.a);
+      Node twin = new Node("a").join();
+      ElectorTest.this.run(LEASE.multipliedBy(3), this.a, twin);
+      assertThat(this.a.service.isLeader()).isTrue();
+      assertThat(twin.service.isLeader()).isFalse();
+      assertThat(lines())
+          .filteredOn((line) -> line.startsWith("another process uses node id 'a'"))
+          .isNotEmpty()
+          .hasSizeLessThan(3);
+    }
+
+    @Test
+    void anUnreachableStoreEndsTheLeadershipAtItsDeadlineAndIsToldOnceAMinute() {
+      elect(this.a, this.b);
+      ElectorTest.this.logged.list.clear();
+      this.a.store.before((name) -> {
+        throw new LeaseStoreException("the store is away");
+      });
+      ElectorTest.this.run(Duration.ofMinutes(3).minusSeconds(1), this.a);
+      assertThat(this.a.service.isLeader()).isFalse();
+      assertThat(this.a.events())
+          .last()
+          .isEqualTo(lost("a", 1, LeadershipLostEvent.Reason.EXPIRED));
+      assertThat(lines())
+          .filteredOn((line) -> line.startsWith("the store is away"))
+          .hasSize(3);
+      assertThat(lines().get(0))
+          .matches(
+              "the store is away \\(keeps trying; leads 'jobs' for another \\d+ ms unless a renewal succeeds\\)");
+      this.a.store.before((name) -> {});
+      ElectorTest.this.run(Duration.ofSeconds(1), this.a);
+      assertThat(this.a.service.leadership()).map(Leadership::term).contains(2L);
+      assertThat(lines())
+          .anyMatch((line) -> line.startsWith("the simulation store works again after"));
+    }
+
+    @Test
+    void eventsAlternateThroughManyChanges() {
+      elect(this.a, this.b);
+      for (int i = 0; i < 20; i++) {
+        (i % 2 == 0 ? this.a : this.b).service.lostLeader();
+        ElectorTest.this.run(Duration.ofSeconds(7), this.a, this.b);
+      }
+      for (Node node : List.of(this.a, this.b)) {
+        assertThat(node.events()).hasSizeGreaterThan(5);
+        long term = 0;
+        for (int i = 0; i < node.events().size(); i++) {
+          LeadershipEvent event = node.events().get(i);
+          if (i % 2 == 0) {
+            assertThat(event).isInstanceOf(LeadershipAcquiredEvent.class);
+            assertThat(event.term()).isGreaterThan(term);
+            term = event.term();
+          } else {
+            assertThat(event).isInstanceOf(LeadershipLostEvent.class);
+            assertThat(event.term()).isEqualTo(term);
+          }
+        }
+      }
+    }
+
+    @Test
+    void aListenerThatThrowsHarmsNothing() {
+      this.a.listener = (event) -> {
+        throw new IllegalStateException("listener");
+      };
+      elect(this.a, this.b);
+      ElectorTest.this.run(Duration.ofSeconds(20), this.a, this.b);
+      assertThat(this.a.service.isLeader()).isTrue();
+    }
+
+    private void elect(Node... nodes) {
+      ElectorTest.this.run(LEASE.plusMillis(200), nodes);
+      assertThat(nodes[0].service.isLeader()).isTrue();
+    }
+  }
+
+  @Nested
+  class Threaded {
+
+    private final Node node = new Node("a").start();
+
+    @Test
+    void lossIsAnnouncedAtTheDeadlineWhileACallHangs() {
+      elect();
+      CountDownLatch hung = new CountDownLatch(1);
+      CountDownLatch healed = new CountDownLatch(1);
+      this.node.store.before((name) -> block(hung, healed));
+      tick(Duration.ofSeconds(2));
+      this.node.elector.wakeUp();
+      await().until(() -> hung.getCount() == 0);
+      tick(LEASE);
+      assertThat(this.node.service.isLeader()).isFalse();
+      this.node.elector.deliverLater(
+          new LeadershipAcquiredEvent("another", "a", 0, LeadershipAcquiredEvent.Reason.ALLOCATED));
+      await()
+          .until(
+              () -> this.node.events().contains(lost("a", 1, LeadershipLostEvent.Reason.EXPIRED)));
+      healed.countDown();
+      await().until(this.node.service::isLeader);
+      assertThat(this.node.service.leadership()).map(Leadership::term).contains(2L);
+    }
+
+    @Test
+    void aListenerThatBlocksDelaysNeitherRenewalsNorTheLoss() {
+      CountDownLatch listening = new CountDownLatch(1);
+      CountDownLatch release = new CountDownLatch(1);
+      this.node.listener = (event) -> block(listening, release);
+      elect();
+      await().until(() -> listening.getCount() == 0);
+      for (int i = 0; i < 10; i++) {
+        int calls = this.node.store.calls.size();
+        tick(Duration.ofSeconds(2));
+        this.node.elector.wakeUp();
+        await().until(() -> this.node.store.calls.size() > calls && this.node.service.isLeader());
+      }
+      release.countDown();
+    }
+
+    @Test
+    void becomeLeaderThrowsWhatKeptTheAttemptFromBeingMade() {
+      this.node.store.before((name) -> {
+        throw new LeaseStoreException("the store is away");
+      });
+      assertThatThrownBy(this.node.service::becomeLeader)
+          .isInstanceOf(LeaseStoreException.class)
+          .hasMessage("the store is away");
+      this.node.store.before((name) -> {});
+    }
+
+    @Test
+    void becomeLeaderReturnsWhetherOrNotItWon() throws Exception {
+      this.node.service.becomeLeader();
+      assertThat(this.node.service.isLeader()).isFalse();
+      elect();
+      this.node.service.becomeLeader();
+      assertThat(this.node.service.isLeader()).isTrue();
+      this.node.service.lostLeader();
+      assertThat(this.node.service.isLeader()).isFalse();
+      await().until(() -> this.node.store.calls.contains("release"));
+      this.node.service.becomeLeader();
+      assertThat(this.node.service.isLeader()).isTrue();
+    }
+
+    @Test
+    void becomeLeaderWaitsNoLongerThanOneOperationTimeout() {
+      CountDownLatch hung = new CountDownLatch(1);
+      CountDownLatch healed = new CountDownLatch(1);
+      this.node.store.before((name) -> block(hung, healed));
+      assertThatThrownBy(this.node.service::becomeLeader)
+          .isInstanceOf(TimeoutException.class)
+          .hasMessage("The simulation store gave no answer within PT1S; the node goes on trying");
+      healed.countDown();
+    }
+
+    @Test
+    void aNodeThatIsNotEligibleOrNotRunningCannotStand() {
+      Node watcher = new Node(
+              "watcher",
+              new LeaseSettings(
+                  LEASE, Duration.ofSeconds(2), Duration.ofSeconds(1), Duration.ZERO, false))
+          .start();
+      assertThatThrownBy(watcher.service::becomeLeader)
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("as.election.eligible=true");
+      this.node.elector.stop();
+      assertThatThrownBy(this.node.service::becomeLeader).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void anElectionWithoutARecordCannotBeDecided() {
+      this.node.elector.stop();
+      Node watcher = new Node(
+              "watcher",
+              new LeaseSettings(
+                  LEASE, Duration.ofSeconds(2), Duration.ofSeconds(1), Duration.ZERO, false))
+          .start();
+      ElectorTest.this.database.emptyTables();
+      assertThatThrownBy(() -> watcher.service.designate("a"))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("has no record yet");
+      assertThatThrownBy(watcher.service::forceElection).isInstanceOf(IllegalStateException.class);
+      assertThatThrownBy(() -> watcher.service.designate("a\nb"))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage("leader id 'a\\u000ab' must not contain control characters");
+    }
+
+    @Test
+    void stopsAndStartsAgainManyTimes() {
+      elect();
+      for (int i = 0; i < 50; i++) {
+        this.node.elector.stop();
+        assertThat(this.node.service.isLeader()).isFalse();
+        assertThat(ElectorTest.this.database.row("jobs").isReleased()).isTrue();
+        this.node.elector.start(List.of(this.node.service));
+        await().until(this.node.service::isLeader);
+      }
+      assertThat(this.node.events()).hasSize(101);
+      assertThat(Thread.getAllStackTraces().keySet())
+          .filteredOn((thread) -> thread.getName().startsWith("election-") && thread.isAlive())
+          .hasSizeLessThanOrEqualTo(2);
+    }
+
+    @Test
+    void stopsThoughTheStoreIsDead() {
+      elect();
+      this.node.store.before((name) -> {
+        throw new LeaseStoreException("the store is away");
+      });
+      Thread stopping = new Thread(this.node.elector::stop);
+      stopping.start();
+      await().until(() -> this.node.store.calls.contains("release"));
+      assertThat(this.node.service.isLeader()).isFalse();
+      await().until(() -> {
+        tick(Duration.ofMillis(100));
+        this.node.elector.wakeUp();
+        return !stopping.isAlive();
+      });
+    }
+
+    private void elect() {
+      await().until(() -> {
+        tick(Duration.ofMillis(500));
+        this.node.elector.wakeUp();
+        return this.node.service.isLeader();
+      });
+    }
+
+    private static void block(CountDownLatch reached, CountDownLatch release) {
+      reached.countDown();
+      try {
+        release.await();
+      } catch (InterruptedException ex) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private static LeaseRow named(LeaseRow row, String leaderId) {
+    return new LeaseRow(
+        leaderId,
+        row.term(),
+        row.version(),
+        row.leaseMillis(),
+        row.lastTermLeaseMillis(),
+        row.lastActiveTime(),
+        row.source());
+  }
+
+  private static LeadershipLostEvent lost(
+      String nodeId, long term, LeadershipLostEvent.Reason reason) {
+    return new LeadershipLostEvent("jobs", nodeId, term, reason);
+  }
+}

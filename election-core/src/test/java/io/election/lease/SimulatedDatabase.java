@@ -1,0 +1,279 @@
+package io.election.lease;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/** The two tables in memory, and stores over them that can be made to fail. */
+public final class SimulatedDatabase {
+
+  /** An entry of the history. */
+  public record Term(String leaderId, long leaseMillis, String reason, boolean ended) {}
+
+  private record Row(
+      String leaderId, long term, long version, @Nullable Long leaseMillis, long written) {}
+
+  private final Map<String, Row> rows = new HashMap<>();
+
+  private final Map<String, NavigableMap<Long, Term>> history = new HashMap<>();
+
+  private long writes;
+
+  public synchronized NavigableMap<Long, Term> history(String serviceId) {
+    return this.history.computeIfAbsent(serviceId, (id) -> new TreeMap<>());
+  }
+
+  public synchronized void deleteRow(String serviceId) {
+    this.rows.remove(serviceId);
+  }
+
+  public synchronized void emptyTables() {
+    this.rows.clear();
+    this.history.clear();
+  }
+
+  /** Changes a row as an operator would: the version stays. */
+  public synchronized void edit(String serviceId, UnaryOperator<LeaseRow> edit) {
+    LeaseRow before = row(serviceId);
+    if (before == null) {
+      throw new IllegalStateException("no row for " + serviceId);
+    }
+    LeaseRow row = edit.apply(before);
+    this.rows.put(
+        serviceId,
+        new Row(row.leaderId(), row.term(), row.version(), row.leaseMillis(), ++this.writes));
+  }
+
+  public synchronized @Nullable LeaseRow row(String serviceId) {
+    Row row = this.rows.get(serviceId);
+    if (row == null) {
+      return null;
+    }
+    boolean unknown = row.leaseMillis() == null || row.leaseMillis() < 0;
+    Map.Entry<Long, Term> last = history(serviceId).lastEntry();
+    return new LeaseRow(
+        row.leaderId(),
+        row.term(),
+        row.version(),
+        row.leaseMillis(),
+        unknown && last != null ? last.getValue().leaseMillis() : null,
+        Long.toString(row.written()),
+        "simulated");
+  }
+
+  private synchronized void write(
+      String serviceId, String leaderId, long term, long version, @Nullable Long leaseMillis) {
+    this.rows.put(serviceId, new Row(leaderId, term, version, leaseMillis, ++this.writes));
+  }
+
+  private void openTerm(String serviceId, long term, Term entry) {
+    NavigableMap<Long, Term> terms = history(serviceId);
+    terms.replaceAll(
+        (number, old) -> new Term(old.leaderId(), old.leaseMillis(), old.reason(), true));
+    terms.put(term, entry);
+  }
+
+  private long newestTerm(String serviceId) {
+    NavigableMap<Long, Term> terms = history(serviceId);
+    return terms.isEmpty() ? 0 : terms.lastKey();
+  }
+
+  /** One node's way to the database. */
+  public final class Store implements LeaseStore {
+
+    /** Is run before each call, and may throw, block or let time pass. */
+    @FunctionalInterface
+    public interface Before {
+      void call(String name) throws LeaseStoreException;
+    }
+
+    private volatile Before before = (name) -> {};
+
+    /** The calls made so far. */
+    public final List<String> calls = new ArrayList<>();
+
+    public void before(Before before) {
+      this.before = before;
+    }
+
+    private void call(String name) throws LeaseStoreException {
+      synchronized (this.calls) {
+        this.calls.add(name);
+      }
+      this.before.call(name);
+    }
+
+    @Override
+    public String name() {
+      return "simulation";
+    }
+
+    @Override
+    public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
+      call("read");
+      Map<String, Reading> readings = new LinkedHashMap<>();
+      synchronized (SimulatedDatabase.this) {
+        for (String id : serviceIds) {
+          LeaseRow row = row(id);
+          if (row != null) {
+            readings.put(id, new Reading(row, Duration.ZERO));
+          }
+        }
+      }
+      return readings;
+    }
+
+    @Override
+    public Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
+      call("renew");
+      Set<String> renewed = new LinkedHashSet<>();
+      synchronized (SimulatedDatabase.this) {
+        terms.forEach((id, term) -> {
+          LeaseRow row = row(id);
+          if (row != null
+              && row.leaderId().equals(nodeId)
+              && row.term() == term
+              && row.leaseMillis() != null
+              && row.leaseMillis() > 0) {
+            write(id, nodeId, term, row.version() + 1, row.leaseMillis());
+            renewed.add(id);
+          }
+        });
+      }
+      return renewed;
+    }
+
+    @Override
+    public Optional<LeaseRow> create(
+        String serviceId, String nodeId, long leaseMillis, long aboveTerm)
+        throws LeaseStoreException {
+      call("create");
+      synchronized (SimulatedDatabase.this) {
+        if (row(serviceId) != null) {
+          return Optional.empty();
+        }
+        Map.Entry<Long, Term> last = history(serviceId).lastEntry();
+        long lease =
+            last != null ? Math.max(leaseMillis, last.getValue().leaseMillis()) : leaseMillis;
+        long term = Math.max(aboveTerm, newestTerm(serviceId)) + 1;
+        write(serviceId, nodeId, term, 0, lease);
+        openTerm(serviceId, term, new Term(nodeId, lease, "CREATED", false));
+        return Optional.ofNullable(row(serviceId));
+      }
+    }
+
+    @Override
+    public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) throws LeaseStoreException {
+      call("keepWarm");
+      synchronized (SimulatedDatabase.this) {
+        if (!seen.equals(row(serviceId))) {
+          return Optional.empty();
+        }
+        write(serviceId, seen.leaderId(), seen.term(), seen.version() + 1, seen.leaseMillis());
+        return Optional.ofNullable(row(serviceId));
+      }
+    }
+
+    @Override
+    public boolean lead(String serviceId, LeaseRow seen, long leaseMillis)
+        throws LeaseStoreException {
+      call("lead");
+      synchronized (SimulatedDatabase.this) {
+        if (!seen.equals(row(serviceId))) {
+          return false;
+        }
+        write(serviceId, seen.leaderId(), seen.term(), seen.version() + 1, leaseMillis);
+        return true;
+      }
+    }
+
+    @Override
+    public OptionalLong take(
+        String serviceId,
+        LeaseRow seen,
+        String nodeId,
+        long leaseMillis,
+        long aboveTerm,
+        String reason)
+        throws LeaseStoreException {
+      call("take");
+      synchronized (SimulatedDatabase.this) {
+        if (!seen.equals(row(serviceId))) {
+          return OptionalLong.empty();
+        }
+        long term = Math.max(Math.max(seen.term(), aboveTerm), newestTerm(serviceId)) + 1;
+        write(serviceId, nodeId, term, seen.version() + 1, leaseMillis);
+        openTerm(serviceId, term, new Term(nodeId, leaseMillis, reason, false));
+        return OptionalLong.of(term);
+      }
+    }
+
+    @Override
+    public boolean release(String serviceId, String nodeId, long term, String successor)
+        throws LeaseStoreException {
+      call("release");
+      synchronized (SimulatedDatabase.this) {
+        LeaseRow row = row(serviceId);
+        if (row == null || !row.leaderId().equals(nodeId) || row.term() != term) {
+          return false;
+        }
+        write(serviceId, successor, term, row.version() + 1, 0L);
+        return true;
+      }
+    }
+
+    @Override
+    public boolean giveWay(String serviceId, String nodeId, long term) throws LeaseStoreException {
+      call("giveWay");
+      synchronized (SimulatedDatabase.this) {
+        LeaseRow row = row(serviceId);
+        if (row == null || row.leaderId().equals(nodeId) || row.term() != term) {
+          return false;
+        }
+        write(serviceId, row.leaderId(), term, row.version() + 1, 0L);
+        return true;
+      }
+    }
+
+    @Override
+    public boolean designate(String serviceId, String leaderId) throws LeaseStoreException {
+      call("designate");
+      synchronized (SimulatedDatabase.this) {
+        LeaseRow row = row(serviceId);
+        if (row == null) {
+          return false;
+        }
+        write(serviceId, leaderId, row.term(), row.version() + 1, row.leaseMillis());
+        return true;
+      }
+    }
+
+    @Override
+    public List<String> recentLeaders(String serviceId) throws LeaseStoreException {
+      call("recentLeaders");
+      synchronized (SimulatedDatabase.this) {
+        return history(serviceId).entrySet().stream()
+            .sorted(Map.Entry.comparingByKey(Comparator.reverseOrder()))
+            .map((entry) -> entry.getValue().leaderId())
+            .distinct()
+            .limit(10)
+            .toList();
+      }
+    }
+
+    @Override
+    public void close() {}
+  }
+}
