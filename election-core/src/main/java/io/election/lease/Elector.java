@@ -2,10 +2,7 @@ package io.election.lease;
 
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
-import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
-import io.election.LeadershipLostEvent;
-import io.election.lease.Candidacy.Observation;
 import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.Standing.Leading;
@@ -39,9 +36,6 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /**
  * Drives a node's part in its elections, however many, over one {@link LeaseStore}.
@@ -53,8 +47,6 @@ import org.slf4j.event.Level;
  * <p>Safe for use by any thread. Can be started again after a stop.
  */
 public final class Elector {
-
-  private static final Logger log = LoggerFactory.getLogger(Elector.class);
 
   /** More steps in a row than any election needs; the loop comes round again at once. */
   private static final int MAX_ROUNDS = 16;
@@ -73,9 +65,7 @@ public final class Elector {
 
   private final InstantSource clock;
 
-  private final FailureLog failures = new FailureLog(log);
-
-  private final FailureLog twins = new FailureLog(log);
+  private final ElectionLog log;
 
   private final Semaphore wakeUps = new Semaphore(0);
 
@@ -122,6 +112,7 @@ public final class Elector {
     this.listener = listener;
     this.ticker = ticker;
     this.clock = clock;
+    this.log = new ElectionLog(store.name());
   }
 
   /**
@@ -149,14 +140,7 @@ public final class Elector {
     this.running = true;
     for (LeaseElectionService service : services) {
       service.change((candidacy) -> Candidacy.start(node, now()));
-      log.info(
-          "node {} {} election '{}' by {} (lease {}, renewed every {})",
-          node.id(),
-          this.settings.eligible() ? "stands for" : "is not eligible and watches",
-          service.serviceId(),
-          this.store.name(),
-          this.settings.leaseDuration(),
-          this.settings.renewInterval());
+      this.log.joined(service.serviceId(), node);
     }
   }
 
@@ -184,7 +168,7 @@ public final class Elector {
       this.events.add(Optional.empty());
       events.join(this.settings.operationTimeout().toMillis());
       if (events.isAlive()) {
-        log.warn("a listener of leadership events still runs: later events are delayed");
+        this.log.listenerStillRuns();
       }
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
@@ -268,11 +252,7 @@ public final class Elector {
     Set<String> known = new LinkedHashSet<>(this.store.recentLeaders(service.serviceId()));
     known.add(service.nodeId());
     if (!known.contains(leaderId)) {
-      log.warn(
-          "election '{}': designated node '{}' has not led lately; seen were {}. If it does not answer, others lead after one lease",
-          service.serviceId(),
-          leaderId,
-          known);
+      this.log.designatedUnknown(service.serviceId(), leaderId, known);
     }
   }
 
@@ -325,9 +305,7 @@ public final class Elector {
       long pause = stepAndSurvive();
       while (this.running || isHandingBack()) {
         if (!this.running && isHopeless()) {
-          log.warn(
-              "the {} store does not answer: leases were not handed back, others can take over when they end",
-              this.store.name());
+          this.log.notHandedBack();
           break;
         }
         this.wakeUps.tryAcquire(pause, NANOSECONDS);
@@ -335,7 +313,7 @@ public final class Elector {
         pause = stepAndSurvive();
       }
     } catch (InterruptedException ex) {
-      log.debug("interrupted: ends", ex);
+      this.log.interrupted(ex);
     } finally {
       this.store.close();
     }
@@ -345,7 +323,7 @@ public final class Elector {
     try {
       return step();
     } catch (Throwable ex) {
-      log.error("the elector failed; it goes on", ex);
+      this.log.failedUnexpectedly(ex);
       return this.settings.renewInterval().toNanos() / 4;
     }
   }
@@ -434,36 +412,19 @@ public final class Elector {
         perform(entry.getKey(), entry.getValue());
         due.remove(entry.getKey());
       }
-      this.failures.succeeded("the " + this.store.name() + " store", now());
+      this.log.storeAnswered(now());
     } catch (Throwable ex) {
       long now = now();
       due.forEach((service, step) -> {
         service.change((candidacy) -> candidacy.onFailure(step, now));
         failed.put(service, ex);
       });
-      String message = ex instanceof LeaseStoreException && ex.getMessage() != null
-          ? ex.getMessage()
-          : ex.toString();
-      this.failures.failed(message, consequence(), ex, now);
+      this.log.storeFailed(ex, this.services, now);
       if (ex instanceof Error error) {
         throw error;
       }
     }
     return failed;
-  }
-
-  private String consequence() {
-    StringBuilder text = new StringBuilder("keeps trying");
-    for (LeaseElectionService service : this.services) {
-      service
-          .leadership()
-          .ifPresent((leadership) -> text.append("; leads '")
-              .append(service.serviceId())
-              .append("' for another ")
-              .append(leadership.remaining().toMillis())
-              .append(" ms unless a renewal succeeds"));
-    }
-    return text.toString();
   }
 
   private void renew(Map<LeaseElectionService, Step> due) throws LeaseStoreException {
@@ -511,7 +472,7 @@ public final class Elector {
       Candidacy after = service.change((candidacy) -> reading != null
           ? candidacy.onRead(reading.row(), now, candidacy.nextLook(now, reading.age()))
           : candidacy.onRead(null, now, candidacy.nextLook(now, Duration.ZERO)));
-      logObservation(service, before, after);
+      this.log.observed(service.serviceId(), before, after, now);
     }
   }
 
@@ -526,18 +487,18 @@ public final class Elector {
       var term =
           this.store.take(id, take.row(), node, lease, aboveTerm, take.reason().name());
       Timing timing = new Timing(sent, wallSent, now(), wall());
-      logAttempt(service, term.isPresent());
+      this.log.attempted(id, node, term.isPresent());
       service.change((candidacy) -> candidacy.onTaken(take, term, timing));
     } else if (step instanceof Lead lead) {
       boolean led = this.store.lead(id, lead.row(), lease);
       Timing timing = new Timing(sent, wallSent, now(), wall());
-      logAttempt(service, led);
+      this.log.attempted(id, node, led);
       service.change((candidacy) -> candidacy.onLed(lead, led, timing));
     } else if (step instanceof Create) {
       Optional<LeaseRow> created = this.store.create(id, node, lease, aboveTerm);
       long now = now();
       service.change((candidacy) -> candidacy.onCreated(created.orElse(null), now));
-      created.ifPresent((row) -> logCreated(service, row));
+      created.ifPresent((row) -> this.log.created(id, node, row.promisedMillis(lease)));
     } else if (step instanceof KeepWarm keepWarm) {
       Optional<LeaseRow> kept = this.store.keepWarm(id, keepWarm.row());
       long now = now();
@@ -546,12 +507,9 @@ public final class Elector {
       boolean released = this.store.release(id, node, release.term(), release.successor());
       long now = now();
       service.change((candidacy) -> candidacy.onReleased(release, released, now));
-      log.info(
-          "election '{}': node {} handed term {} back{}",
-          id,
-          node,
-          release.term(),
-          release.successor().isEmpty() ? "" : " to '" + release.successor() + "'");
+      if (released) {
+        this.log.released(id, node, release);
+      }
     } else if (step instanceof GiveWay giveWay) {
       boolean gaveWay = this.store.giveWay(id, node, giveWay.term());
       long now = now();
@@ -559,70 +517,8 @@ public final class Elector {
     }
   }
 
-  private void logAttempt(LeaseElectionService service, boolean result) {
-    log.info(
-        "try acquire leader by {} with result: {} (election '{}', node {})",
-        this.store.name(),
-        result,
-        service.serviceId(),
-        service.nodeId());
-  }
-
-  private void logCreated(LeaseElectionService service, LeaseRow row) {
-    log.info(
-        "election '{}' had no record: node {} created it and leads in {} ms if nobody objects, since a deleted record may have had a leader",
-        service.serviceId(),
-        service.nodeId(),
-        row.promisedMillis(this.settings.leaseDuration().toMillis()));
-  }
-
-  private void logObservation(LeaseElectionService service, Candidacy before, Candidacy after) {
-    Observation last = before.seen();
-    LeaseRow lastRow = last != null ? last.row() : null;
-    LeaseRow row = after.seen() != null ? after.seen().row() : null;
-    if (row == null || row.equals(lastRow)) {
-      return;
-    }
-    if (after.memory().watchOnly() && lastRow != null) {
-      this.twins.failed(
-          "another process uses node id '%s' in election '%s', or writes its record under this name: give each process an as.election.node-id of its own"
-              .formatted(service.nodeId(), service.serviceId()),
-          "this one only watches",
-          new IllegalStateException("term " + row.term() + ", version " + row.version()),
-          now());
-      return;
-    }
-    String leader = LeaseElectionService.lastSeenLeader(after);
-    if (leader != null
-        && !leader.equals(service.nodeId())
-        && (lastRow == null
-            || !leader.equals(lastRow.leaderId())
-            || row.term() != lastRow.term())) {
-      log.info("election '{}' is held by {} in term {}", service.serviceId(), leader, row.term());
-    }
-  }
-
   void log(LeadershipEvent event) {
-    if (event instanceof LeadershipAcquiredEvent acquired) {
-      log.info(
-          "become leader by {}: election '{}', node {}, term {} ({})",
-          this.store.name(),
-          acquired.serviceId(),
-          acquired.nodeId(),
-          acquired.term(),
-          acquired.reason());
-    } else if (event instanceof LeadershipLostEvent lost) {
-      boolean expected = lost.reason() != LeadershipLostEvent.Reason.EXPIRED
-          && lost.reason() != LeadershipLostEvent.Reason.DISPLACED;
-      log.atLevel(expected ? Level.INFO : Level.WARN)
-          .log(
-              "lost leader by {}: election '{}', node {}, term {} ({})",
-              this.store.name(),
-              lost.serviceId(),
-              lost.nodeId(),
-              lost.term(),
-              lost.reason());
-    }
+    this.log.changed(event);
   }
 
   void deliverLater(LeadershipEvent event) {
@@ -643,7 +539,7 @@ public final class Elector {
         }
       }
     } catch (InterruptedException ex) {
-      log.debug("interrupted: ends", ex);
+      this.log.interrupted(ex);
     }
   }
 
@@ -671,7 +567,7 @@ public final class Elector {
     try {
       this.listener.accept(event);
     } catch (Throwable ex) {
-      log.error("a listener failed on {}", event, ex);
+      this.log.listenerFailed(event, ex);
     }
   }
 

@@ -3,6 +3,7 @@ package io.election.lease;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
 /**
@@ -38,12 +39,13 @@ final class FailureLog {
    * @param message what failed; equal messages are one kind
    * @param context what follows from it; may change from failure to failure
    */
-  void failed(String message, String context, Throwable failure, long now) {
+  void failed(String message, String context, @Nullable Throwable failure, long now) {
     if (this.failures++ == 0) {
       this.firstAt = now;
     }
     this.log.debug("{}", message, failure);
-    String key = this.kinds.size() < MAX_KINDS ? message : "";
+    boolean room = this.kinds.size() < MAX_KINDS || this.kinds.containsKey(message);
+    String key = room ? message : "";
     Kind kind = this.kinds.get(key);
     if (kind == null) {
       kind = new Kind();

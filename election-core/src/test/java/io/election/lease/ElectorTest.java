@@ -450,7 +450,7 @@ class ElectorTest {
         this.node.elector.start(List.of(this.node.service));
         await().until(this.node.service::isLeader);
       }
-      assertThat(this.node.events()).hasSize(101);
+      await().until(() -> this.node.events().size() == 101);
       assertThat(Thread.getAllStackTraces().keySet())
           .filteredOn((thread) -> thread.getName().startsWith("election-") && thread.isAlive())
           .hasSizeLessThanOrEqualTo(2);

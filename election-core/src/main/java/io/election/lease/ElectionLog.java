@@ -1,0 +1,174 @@
+package io.election.lease;
+
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipEvent;
+import io.election.LeadershipLostEvent;
+import io.election.lease.Candidacy.Observation;
+import java.util.Collection;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+
+/** What an elector tells the operator, line by line. */
+final class ElectionLog {
+
+  private static final Logger log = LoggerFactory.getLogger(Elector.class);
+
+  private final String store;
+
+  private final FailureLog failures = new FailureLog(log);
+
+  private final FailureLog twins = new FailureLog(log);
+
+  ElectionLog(String store) {
+    this.store = store;
+  }
+
+  void joined(String serviceId, Candidacy.Node node) {
+    log.info(
+        "node {} {} election '{}' by {} (lease {}, renewed every {})",
+        node.id(),
+        node.settings().eligible() ? "stands for" : "is not eligible and watches",
+        serviceId,
+        this.store,
+        node.settings().leaseDuration(),
+        node.settings().renewInterval());
+  }
+
+  void created(String serviceId, String nodeId, long leaseMillis) {
+    log.info(
+        "election '{}' had no record: node {} created it and leads in {} ms if nobody objects, since a deleted record may have had a leader",
+        serviceId,
+        nodeId,
+        leaseMillis);
+  }
+
+  void attempted(String serviceId, String nodeId, boolean result) {
+    log.info(
+        "try acquire leader by {} with result: {} (election '{}', node {})",
+        this.store,
+        result,
+        serviceId,
+        nodeId);
+  }
+
+  void changed(LeadershipEvent event) {
+    if (event instanceof LeadershipAcquiredEvent acquired) {
+      log.info(
+          "become leader by {}: election '{}', node {}, term {} ({})",
+          this.store,
+          acquired.serviceId(),
+          acquired.nodeId(),
+          acquired.term(),
+          acquired.reason());
+    } else if (event instanceof LeadershipLostEvent lost) {
+      boolean unwanted = lost.reason() == LeadershipLostEvent.Reason.EXPIRED
+          || lost.reason() == LeadershipLostEvent.Reason.DISPLACED;
+      log.atLevel(unwanted ? Level.WARN : Level.INFO)
+          .log(
+              "lost leader by {}: election '{}', node {}, term {} ({})",
+              this.store,
+              lost.serviceId(),
+              lost.nodeId(),
+              lost.term(),
+              lost.reason());
+    }
+  }
+
+  /** Tells when another node holds the record, and when another process writes as this node. */
+  void observed(String serviceId, Candidacy before, Candidacy after, long now) {
+    LeaseRow last = row(before);
+    LeaseRow row = row(after);
+    if (row == null || row.equals(last)) {
+      return;
+    }
+    String nodeId = after.node().id();
+    if (after.memory().watchOnly() && last != null) {
+      this.twins.failed(
+          "another process uses node id '%s' in election '%s', or writes its record under this name: give each process an as.election.node-id of its own"
+              .formatted(nodeId, serviceId),
+          "this one only watches",
+          null,
+          now);
+      return;
+    }
+    String leader = LeaseElectionService.lastSeenLeader(after);
+    if (leader != null
+        && !leader.equals(nodeId)
+        && (last == null || !leader.equals(last.leaderId()) || row.term() != last.term())) {
+      log.info("election '{}' is held by {} in term {}", serviceId, leader, row.term());
+    }
+  }
+
+  void released(String serviceId, String nodeId, Step.Release release) {
+    log.info(
+        "election '{}': node {} handed term {} back{}",
+        serviceId,
+        nodeId,
+        release.term(),
+        release.successor().isEmpty() ? "" : " to " + release.successor());
+  }
+
+  void designatedUnknown(String serviceId, String leaderId, Collection<String> known) {
+    log.warn(
+        "election '{}': designated node '{}' has not led lately; seen were {}. If it does not answer, others lead after one lease",
+        serviceId,
+        leaderId,
+        known);
+  }
+
+  void storeFailed(Throwable failure, Collection<LeaseElectionService> services, long now) {
+    String message = failure.getMessage();
+    this.failures.failed(
+        failure instanceof LeaseStoreException && message != null ? message : failure.toString(),
+        consequence(services),
+        failure,
+        now);
+  }
+
+  void storeAnswered(long now) {
+    this.failures.succeeded("the " + this.store + " store", now);
+  }
+
+  void notHandedBack() {
+    log.warn(
+        "the {} store does not answer: leases were not handed back, others can take over when they end",
+        this.store);
+  }
+
+  void failedUnexpectedly(Throwable failure) {
+    log.error("the elector failed; it goes on", failure);
+  }
+
+  void listenerFailed(LeadershipEvent event, Throwable failure) {
+    log.error("a listener failed on {}", event, failure);
+  }
+
+  void listenerStillRuns() {
+    log.warn("a listener of leadership events still runs: later events are delayed");
+  }
+
+  void interrupted(InterruptedException ex) {
+    log.debug("interrupted: ends", ex);
+  }
+
+  private static String consequence(Collection<LeaseElectionService> services) {
+    StringBuilder text = new StringBuilder("keeps trying");
+    for (LeaseElectionService service : services) {
+      service
+          .leadership()
+          .ifPresent((leadership) -> text.append("; leads '")
+              .append(service.serviceId())
+              .append("' for another ")
+              .append(leadership.remaining().toMillis())
+              .append(" ms unless a renewal succeeds"));
+    }
+    return text.toString();
+  }
+
+  private static @Nullable LeaseRow row(Candidacy candidacy) {
+    Observation seen = candidacy.seen();
+    return seen != null ? seen.row() : null;
+  }
+}

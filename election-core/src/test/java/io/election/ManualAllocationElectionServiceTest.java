@@ -1,0 +1,89 @@
+package io.election;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class ManualAllocationElectionServiceTest {
+
+  private static final Instant NOW = Instant.parse("2026-11-21T03:04:05.678Z");
+
+  private final List<LeadershipEvent> events = new ArrayList<>();
+
+  private ManualAllocationElectionService service(String leaderId) {
+    return new ManualAllocationElectionService(
+        "jobs", leaderId, () -> "a:8080:1", "a"::equals, this.events::add, () -> NOW);
+  }
+
+  @Test
+  void leadsFromStartToStopIfThisNodeIsTheAllocatedOne() {
+    ManualAllocationElectionService service = service("a");
+    assertThat(service.isLeader()).isFalse();
+    service.start();
+    assertThat(service.isLeader()).isTrue();
+    assertThat(service.leaderId()).contains("a:8080:1");
+    assertThat(service.leadership()).contains(new Leadership(0, NOW, Leadership.UNLIMITED));
+    service.stop();
+    assertThat(service.isLeader()).isFalse();
+    assertThat(this.events)
+        .containsExactly(
+            new LeadershipAcquiredEvent(
+                "jobs", "a:8080:1", 0, LeadershipAcquiredEvent.Reason.ALLOCATED),
+            new LeadershipLostEvent("jobs", "a:8080:1", 0, LeadershipLostEvent.Reason.STOPPED));
+  }
+
+  @Test
+  void followsIfAnotherNodeIsTheAllocatedOne() {
+    ManualAllocationElectionService service = service("b");
+    service.start();
+    service.becomeLeader();
+    assertThat(service.isLeader()).isFalse();
+    assertThat(service.leaderId()).contains("b");
+    assertThat(service.leadership()).isEmpty();
+    assertThat(this.events).isEmpty();
+  }
+
+  @Test
+  void stepsDownUntilItIsToldToLeadAgain() {
+    ManualAllocationElectionService service = service("a");
+    service.start();
+    service.lostLeader();
+    service.lostLeader();
+    assertThat(service.isLeader()).isFalse();
+    service.becomeLeader();
+    service.becomeLeader();
+    assertThat(service.isLeader()).isTrue();
+    assertThat(this.events).hasSize(3);
+  }
+
+  @Test
+  void cannotLeadWhileItIsNotRunning() {
+    assertThatThrownBy(service("a")::becomeLeader).isInstanceOf(IllegalStateException.class);
+  }
+
+  @Test
+  void cannotBeDecidedAtRunTime() {
+    assertThatThrownBy(() -> service("a").designate("b"))
+        .isInstanceOf(UnsupportedOperationException.class)
+        .hasMessageContaining("as.election.manual.leader-id (a)");
+  }
+
+  @Test
+  void aListenerThatThrowsHarmsNothing() {
+    ManualAllocationElectionService service = new ManualAllocationElectionService(
+        "jobs",
+        "a",
+        () -> "a",
+        (id) -> true,
+        (event) -> {
+          throw new IllegalStateException("listener");
+        },
+        () -> NOW);
+    service.start();
+    assertThat(service.isLeader()).isTrue();
+  }
+}

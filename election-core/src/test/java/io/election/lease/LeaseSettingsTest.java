@@ -1,0 +1,72 @@
+package io.election.lease;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class LeaseSettingsTest {
+
+  @ParameterizedTest
+  @CsvSource({
+    "PT0S,  PT2S,    PT1S,    PT10S, lease-duration,    it must be at least 1ms",
+    "PT-5S, PT2S,    PT1S,    PT10S, lease-duration,    it must be at least 1ms",
+    "PT2H,  PT2S,    PT1S,    PT10S, lease-duration,    it must be at most one hour",
+    "PT5S,  PT2S,    PT1S,    PT10S, lease-duration,    'it must be at least three times the renew-interval (2s): use at least 6s, or a renew-interval of at most 1666ms'",
+    "PT3S,  PT1S,    PT1S,    PT10S, lease-duration,    'a renewal must fit into it: renew-interval (1s) + 2 x operation-timeout (1s) + 2 % of the lease are 3060ms; use a longer lease-duration, or an operation-timeout of at most 970ms'",
+    "PT10S, PT0S,    PT1S,    PT10S, renew-interval,    it must be at least 1ms",
+    "PT10S, PT2S,    PT0S,    PT10S, operation-timeout, it must be at least 1ms",
+    "PT10S, PT2S,    PT1S,    PT-1S, drain-timeout,     it must be from 0 to one day"
+  })
+  void aValueOutOfRangeIsRefusedWithItsRuleAndRemedy(
+      Duration lease,
+      Duration renew,
+      Duration operation,
+      Duration drain,
+      String setting,
+      String rule) {
+    assertThatExceptionOfType(InvalidLeaseSettingException.class)
+        .isThrownBy(() -> new LeaseSettings(lease, renew, operation, drain, true))
+        .satisfies((ex) -> {
+          assertThat(ex.setting()).isEqualTo(setting);
+          assertThat(ex.rule()).startsWith(rule);
+        });
+  }
+
+  @Test
+  void theDefaultsFit() {
+    LeaseSettings settings = new LeaseSettings(
+        Duration.ofSeconds(10),
+        Duration.ofSeconds(2),
+        Duration.ofSeconds(1),
+        Duration.ofSeconds(10),
+        true);
+    assertThat(settings.margin()).isEqualTo(Duration.ofMillis(200));
+  }
+
+  @Test
+  void theMarginCoversOnePercentOfRateErrorOnBothSides() {
+    for (long millis : new long[] {100, 777, 999, 10_000, 3_600_000}) {
+      Duration lease = Duration.ofMillis(millis);
+      LeaseSettings settings =
+          new LeaseSettings(lease, lease.dividedBy(3), Duration.ofMillis(1), Duration.ZERO, true);
+      long tenure = settings.tenureNanos();
+      assertThat(tenure * 1.01).isLessThanOrEqualTo(lease.toNanos() * 0.99);
+    }
+  }
+
+  @Test
+  void namesThatStoresCouldConfuseAreRefused() {
+    assertThat(Identifiers.problem("host:8080:1")).isNull();
+    assertThat(Identifiers.problem("主节点")).isNull();
+    assertThat(Identifiers.problem("")).isEqualTo("must not be empty");
+    assertThat(Identifiers.problem("a ")).isEqualTo("must not begin or end with white space");
+    assertThat(Identifiers.problem("a\u0000b")).isEqualTo("must not contain control characters");
+    assertThat(Identifiers.problem("a\u200bb")).isEqualTo("must not contain control characters");
+    assertThat(Identifiers.problem("x".repeat(129)))
+        .isEqualTo("has 129 characters, but may have at most 128");
+  }
+}
