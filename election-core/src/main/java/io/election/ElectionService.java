@@ -1,6 +1,7 @@
 package io.election;
 
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * One node's part in one election.
@@ -83,6 +84,18 @@ public interface ElectionService {
    */
   default Optional<String> leaderId() {
     return isLeader() ? Optional.of(nodeId()) : Optional.empty();
+  }
+
+  /**
+   * The term of {@link #leaderId()} as this node saw it last. Local, and as old as the last look at
+   * the store. Only the leader's own {@link Leadership#term()} is a fencing token.
+   *
+   * @return the term; empty if no leader is known, 0 where the election has no terms
+   */
+  default OptionalLong term() {
+    return leadership()
+        .map((leadership) -> OptionalLong.of(leadership.term()))
+        .orElseGet(OptionalLong::empty);
   }
 
   /**

@@ -93,11 +93,12 @@ final class ElectionLog {
           now);
       return;
     }
-    String leader = LeaseElectionService.lastSeenLeader(after);
-    if (leader != null
-        && !leader.equals(nodeId)
-        && (last == null || !leader.equals(last.leaderId()) || row.term() != last.term())) {
-      log.info("election '{}' is held by {} in term {}", serviceId, leader, row.term());
+    boolean changed =
+        last == null || !row.leaderId().equals(last.leaderId()) || row.term() != last.term();
+    if (changed
+        && !row.leaderId().equals(nodeId)
+        && LeaseElectionService.rowOfLeader(after).isPresent()) {
+      log.info("election '{}' is held by {} in term {}", serviceId, row.leaderId(), row.term());
     }
   }
 

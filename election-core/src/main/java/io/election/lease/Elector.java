@@ -177,8 +177,9 @@ public final class Elector {
 
   /** Leaves the elections, without waiting: {@link #step()} hands back what is held. */
   void leave() {
-    this.running = false;
     this.services.forEach((service) -> service.change((candidacy) -> candidacy.stop(now())));
+    // Not before: the thread ends when this is false and there is nothing to hand back.
+    this.running = false;
   }
 
   /** Makes the elector look at once whether there is something to do. */

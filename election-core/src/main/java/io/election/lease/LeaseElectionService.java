@@ -12,8 +12,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.UnaryOperator;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A node's part in an election that an {@link Elector} drives. A backend extends it to give its kind
@@ -89,7 +89,18 @@ public class LeaseElectionService implements ElectionService {
     if (current.standing() instanceof Leading leading) {
       return isValid(leading) ? Optional.of(current.node().id()) : Optional.empty();
     }
-    return Optional.ofNullable(lastSeenLeader(current));
+    return rowOfLeader(current).map(LeaseRow::leaderId);
+  }
+
+  @Override
+  public final OptionalLong term() {
+    Candidacy current = this.candidacy;
+    if (current.standing() instanceof Leading leading) {
+      return isValid(leading) ? OptionalLong.of(leading.term()) : OptionalLong.empty();
+    }
+    return rowOfLeader(current)
+        .map((row) -> OptionalLong.of(row.term()))
+        .orElseGet(OptionalLong::empty);
   }
 
   @Override
@@ -132,11 +143,13 @@ public class LeaseElectionService implements ElectionService {
     return after;
   }
 
-  /** The node that another node's record names, or {@code null}. */
-  static @Nullable String lastSeenLeader(Candidacy candidacy) {
+  /** The record that a follower saw last, if it names a holder. */
+  static Optional<LeaseRow> rowOfLeader(Candidacy candidacy) {
     Observation seen = candidacy.seen();
     LeaseRow row = seen != null ? seen.row() : null;
-    return row == null || row.isReleased() || row.leaderId().isEmpty() ? null : row.leaderId();
+    return row == null || row.isReleased() || row.leaderId().isEmpty()
+        ? Optional.empty()
+        : Optional.of(row);
   }
 
   private boolean isValid(Leading leading) {

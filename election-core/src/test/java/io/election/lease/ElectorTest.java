@@ -160,6 +160,8 @@ class ElectorTest {
       assertThat(this.a.service.isLeader()).isTrue();
       assertThat(this.b.service.isLeader()).isFalse();
       assertThat(this.b.service.leaderId()).contains("a");
+      assertThat(this.b.service.term()).hasValue(1);
+      assertThat(this.b.service.leadership()).isEmpty();
       assertThat(this.a.events())
           .containsExactly(
               new LeadershipAcquiredEvent("jobs", "a", 1, LeadershipAcquiredEvent.Reason.CREATED));
