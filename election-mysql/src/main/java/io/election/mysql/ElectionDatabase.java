@@ -1,0 +1,145 @@
+package io.election.mysql;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLTimeoutException;
+import java.sql.SQLTransientConnectionException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Pattern;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The database that holds the leases: where connections come from, and how messages name it.
+ *
+ * <p>Each connection is asked for anew, so that a {@link DataSource} which reads the credentials on
+ * each call follows a change of password. It may be a pool: a connection out of it is kept, and never
+ * goes back alive, since its session has settings of our own. A source that waits without bound for
+ * the network is waited for no longer than the call has time, but it costs a thread each time: set
+ * {@code connectTimeout} and {@code socketTimeout}, which both drivers leave unset.
+ *
+ * <p>Safe for use by several threads.
+ */
+public final class ElectionDatabase {
+
+  private static final Logger log = LoggerFactory.getLogger(ElectionDatabase.class);
+  private static final int MAX_PENDING = 16;
+  private static final Pattern SECRET =
+      Pattern.compile("(?i)(user|username|password\\d?|pwd)\\s*=\\s*[^,)&;]*");
+
+  private final DataSource dataSource;
+  private final AtomicInteger pending = new AtomicInteger();
+  private volatile @Nullable String location;
+
+  /**
+   * Creates the database.
+   *
+   * @param dataSource where connections come from; need not be a pool
+   * @param url its JDBC URL, for messages, which show neither user nor password; {@code null} if
+   *     unknown: then messages name no host until the first connection
+   */
+  public ElectionDatabase(DataSource dataSource, @Nullable String url) {
+    this.dataSource = dataSource;
+    this.location = url != null ? location(url) : null;
+  }
+
+  /** Host, port and database for a message. */
+  String location() {
+    String location = this.location;
+    return location != null ? location : "the election's database";
+  }
+
+  void learn(@Nullable String url) {
+    if (this.location == null && url != null) {
+      this.location = location(url);
+    }
+  }
+
+  /**
+   * Connects. On a thread of its own, since nothing bounds what a {@link DataSource} does: a
+   * connection that comes too late is closed.
+   */
+  Connection connect(Deadline deadline) throws SQLException {
+    if (this.pending.get() >= MAX_PENDING) {
+      throw new SQLTransientConnectionException(
+          "%d attempts to connect have not come back; set connectTimeout and socketTimeout"
+              .formatted(MAX_PENDING));
+    }
+    CompletableFuture<Connection> connected = new CompletableFuture<>();
+    this.pending.incrementAndGet();
+    Thread thread = new Thread(() -> connect(connected), "election-connect");
+    thread.setDaemon(true);
+    thread.start();
+    try {
+      return connected.get(deadline.remainingMillis(), TimeUnit.MILLISECONDS);
+    } catch (TimeoutException ex) {
+      closeWhenItComes(connected);
+      throw new SQLTimeoutException("No connection in time", ex);
+    } catch (InterruptedException ex) {
+      closeWhenItComes(connected);
+      Thread.currentThread().interrupt();
+      throw new SQLTransientConnectionException("Interrupted while connecting", ex);
+    } catch (ExecutionException ex) {
+      if (ex.getCause() instanceof SQLException cause) {
+        throw cause;
+      }
+      throw new SQLException("The DataSource failed: " + ex.getCause(), ex.getCause());
+    }
+  }
+
+  private void connect(CompletableFuture<Connection> connected) {
+    try {
+      Connection connection = this.dataSource.getConnection();
+      if (!connected.complete(connection)) {
+        discard(connection);
+      }
+    } catch (Throwable ex) { // whoever waits has to hear of it
+      connected.completeExceptionally(ex);
+    } finally {
+      this.pending.decrementAndGet();
+    }
+  }
+
+  /** Leaves the attempt to itself: whichever of the two threads comes last closes the connection. */
+  private static void closeWhenItComes(CompletableFuture<Connection> connected) {
+    if (!connected.cancel(false) && !connected.isCompletedExceptionally()) {
+      discard(connected.join());
+    }
+  }
+
+  /** Closes a connection hard: no farewell to a server that may not answer, no return to a pool. */
+  static void discard(Connection connection) {
+    try {
+      connection.abort(Runnable::run);
+    } catch (SQLException | RuntimeException ex) {
+      log.debug("The connection could not be aborted", ex);
+    }
+    try {
+      connection.close();
+    } catch (SQLException | RuntimeException ex) {
+      log.debug("The connection could not be closed", ex);
+    }
+  }
+
+  /** {@code jdbc:mysql://user:secret@host:3306/db?password=…} as {@code host:3306/db}. */
+  static String location(String url) {
+    String rest = url.replaceFirst("^jdbc:[^/]*//", "").replaceFirst("[?;].*$", "");
+    int slash = rest.indexOf('/');
+    String hosts = slash < 0 ? rest : rest.substring(0, slash);
+    String database = slash < 0 ? "" : rest.substring(slash);
+    int at = rest.lastIndexOf('@');
+    if (at >= 0) {
+      // A password may hold a slash.
+      rest = rest.substring(at + 1);
+    } else {
+      rest = hosts + database;
+    }
+    return SECRET.matcher(rest).replaceAll("$1=…");
+  }
+}

@@ -1,0 +1,187 @@
+package io.election.mysql;
+
+import io.election.lease.LeaseStoreException;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The tables {@code leader_election} and {@code leader_election_history}: made, upgraded or checked.
+ *
+ * <p>Migrations are run by a Flyway of our own, with a history table of its own ({@code
+ * leader_election_schema_history}) and nothing on the classpath that another Flyway would find; and
+ * only if the tables are not complete. So the application's own migrations are not disturbed.
+ *
+ * <p>Safe for use by several threads.
+ */
+public final class LeaderElectionSchema {
+
+  private static final Logger log = LoggerFactory.getLogger(LeaderElectionSchema.class);
+  private static final Duration LEAST_TIME_TO_LOOK = Duration.ofSeconds(5);
+  private static final int ATTEMPTS = 10;
+
+  private final ElectionDatabase database;
+  private final Mode mode;
+  private final Duration timeToLook;
+  private boolean ensured;
+
+  /** Who makes the tables: the values of {@code as.election.mysql.schema}. */
+  public enum Mode {
+    /** We do, and upgrade them; needs the rights to create and alter tables. */
+    MIGRATE,
+    /** Somebody else does; we check them, and refuse to start without. */
+    VALIDATE,
+    /** Somebody else does; we rely on it. */
+    NONE
+  }
+
+  /**
+   * Creates the schema; nothing is done before {@link #ensure()}.
+   *
+   * @param database where the tables are
+   * @param mode who makes them
+   * @param operationTimeout the bound of one call to the database; looking at the tables may take 5 s
+   *     if this is less
+   */
+  public LeaderElectionSchema(ElectionDatabase database, Mode mode, Duration operationTimeout) {
+    this.database = database;
+    this.mode = mode;
+    this.timeToLook =
+        operationTimeout.compareTo(LEAST_TIME_TO_LOOK) > 0 ? operationTimeout : LEAST_TIME_TO_LOOK;
+  }
+
+  /**
+   * Makes sure that the tables are what they have to be. Does nothing once it has succeeded, and
+   * nothing at all under {@link Mode#NONE}. Several nodes may do this at the same time.
+   *
+   * @throws UnusableSchemaException if the tables, or the rights to make them, are not there and
+   *     waiting does not help
+   * @throws LeaseStoreException if the database is out of reach, read-only, locked, or refuses the
+   *     credentials: try again later
+   */
+  public synchronized void ensure() throws LeaseStoreException {
+    if (this.ensured || this.mode == Mode.NONE) {
+      return;
+    }
+    List<String> missing = missing();
+    if (!missing.isEmpty()) {
+      if (this.mode == Mode.VALIDATE) {
+        throw new UnusableSchemaException(
+            "The tables of the election in %s are not complete, and as.election.mysql.schema=validate leaves them to you."
+                .formatted(this.database.location()),
+            "Run this, or set as.election.mysql.schema=migrate:\n" + sql(missing));
+      }
+      migrate(missing);
+    }
+    this.ensured = true;
+  }
+
+  private List<String> missing() throws LeaseStoreException {
+    Session session = null;
+    try {
+      session = Session.open(this.database, Deadline.in(this.timeToLook), 60);
+      List<String> missing = LeaseTables.find(session).missing();
+      if (!missing.isEmpty() && this.mode == Mode.MIGRATE) {
+        checkRights(session, missing);
+      }
+      return missing;
+    } catch (SQLException ex) {
+      throw SqlFailure.of(
+          ex, "Looking at the tables of the election", this.database, session, this.timeToLook);
+    } finally {
+      if (session != null) {
+        session.discard();
+      }
+    }
+  }
+
+  /** Flyway would find it out for itself, but tries for ten seconds. */
+  private void checkRights(Session session, List<String> missing) throws SQLException {
+    boolean readOnly =
+        session.query("SELECT @@GLOBAL.read_only", row -> row.getBoolean(1)).contains(true);
+    if (readOnly) {
+      throw new SQLException(
+          "The server is running with the --read-only option",
+          "HY000",
+          SqlFailure.READ_ONLY_SERVER);
+    }
+    try {
+      // Rights are checked before tables are looked for, so that this never makes one.
+      session.execute("CREATE TABLE leader_election_probe LIKE leader_election_that_never_was");
+    } catch (SQLException ex) {
+      if (SqlFailure.isMissingDdlRight(ex)) {
+        throw withoutRights(missing, ex);
+      }
+      if (!SqlFailure.isMissingTable(ex)) {
+        throw ex;
+      }
+    }
+  }
+
+  private void migrate(List<String> missing) throws LeaseStoreException {
+    for (int attempt = 1; !migrated(missing, attempt); attempt++) {
+      pause();
+    }
+    List<String> dropped = missing();
+    if (!dropped.isEmpty()) {
+      throw new UnusableSchemaException(
+          "Tables of the election are missing in %s, or parts of them, although they were made once (leader_election_schema_history says so): somebody dropped or changed them."
+              .formatted(this.database.location()),
+          "They are not made again by themselves. If that was not meant, run:\n" + sql(dropped));
+    }
+    log.info("The tables of the election in {} are complete", this.database.location());
+  }
+
+  /** Whether the migrations were run; otherwise another node got in the way. */
+  private boolean migrated(List<String> missing, int attempt) throws LeaseStoreException {
+    try {
+      Migrations.run(this.database);
+      return true;
+    } catch (RuntimeException ex) {
+      if (SqlFailure.isMissingDdlRight(ex)) {
+        throw withoutRights(missing, ex);
+      }
+      if (attempt >= ATTEMPTS || !isWorthAnotherAttempt(ex)) {
+        throw SqlFailure.of(
+            ex, "Migrating the tables of the election", this.database, null, this.timeToLook);
+      }
+      log.debug("Migrating the tables of the election failed, trying again", ex);
+      return false;
+    }
+  }
+
+  private UnusableSchemaException withoutRights(List<String> missing, Throwable cause) {
+    return new UnusableSchemaException(
+        "The tables of the election in %s are not complete, and the database user may not make them (%s)."
+            .formatted(this.database.location(), SqlFailure.text(cause)),
+        "Grant it CREATE, ALTER, INDEX, SELECT, INSERT, UPDATE and DELETE on the database; or run this as somebody who may, and set as.election.mysql.schema=validate:\n"
+            + sql(missing),
+        cause);
+  }
+
+  /**
+   * Whether another node may have been at the same work; Flyway complains without an SQL error then,
+   * for instance that its history is no longer empty.
+   */
+  private static boolean isWorthAnotherAttempt(RuntimeException ex) {
+    return SqlFailure.isMadeByAnother(ex)
+        || SqlFailure.isLockTrouble(ex)
+        || !SqlFailure.isOfDatabase(ex);
+  }
+
+  private static void pause() throws LeaseStoreException {
+    try {
+      Thread.sleep(ThreadLocalRandom.current().nextLong(50, 250));
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw new LeaseStoreException("Interrupted while migrating the tables of the election", ex);
+    }
+  }
+
+  private static String sql(List<String> statements) {
+    return String.join(";\n", statements) + ";";
+  }
+}

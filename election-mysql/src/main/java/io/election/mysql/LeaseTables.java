@@ -1,0 +1,196 @@
+package io.election.mysql;
+
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The two tables: what they have to be, and what a database has.
+ *
+ * @param leases the table of leases; {@code null} if there is none
+ * @param history the table of terms; {@code null} if there is none
+ */
+record LeaseTables(@Nullable Table leases, @Nullable Table history) {
+
+  static final String LEASES = "leader_election";
+  static final String HISTORY = "leader_election_history";
+  static final int NAME_LENGTH = 128;
+
+  static final String CREATE_LEASES = """
+      CREATE TABLE leader_election (
+          service_id       varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
+                           COMMENT 'the election',
+          leader_id        varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
+                           COMMENT 'holder or designated holder; empty if vacant',
+          last_active_time timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)
+                           COMMENT 'last write; for people',
+          term             bigint NOT NULL DEFAULT 0 COMMENT 'grows with every leadership',
+          version          bigint NOT NULL DEFAULT 0 COMMENT 'grows with every write',
+          lease_millis     bigint NULL COMMENT 'promised to the holder; 0 if released',
+          PRIMARY KEY (service_id)
+      ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='leader election'\
+      """;
+
+  static final String CREATE_HISTORY = """
+      CREATE TABLE leader_election_history (
+          service_id   varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+          term         bigint NOT NULL,
+          leader_id    varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+          lease_millis bigint NULL,
+          elected_at   timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+          ended_at     timestamp(6) NULL DEFAULT NULL,
+          reason       varchar(255) NULL,
+          PRIMARY KEY (service_id, term)
+      ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin
+        COMMENT='terms of leader_election; its newest entry of an election must stay'\
+      """;
+
+  /** Both tables, for an operator to run. */
+  static String ddl() {
+    return CREATE_LEASES + ";\n" + CREATE_HISTORY + ";";
+  }
+
+  static LeaseTables find(Session session) throws SQLException {
+    return new LeaseTables(Table.find(session, LEASES), Table.find(session, HISTORY));
+  }
+
+  /**
+   * The statements that make the tables what they have to be; none if they are.
+   *
+   * @throws UnusableSchemaException if no statement of ours leads there
+   */
+  List<String> missing() {
+    check();
+    return Stream.of(Upgrade.values())
+        .map(upgrade -> upgrade.ddl(this))
+        .filter(Objects::nonNull)
+        .toList();
+  }
+
+  private void check() {
+    if (this.leases != null) {
+      checkLeases(this.leases);
+    }
+    if (this.history != null) {
+      checkHistory(this.history);
+    }
+  }
+
+  private static void checkLeases(Table table) {
+    if (table.names().containsAll(Set.of("id", "name", "node", "last_seen_active"))) {
+      throw new UnusableSchemaException(
+          "The table leader_election is that of another election tool, with the columns %s."
+              .formatted(table.describe()),
+          """
+          Stop that tool on all nodes, since it would not see our leader. Then keep its table under another name and run:
+          RENAME TABLE leader_election TO leader_election_before_conversion;
+          %s
+          INSERT INTO leader_election (service_id, leader_id, last_active_time)
+              SELECT name, node, last_seen_active FROM leader_election_before_conversion;""".formatted(ddl()));
+    }
+    List<String> faults = faults(table, List.of("service_id"));
+    expectName(table, "service_id", faults);
+    expectName(table, "leader_id", faults);
+    expect(table, "last_active_time", "timestamp", true, faults);
+    expect(table, "term", "bigint", false, faults);
+    expect(table, "version", "bigint", false, faults);
+    expect(table, "lease_millis", "bigint", false, faults);
+    expectNull(table, "term", false, faults);
+    expectNull(table, "version", false, faults);
+    expectNull(table, "lease_millis", true, faults);
+    expectOmissible(
+        table,
+        Set.of("service_id", "leader_id", "last_active_time", "term", "version", "lease_millis"),
+        faults);
+    refuse(table, faults, CREATE_LEASES);
+  }
+
+  private static void checkHistory(Table table) {
+    List<String> faults = faults(table, List.of("service_id", "term"));
+    for (String name : List.of("service_id", "leader_id")) {
+      if (table.column(name).filter(Table.Column::isExactName).isEmpty()) {
+        faults.add(name + " is not varchar(128) with the collation utf8mb4_bin");
+      }
+    }
+    expect(table, "term", "bigint", true, faults);
+    expect(table, "lease_millis", "bigint", true, faults);
+    expect(table, "elected_at", "timestamp", true, faults);
+    expect(table, "ended_at", "timestamp", true, faults);
+    expectNull(table, "ended_at", true, faults);
+    expect(table, "reason", "varchar", true, faults);
+    expectOmissible(
+        table,
+        Set.of("service_id", "term", "leader_id", "lease_millis", "elected_at", "reason"),
+        faults);
+    refuse(table, faults, CREATE_HISTORY);
+  }
+
+  private static List<String> faults(Table table, List<String> primaryKey) {
+    List<String> faults = new ArrayList<>();
+    if (!table.type().equals("BASE TABLE")) {
+      faults.add("it is a " + table.type());
+    } else {
+      if (!table.engine().equals("InnoDB")) {
+        faults.add("its engine is " + table.engine() + ", not InnoDB");
+      }
+      if (!table.primaryKey().equals(primaryKey)) {
+        faults.add("its primary key is (%s), not (%s)"
+            .formatted(String.join(", ", table.primaryKey()), String.join(", ", primaryKey)));
+      }
+    }
+    return faults;
+  }
+
+  private static void expectName(Table table, String name, List<String> faults) {
+    expect(table, name, "varchar", true, faults);
+  }
+
+  private static void expect(
+      Table table, String name, String type, boolean needed, List<String> faults) {
+    table
+        .column(name)
+        .ifPresentOrElse(
+            column -> {
+              if (!column.type().equals(type)) {
+                faults.add(name + " is " + column.fullType() + ", not " + type);
+              }
+            },
+            () -> {
+              if (needed) {
+                faults.add("it has no " + name);
+              }
+            });
+  }
+
+  private static void expectNull(Table table, String name, boolean nullable, List<String> faults) {
+    table
+        .column(name)
+        .filter(column -> column.nullable() != nullable)
+        .ifPresent(
+            column -> faults.add(name + (nullable ? " does not allow NULL" : " allows NULL")));
+  }
+
+  private static void expectOmissible(Table table, Set<String> ours, List<String> faults) {
+    table.columns().stream()
+        .filter(column -> !ours.contains(column.name()) && !column.omissible())
+        .forEach(column -> faults.add(column.name() + " is not ours and has no default"));
+  }
+
+  private static void refuse(Table table, List<String> faults, String expected) {
+    if (faults.isEmpty()) {
+      return;
+    }
+    throw new UnusableSchemaException(
+        "The table %s has another shape: %s. Found the columns %s."
+            .formatted(table.name(), String.join("; ", faults), table.describe()),
+        """
+        If it belongs to something else, let the election use another database of the server. If nothing uses it, rename it and start again:
+        RENAME TABLE %s TO %s_old;
+        Expected is:
+        %s;""".formatted(table.name(), table.name(), expected));
+  }
+}

@@ -1,0 +1,134 @@
+package io.election.mysql;
+
+import java.io.PrintWriter;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.logging.Logger;
+import java.util.stream.Stream;
+import javax.sql.DataSource;
+import org.flywaydb.core.Flyway;
+import org.flywaydb.core.api.MigrationVersion;
+import org.flywaydb.core.api.migration.Context;
+import org.flywaydb.core.api.migration.JavaMigration;
+import org.jspecify.annotations.Nullable;
+
+/** Our Flyway, apart from the application's. */
+final class Migrations {
+
+  private static final String HISTORY = "leader_election_schema_history";
+  private static final Duration TIME_TO_CONNECT = Duration.ofSeconds(5);
+
+  /** Above the 10 s that Flyway waits for its named lock at a time. */
+  private static final int NETWORK_TIMEOUT_MILLIS = 15_000;
+
+  private Migrations() {}
+
+  /**
+   * Runs what has not been run, and mends what failed before: every step can be run again.
+   */
+  static void run(ElectionDatabase database) {
+    Flyway flyway = flyway(database);
+    boolean failed = Stream.of(flyway.info().all())
+        .anyMatch(migration -> migration.getState().isFailed());
+    if (failed) {
+      flyway.repair();
+    }
+    flyway.migrate();
+  }
+
+  private static Flyway flyway(ElectionDatabase database) {
+    return Flyway.configure(Migrations.class.getClassLoader())
+        .dataSource(new BoundedDataSource(database))
+        // A waiting ALTER makes all later statements on the table wait, those of older tools too.
+        .initSql("SET SESSION lock_wait_timeout = 2")
+        .table(HISTORY)
+        // Baseline: the schema may be the application's, and is not empty then.
+        .baselineOnMigrate(true)
+        .baselineVersion("0")
+        .locations(new String[0])
+        .javaMigrations(Stream.of(Upgrade.values()).map(Step::new).toArray(JavaMigration[]::new))
+        .lockRetryCount(10)
+        .load();
+  }
+
+  /** An upgrade as Flyway sees it. */
+  private record Step(Upgrade upgrade) implements JavaMigration {
+
+    @Override
+    public MigrationVersion getVersion() {
+      return MigrationVersion.fromVersion(Integer.toString(this.upgrade.version()));
+    }
+
+    @Override
+    public String getDescription() {
+      return this.upgrade.description();
+    }
+
+    @Override
+    public @Nullable Integer getChecksum() {
+      return null;
+    }
+
+    @Override
+    public boolean canExecuteInTransaction() {
+      return false;
+    }
+
+    @Override
+    public void migrate(Context context) throws SQLException {
+      Session session = Session.of(context.getConnection(), Deadline.in(Duration.ofSeconds(10)));
+      String ddl = this.upgrade.ddl(LeaseTables.find(session));
+      if (ddl != null) {
+        session.execute(ddl);
+      }
+    }
+  }
+
+  /** Hands out connections that do not wait for ever. */
+  private record BoundedDataSource(ElectionDatabase database) implements DataSource {
+
+    @Override
+    public Connection getConnection() throws SQLException {
+      Connection connection = this.database.connect(Deadline.in(TIME_TO_CONNECT));
+      connection.setNetworkTimeout(Runnable::run, NETWORK_TIMEOUT_MILLIS);
+      return connection;
+    }
+
+    @Override
+    public Connection getConnection(String username, String password) throws SQLException {
+      return getConnection();
+    }
+
+    @Override
+    public @Nullable PrintWriter getLogWriter() {
+      return null;
+    }
+
+    @Override
+    public void setLogWriter(PrintWriter out) {}
+
+    @Override
+    public void setLoginTimeout(int seconds) {}
+
+    @Override
+    public int getLoginTimeout() {
+      return 0;
+    }
+
+    @Override
+    public Logger getParentLogger() {
+      return Logger.getGlobal();
+    }
+
+    @Override
+    public <T> T unwrap(Class<T> type) throws SQLException {
+      throw new SQLException("Wraps no " + type);
+    }
+
+    @Override
+    public boolean isWrapperFor(Class<?> type) {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,578 @@
+package io.election.mysql;
+
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStoreException;
+import java.math.BigDecimal;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Leases in the table {@code leader_election} of a MySQL or MariaDB database.
+ *
+ * <p>Holds one connection of its own, never one that anybody else uses at the same time. After any
+ * failure the connection is closed hard and the next call opens another. Every call, with connecting
+ * and session set-up, ends within the operation time-out; a statement whose answer did not come in
+ * time may still run on the server later, which is why all of them compare what was read before.
+ * Only the schema's own work, which is done at most once, before the first use of the tables, may take
+ * longer.
+ *
+ * <p>For one thread at a time.
+ */
+public final class MysqlLeaseStore implements LeaseStore {
+
+  private static final Logger log = LoggerFactory.getLogger(MysqlLeaseStore.class);
+
+  /**
+   * Every component of a row as read, except for the server that showed it. The time is compared as
+   * a number of seconds, which no time zone changes.
+   */
+  private static final String AS_SEEN = """
+       AND leader_id = ? AND term = ? AND version = ? AND lease_millis <=> ?
+       AND UNIX_TIMESTAMP(last_active_time) <=> ?
+      """;
+
+  private final ElectionDatabase database;
+  private final LeaderElectionSchema schema;
+  private final Duration operationTimeout;
+  private final long restSeconds;
+  private @Nullable Session session;
+  private long lastUse;
+
+  /**
+   * Creates the store; it connects upon the first call.
+   *
+   * @param database the database with the tables
+   * @param schema ensured before the tables are used for the first time
+   * @param operationTimeout the bound of one call, at least 1 ms
+   * @param renewInterval how often the store is called; a connection that rests twice as long, and at
+   *     least a second, is ended by the server, together with the locks of a client that vanished
+   */
+  public MysqlLeaseStore(
+      ElectionDatabase database,
+      LeaderElectionSchema schema,
+      Duration operationTimeout,
+      Duration renewInterval) {
+    this.database = database;
+    this.schema = schema;
+    this.operationTimeout = operationTimeout;
+    this.restSeconds = Math.max(1, (2 * renewInterval.toMillis() + 999) / 1000);
+  }
+
+  @Override
+  public String name() {
+    return "mysql";
+  }
+
+  @Override
+  public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
+    if (serviceIds.isEmpty()) {
+      return Map.of();
+    }
+    return call("Reading the leases", session -> read(session, serviceIds));
+  }
+
+  private static Map<String, Reading> read(Session session, Set<String> serviceIds)
+      throws SQLException {
+    // The history is read for leases alone that are unknown.
+    String sql = """
+        SELECT service_id, leader_id, term, version, lease_millis,
+            UNIX_TIMESTAMP(last_active_time),
+            CASE WHEN lease_millis >= 0 THEN NULL ELSE (
+                SELECT h.lease_millis FROM leader_election_history h
+                WHERE h.service_id = l.service_id ORDER BY h.term DESC LIMIT 1) END,
+            UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time)
+        FROM leader_election l WHERE service_id IN (%s)
+        """.formatted(marks("?", serviceIds.size()));
+    Map<String, Reading> readings = new HashMap<>();
+    session.query(
+        sql,
+        row -> readings.put(Session.string(row, 1), reading(session, row)),
+        serviceIds.toArray());
+    for (String found : readings.keySet()) {
+      if (!serviceIds.contains(found)) {
+        throw new SQLException(
+            "leader_election.service_id takes '%s' for another name of the elections %s: it needs the collation utf8mb4_bin"
+                .formatted(found, serviceIds));
+      }
+    }
+    return readings;
+  }
+
+  private static Reading reading(Session session, ResultSet row) throws SQLException {
+    LeaseRow lease = new LeaseRow(
+        Session.string(row, 2),
+        row.getLong(3),
+        row.getLong(4),
+        Session.number(row, 5),
+        Session.number(row, 7),
+        Session.string(row, 6),
+        session.source());
+    BigDecimal age = row.getBigDecimal(8);
+    return new Reading(
+        lease,
+        age == null ? Duration.ZERO : Duration.ofMillis(age.movePointRight(3).longValue()));
+  }
+
+  @Override
+  public Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
+    if (terms.isEmpty()) {
+      return Set.of();
+    }
+    return call("Renewing", session -> renew(session, nodeId, terms));
+  }
+
+  private static Set<String> renew(Session session, String nodeId, Map<String, Long> terms)
+      throws SQLException {
+    if (terms.size() > 1 && renewTogether(session, nodeId, terms)) {
+      return Set.copyOf(terms.keySet());
+    }
+    Set<String> renewed = new HashSet<>();
+    for (Map.Entry<String, Long> held : terms.entrySet()) {
+      boolean done = session.updateOne("""
+              UPDATE leader_election
+              SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
+              WHERE service_id = ? AND leader_id = ? AND term = ? AND lease_millis > 0
+              """, held.getKey(), nodeId, held.getValue());
+      if (done) {
+        renewed.add(held.getKey());
+      }
+    }
+    return renewed;
+  }
+
+  /** Whether all were renewed by one statement; otherwise nobody can tell which were. */
+  private static boolean renewTogether(Session session, String nodeId, Map<String, Long> terms)
+      throws SQLException {
+    String sql = """
+        UPDATE leader_election
+        SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
+        WHERE service_id IN (%s) AND leader_id = ? AND lease_millis > 0
+            AND (service_id, term) IN (%s)
+        """.formatted(marks("?", terms.size()), marks("(?, ?)", terms.size()));
+    List<Object> parameters = new ArrayList<>(terms.keySet());
+    parameters.add(nodeId);
+    terms.forEach((serviceId, term) -> {
+      parameters.add(serviceId);
+      parameters.add(term);
+    });
+    try {
+      return session.update(sql, parameters.toArray()) == terms.size();
+    } catch (SQLException ex) {
+      if (SqlFailure.isLockTrouble(ex)) {
+        // Outside a transaction the server has undone the statement, and holds nothing more.
+        log.debug("The leases could not be renewed together, each is renewed by itself", ex);
+        return false;
+      }
+      throw ex;
+    }
+  }
+
+  @Override
+  public Optional<LeaseRow> create(
+      String serviceId, String nodeId, long leaseMillis, long aboveTerm)
+      throws LeaseStoreException {
+    return call(
+        "Creating the record of election '" + serviceId + "'",
+        session -> inTransaction(
+            session, () -> create(session, serviceId, nodeId, leaseMillis, aboveTerm)));
+  }
+
+  /** Inserts first, so that it is alone with the history afterwards. */
+  private static Optional<LeaseRow> create(
+      Session session, String serviceId, String nodeId, long leaseMillis, long aboveTerm)
+      throws SQLException {
+    try {
+      session.update("""
+          INSERT INTO leader_election
+              (service_id, leader_id, last_active_time, term, version, lease_millis)
+          VALUES (?, ?, CURRENT_TIMESTAMP(6), 0, 0, ?)
+          """, serviceId, nodeId, leaseMillis);
+    } catch (SQLException ex) {
+      if (SqlFailure.isDuplicateKey(ex)) {
+        return Optional.empty();
+      }
+      throw ex;
+    }
+    LastTerm last = lastTerm(session, serviceId);
+    long term = Math.addExact(Math.max(last.term(), aboveTerm), 1);
+    long lease = Math.max(last.leaseMillis(), leaseMillis);
+    session.updateOne("""
+        UPDATE leader_election
+        SET version = version + 1, term = ?, lease_millis = ?
+        WHERE service_id = ?
+        """, term, lease, serviceId);
+    if (!openTerm(session, serviceId, term, nodeId, lease, "CREATED")) {
+      return Optional.empty();
+    }
+    return Optional.of(row(session, serviceId));
+  }
+
+  @Override
+  public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) throws LeaseStoreException {
+    return call(
+        "Keeping the record of election '" + serviceId + "' warm",
+        session -> inTransaction(session, () -> keepWarm(session, serviceId, seen)));
+  }
+
+  /** In a transaction, so that the row it reads is the one it wrote. */
+  private static Optional<LeaseRow> keepWarm(Session session, String serviceId, LeaseRow seen)
+      throws SQLException {
+    if (!seen.source().equals(session.source())) {
+      return Optional.empty();
+    }
+    boolean kept = session.updateOne("""
+            UPDATE leader_election
+            SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
+            WHERE service_id = ?
+            """ + AS_SEEN, asSeen(List.of(serviceId), seen));
+    return kept ? Optional.of(row(session, serviceId)) : Optional.empty();
+  }
+
+  @Override
+  public boolean lead(String serviceId, LeaseRow seen, long leaseMillis)
+      throws LeaseStoreException {
+    return call(
+        "Beginning to lead election '" + serviceId + "'",
+        session -> inTransaction(
+                session,
+                () -> lead(session, serviceId, seen, leaseMillis)
+                    ? Optional.of(seen)
+                    : Optional.empty())
+            .isPresent());
+  }
+
+  /**
+   * Sets the lease in the history too, and the begin of the term. Nothing else can hold a lock on
+   * that row, for nobody has led the term before.
+   */
+  private static boolean lead(Session session, String serviceId, LeaseRow seen, long leaseMillis)
+      throws SQLException {
+    if (!seen.source().equals(session.source())) {
+      return false;
+    }
+    boolean led = session.updateOne("""
+            UPDATE leader_election
+            SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), lease_millis = ?
+            WHERE service_id = ?
+            """ + AS_SEEN, asSeen(List.of(leaseMillis, serviceId), seen));
+    if (led) {
+      session.updateOne("""
+          UPDATE leader_election_history
+          SET elected_at = CURRENT_TIMESTAMP(6), lease_millis = ?
+          WHERE service_id = ? AND term = ?
+          """, leaseMillis, serviceId, seen.term());
+    }
+    return led;
+  }
+
+  @Override
+  public OptionalLong take(
+      String serviceId,
+      LeaseRow seen,
+      String nodeId,
+      long leaseMillis,
+      long aboveTerm,
+      String reason)
+      throws LeaseStoreException {
+    Optional<Long> term = call(
+        "Taking election '" + serviceId + "' over",
+        session -> inTransaction(
+            session, () -> take(session, serviceId, seen, nodeId, leaseMillis, aboveTerm, reason)));
+    return term.isPresent() ? OptionalLong.of(term.get()) : OptionalLong.empty();
+  }
+
+  /** Locks the row first, so that it is alone with the history afterwards. */
+  private static Optional<Long> take(
+      Session session,
+      String serviceId,
+      LeaseRow seen,
+      String nodeId,
+      long leaseMillis,
+      long aboveTerm,
+      String reason)
+      throws SQLException {
+    if (!seen.source().equals(session.source())) {
+      return Optional.empty();
+    }
+    long term = Math.addExact(Math.max(seen.term(), aboveTerm), 1);
+    boolean taken = session.updateOne(
+        """
+            UPDATE leader_election
+            SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
+                leader_id = ?, term = ?, lease_millis = ?
+            WHERE service_id = ?
+            """ + AS_SEEN, asSeen(List.of(nodeId, term, leaseMillis, serviceId), seen));
+    if (!taken) {
+      return Optional.empty();
+    }
+    long last = lastTerm(session, serviceId).term();
+    if (last >= term) {
+      term = Math.addExact(last, 1);
+      session.updateOne(
+          "UPDATE leader_election SET version = version + 1, term = ? WHERE service_id = ?",
+          term,
+          serviceId);
+    }
+    return openTerm(session, serviceId, term, nodeId, leaseMillis, reason)
+        ? Optional.of(term)
+        : Optional.empty();
+  }
+
+  /** The newest entry of the history. */
+  private record LastTerm(long term, long leaseMillis) {
+
+    static final LastTerm NONE = new LastTerm(0, 0);
+  }
+
+  private static LastTerm lastTerm(Session session, String serviceId) throws SQLException {
+    return session
+        .query("""
+            SELECT term, lease_millis FROM leader_election_history
+            WHERE service_id = ? ORDER BY term DESC LIMIT 1
+            """, row -> new LastTerm(Math.max(0, row.getLong(1)), row.getLong(2)), serviceId)
+        .stream()
+        .findFirst()
+        .orElse(LastTerm.NONE);
+  }
+
+  /**
+   * Ends the open terms of an election, which waits for transactions that are just being fenced by
+   * them, and opens another.
+   *
+   * @return whether the term was new
+   */
+  private static boolean openTerm(
+      Session session, String serviceId, long term, String nodeId, long leaseMillis, String reason)
+      throws SQLException {
+    session.update("""
+        UPDATE leader_election_history SET ended_at = CURRENT_TIMESTAMP(6)
+        WHERE service_id = ? AND ended_at IS NULL
+        """, serviceId);
+    try {
+      session.update("""
+          INSERT INTO leader_election_history
+              (service_id, term, leader_id, lease_millis, elected_at, reason)
+          VALUES (?, ?, ?, ?, CURRENT_TIMESTAMP(6), ?)
+          """, serviceId, term, nodeId, leaseMillis, reason);
+      return true;
+    } catch (SQLException ex) {
+      if (SqlFailure.isDuplicateKey(ex)) {
+        return false;
+      }
+      throw ex;
+    }
+  }
+
+  private static LeaseRow row(Session session, String serviceId) throws SQLException {
+    Reading reading = read(session, Set.of(serviceId)).get(serviceId);
+    if (reading == null) {
+      throw new SQLException("The record of election '" + serviceId + "' vanished under a lock");
+    }
+    return reading.row();
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * <p>The term's end in the history is for people and follows in a statement of its own, which may
+   * fail: work that outlasted its drain may hold a lock on that entry until it commits, and must not
+   * hold up the release. Whoever takes the election ends the term if this did not.
+   */
+  @Override
+  public boolean release(String serviceId, String nodeId, long term, String successor)
+      throws LeaseStoreException {
+    return call("Releasing election '" + serviceId + "'", session -> {
+      boolean released = session.updateOne("""
+                  UPDATE leader_election
+                  SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
+                      leader_id = ?, lease_millis = 0
+                  WHERE service_id = ? AND leader_id = ? AND term = ?
+                  """, successor, serviceId, nodeId, term);
+      if (released) {
+        endTerm(session, serviceId, term);
+      }
+      return released;
+    });
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * <p>The history follows as for {@link #release}.
+   */
+  @Override
+  public boolean giveWay(String serviceId, String nodeId, long term) throws LeaseStoreException {
+    return call("Giving way in election '" + serviceId + "'", session -> {
+      boolean gaveWay = session.updateOne("""
+                  UPDATE leader_election
+                  SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
+                      lease_millis = 0
+                  WHERE service_id = ? AND leader_id <> ? AND term = ?
+                  """, serviceId, nodeId, term);
+      if (gaveWay) {
+        endTerm(session, serviceId, term);
+      }
+      return gaveWay;
+    });
+  }
+
+  private void endTerm(Session session, String serviceId, long term) {
+    try {
+      session.until(session.deadline().halfway());
+      session.updateOne("""
+          UPDATE leader_election_history SET ended_at = CURRENT_TIMESTAMP(6)
+          WHERE service_id = ? AND term = ? AND ended_at IS NULL
+          """, serviceId, term);
+    } catch (SQLException ex) {
+      log.debug("The end of term {} of election '{}' was not noted", term, serviceId, ex);
+      close();
+    }
+  }
+
+  @Override
+  public boolean designate(String serviceId, String leaderId) throws LeaseStoreException {
+    return call(
+        "Designating the leader of election '" + serviceId + "'",
+        session -> session.updateOne("""
+                UPDATE leader_election
+                SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), leader_id = ?
+                WHERE service_id = ?
+                """, leaderId, serviceId));
+  }
+
+  @Override
+  public List<String> recentLeaders(String serviceId) throws LeaseStoreException {
+    return call(
+        "Reading the history of election '" + serviceId + "'",
+        session -> session.query("""
+                SELECT leader_id FROM leader_election_history WHERE service_id = ?
+                GROUP BY leader_id ORDER BY MAX(term) DESC LIMIT 10
+                """, row -> Session.string(row, 1), serviceId));
+  }
+
+  @Override
+  public void close() {
+    Session session = this.session;
+    this.session = null;
+    if (session != null) {
+      session.discard();
+    }
+  }
+
+  private <T> T call(String what, Work<T> work) throws LeaseStoreException {
+    Session session = null;
+    try {
+      session = session();
+      T result = work.run(session);
+      this.lastUse = System.nanoTime();
+      return result;
+    } catch (SQLException ex) {
+      close();
+      throw SqlFailure.of(ex, what, this.database, session, this.operationTimeout);
+    } catch (UnusableSchemaException ex) {
+      close();
+      throw new LeaseStoreException(what + " failed. " + ex.getMessage(), ex);
+    } catch (ArithmeticException ex) {
+      close();
+      throw new LeaseStoreException(
+          what
+              + " failed: the term in leader_election or leader_election_history is the greatest"
+              + " possible. Was it edited by hand? Set it back in both tables.",
+          ex);
+    } catch (RuntimeException | Error ex) {
+      close();
+      throw ex;
+    }
+  }
+
+  private Session session() throws SQLException, LeaseStoreException {
+    Session session = this.session;
+    if (session != null && isTired()) {
+      close();
+      session = null;
+    }
+    if (session != null) {
+      session.until(Deadline.in(this.operationTimeout));
+      return session;
+    }
+    this.schema.ensure();
+    session = Session.open(this.database, Deadline.in(this.operationTimeout), this.restSeconds);
+    this.session = session;
+    this.lastUse = System.nanoTime();
+    return session;
+  }
+
+  /** Whether the server has ended the connection, or will within the call. */
+  private boolean isTired() {
+    return System.nanoTime() - this.lastUse > this.restSeconds * 750_000_000L;
+  }
+
+  /** Commits what the work did if it gives something, else undoes it. */
+  private <T> Optional<T> inTransaction(Session session, Transaction<T> work) throws SQLException {
+    session.begin();
+    Optional<T> result = work.run();
+    if (result.isPresent()) {
+      session.commit();
+    } else {
+      session.rollback();
+    }
+    try {
+      session.end();
+    } catch (SQLException ex) {
+      // What was asked for is done; only the connection is of no use any more.
+      log.debug("The connection was lost after a transaction", ex);
+      close();
+    }
+    return result;
+  }
+
+  private static @Nullable Object[] asSeen(List<?> parameters, LeaseRow seen) {
+    List<@Nullable Object> all = new ArrayList<>(parameters);
+    all.add(seen.leaderId());
+    all.add(seen.term());
+    all.add(seen.version());
+    all.add(seen.leaseMillis());
+    all.add(seen.lastActiveTime().isEmpty() ? null : new BigDecimal(seen.lastActiveTime()));
+    return all.toArray();
+  }
+
+  private static String marks(String mark, int count) {
+    return String.join(", ", Collections.nCopies(count, mark));
+  }
+
+  /**
+   * What a call does.
+   *
+   * @param <T> what it gives
+   */
+  @FunctionalInterface
+  private interface Work<T> {
+
+    T run(Session session) throws SQLException;
+  }
+
+  /**
+   * What a transaction does.
+   *
+   * @param <T> what it gives
+   */
+  @FunctionalInterface
+  private interface Transaction<T> {
+
+    Optional<T> run() throws SQLException;
+  }
+}

@@ -1,0 +1,200 @@
+package io.election.mysql;
+
+import io.election.lease.LeaseStoreException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.sql.SQLException;
+import java.sql.SQLTimeoutException;
+import java.time.Duration;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the errors of server and driver mean, for the operator who is woken by them. The numbers are
+ * the server's; drivers agree on them, not on exception classes.
+ */
+final class SqlFailure {
+
+  static final int READ_ONLY_SERVER = 1290;
+
+  private static final int MISSING_TABLE = 1146;
+  private static final Set<Integer> LOCK_TROUBLE = Set.of(1205, 1213, 1020, 3101, 3572);
+  private static final Set<Integer> READ_ONLY = Set.of(READ_ONLY_SERVER, 1792, 1836);
+  private static final Set<Integer> TOO_MANY = Set.of(1040, 1203, 1226);
+  private static final Set<Integer> DENIED =
+      Set.of(1044, 1045, 1251, 1524, 1698, 1820, 1862, 3118, 4151);
+  private static final Set<Integer> NO_RIGHT = Set.of(1142, 1143);
+  private static final Set<Integer> NO_DDL_RIGHT = Set.of(1044, 1142, 1227);
+  private static final Set<Integer> MADE_BY_ANOTHER = Set.of(1007, 1050, 1060, 1061, 1062, 1091);
+
+  private SqlFailure() {}
+
+  static boolean isDuplicateKey(SQLException ex) {
+    return ex.getErrorCode() == 1062 || ex.getErrorCode() == 1586;
+  }
+
+  /** A lock wait that took too long, a deadlock, a conflict: the statement was undone. */
+  static boolean isLockTrouble(Throwable ex) {
+    return LOCK_TROUBLE.contains(code(ex));
+  }
+
+  static boolean isMissingTable(Throwable ex) {
+    return code(ex) == MISSING_TABLE;
+  }
+
+  static boolean isMissingDdlRight(Throwable ex) {
+    return NO_DDL_RIGHT.contains(code(ex));
+  }
+
+  /** Whether the database, or the driver, is at the root of it. */
+  static boolean isOfDatabase(Throwable ex) {
+    return has(ex, SQLException.class);
+  }
+
+  /** Somebody else made the same at the same time. */
+  static boolean isMadeByAnother(Throwable ex) {
+    return MADE_BY_ANOTHER.contains(code(ex));
+  }
+
+  /**
+   * Explains a failure.
+   *
+   * @param ex what the driver threw
+   * @param what what was tried, the subject of the sentence
+   * @param database where
+   * @param session the session, if there was one
+   * @param timeout the time that the call had
+   */
+  static LeaseStoreException of(
+      Throwable ex,
+      String what,
+      ElectionDatabase database,
+      @Nullable Session session,
+      Duration timeout) {
+    return new LeaseStoreException(
+        what + " failed. " + explain(ex, database, session, timeout), ex);
+  }
+
+  private static String explain(
+      Throwable ex, ElectionDatabase database, @Nullable Session session, Duration timeout) {
+    int code = code(ex);
+    String where = database.location();
+    if (code == MISSING_TABLE) {
+      return "A table is missing in %s (%s). Nobody can lead until it is back. Run:\n%s"
+          .formatted(where, text(ex), LeaseTables.ddl());
+    }
+    if (code == 1054) {
+      return "A table in %s lacks a column (%s). Compare it with what it has to be, and add what is missing:\n%s"
+          .formatted(where, text(ex), LeaseTables.ddl());
+    }
+    if (NO_RIGHT.contains(code)) {
+      return "The database user lacks a right in %s (%s). Run as an administrator:\n%s"
+          .formatted(where, text(ex), grants(session));
+    }
+    if (code == 1049) {
+      return "The database does not exist: %s (%s). Create it, or correct the URL."
+          .formatted(where, text(ex));
+    }
+    if (DENIED.contains(code)) {
+      return "%s refuses the user (%s). Check user name and password, whether the account is locked or its password expired, and its rights in the database. They are read anew at the next attempt."
+          .formatted(where, text(ex));
+    }
+    if (READ_ONLY.contains(code)) {
+      return "%s is read-only (%s). If it is a replica, let the URL point to the primary; if a failover is under way, wait."
+          .formatted(where, text(ex));
+    }
+    if (TOO_MANY.contains(code)) {
+      return "%s has no connection left (%s). Raise max_connections or max_user_connections, or let applications use fewer."
+          .formatted(where, text(ex));
+    }
+    if (LOCK_TROUBLE.contains(code)) {
+      return "Another transaction in %s holds a lock on a row of the election (%s). If this lasts, look for it: SELECT * FROM information_schema.innodb_trx."
+          .formatted(where, text(ex));
+    }
+    if (has(ex, UnknownHostException.class)) {
+      return "The host of %s has no address. Check the URL and the name service.".formatted(where);
+    }
+    if (has(ex, ConnectException.class) || has(ex, NoRouteToHostException.class)) {
+      return "%s cannot be reached (%s). Is the server running, and do host and port match the URL?"
+          .formatted(where, text(ex));
+    }
+    if (has(ex, SQLTimeoutException.class) || has(ex, SocketTimeoutException.class)) {
+      return "%s did not answer within %d ms (as.election.mysql.operation-timeout). The server is down, overloaded or cut off, or a row is locked."
+          .formatted(where, timeout.toMillis());
+    }
+    if (sqlState(ex).startsWith("08")) {
+      return "The connection to %s was lost (%s). The next call opens another."
+          .formatted(where, text(ex));
+    }
+    if (!isOfDatabase(ex)) {
+      return "%s: %s.".formatted(where, text(ex));
+    }
+    return "%s: error %d, SQL state %s: %s.".formatted(where, code, sqlState(ex), text(ex));
+  }
+
+  private static String grants(@Nullable Session session) {
+    String schema = session != null ? "`" + session.schema().replace("`", "``") + "`." : "";
+    String account = "'user'@'host'";
+    if (session != null) {
+      int at = session.account().lastIndexOf('@');
+      account = "'" + session.account().substring(0, at) + "'@'"
+          + session.account().substring(at + 1) + "'";
+    }
+    String grant = "GRANT SELECT, INSERT, UPDATE ON ";
+    return grant + schema + LeaseTables.LEASES + " TO " + account + ";\n" + grant + schema
+        + LeaseTables.HISTORY + " TO " + account + ";";
+  }
+
+  /** The first line of the deepest message that came from the database's side. */
+  static String text(Throwable ex) {
+    SQLException told = null;
+    for (Throwable cause = ex; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SQLException sql && sql.getMessage() != null) {
+        told = sql;
+        if (sql.getErrorCode() != 0) {
+          break;
+        }
+      }
+    }
+    String message = told != null ? told.getMessage() : null;
+    if (message == null) {
+      message = ex.toString();
+    }
+    // MariaDB's driver begins with the number of the connection, which makes equal failures differ.
+    return message
+        .lines()
+        .findFirst()
+        .orElse("")
+        .replaceFirst("^\\(conn=\\d+\\) ", "")
+        .strip();
+  }
+
+  private static int code(Throwable ex) {
+    for (Throwable cause = ex; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SQLException sql && sql.getErrorCode() != 0) {
+        return sql.getErrorCode();
+      }
+    }
+    return 0;
+  }
+
+  private static String sqlState(Throwable ex) {
+    for (Throwable cause = ex; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SQLException sql && sql.getSQLState() != null) {
+        return sql.getSQLState();
+      }
+    }
+    return "";
+  }
+
+  private static boolean has(Throwable ex, Class<? extends Throwable> type) {
+    for (Throwable cause = ex; cause != null; cause = cause.getCause()) {
+      if (type.isInstance(cause)) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

@@ -1,0 +1,121 @@
+package io.election.mysql;
+
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A table as the server describes it.
+ *
+ * @param name its name
+ * @param type {@code BASE TABLE}, or what else it is
+ * @param engine its engine; empty if it has none
+ * @param columns its columns in their order
+ */
+record Table(String name, String type, String engine, List<Column> columns) {
+
+  /**
+   * A column.
+   *
+   * @param name its name in lower case
+   * @param type its type without length, in lower case
+   * @param fullType its type as declared
+   * @param length of text in characters; 0 for other types
+   * @param precision digits of a second; 0 for other types
+   * @param nullable whether it may be null
+   * @param omissible whether an INSERT need not name it
+   * @param collation of text; empty for other types
+   * @param primary whether it belongs to the primary key
+   */
+  record Column(
+      String name,
+      String type,
+      String fullType,
+      long length,
+      long precision,
+      boolean nullable,
+      boolean omissible,
+      String collation,
+      boolean primary) {
+
+    /** Whether it holds names, and tells those from one another that differ in anything. */
+    boolean isExactName() {
+      return isName()
+          && this.length >= LeaseTables.NAME_LENGTH
+          && this.collation.startsWith("utf8mb4")
+          && this.collation.endsWith("_bin");
+    }
+
+    boolean isName() {
+      return this.type.equals("varchar");
+    }
+
+    String describe() {
+      return this.name + " " + this.fullType;
+    }
+  }
+
+  /** Describes a table of the session's database; {@code null} if there is none of that name. */
+  static @Nullable Table find(Session session, String name) throws SQLException {
+    record Kind(String type, String engine) {}
+    Optional<Kind> kind =
+        session
+            .query("""
+                SELECT table_type, engine FROM information_schema.tables
+                WHERE table_schema = DATABASE() AND table_name = ?
+                """, row -> new Kind(Session.string(row, 1), Session.string(row, 2)), name)
+            .stream()
+            .findFirst();
+    if (kind.isEmpty()) {
+      return null;
+    }
+    List<Column> columns = session.query(
+        """
+            SELECT column_name, data_type, column_type, character_maximum_length,
+                datetime_precision, is_nullable, column_default, extra, collation_name, column_key
+            FROM information_schema.columns
+            WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position
+            """,
+        row -> {
+          boolean nullable = Session.string(row, 6).equals("YES");
+          String extra = Session.string(row, 8).toLowerCase(Locale.ROOT);
+          return new Column(
+              Session.string(row, 1).toLowerCase(Locale.ROOT),
+              Session.string(row, 2).toLowerCase(Locale.ROOT),
+              Session.string(row, 3),
+              row.getLong(4),
+              row.getLong(5),
+              nullable,
+              nullable
+                  || row.getString(7) != null
+                  || extra.contains("auto_increment")
+                  || extra.contains("generated"),
+              Session.string(row, 9),
+              Session.string(row, 10).equals("PRI"));
+        },
+        name);
+    return new Table(name, kind.get().type(), kind.get().engine(), columns);
+  }
+
+  Optional<Column> column(String name) {
+    return this.columns.stream().filter(column -> column.name().equals(name)).findFirst();
+  }
+
+  boolean has(String name) {
+    return column(name).isPresent();
+  }
+
+  List<String> names() {
+    return this.columns.stream().map(Column::name).toList();
+  }
+
+  List<String> primaryKey() {
+    return this.columns.stream().filter(Column::primary).map(Column::name).toList();
+  }
+
+  String describe() {
+    return String.join(", ", this.columns.stream().map(Column::describe).toList());
+  }
+}

@@ -1,0 +1,97 @@
+package io.election.mysql;
+
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The steps to the present tables, in their order; each is one migration with one statement.
+ *
+ * <p>A step looks at what there is, since neither a start that failed half-way nor the tables of a
+ * team that made them by hand are known to Flyway; MySQL has no {@code ADD COLUMN IF NOT EXISTS}. The
+ * columns have defaults, so that the statements of older tools go on working.
+ *
+ * <p>Versions and descriptions must not change: Flyway compares them with what it has recorded.
+ */
+enum Upgrade {
+  /** The whole table at once: the steps below find nothing to do then. */
+  CREATE_LEASES(1, "create leader_election"),
+  FINE_TIME(2, "last_active_time with microseconds"),
+  EXACT_NAMES(3, "names with a binary collation"),
+  TERM(4, "add term"),
+  VERSION(5, "add version"),
+  LEASE(6, "add lease_millis"),
+  CREATE_HISTORY(7, "create leader_election_history");
+
+  private final int version;
+  private final String description;
+
+  Upgrade(int version, String description) {
+    this.version = version;
+    this.description = description;
+  }
+
+  int version() {
+    return this.version;
+  }
+
+  String description() {
+    return this.description;
+  }
+
+  /** The statement that the tables need; {@code null} if none. */
+  @Nullable
+  String ddl(LeaseTables tables) {
+    Table leases = tables.leases();
+    return switch (this) {
+      case CREATE_LEASES -> leases == null ? LeaseTables.CREATE_LEASES : null;
+      case FINE_TIME ->
+        lacks(leases, "last_active_time", column -> column.precision() == 6) ? """
+                ALTER TABLE leader_election
+                    MODIFY last_active_time timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)
+                    COMMENT 'last write; for people'\
+                """ : null;
+      case EXACT_NAMES ->
+        lacks(leases, "service_id", Table.Column::isExactName)
+                || lacks(leases, "leader_id", Table.Column::isExactName)
+            ? """
+                ALTER TABLE leader_election
+                    MODIFY service_id varchar(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
+                    COMMENT 'the election',
+                    MODIFY leader_id varchar(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
+                    COMMENT 'holder or designated holder; empty if vacant'\
+                """.formatted(length(leases, "service_id"), length(leases, "leader_id"))
+            : null;
+      case TERM -> lacks(leases, "term") ? """
+                ALTER TABLE leader_election
+                    ADD COLUMN term bigint NOT NULL DEFAULT 0
+                    COMMENT 'grows with every leadership'\
+                """ : null;
+      case VERSION -> lacks(leases, "version") ? """
+                ALTER TABLE leader_election
+                    ADD COLUMN version bigint NOT NULL DEFAULT 0
+                    COMMENT 'grows with every write'\
+                """ : null;
+      case LEASE -> lacks(leases, "lease_millis") ? """
+                ALTER TABLE leader_election
+                    ADD COLUMN lease_millis bigint NULL
+                    COMMENT 'promised to the holder; 0 if released'\
+                """ : null;
+      case CREATE_HISTORY -> tables.history() == null ? LeaseTables.CREATE_HISTORY : null;
+    };
+  }
+
+  private static long length(@Nullable Table table, String column) {
+    long length =
+        table == null ? 0 : table.column(column).map(Table.Column::length).orElse(0L);
+    return Math.max(LeaseTables.NAME_LENGTH, length);
+  }
+
+  private static boolean lacks(@Nullable Table table, String column) {
+    return lacks(table, column, found -> true);
+  }
+
+  private static boolean lacks(
+      @Nullable Table table, String column, Predicate<Table.Column> asWanted) {
+    return table != null && table.column(column).filter(asWanted).isEmpty();
+  }
+}

@@ -1,0 +1,43 @@
+package io.election.mysql;
+
+import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.test.TestDatabase;
+import java.time.Duration;
+import javax.sql.DataSource;
+
+/** Makes what is under test on a test database. */
+final class Database {
+
+  static final Duration OPERATION_TIMEOUT = Duration.ofSeconds(2);
+  static final Duration RENEW_INTERVAL = Duration.ofSeconds(2);
+
+  private Database() {}
+
+  /** An empty database with both tables. */
+  static TestDatabase withTables(TestDatabase database) {
+    database.execute(LeaseTables.CREATE_LEASES, LeaseTables.CREATE_HISTORY);
+    return database;
+  }
+
+  static MysqlLeaseStore store(TestDatabase database) {
+    return store(database.dataSource(), database.jdbcUrl());
+  }
+
+  static MysqlLeaseStore store(DataSource dataSource, String url) {
+    return store(dataSource, url, Mode.NONE, OPERATION_TIMEOUT);
+  }
+
+  static MysqlLeaseStore store(DataSource dataSource, String url, Mode mode, Duration timeout) {
+    ElectionDatabase database = new ElectionDatabase(dataSource, url);
+    return new MysqlLeaseStore(
+        database, new LeaderElectionSchema(database, mode, timeout), timeout, RENEW_INTERVAL);
+  }
+
+  static LeaderElectionSchema schema(TestDatabase database, Mode mode) {
+    return schema(database.dataSource(), database.jdbcUrl(), mode);
+  }
+
+  static LeaderElectionSchema schema(DataSource dataSource, String url, Mode mode) {
+    return new LeaderElectionSchema(new ElectionDatabase(dataSource, url), mode, OPERATION_TIMEOUT);
+  }
+}

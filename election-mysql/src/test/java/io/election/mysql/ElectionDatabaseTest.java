@@ -1,0 +1,111 @@
+package io.election.mysql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLTimeoutException;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ElectionDatabaseTest {
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "jdbc:mysql://host:3306/app|host:3306/app",
+        "jdbc:mysql://host/app?user=root&password=s3cret|host/app",
+        "jdbc:mariadb://host:3306/app?password=s3cret|host:3306/app",
+        "jdbc:mysql://root:s3cret@host:3306/app|host:3306/app",
+        "jdbc:mysql://root:s3/cr@et@host:3306/app|host:3306/app",
+        "jdbc:mysql:replication://root:s3cret@a:1,b:2/app|a:1,b:2/app",
+        "jdbc:mysql+srv://host/app|host/app",
+        "jdbc:mysql://(host=h,port=1,user=root,password=s3cret)/app|(host=h,port=1,user=…,password=…)/app",
+        "jdbc:mysql://address=(host=h)(user=root)(password=s3cret)/app|address=(host=h)(user=…)(password=…)/app",
+      })
+  void a_location_shows_neither_user_nor_password(String url, String location) {
+    assertThat(new ElectionDatabase(Delegating.to(() -> null), url).location())
+        .isEqualTo(location)
+        .doesNotContain("s3cret");
+  }
+
+  @Test
+  void without_a_url_messages_name_no_host_until_the_first_connection() {
+    ElectionDatabase database = new ElectionDatabase(Delegating.to(() -> null), null);
+    assertThat(database.location()).isEqualTo("the election's database");
+
+    database.learn("jdbc:mysql://host:3306/app?password=s3cret");
+
+    assertThat(database.location()).isEqualTo("host:3306/app");
+  }
+
+  @Test
+  void a_connection_that_comes_too_late_is_closed() {
+    CountDownLatch slow = new CountDownLatch(1);
+    Queue<String> calls = new ConcurrentLinkedQueue<>();
+    ElectionDatabase database = new ElectionDatabase(
+        Delegating.to(() -> {
+          slow.await();
+          return connection(calls);
+        }),
+        null);
+
+    assertThatThrownBy(() -> database.connect(Deadline.in(Duration.ofMillis(20))))
+        .isInstanceOf(SQLTimeoutException.class);
+    assertThat(calls).isEmpty();
+    slow.countDown();
+
+    Awaitility.await().untilAsserted(() -> assertThat(calls).containsExactly("abort", "close"));
+  }
+
+  @Test
+  void attempts_that_never_come_back_do_not_pile_up() {
+    CountDownLatch never = new CountDownLatch(1);
+    ElectionDatabase database = new ElectionDatabase(
+        Delegating.to(() -> {
+          never.await();
+          return null;
+        }),
+        null);
+
+    for (int i = 0; i < 16; i++) {
+      assertThatThrownBy(() -> database.connect(Deadline.in(Duration.ofMillis(1))))
+          .isInstanceOf(SQLTimeoutException.class);
+    }
+    assertThatThrownBy(() -> database.connect(Deadline.in(Duration.ofMillis(1))))
+        .hasMessageContaining("set connectTimeout and socketTimeout");
+    never.countDown();
+  }
+
+  @Test
+  void a_source_that_fails_otherwise_is_a_failure_to_connect() {
+    ElectionDatabase database = new ElectionDatabase(
+        Delegating.to(() -> {
+          throw new IllegalStateException("closed");
+        }),
+        null);
+
+    assertThatThrownBy(() -> database.connect(Deadline.in(Duration.ofSeconds(10))))
+        .isInstanceOf(SQLException.class)
+        .hasMessageContaining("closed");
+  }
+
+  private static Connection connection(Queue<String> calls) {
+    return (Connection) Proxy.newProxyInstance(
+        ElectionDatabaseTest.class.getClassLoader(),
+        new Class<?>[] {Connection.class},
+        (proxy, method, arguments) -> {
+          calls.add(method.getName());
+          return null;
+        });
+  }
+}

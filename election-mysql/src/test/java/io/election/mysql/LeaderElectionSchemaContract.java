@@ -1,0 +1,523 @@
+package io.election.mysql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStoreException;
+import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.test.TestDataSource;
+import io.election.test.TestDatabase;
+import io.election.test.TestServer;
+import java.sql.Connection;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.awaitility.Awaitility;
+import org.flywaydb.core.Flyway;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The schema on one server. */
+abstract class LeaderElectionSchemaContract {
+
+  /** The hand-made table that teams already have, word for word. */
+  private static final String HAND_MADE = """
+      CREATE TABLE leader_election (
+          service_id varchar(128) NOT NULL COMMENT '服务名称，如：AS',
+          leader_id varchar(128) NOT NULL COMMENT '主节点ID，可以用hostname代替',
+          last_active_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP COMMENT '活跃时间，一般使用mysql函数now()生成',
+          PRIMARY KEY (service_id)
+      ) ENGINE=InnoDB DEFAULT CHARSET=utf8 COMMENT='select master node'
+      """;
+
+  /** What runs against it on each node, word for word but for the two parameters. */
+  private static final String HAND_MADE_ELECTION =
+      "insert ignore into leader_election(service_id, leader_id, last_active_time) values('AutoScaling', '%s', now()) on duplicate key update leader_id = if(last_active_time <= now() - interval %d second, values(leader_id), leader_id), last_active_time = if(leader_id = values(leader_id), values(last_active_time), last_active_time)";
+
+  /** The table of another tool, word for word. */
+  private static final String OTHER_TOOLS = """
+      CREATE TABLE leader_election (
+        id int(10) unsigned not null auto_increment comment '主键id',
+        name varchar(128) not null default '' comment '名称',
+        node varchar(128) NOT NULL default '' comment '节点',
+        last_seen_active timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP comment '最后更新时间',
+        PRIMARY KEY (id),
+        unique key uniq_idx_name(name)
+      ) ENGINE=InnoDB default charset=utf8mb4 comment 'leader选举'
+      """;
+
+  private TestDatabase database;
+
+  abstract TestServer server();
+
+  @BeforeEach
+  void newDatabase() {
+    this.database = server().newDatabase();
+  }
+
+  @Test
+  void an_empty_database_gets_both_tables() throws Exception {
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+
+    assertThat(tables())
+        .containsExactly(
+            "leader_election", "leader_election_history", "leader_election_schema_history");
+    assertIsUsable();
+  }
+
+  @Test
+  void complete_tables_are_left_alone_without_flyway() throws Exception {
+    Database.withTables(this.database);
+
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, Mode.VALIDATE).ensure();
+
+    assertThat(tables()).containsExactly("leader_election", "leader_election_history");
+  }
+
+  @Test
+  void migrating_again_does_nothing() throws Exception {
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+
+    assertThat(migrationsRun()).isEqualTo("7");
+  }
+
+  @Test
+  void a_schema_that_is_not_empty_gets_the_tables_too() throws Exception {
+    this.database.execute("CREATE TABLE customer (id int PRIMARY KEY)");
+
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+
+    assertThat(tables()).contains("customer", "leader_election", "leader_election_history");
+    assertIsUsable();
+  }
+
+  @Test
+  void an_application_with_its_own_flyway_is_not_disturbed() throws Exception {
+    Flyway application = Flyway.configure()
+        .dataSource(this.database.dataSource())
+        .locations("classpath:db/migration")
+        .load();
+    application.migrate();
+
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+    application.migrate();
+
+    assertThat(this.database.query("SELECT COUNT(*) FROM flyway_schema_history"))
+        .isEqualTo("1");
+    assertThat(migrationsRun()).isEqualTo("7");
+    assertIsUsable();
+  }
+
+  @Test
+  void nodes_that_start_at_once_on_an_empty_schema_all_succeed() throws Exception {
+    int nodes = 6;
+    CountDownLatch start = new CountDownLatch(1);
+    ExecutorService executor = Executors.newFixedThreadPool(nodes);
+    try {
+      List<Future<Boolean>> starts = new ArrayList<>();
+      for (int i = 0; i < nodes; i++) {
+        LeaderElectionSchema schema = Database.schema(this.database, Mode.MIGRATE);
+        starts.add(executor.submit(() -> {
+          start.await();
+          schema.ensure();
+          return true;
+        }));
+      }
+      start.countDown();
+      for (Future<Boolean> node : starts) {
+        assertThat(node.get(60, TimeUnit.SECONDS)).isTrue();
+      }
+    } finally {
+      executor.shutdownNow();
+    }
+    assertIsUsable();
+  }
+
+  @Test
+  void the_hand_made_table_is_upgraded_in_place_under_its_running_statements() throws Exception {
+    this.database.execute(HAND_MADE);
+    AtomicBoolean stop = new AtomicBoolean();
+    AtomicInteger renewals = new AtomicInteger();
+    ExecutorService executor = Executors.newSingleThreadExecutor();
+    try {
+      Future<?> oldNode = executor.submit(() -> electByHand("10.0.0.1", 5, stop, renewals));
+      awaitRenewals(renewals, 10);
+
+      Database.schema(this.database, Mode.MIGRATE).ensure();
+
+      awaitRenewals(renewals, renewals.get() + 10);
+      stop.set(true);
+      oldNode.get(10, TimeUnit.SECONDS);
+    } finally {
+      stop.set(true);
+      executor.shutdownNow();
+    }
+    assertThat(this.database.query("SELECT leader_id FROM leader_election")).isEqualTo("10.0.0.1");
+    assertThat(this.database.query("SELECT lease_millis IS NULL FROM leader_election"))
+        .isEqualTo("1");
+    assertIsUsable();
+  }
+
+  @Test
+  void the_hand_made_statement_takes_over_from_a_dead_leader_of_ours_as_before() throws Exception {
+    this.database.execute(HAND_MADE);
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+    try (LeaseStore store = Database.store(this.database)) {
+      LeaseRow created = store.create("AutoScaling", "ours", 1000, 0).orElseThrow();
+      this.database.execute(
+          "UPDATE leader_election SET last_active_time = now() - interval 60 second");
+
+      this.database.execute(HAND_MADE_ELECTION.formatted("10.0.0.1", 5));
+
+      LeaseRow row = store.read(Set.of("AutoScaling")).get("AutoScaling").row();
+      assertThat(row.leaderId()).isEqualTo("10.0.0.1");
+      assertThat(row.term()).isEqualTo(created.term());
+      assertThat(store.lead("AutoScaling", created, 1000)).isFalse();
+    }
+  }
+
+  @Test
+  void a_start_that_failed_half_way_is_mended_by_the_next() throws Exception {
+    this.database.execute(HAND_MADE);
+    this.database.execute("ALTER TABLE leader_election ADD COLUMN term bigint NOT NULL DEFAULT 0");
+
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+
+    assertIsUsable();
+  }
+
+  @Test
+  void a_migration_that_flyway_has_recorded_as_failed_is_run_again() throws Exception {
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+    this.database.execute(
+        "DROP TABLE leader_election_history",
+        "UPDATE leader_election_schema_history SET success = 0 WHERE version = '7'");
+
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+
+    assertIsUsable();
+  }
+
+  @Test
+  void the_table_of_another_tool_is_refused_with_its_conversion() throws Exception {
+    this.database.execute(OTHER_TOOLS);
+    this.database.execute(
+        "insert into leader_election (name, node, last_seen_active) values ('AS', 'host:8080:1', now())");
+
+    UnusableSchemaException refused = refused(Mode.MIGRATE);
+
+    assertThat(refused.found())
+        .startsWith("The table leader_election is that of another election tool")
+        .contains("id int", "name varchar(128)", "node varchar(128)", "last_seen_active timestamp");
+    assertThat(tables()).containsExactly("leader_election");
+
+    String sql = refused.remedy().substring(refused.remedy().indexOf("RENAME TABLE"));
+    this.database.execute(sql.split(";\\s*\n|;$"));
+
+    Database.schema(this.database, Mode.VALIDATE).ensure();
+    assertThat(this.database.query("SELECT leader_id FROM leader_election WHERE service_id='AS'"))
+        .isEqualTo("host:8080:1");
+    assertIsUsable();
+  }
+
+  @Test
+  void any_other_table_of_that_name_is_refused_with_its_columns() {
+    this.database.execute("CREATE TABLE leader_election (a int PRIMARY KEY, b varchar(10))");
+
+    UnusableSchemaException refused = refused(Mode.MIGRATE);
+
+    assertThat(refused.found())
+        .contains(
+            "leader_election has another shape",
+            "its primary key is (a), not (service_id)",
+            "it has no service_id; it has no leader_id; it has no last_active_time",
+            "Found the columns a int",
+            "b varchar(10)");
+    assertThat(refused.remedy())
+        .contains(
+            "RENAME TABLE leader_election TO leader_election_old;",
+            "service_id       varchar(128)");
+    assertThat(tables()).containsExactly("leader_election");
+  }
+
+  @Test
+  void a_view_of_that_name_is_refused() {
+    this.database.execute(
+        "CREATE VIEW leader_election AS SELECT 'a' AS service_id, 'b' AS leader_id");
+
+    assertThat(refused(Mode.MIGRATE).found()).contains("it is a VIEW");
+  }
+
+  @Test
+  void a_table_without_transactions_is_refused() {
+    this.database.execute(HAND_MADE.replace("InnoDB", "MyISAM"));
+
+    assertThat(refused(Mode.MIGRATE).found()).contains("its engine is MyISAM, not InnoDB");
+  }
+
+  @Test
+  void a_column_of_another_type_is_refused() {
+    this.database.execute(HAND_MADE.replace("timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP", "int"));
+
+    assertThat(refused(Mode.MIGRATE).found()).contains("last_active_time is int");
+  }
+
+  @Test
+  void a_foreign_column_that_every_insert_must_name_is_refused() {
+    this.database.execute(
+        HAND_MADE.replace("PRIMARY KEY", "remark varchar(10) NOT NULL, PRIMARY KEY"));
+
+    assertThat(refused(Mode.MIGRATE).found()).contains("remark is not ours and has no default");
+  }
+
+  @Test
+  void a_foreign_column_with_a_default_is_accepted() throws Exception {
+    this.database.execute(HAND_MADE.replace("PRIMARY KEY", "remark varchar(10) NULL, PRIMARY KEY"));
+
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+
+    assertIsUsable();
+  }
+
+  @Test
+  void a_table_dropped_later_is_not_made_again() throws Exception {
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+    this.database.execute("DROP TABLE leader_election");
+
+    UnusableSchemaException refused = refused(Mode.MIGRATE);
+
+    assertThat(refused.found())
+        .contains("leader_election_schema_history says so", "somebody dropped or changed them");
+    assertThat(refused.remedy()).contains("run:\nCREATE TABLE leader_election (");
+    assertThat(tables())
+        .containsExactly("leader_election_history", "leader_election_schema_history");
+    this.database.execute(LeaseTables.CREATE_LEASES);
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+    assertIsUsable();
+  }
+
+  @Test
+  void validate_refuses_missing_tables_and_prints_them() {
+    UnusableSchemaException refused = refused(Mode.VALIDATE);
+
+    assertThat(refused.found())
+        .startsWith("The tables of the election in 127.0.0.1:")
+        .contains("as.election.mysql.schema=validate leaves them to you");
+    assertThat(refused.remedy())
+        .startsWith("Run this, or set as.election.mysql.schema=migrate:")
+        .contains("CREATE TABLE leader_election (", "CREATE TABLE leader_election_history (");
+    assertThat(tables()).isEmpty();
+  }
+
+  @Test
+  void validate_prints_what_the_hand_made_table_lacks() throws Exception {
+    this.database.execute(HAND_MADE);
+
+    UnusableSchemaException refused = refused(Mode.VALIDATE);
+
+    assertThat(refused.remedy())
+        .contains("ADD COLUMN term", "ADD COLUMN version", "ADD COLUMN lease_millis");
+    String sql = refused.remedy().substring(refused.remedy().indexOf("ALTER TABLE"));
+    this.database.execute(sql.split(";\\s*\n|;$"));
+    Database.schema(this.database, Mode.VALIDATE).ensure();
+    assertIsUsable();
+  }
+
+  @Test
+  void none_does_not_look() throws Exception {
+    Database.schema(
+            new TestDataSource("jdbc:mysql://127.0.0.1:1/app", "u", "p"),
+            "jdbc:mysql://127.0.0.1:1/app",
+            Mode.NONE)
+        .ensure();
+    Database.schema(this.database, Mode.NONE).ensure();
+
+    assertThat(tables()).isEmpty();
+  }
+
+  @Test
+  void a_user_without_ddl_rights_is_told_what_to_run() {
+    String user = this.database.newLeastPrivilegedUser();
+
+    UnusableSchemaException refused = catchThrowableOfType(
+        UnusableSchemaException.class,
+        () -> Database.schema(as(user), this.database.jdbcUrl(), Mode.MIGRATE).ensure());
+
+    assertThat(refused.found())
+        .contains("the database user may not make them", "CREATE command denied to user '" + user);
+    assertThat(refused.remedy())
+        .contains(
+            "Grant it CREATE, ALTER",
+            "as.election.mysql.schema=validate",
+            "CREATE TABLE leader_election (",
+            "CREATE TABLE leader_election_history (");
+  }
+
+  @Test
+  void a_user_without_ddl_rights_can_use_complete_tables() throws Exception {
+    Database.withTables(this.database);
+    String user = this.database.newUser(
+        "narrow_" + this.database.name(),
+        "SELECT, INSERT, UPDATE ON " + this.database.name() + ".leader_election",
+        "SELECT, INSERT, UPDATE ON " + this.database.name() + ".leader_election_history");
+
+    Database.schema(as(user), this.database.jdbcUrl(), Mode.MIGRATE).ensure();
+    Database.schema(as(user), this.database.jdbcUrl(), Mode.VALIDATE).ensure();
+
+    try (LeaseStore store = Database.store(
+        as(user), this.database.jdbcUrl(), Mode.VALIDATE, Database.OPERATION_TIMEOUT)) {
+      assertIsUsable(store);
+    }
+  }
+
+  @Test
+  void a_refused_password_is_no_reason_to_end_the_start() {
+    assertThatThrownBy(() -> Database.schema(
+                new TestDataSource(this.database.jdbcUrl(), "nobody", "wrong"),
+                this.database.jdbcUrl(),
+                Mode.MIGRATE)
+            .ensure())
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("refuses the user (Access denied for user 'nobody'")
+        .hasMessageNotContaining("wrong");
+  }
+
+  @Test
+  void an_unreachable_database_is_no_reason_to_end_the_start() {
+    assertThatThrownBy(() -> Database.schema(
+                new TestDataSource("jdbc:mysql://127.0.0.1:1/app", "u", "p"),
+                "jdbc:mysql://127.0.0.1:1/app",
+                Mode.MIGRATE)
+            .ensure())
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("127.0.0.1:1/app cannot be reached");
+  }
+
+  @Test
+  void a_database_that_does_not_exist_is_no_reason_to_end_the_start() {
+    String url = this.database.jdbcUrl().replace(this.database.name(), "nowhere");
+
+    assertThatThrownBy(() -> Database.schema(
+                new TestDataSource(url, "root", this.database.password()), url, Mode.MIGRATE)
+            .ensure())
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("The database does not exist: 127.0.0.1:")
+        .hasMessageContaining("/nowhere");
+  }
+
+  @Test
+  void a_url_without_a_database_is_refused() {
+    String url = this.database.jdbcUrl().replace("/" + this.database.name(), "/");
+
+    assertThatThrownBy(() -> Database.schema(
+                new TestDataSource(url, this.database.username(), this.database.password()),
+                url,
+                Mode.MIGRATE)
+            .ensure())
+        .isInstanceOf(UnusableSchemaException.class)
+        .hasMessageContaining("names no database");
+  }
+
+  @Test
+  void the_store_does_the_schemas_work_before_its_first_use_once_the_database_is_there()
+      throws Exception {
+    String user = "late_" + this.database.name();
+    try (LeaseStore store = Database.store(
+        as(user), this.database.jdbcUrl(), Mode.MIGRATE, Database.OPERATION_TIMEOUT)) {
+      assertThatThrownBy(() -> store.read(Set.of("AS")))
+          .isInstanceOf(LeaseStoreException.class)
+          .hasMessageContaining("refuses the user");
+
+      this.database.newUser(user, "ALL ON " + this.database.name() + ".*");
+
+      assertIsUsable(store);
+    }
+  }
+
+  @Test
+  void the_store_goes_on_refusing_a_table_of_another_shape() {
+    this.database.execute(OTHER_TOOLS);
+    try (LeaseStore store = Database.store(
+        this.database.dataSource(),
+        this.database.jdbcUrl(),
+        Mode.MIGRATE,
+        Database.OPERATION_TIMEOUT)) {
+      assertThatThrownBy(() -> store.read(Set.of("AS")))
+          .isInstanceOf(LeaseStoreException.class)
+          .hasMessageContaining("another election tool");
+    }
+  }
+
+  private UnusableSchemaException refused(Mode mode) {
+    UnusableSchemaException refused = catchThrowableOfType(
+        UnusableSchemaException.class,
+        () -> Database.schema(this.database, mode).ensure());
+    assertThat(refused).as("refusal").isNotNull();
+    assertThat(refused).hasMessage(refused.found() + "\n" + refused.remedy());
+    return refused;
+  }
+
+  private void assertIsUsable() throws Exception {
+    try (LeaseStore store = Database.store(
+        this.database.dataSource(),
+        this.database.jdbcUrl(),
+        Mode.VALIDATE,
+        Database.OPERATION_TIMEOUT)) {
+      assertIsUsable(store);
+    }
+  }
+
+  private static void assertIsUsable(LeaseStore store) throws Exception {
+    LeaseRow lower = store.create("case", "node", 1000, 0).orElseThrow();
+    assertThat(store.create("CASE", "node", 1000, 0)).isPresent();
+    assertThat(store.lead("case", lower, 1000)).isTrue();
+    LeaseRow led = store.read(Set.of("case")).get("case").row();
+    assertThat(led.lastActiveTime()).matches("\\d+\\.\\d{6}");
+    assertThat(store.take("case", led, "other", 1000, 0, "EXPIRED")).hasValue(2);
+  }
+
+  private TestDataSource as(String user) {
+    return new TestDataSource(this.database.jdbcUrl(), user, this.database.password());
+  }
+
+  private void electByHand(String node, int seconds, AtomicBoolean stop, AtomicInteger renewals) {
+    try (Connection connection = this.database.connect();
+        Statement statement = connection.createStatement()) {
+      while (!stop.get()) {
+        statement.executeUpdate(HAND_MADE_ELECTION.formatted(node, seconds));
+        renewals.incrementAndGet();
+      }
+    } catch (Exception ex) {
+      throw new IllegalStateException("the hand-made statement failed", ex);
+    }
+  }
+
+  private static void awaitRenewals(AtomicInteger renewals, int count) {
+    Awaitility.await().until(() -> renewals.get() >= count);
+  }
+
+  private List<String> tables() {
+    String names = this.database.query(
+        "SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()");
+    return names == null ? List.of() : List.of(names.toLowerCase(Locale.ROOT).split(","));
+  }
+
+  private String migrationsRun() {
+    return this.database.query(
+        "SELECT COUNT(*) FROM leader_election_schema_history WHERE success = 1 AND version <> '0'");
+  }
+}

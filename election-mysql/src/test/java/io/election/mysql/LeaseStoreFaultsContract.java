@@ -1,0 +1,496 @@
+package io.election.mysql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStoreException;
+import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.test.TestDataSource;
+import io.election.test.TestDatabase;
+import io.election.test.TestServer;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import javax.sql.DataSource;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What the store does when the database does not do as it should, and what it says then. */
+abstract class LeaseStoreFaultsContract {
+
+  private static final Duration TIMEOUT = Duration.ofMillis(500);
+
+  /** What a call may take beyond its time-out on a busy machine. */
+  private static final Duration GRACE = Duration.ofSeconds(2);
+
+  private TestDatabase database;
+  private MysqlLeaseStore store;
+
+  abstract TestServer server();
+
+  @BeforeEach
+  void prepare() {
+    this.database = Database.withTables(server().newDatabase());
+    this.store = store(this.database.dataSource());
+  }
+
+  @AfterEach
+  void close() {
+    this.store.close();
+  }
+
+  @Test
+  void renewing_fifty_leases_is_one_statement() throws Exception {
+    List<Connection> connections = new ArrayList<>();
+    this.store = store(remembering(connections, this.database.dataSource()));
+    Map<String, Long> terms = new HashMap<>();
+    for (int i = 0; i < 50; i++) {
+      terms.put("service-" + i, led("service-" + i).term());
+    }
+    this.store.renew("a", terms);
+    long before = statements(connections);
+
+    assertThat(this.store.renew("a", terms)).hasSize(50);
+
+    assertThat(statements(connections) - before)
+        .as("with the statement that counts")
+        .isEqualTo(2);
+  }
+
+  @Test
+  void watching_fifty_elections_is_one_statement() throws Exception {
+    List<Connection> connections = new ArrayList<>();
+    this.store = store(remembering(connections, this.database.dataSource()));
+    Map<String, Long> terms = new HashMap<>();
+    for (int i = 0; i < 50; i++) {
+      terms.put("service-" + i, led("service-" + i).term());
+    }
+    long before = statements(connections);
+
+    assertThat(this.store.read(terms.keySet())).hasSize(50);
+
+    assertThat(statements(connections) - before)
+        .as("with the statement that counts")
+        .isEqualTo(2);
+  }
+
+  @Test
+  void the_session_is_strict_short_lived_and_in_utc() throws Exception {
+    List<Connection> connections = new ArrayList<>();
+    String url = this.database.jdbcUrl("mysql", "sessionVariables=time_zone='-08:00',sql_mode=''");
+    this.store = store(remembering(connections, source(url)));
+    led("billing");
+
+    assertThat(connections).hasSize(1);
+    assertThat(List.of(
+            variable(connections, "@@time_zone"),
+            variable(connections, "@@wait_timeout"),
+            variable(connections, "@@innodb_lock_wait_timeout"),
+            variable(connections, "@@lock_wait_timeout"),
+            variable(connections, "@@autocommit")))
+        .containsExactly("+00:00", "4", "1", "1", "1");
+    assertThat(variable(connections, "@@sql_mode")).contains("STRICT_ALL_TABLES");
+    assertThat(connections.get(0).getTransactionIsolation())
+        .isEqualTo(Connection.TRANSACTION_READ_COMMITTED);
+  }
+
+  @Test
+  void nodes_with_different_time_zones_see_the_same_row() throws Exception {
+    led("billing");
+    LeaseRow row = row("billing");
+    try (MysqlLeaseStore other =
+        store(source(this.database.jdbcUrl("mariadb", "sessionVariables=time_zone='+13:00'")))) {
+      assertThat(other.read(Set.of("billing")).get("billing").row()).isEqualTo(row);
+      assertThat(other.read(Set.of("billing")).get("billing").age())
+          .isBetween(Duration.ofSeconds(-1), Duration.ofSeconds(30));
+      assertThat(other.take("billing", row, "b", 1000, 0, "EXPIRED")).isPresent();
+    }
+  }
+
+  @Test
+  void a_locked_row_does_not_hold_a_call_beyond_its_time() throws Exception {
+    LeaseRow row = led("billing");
+    try (Connection locker = lock("SELECT * FROM leader_election FOR UPDATE")) {
+      assertFails(
+          () -> this.store.renew("a", Map.of("billing", row.term())),
+          "did not answer within 500 ms");
+      assertThat(this.store.read(Set.of("billing"))).as("readers do not wait").hasSize(1);
+      locker.rollback();
+    }
+    assertRenews(row);
+  }
+
+  @Test
+  void an_abandoned_release_that_still_happens_is_only_ever_a_release() throws Exception {
+    LeaseRow row = led("billing");
+    try (Connection locker = lock("SELECT * FROM leader_election FOR UPDATE")) {
+      assertFails(() -> this.store.release("billing", "a", row.term(), ""), "Releasing election");
+      locker.rollback();
+    }
+    Awaitility.await().until(() -> row("billing").leaderId().isEmpty());
+    assertThat(this.store.renew("a", Map.of("billing", row.term()))).isEmpty();
+    assertThat(this.store.release("billing", "a", row.term(), "")).isFalse();
+    assertThat(row("billing").leaseMillis()).isZero();
+  }
+
+  @Test
+  void a_lock_wait_that_the_server_ends_is_told_as_such() throws Exception {
+    LeaseRow row = led("billing");
+    this.store = store(this.database.dataSource(), Duration.ofSeconds(5));
+    try (Connection locker = lock("SELECT * FROM leader_election FOR UPDATE")) {
+      assertThatThrownBy(() -> this.store.renew("a", Map.of("billing", row.term())))
+          .isInstanceOf(LeaseStoreException.class)
+          .hasMessageContaining(
+              "Another transaction in 127.0.0.1:" + server().port() + "/" + this.database.name())
+          .hasMessageContaining("Lock wait timeout exceeded");
+      locker.rollback();
+    }
+  }
+
+  @Test
+  void after_a_lock_wait_each_lease_of_a_batch_is_renewed_by_itself() throws Exception {
+    LeaseRow billing = led("billing");
+    LeaseRow mail = led("mail");
+    this.store = store(this.database.dataSource(), Duration.ofSeconds(10));
+    this.store.read(Set.of("billing"));
+    try (Connection locker =
+        lock("SELECT * FROM leader_election WHERE service_id = 'mail' FOR UPDATE")) {
+      Thread unlocker = new Thread(() -> {
+        String together = awaitLockWait("");
+        awaitLockWait(together);
+        try {
+          locker.rollback();
+        } catch (SQLException ex) {
+          throw new IllegalStateException(ex);
+        }
+      });
+      unlocker.start();
+      assertThat(this.store.renew("a", Map.of("billing", billing.term(), "mail", mail.term())))
+          .containsExactlyInAnyOrder("billing", "mail");
+      unlocker.join();
+    }
+  }
+
+  @Test
+  void work_that_is_being_fenced_does_not_hold_up_a_release() throws Exception {
+    LeaseRow row = led("billing");
+    try (Connection worker =
+        lock("SELECT * FROM leader_election_history WHERE term = 1 LOCK IN SHARE MODE")) {
+      assertThat(this.store.release("billing", "a", row.term(), "")).isTrue();
+      assertThat(row("billing").leaderId()).isEmpty();
+      assertFails(
+          () -> this.store.take("billing", row("billing"), "b", 1000, 0, "RELEASED"),
+          "Taking election");
+      worker.rollback();
+    }
+    Awaitility.await()
+        .ignoreExceptions()
+        .until(() ->
+            this.store.take("billing", row("billing"), "b", 1000, 0, "RELEASED").isPresent());
+    assertThat(this.database.query(
+            "SELECT ended_at IS NULL FROM leader_election_history WHERE term = 1"))
+        .isEqualTo("0");
+  }
+
+  @Test
+  void a_killed_connection_is_replaced_at_the_next_call() throws Exception {
+    List<Connection> connections = new ArrayList<>();
+    this.store = store(remembering(connections, this.database.dataSource()));
+    LeaseRow row = led("billing");
+    server().execute("KILL " + variable(connections, "CONNECTION_ID()"));
+
+    assertThatThrownBy(() -> this.store.renew("a", Map.of("billing", row.term())))
+        .isInstanceOf(LeaseStoreException.class);
+
+    assertRenews(row);
+    assertThat(connections).hasSize(2);
+    assertThat(connections.get(0).isClosed()).isTrue();
+  }
+
+  @Test
+  void a_connection_that_rested_too_long_is_replaced_before_it_fails() throws Exception {
+    List<Connection> connections = new ArrayList<>();
+    DataSource source = remembering(connections, this.database.dataSource());
+    ElectionDatabase electionDatabase = new ElectionDatabase(source, null);
+    this.store = new MysqlLeaseStore(
+        electionDatabase,
+        new LeaderElectionSchema(electionDatabase, Mode.NONE, TIMEOUT),
+        TIMEOUT,
+        Duration.ofMillis(100));
+    LeaseRow row = led("billing");
+    assertThat(variable(connections, "@@wait_timeout")).isEqualTo("1");
+    String id = variable(connections, "CONNECTION_ID()");
+
+    Awaitility.await("the server ends the connection")
+        .until(() -> "0"
+            .equals(this.database.query(
+                "SELECT COUNT(*) FROM information_schema.processlist WHERE id = " + id)));
+
+    assertThat(this.store.renew("a", Map.of("billing", row.term()))).containsExactly("billing");
+  }
+
+  @Test
+  void a_missing_table_is_told_with_what_to_run() throws Exception {
+    LeaseRow row = led("billing");
+    this.database.execute("DROP TABLE leader_election");
+
+    assertFails(
+        () -> this.store.renew("a", Map.of("billing", row.term())),
+        "A table is missing in 127.0.0.1:",
+        "leader_election' doesn't exist",
+        "Run:\nCREATE TABLE leader_election (",
+        "CREATE TABLE leader_election_history (");
+
+    this.database.execute(LeaseTables.CREATE_LEASES);
+    assertThat(this.store.create("billing", "a", 1000, 0).orElseThrow().term()).isEqualTo(2);
+  }
+
+  @Test
+  void a_missing_column_is_told() throws Exception {
+    led("billing");
+    this.database.execute("ALTER TABLE leader_election DROP COLUMN term");
+
+    assertFails(
+        () -> this.store.read(Set.of("billing")), "lacks a column", "Unknown column 'term'");
+  }
+
+  @Test
+  void missing_rights_are_told_with_the_grants() {
+    String user = this.database.newUser(
+        "reader_" + this.database.name(), "SELECT ON " + this.database.name() + ".*");
+    this.store = store(source(this.database.jdbcUrl(), user));
+
+    assertFails(
+        () -> this.store.create("billing", "a", 1000, 0),
+        "INSERT command denied to user",
+        "GRANT SELECT, INSERT, UPDATE ON `%s`.leader_election TO '%s'@'%%';"
+            .formatted(this.database.name(), user),
+        "GRANT SELECT, INSERT, UPDATE ON `%s`.leader_election_history TO '%s'@'%%';"
+            .formatted(this.database.name(), user));
+  }
+
+  @Test
+  void rights_that_are_revoked_and_granted_again_need_no_restart() throws Exception {
+    String user = this.database.newUser(
+        "moody_" + this.database.name(),
+        "SELECT, INSERT, UPDATE ON " + leases(),
+        "SELECT, INSERT, UPDATE ON " + leases() + "_history");
+    this.store = store(source(this.database.jdbcUrl(), user));
+    LeaseRow row = led("billing");
+    server().execute("REVOKE UPDATE ON " + leases() + " FROM '" + user + "'@'%'");
+
+    Awaitility.await()
+        .untilAsserted(() -> assertThatThrownBy(
+                () -> this.store.renew("a", Map.of("billing", row.term())))
+            .hasMessageContaining("UPDATE command denied"));
+
+    server().execute("GRANT UPDATE ON " + leases() + " TO '" + user + "'@'%'");
+    assertRenews(row);
+  }
+
+  @Test
+  void a_changed_password_is_read_anew() throws Exception {
+    String user = this.database.newUser(
+        "changing_" + this.database.name(),
+        "SELECT, INSERT, UPDATE ON " + this.database.name() + ".*");
+    String[] password = {"outdated"};
+    String url = this.database.jdbcUrl();
+    this.store =
+        store(Delegating.to(() -> new TestDataSource(url, user, password[0]).getConnection()));
+
+    assertFails(() -> this.store.read(Set.of("billing")), "refuses the user", user);
+    password[0] = this.database.password();
+
+    assertThat(this.store.read(Set.of("billing"))).isEmpty();
+  }
+
+  @Test
+  void a_source_that_never_answers_does_not_hold_a_call_beyond_its_time() {
+    this.store = store(Delegating.to(() -> {
+      synchronized (this) {
+        this.wait(10_000);
+      }
+      return this.database.connect();
+    }));
+
+    assertFails(() -> this.store.read(Set.of("billing")), "did not answer within 500 ms");
+  }
+
+  @Test
+  void a_pool_that_is_exhausted_by_others_is_told_and_got_over() throws Exception {
+    HikariConfig config = new HikariConfig();
+    config.setDataSource(this.database.dataSource());
+    config.setMaximumPoolSize(1);
+    config.setConnectionTimeout(250);
+    try (HikariDataSource pool = new HikariDataSource(config)) {
+      this.store = store(pool);
+      try (Connection held = pool.getConnection()) {
+        assertThat(held.isValid(1)).isTrue();
+        assertThatThrownBy(() -> this.store.read(Set.of("billing")))
+            .isInstanceOf(LeaseStoreException.class)
+            .hasMessageContaining("Connection is not available");
+      }
+      Awaitility.await()
+          .ignoreExceptions()
+          .until(() -> this.store.read(Set.of("billing")).isEmpty());
+      this.store.close();
+      try (Connection next = pool.getConnection();
+          Statement statement = next.createStatement();
+          ResultSet rows = statement.executeQuery("SELECT @@wait_timeout")) {
+        rows.next();
+        assertThat(rows.getInt(1)).as("no session of ours goes back").isEqualTo(28_800);
+      }
+    }
+  }
+
+  @Test
+  void ids_that_are_too_long_are_refused_by_the_server_not_cut() {
+    this.store = store(source(this.database.jdbcUrl("mysql", "sessionVariables=sql_mode=''")));
+
+    assertFails(
+        () -> this.store.create("s".repeat(129), "a", 1000, 0),
+        "Data too long for column 'service_id'");
+    assertThat(this.database.query("SELECT COUNT(*) FROM leader_election")).isEqualTo("0");
+  }
+
+  @Test
+  void a_case_insensitive_collation_is_told() throws Exception {
+    this.database.execute(
+        "ALTER TABLE leader_election MODIFY service_id varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL");
+    led("billing");
+
+    assertFails(() -> this.store.read(Set.of("Billing")), "needs the collation utf8mb4_bin");
+  }
+
+  @Test
+  void a_row_from_another_server_is_not_written() throws Exception {
+    LeaseRow row = led("billing");
+    LeaseRow elsewhere = new LeaseRow(
+        row.leaderId(),
+        row.term(),
+        row.version(),
+        row.leaseMillis(),
+        row.lastTermLeaseMillis(),
+        row.lastActiveTime(),
+        "another server");
+
+    assertThat(this.store.take("billing", elsewhere, "b", 1000, 0, "EXPIRED")).isEmpty();
+    assertThat(this.store.keepWarm("billing", elsewhere)).isEmpty();
+    assertThat(this.store.lead("billing", elsewhere, 1000)).isFalse();
+    assertThat(row("billing")).isEqualTo(row);
+  }
+
+  @Test
+  void the_greatest_term_is_told() throws Exception {
+    led("billing");
+    this.database.execute("UPDATE leader_election SET term = 9223372036854775807");
+
+    assertFails(
+        () -> this.store.take("billing", row("billing"), "b", 1000, 0, "EXPIRED"),
+        "is the greatest possible");
+  }
+
+  private String leases() {
+    return this.database.name() + ".leader_election";
+  }
+
+  private LeaseRow led(String service) throws LeaseStoreException {
+    LeaseRow created = this.store.create(service, "a", 10_000, 0).orElseThrow();
+    assertThat(this.store.lead(service, created, 10_000)).isTrue();
+    return row(service);
+  }
+
+  private LeaseRow row(String service) throws LeaseStoreException {
+    return this.store.read(Set.of(service)).get(service).row();
+  }
+
+  private void assertRenews(LeaseRow row) {
+    Awaitility.await()
+        .ignoreExceptionsInstanceOf(LeaseStoreException.class)
+        .untilAsserted(() -> assertThat(this.store.renew("a", Map.of("billing", row.term())))
+            .containsExactly("billing"));
+  }
+
+  static void assertFails(ThrowingCallable call, String... words) {
+    long start = System.nanoTime();
+    assertThatThrownBy(call)
+        .isInstanceOf(LeaseStoreException.class)
+        .satisfies(failure ->
+            assertThat(failure.getMessage()).contains(words).doesNotContain("password=test"));
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(TIMEOUT.plus(GRACE));
+  }
+
+  private Connection lock(String sql) throws Exception {
+    Connection connection = this.database.connect();
+    connection.setAutoCommit(false);
+    try (Statement statement = connection.createStatement()) {
+      statement.executeQuery(sql);
+    }
+    return connection;
+  }
+
+  /** Waits until a statement waits for a lock, another than the one that began to wait then. */
+  private String awaitLockWait(String other) {
+    return Awaitility.await()
+        // InnoDB shows the same again to whoever asks more often than each 100 ms.
+        .pollInterval(Duration.ofMillis(150))
+        .until(
+            () -> this.database.query(
+                "SELECT trx_wait_started FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"),
+            since -> since != null && !since.equals(other));
+  }
+
+  /** What the server has executed for the store's connection. */
+  private static long statements(List<Connection> connections) throws Exception {
+    try (Statement statement = connections.get(0).createStatement();
+        ResultSet rows = statement.executeQuery("SHOW SESSION STATUS LIKE 'Questions'")) {
+      rows.next();
+      return rows.getLong(2);
+    }
+  }
+
+  private MysqlLeaseStore store(DataSource dataSource) {
+    return store(dataSource, TIMEOUT);
+  }
+
+  private MysqlLeaseStore store(DataSource dataSource, Duration timeout) {
+    return Database.store(dataSource, this.database.jdbcUrl(), Mode.NONE, timeout);
+  }
+
+  private DataSource source(String url) {
+    return source(url, this.database.username());
+  }
+
+  private DataSource source(String url, String user) {
+    return new TestDataSource(url, user, this.database.password());
+  }
+
+  private static DataSource remembering(List<Connection> connections, DataSource source) {
+    return Delegating.to(() -> {
+      Connection connection = source.getConnection();
+      connections.add(connection);
+      return connection;
+    });
+  }
+
+  private static String variable(List<Connection> connections, String expression) throws Exception {
+    try (Statement statement = connections.get(connections.size() - 1).createStatement();
+        ResultSet rows = statement.executeQuery("SELECT " + expression)) {
+      rows.next();
+      return rows.getString(1);
+    }
+  }
+}

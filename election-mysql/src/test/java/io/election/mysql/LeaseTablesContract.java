@@ -1,0 +1,162 @@
+package io.election.mysql;
+
+import io.election.lease.LeaseStore;
+import io.election.test.LeaseStoreContract;
+import io.election.test.TestDatabase;
+import io.election.test.TestServer;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.TestInstance;
+
+/** The contract on the two tables of one database, with one way to connect. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+abstract class LeaseTablesContract extends LeaseStoreContract {
+
+  private TestDatabase database;
+  private DataSource dataSource;
+  private Connection root;
+  private MysqlLeaseStore store;
+
+  /** The server to run on. */
+  abstract TestServer server();
+
+  /** Where connections come from; closed after all tests if it can be. */
+  abstract DataSource dataSource(TestDatabase database);
+
+  @BeforeAll
+  void connect() {
+    this.database = Database.withTables(server().newDatabase());
+    this.dataSource = dataSource(this.database);
+    this.root = this.database.connect();
+  }
+
+  @AfterAll
+  void disconnect() throws Exception {
+    if (this.root != null) {
+      this.root.close();
+    }
+    if (this.dataSource instanceof AutoCloseable pool) {
+      pool.close();
+    }
+  }
+
+  @BeforeEach
+  void emptyTables() throws SQLException {
+    run("DELETE FROM leader_election");
+    run("DELETE FROM leader_election_history");
+    this.store = Database.store(this.dataSource, this.database.jdbcUrl());
+  }
+
+  @AfterEach
+  void closeStore() {
+    this.store.close();
+  }
+
+  @Override
+  protected LeaseStore store() {
+    return this.store;
+  }
+
+  @Override
+  protected Hand hand() {
+    return new SqlHand();
+  }
+
+  private void run(String sql, Object... parameters) {
+    try (PreparedStatement statement = this.root.prepareStatement(sql)) {
+      for (int i = 0; i < parameters.length; i++) {
+        statement.setObject(i + 1, parameters[i]);
+      }
+      statement.executeUpdate();
+    } catch (SQLException ex) {
+      throw new IllegalStateException(sql, ex);
+    }
+  }
+
+  private final class SqlHand implements Hand {
+
+    @Override
+    public void insert(String serviceId, String leaderId) {
+      run(
+          "INSERT INTO leader_election (service_id, leader_id, last_active_time) VALUES (?, ?, now())",
+          serviceId,
+          leaderId);
+    }
+
+    @Override
+    public void setLeader(String serviceId, String leaderId) {
+      run("UPDATE leader_election SET leader_id = ? WHERE service_id = ?", leaderId, serviceId);
+    }
+
+    @Override
+    public void setTerm(String serviceId, long term) {
+      run("UPDATE leader_election SET term = ? WHERE service_id = ?", term, serviceId);
+    }
+
+    @Override
+    public void setVersion(String serviceId, long version) {
+      run("UPDATE leader_election SET version = ? WHERE service_id = ?", version, serviceId);
+    }
+
+    @Override
+    public void setLease(String serviceId, Long leaseMillis) {
+      run(
+          "UPDATE leader_election SET lease_millis = ? WHERE service_id = ?",
+          leaseMillis,
+          serviceId);
+    }
+
+    @Override
+    public void touch(String serviceId) {
+      run(
+          "UPDATE leader_election SET last_active_time = last_active_time + INTERVAL 1 MICROSECOND WHERE service_id = ?",
+          serviceId);
+    }
+
+    @Override
+    public void delete(String serviceId) {
+      run("DELETE FROM leader_election WHERE service_id = ?", serviceId);
+    }
+
+    @Override
+    public void insertTerm(String serviceId, long term, String leaderId, long leaseMillis) {
+      run(
+          "INSERT INTO leader_election_history (service_id, term, leader_id, lease_millis, reason) VALUES (?, ?, ?, ?, 'by hand')",
+          serviceId,
+          term,
+          leaderId,
+          leaseMillis);
+    }
+
+    @Override
+    public List<Term> history(String serviceId) {
+      List<Term> terms = new ArrayList<>();
+      try (PreparedStatement statement = LeaseTablesContract.this.root.prepareStatement(
+          "SELECT term, leader_id, lease_millis, ended_at IS NULL, reason FROM leader_election_history WHERE service_id = ? ORDER BY term")) {
+        statement.setString(1, serviceId);
+        try (ResultSet rows = statement.executeQuery()) {
+          while (rows.next()) {
+            terms.add(new Term(
+                rows.getLong(1),
+                rows.getString(2),
+                rows.getLong(3),
+                rows.getBoolean(4),
+                rows.getString(5)));
+          }
+        }
+      } catch (SQLException ex) {
+        throw new IllegalStateException(ex);
+      }
+      return terms;
+    }
+  }
+}

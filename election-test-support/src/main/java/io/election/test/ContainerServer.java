@@ -1,0 +1,97 @@
+package io.election.test;
+
+import com.github.dockerjava.api.DockerClient;
+import java.util.List;
+import org.junit.jupiter.api.Assumptions;
+import org.testcontainers.DockerClientFactory;
+import org.testcontainers.containers.ContainerFetchException;
+import org.testcontainers.containers.ContainerLaunchException;
+import org.testcontainers.containers.JdbcDatabaseContainer;
+import org.testcontainers.mariadb.MariaDBContainer;
+import org.testcontainers.mysql.MySQLContainer;
+
+/** A server in a container. */
+final class ContainerServer extends TestServer {
+
+  private static final int DATABASE_PORT = 3306;
+
+  private final JdbcDatabaseContainer<?> container;
+  private final boolean mariaDb;
+
+  private ContainerServer(JdbcDatabaseContainer<?> container, boolean mariaDb, int port) {
+    super(port);
+    this.container = container;
+    this.mariaDb = mariaDb;
+  }
+
+  static TestServer launch(DatabaseImage image) {
+    Assumptions.assumeTrue(hasDocker(), () -> "no Docker for " + image.imageName());
+    int port = freePort();
+    ContainerServer server = new ContainerServer(container(image), image.isMariaDb(), port);
+    // Docker gives a container that is started again another port, unless it is fixed.
+    server.container.setPortBindings(List.of("127.0.0.1:" + port + ":" + DATABASE_PORT));
+    try {
+      server.container.start();
+    } catch (ContainerFetchException ex) {
+      Assumptions.abort("no image " + image.imageName());
+    } catch (ContainerLaunchException ex) {
+      if (ex.getCause() instanceof ContainerFetchException) {
+        Assumptions.abort("no image " + image.imageName());
+      }
+      throw ex;
+    }
+    return server;
+  }
+
+  @SuppressWarnings("resource") // closed by the server
+  private static JdbcDatabaseContainer<?> container(DatabaseImage image) {
+    JdbcDatabaseContainer<?> container = image.isMariaDb()
+        ? new MariaDBContainer(image.imageName())
+        : new MySQLContainer(image.imageName());
+    return container.withUsername("app").withPassword(ROOT_PASSWORD);
+  }
+
+  @Override
+  public boolean isMariaDb() {
+    return this.mariaDb;
+  }
+
+  @Override
+  public void pause() {
+    docker().pauseContainerCmd(id()).exec();
+  }
+
+  @Override
+  public void resume() {
+    docker().unpauseContainerCmd(id()).exec();
+  }
+
+  @Override
+  public void stop() {
+    docker().stopContainerCmd(id()).withTimeout(30).exec();
+  }
+
+  @Override
+  public void kill() {
+    docker().killContainerCmd(id()).exec();
+  }
+
+  @Override
+  public void start() {
+    docker().startContainerCmd(id()).exec();
+    awaitAnswer();
+  }
+
+  @Override
+  public void close() {
+    this.container.stop();
+  }
+
+  private String id() {
+    return this.container.getContainerId();
+  }
+
+  private static DockerClient docker() {
+    return DockerClientFactory.instance().client();
+  }
+}

@@ -1,0 +1,794 @@
+package io.election.test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** What every {@link LeaseStore} does; a store's test extends this and adds what is its own. */
+public abstract class LeaseStoreContract {
+
+  /** The election of most tests. */
+  protected static final String SERVICE = "billing";
+
+  /** A node. */
+  protected static final String A = "a:8080:1";
+
+  /** Another node. */
+  protected static final String B = "b:8080:2";
+
+  /** A lease in milliseconds. */
+  protected static final long LEASE = 10_000;
+
+  /** Creates the contract. */
+  protected LeaseStoreContract() {}
+
+  /**
+   * The store under test.
+   *
+   * @return the same for all of one test method, without records at its start
+   */
+  protected abstract LeaseStore store();
+
+  /**
+   * The records behind the store.
+   *
+   * @return what changes the records of {@link #store()} behind its back
+   */
+  protected abstract Hand hand();
+
+  /**
+   * What operators and older tools do to records, without regard for versions: no method changes a
+   * component that it does not name.
+   */
+  public interface Hand {
+
+    /**
+     * Inserts a record as an older tool does, which knows neither term nor lease.
+     *
+     * @param serviceId the election
+     * @param leaderId the holder
+     */
+    void insert(String serviceId, String leaderId);
+
+    /**
+     * Writes another holder.
+     *
+     * @param serviceId the election
+     * @param leaderId the holder
+     */
+    void setLeader(String serviceId, String leaderId);
+
+    /**
+     * Writes another term.
+     *
+     * @param serviceId the election
+     * @param term the term
+     */
+    void setTerm(String serviceId, long term);
+
+    /**
+     * Writes another version.
+     *
+     * @param serviceId the election
+     * @param version the version
+     */
+    void setVersion(String serviceId, long version);
+
+    /**
+     * Writes another lease.
+     *
+     * @param serviceId the election
+     * @param leaseMillis the lease; {@code null} if unknown
+     */
+    void setLease(String serviceId, @Nullable Long leaseMillis);
+
+    /**
+     * Writes another time of the last write, as the renewal of an older tool does.
+     *
+     * @param serviceId the election
+     */
+    void touch(String serviceId);
+
+    /**
+     * Deletes the record.
+     *
+     * @param serviceId the election
+     */
+    void delete(String serviceId);
+
+    /**
+     * Adds an open term to the history.
+     *
+     * @param serviceId the election
+     * @param term the term
+     * @param leaderId who led
+     * @param leaseMillis its lease
+     */
+    void insertTerm(String serviceId, long term, String leaderId, long leaseMillis);
+
+    /**
+     * Reads the history.
+     *
+     * @param serviceId the election
+     * @return the terms, the oldest first
+     */
+    List<Term> history(String serviceId);
+  }
+
+  /**
+   * An entry of the history.
+   *
+   * @param term the term
+   * @param leaderId who led
+   * @param leaseMillis its lease
+   * @param open whether it has not ended
+   * @param reason why the election could be taken
+   */
+  public record Term(long term, String leaderId, long leaseMillis, boolean open, String reason) {}
+
+  /**
+   * Reads the record of an election that must have one.
+   *
+   * @param serviceId the election
+   * @return the record
+   * @throws LeaseStoreException if the store cannot be read
+   */
+  protected final LeaseRow row(String serviceId) throws LeaseStoreException {
+    return reading(store().read(Set.of(serviceId)), serviceId).row();
+  }
+
+  /**
+   * Lets a node lead an election that has no record.
+   *
+   * @param serviceId the election
+   * @param nodeId the node
+   * @return the record
+   * @throws LeaseStoreException if the store fails
+   */
+  protected final LeaseRow led(String serviceId, String nodeId) throws LeaseStoreException {
+    LeaseRow created = store().create(serviceId, nodeId, LEASE, 0).orElseThrow();
+    assertThat(store().lead(serviceId, created, LEASE)).isTrue();
+    return row(serviceId);
+  }
+
+  @Test
+  void it_has_a_name_for_log_lines() {
+    assertThat(store().name()).isNotBlank();
+  }
+
+  @Test
+  void an_election_without_a_record_has_no_reading() throws Exception {
+    assertThat(store().read(Set.of(SERVICE))).isEmpty();
+  }
+
+  @Test
+  void reading_no_election_gives_no_reading() throws Exception {
+    assertThat(store().read(Set.of())).isEmpty();
+  }
+
+  @Test
+  void one_read_shows_the_records_of_many_elections() throws Exception {
+    Set<String> services = new LinkedHashSet<>();
+    for (int i = 0; i < 50; i++) {
+      services.add("service-" + i);
+      led("service-" + i, i % 2 == 0 ? A : B);
+    }
+    services.add("without-a-record");
+
+    Map<String, LeaseStore.Reading> readings = store().read(services);
+
+    assertThat(readings).hasSize(50).doesNotContainKey("without-a-record");
+    assertThat(reading(readings, "service-7").row().leaderId()).isEqualTo(B);
+    assertThat(reading(readings, "service-8").row().leaderId()).isEqualTo(A);
+  }
+
+  @Test
+  void a_record_that_rests_reads_the_same_each_time() throws Exception {
+    led(SERVICE, A);
+
+    assertThat(row(SERVICE)).isEqualTo(row(SERVICE));
+  }
+
+  @Test
+  void the_age_of_a_record_is_that_of_its_last_write() throws Exception {
+    led(SERVICE, A);
+
+    assertThat(reading(store().read(Set.of(SERVICE)), SERVICE).age())
+        .isBetween(Duration.ofSeconds(-1), Duration.ofMinutes(1));
+  }
+
+  @Test
+  void elections_whose_names_differ_in_case_are_different() throws Exception {
+    led("billing", A);
+
+    assertThat(store().read(Set.of("Billing"))).isEmpty();
+    led("Billing", B);
+
+    assertThat(row("billing").leaderId()).isEqualTo(A);
+    assertThat(row("Billing").leaderId()).isEqualTo(B);
+    assertThat(store().read(Set.of("billing", "Billing"))).hasSize(2);
+  }
+
+  @Test
+  void elections_whose_names_differ_in_an_accent_are_different() throws Exception {
+    led("cafe", A);
+    led("café", B);
+
+    assertThat(row("cafe").leaderId()).isEqualTo(A);
+    assertThat(row("café").leaderId()).isEqualTo(B);
+  }
+
+  @Test
+  void names_may_hold_quotes_backslashes_and_any_script() throws Exception {
+    String service = "a'b\"c\\d`e%f_g\u4e3b\uD83D\uDE00";
+    LeaseRow row = led(service, service);
+
+    assertThat(row.leaderId()).isEqualTo(service);
+    assertThat(store().renew(service, Map.of(service, row.term()))).containsExactly(service);
+  }
+
+  @Test
+  void names_may_have_128_characters() throws Exception {
+    String service = "s".repeat(128);
+    String node = "n".repeat(128);
+
+    assertThat(led(service, node).leaderId()).isEqualTo(node);
+  }
+
+  @Test
+  void a_created_record_names_its_creator_and_carries_the_lease() throws Exception {
+    LeaseRow created = store().create(SERVICE, A, LEASE, 0).orElseThrow();
+
+    assertThat(created.leaderId()).isEqualTo(A);
+    assertThat(created.leaseMillis()).isEqualTo(LEASE);
+    assertThat(created.term()).isPositive();
+    assertThat(created).isEqualTo(row(SERVICE));
+    assertThat(hand().history(SERVICE)).singleElement().satisfies(term -> {
+      assertThat(term.term()).isEqualTo(created.term());
+      assertThat(term.leaderId()).isEqualTo(A);
+      assertThat(term.leaseMillis()).isEqualTo(LEASE);
+      assertThat(term.open()).isTrue();
+    });
+  }
+
+  @Test
+  void a_record_is_not_created_over_another() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    assertThat(store().create(SERVICE, B, LEASE, 0)).isEmpty();
+    assertThat(row(SERVICE)).isEqualTo(row);
+    assertThat(hand().history(SERVICE)).hasSize(1);
+  }
+
+  @Test
+  void a_created_record_has_a_term_above_what_its_creator_has_seen() throws Exception {
+    assertThat(store().create(SERVICE, A, LEASE, 41).orElseThrow().term()).isEqualTo(42);
+  }
+
+  @Test
+  void a_created_record_has_a_term_above_all_in_the_history() throws Exception {
+    hand().insertTerm(SERVICE, 7, B, LEASE);
+    hand().insertTerm(SERVICE, 100, B, LEASE);
+    hand().insertTerm("another", 1000, B, LEASE);
+
+    assertThat(store().create(SERVICE, A, LEASE, 41).orElseThrow().term()).isEqualTo(101);
+  }
+
+  @Test
+  void a_created_record_has_a_lease_no_shorter_than_that_of_the_last_term() throws Exception {
+    hand().insertTerm(SERVICE, 6, B, 4 * LEASE);
+    hand().insertTerm(SERVICE, 7, B, 3 * LEASE);
+
+    assertThat(store().create(SERVICE, A, LEASE, 0).orElseThrow().leaseMillis())
+        .isEqualTo(3 * LEASE);
+  }
+
+  @Test
+  void a_created_record_has_a_lease_no_shorter_than_its_creators() throws Exception {
+    hand().insertTerm(SERVICE, 7, B, LEASE / 2);
+
+    assertThat(store().create(SERVICE, A, LEASE, 0).orElseThrow().leaseMillis()).isEqualTo(LEASE);
+  }
+
+  @Test
+  void creating_a_record_ends_the_open_terms_of_its_election_alone() throws Exception {
+    hand().insertTerm(SERVICE, 7, B, LEASE);
+    hand().insertTerm("another", 3, B, LEASE);
+
+    assertThat(store().create(SERVICE, A, LEASE, 0)).isPresent();
+
+    assertThat(hand().history(SERVICE)).extracting(Term::open).containsExactly(false, true);
+    assertThat(hand().history("another")).extracting(Term::open).containsExactly(true);
+  }
+
+  @Test
+  void keeping_warm_changes_nothing_but_version_and_time() throws Exception {
+    LeaseRow created = store().create(SERVICE, A, LEASE, 0).orElseThrow();
+
+    LeaseRow warmed = store().keepWarm(SERVICE, created).orElseThrow();
+
+    assertThat(warmed.version()).isGreaterThan(created.version());
+    assertThat(warmed.leaderId()).isEqualTo(A);
+    assertThat(warmed.term()).isEqualTo(created.term());
+    assertThat(warmed.leaseMillis()).isEqualTo(created.leaseMillis());
+    assertThat(warmed).isEqualTo(row(SERVICE));
+    assertThat(store().keepWarm(SERVICE, warmed)).isPresent();
+  }
+
+  @Test
+  void keeping_warm_works_on_a_record_without_a_lease() throws Exception {
+    hand().insert(SERVICE, A);
+
+    LeaseRow warmed = store().keepWarm(SERVICE, row(SERVICE)).orElseThrow();
+
+    assertThat(warmed.leaseMillis()).isNull();
+    assertThat(warmed).isEqualTo(row(SERVICE));
+  }
+
+  @Test
+  void a_record_that_changed_in_any_component_is_not_kept_warm() throws Exception {
+    unchangedIfNotAsSeen((service, seen) -> store().keepWarm(service, seen).isPresent());
+  }
+
+  @Test
+  void leading_sets_the_lease_and_keeps_the_term() throws Exception {
+    hand().insertTerm(SERVICE, 7, B, 3 * LEASE);
+    LeaseRow created = store().create(SERVICE, A, LEASE, 0).orElseThrow();
+
+    assertThat(store().lead(SERVICE, created, LEASE)).isTrue();
+
+    LeaseRow row = row(SERVICE);
+    assertThat(row.term()).isEqualTo(created.term());
+    assertThat(row.leaderId()).isEqualTo(A);
+    assertThat(row.leaseMillis()).isEqualTo(LEASE);
+    assertThat(row.version()).isGreaterThan(created.version());
+    assertThat(hand().history(SERVICE)).extracting(Term::open).containsExactly(false, true);
+  }
+
+  @Test
+  void a_record_that_changed_in_any_component_is_not_led() throws Exception {
+    unchangedIfNotAsSeen((service, seen) -> store().lead(service, seen, LEASE));
+  }
+
+  @Test
+  void a_leader_renews() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    assertThat(store().renew(A, Map.of(SERVICE, row.term()))).containsExactly(SERVICE);
+
+    LeaseRow renewed = row(SERVICE);
+    assertThat(renewed.version()).isGreaterThan(row.version());
+    assertThat(renewed.term()).isEqualTo(row.term());
+    assertThat(renewed.leaseMillis()).isEqualTo(row.leaseMillis());
+    assertThat(renewed.leaderId()).isEqualTo(A);
+  }
+
+  @Test
+  void a_leader_renews_many_times_within_a_second() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    for (int i = 0; i < 20; i++) {
+      assertThat(store().renew(A, Map.of(SERVICE, row.term()))).containsExactly(SERVICE);
+    }
+    assertThat(row(SERVICE).version()).isGreaterThanOrEqualTo(row.version() + 20);
+  }
+
+  @Test
+  void renewing_nothing_renews_nothing() throws Exception {
+    assertThat(store().renew(A, Map.of())).isEmpty();
+  }
+
+  @Test
+  void all_elections_of_a_node_are_renewed_together() throws Exception {
+    Map<String, Long> terms = leadMany(50);
+
+    assertThat(store().renew(A, terms)).isEqualTo(terms.keySet());
+  }
+
+  @Test
+  void a_lost_election_does_not_keep_others_from_being_renewed() throws Exception {
+    Map<String, Long> terms = leadMany(5);
+    hand().setLeader("service-0", B);
+    hand().setTerm("service-1", 99);
+    hand().setLease("service-2", 0L);
+    hand().delete("service-3");
+
+    assertThat(store().renew(A, terms)).containsExactly("service-4");
+  }
+
+  @Test
+  void a_released_lease_is_not_renewed() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    assertThat(store().release(SERVICE, A, row.term(), A)).isTrue();
+
+    assertThat(store().renew(A, Map.of(SERVICE, row.term()))).isEmpty();
+  }
+
+  @Test
+  void a_lease_that_is_unknown_is_not_renewed() throws Exception {
+    hand().insert(SERVICE, A);
+
+    assertThat(store().renew(A, Map.of(SERVICE, 0L))).isEmpty();
+  }
+
+  @Test
+  void another_nodes_lease_is_not_renewed() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    assertThat(store().renew(B, Map.of(SERVICE, row.term()))).isEmpty();
+    assertThat(store().renew(A.toUpperCase(Locale.ROOT), Map.of(SERVICE, row.term())))
+        .isEmpty();
+    assertThat(row(SERVICE)).isEqualTo(row);
+  }
+
+  @Test
+  void a_renewal_in_a_term_that_has_ended_changes_nothing() throws Exception {
+    LeaseRow old = led(SERVICE, A);
+    OptionalLong term = store().take(SERVICE, old, B, LEASE, 0, "EXPIRED");
+    LeaseRow taken = row(SERVICE);
+    LeaseRow again = retaken(taken);
+
+    assertThat(store().renew(A, Map.of(SERVICE, old.term()))).isEmpty();
+    assertThat(row(SERVICE)).isEqualTo(again);
+    assertThat(term).hasValue(old.term() + 1);
+  }
+
+  @Test
+  void taking_gives_the_next_term() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    OptionalLong term = store().take(SERVICE, row, B, 2 * LEASE, 0, "EXPIRED");
+
+    assertThat(term).hasValue(row.term() + 1);
+    LeaseRow taken = row(SERVICE);
+    assertThat(taken.leaderId()).isEqualTo(B);
+    assertThat(taken.term()).isEqualTo(row.term() + 1);
+    assertThat(taken.leaseMillis()).isEqualTo(2 * LEASE);
+    assertThat(taken.version()).isGreaterThan(row.version());
+  }
+
+  @Test
+  void taking_ends_all_open_terms_of_the_election_and_opens_the_new_one() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    hand().insertTerm(SERVICE, row.term() + 5, B, LEASE);
+    hand().insertTerm("another", 1, B, LEASE);
+
+    OptionalLong term = store().take(SERVICE, row, B, 2 * LEASE, 0, "EXPIRED");
+
+    assertThat(term).hasValue(row.term() + 6);
+    assertThat(row(SERVICE).term()).isEqualTo(row.term() + 6);
+    List<Term> history = hand().history(SERVICE);
+    assertThat(history).extracting(Term::open).containsExactly(false, false, true);
+    assertThat(history.get(2)).isEqualTo(new Term(row.term() + 6, B, 2 * LEASE, true, "EXPIRED"));
+    assertThat(hand().history("another")).extracting(Term::open).containsExactly(true);
+  }
+
+  @Test
+  void a_taken_term_is_above_what_the_node_has_seen() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    assertThat(store().take(SERVICE, row, B, LEASE, 500, "EXPIRED")).hasValue(501);
+    assertThat(row(SERVICE).term()).isEqualTo(501);
+  }
+
+  @Test
+  void a_taken_term_is_above_the_records_although_the_history_is_behind() throws Exception {
+    led(SERVICE, A);
+    hand().setTerm(SERVICE, 70);
+
+    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED")).hasValue(71);
+  }
+
+  @Test
+  void a_taken_term_is_above_the_history_although_the_records_was_set_back() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    hand().setTerm(SERVICE, -3);
+
+    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED"))
+        .hasValue(row.term() + 1);
+  }
+
+  @Test
+  void terms_go_on_after_the_record_was_deleted() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    hand().delete(SERVICE);
+
+    assertThat(store().create(SERVICE, B, LEASE, 0).orElseThrow().term()).isGreaterThan(row.term());
+  }
+
+  @Test
+  void a_record_of_an_older_tool_can_be_taken() throws Exception {
+    hand().insert(SERVICE, A);
+    LeaseRow row = row(SERVICE);
+    assertThat(row.leaseMillis()).isNull();
+
+    assertThat(store().take(SERVICE, row, B, LEASE, 0, "EXPIRED")).hasValue(1);
+    assertThat(row(SERVICE).leaseMillis()).isEqualTo(LEASE);
+  }
+
+  @Test
+  void a_record_that_changed_in_any_component_is_not_taken() throws Exception {
+    unchangedIfNotAsSeen(
+        (service, seen) -> store().take(service, seen, B, LEASE, 0, "EXPIRED").isPresent());
+  }
+
+  @Test
+  void a_record_that_was_deleted_is_not_taken() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    hand().delete(SERVICE);
+
+    assertThat(store().take(SERVICE, row, B, LEASE, 0, "EXPIRED")).isEmpty();
+    assertThat(store().lead(SERVICE, row, LEASE)).isFalse();
+    assertThat(store().keepWarm(SERVICE, row)).isEmpty();
+    assertThat(store().release(SERVICE, A, row.term(), "")).isFalse();
+    assertThat(store().giveWay(SERVICE, A, row.term())).isFalse();
+    assertThat(store().read(Set.of(SERVICE))).isEmpty();
+    assertThat(hand().history(SERVICE)).hasSize(1);
+  }
+
+  @Test
+  void a_released_record_is_vacant_and_keeps_its_term() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    assertThat(store().release(SERVICE, A, row.term(), "")).isTrue();
+
+    LeaseRow released = row(SERVICE);
+    assertThat(released.leaderId()).isEmpty();
+    assertThat(released.leaseMillis()).isZero();
+    assertThat(released.term()).isEqualTo(row.term());
+    assertThat(released.version()).isGreaterThan(row.version());
+    assertThat(hand().history(SERVICE)).extracting(Term::open).containsExactly(false);
+  }
+
+  @Test
+  void a_lease_can_be_released_in_favour_of_a_successor() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    assertThat(store().release(SERVICE, A, row.term(), B)).isTrue();
+
+    assertThat(row(SERVICE).leaderId()).isEqualTo(B);
+    assertThat(row(SERVICE).leaseMillis()).isZero();
+    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED"))
+        .hasValue(row.term() + 1);
+  }
+
+  @Test
+  void only_the_holder_of_the_term_releases() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    assertThat(store().release(SERVICE, B, row.term(), "")).isFalse();
+    assertThat(store().release(SERVICE, A, row.term() - 1, "")).isFalse();
+    assertThat(store().release(SERVICE, A, row.term() + 1, "")).isFalse();
+    assertThat(store().release("another", A, row.term(), "")).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(row);
+  }
+
+  @Test
+  void a_displaced_leader_gives_way_to_the_node_written_into_the_record() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    hand().setLeader(SERVICE, B);
+
+    assertThat(store().giveWay(SERVICE, A, row.term())).isTrue();
+
+    LeaseRow released = row(SERVICE);
+    assertThat(released.leaderId()).isEqualTo(B);
+    assertThat(released.leaseMillis()).isZero();
+    assertThat(released.term()).isEqualTo(row.term());
+    assertThat(released.version()).isGreaterThan(row.version());
+    assertThat(hand().history(SERVICE)).extracting(Term::open).containsExactly(false);
+  }
+
+  @Test
+  void nobody_gives_way_in_a_record_that_still_names_him() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    assertThat(store().giveWay(SERVICE, A, row.term())).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(row);
+  }
+
+  @Test
+  void nobody_gives_way_in_another_term() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    store().take(SERVICE, row, B, LEASE, 0, "EXPIRED");
+    LeaseRow taken = row(SERVICE);
+
+    assertThat(store().giveWay(SERVICE, A, row.term())).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(taken);
+    assertThat(hand().history(SERVICE)).extracting(Term::open).containsExactly(false, true);
+  }
+
+  @Test
+  void designating_writes_the_holder_and_keeps_lease_and_term() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    assertThat(store().designate(SERVICE, B)).isTrue();
+
+    LeaseRow designated = row(SERVICE);
+    assertThat(designated.leaderId()).isEqualTo(B);
+    assertThat(designated.leaseMillis()).isEqualTo(row.leaseMillis());
+    assertThat(designated.term()).isEqualTo(row.term());
+    assertThat(designated.version()).isGreaterThan(row.version());
+    assertThat(store().designate(SERVICE, B)).isTrue();
+    assertThat(store().designate(SERVICE, "")).isTrue();
+    assertThat(row(SERVICE).leaderId()).isEmpty();
+  }
+
+  @Test
+  void nobody_can_be_designated_without_a_record() throws Exception {
+    assertThat(store().designate(SERVICE, B)).isFalse();
+    assertThat(store().read(Set.of(SERVICE))).isEmpty();
+  }
+
+  @Test
+  void an_unknown_lease_comes_with_that_of_the_last_term() throws Exception {
+    led(SERVICE, A);
+    hand().insertTerm(SERVICE, 50, B, 3 * LEASE);
+    assertThat(row(SERVICE).lastTermLeaseMillis()).as("not needed").isNull();
+    hand().setLease(SERVICE, null);
+
+    assertThat(row(SERVICE).leaseMillis()).isNull();
+    assertThat(row(SERVICE).lastTermLeaseMillis()).isEqualTo(3 * LEASE);
+  }
+
+  @Test
+  void a_negative_lease_comes_with_that_of_the_last_term() throws Exception {
+    led(SERVICE, A);
+    hand().setLease(SERVICE, -1L);
+
+    assertThat(row(SERVICE).leaseMillis()).isEqualTo(-1);
+    assertThat(row(SERVICE).lastTermLeaseMillis()).isEqualTo(LEASE);
+  }
+
+  @Test
+  void an_unknown_lease_without_a_history_comes_with_nothing() throws Exception {
+    hand().insert(SERVICE, A);
+
+    assertThat(row(SERVICE).leaseMillis()).isNull();
+    assertThat(row(SERVICE).lastTermLeaseMillis()).isNull();
+  }
+
+  @Test
+  void absurd_values_are_read_as_they_are() throws Exception {
+    led(SERVICE, A);
+    hand().setLease(SERVICE, Long.MAX_VALUE);
+    hand().setVersion(SERVICE, -5);
+    hand().setTerm(SERVICE, Long.MAX_VALUE - 1);
+
+    LeaseRow row = row(SERVICE);
+    assertThat(row.leaseMillis()).isEqualTo(Long.MAX_VALUE);
+    assertThat(row.version()).isEqualTo(-5);
+    assertThat(row.term()).isEqualTo(Long.MAX_VALUE - 1);
+    assertThat(store().take(SERVICE, row, B, LEASE, 0, "EXPIRED")).hasValue(Long.MAX_VALUE);
+  }
+
+  @Test
+  void the_version_grows_with_every_write() throws Exception {
+    List<Long> versions = new ArrayList<>();
+    LeaseRow created = store().create(SERVICE, A, LEASE, 0).orElseThrow();
+    versions.add(created.version());
+    LeaseRow warmed = store().keepWarm(SERVICE, created).orElseThrow();
+    versions.add(warmed.version());
+    store().lead(SERVICE, warmed, LEASE);
+    versions.add(row(SERVICE).version());
+    store().renew(A, Map.of(SERVICE, created.term()));
+    versions.add(row(SERVICE).version());
+    store().designate(SERVICE, B);
+    versions.add(row(SERVICE).version());
+    store().giveWay(SERVICE, A, created.term());
+    versions.add(row(SERVICE).version());
+    long term = store().take(SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED").orElseThrow();
+    versions.add(row(SERVICE).version());
+    store().release(SERVICE, B, term, "");
+    versions.add(row(SERVICE).version());
+
+    assertThat(versions).doesNotHaveDuplicates().isSorted();
+  }
+
+  @Test
+  void the_renewal_of_an_older_tool_counts_as_a_change() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    hand().touch(SERVICE);
+
+    assertThat(row(SERVICE)).isNotEqualTo(row);
+    assertThat(row(SERVICE).version()).isEqualTo(row.version());
+  }
+
+  @Test
+  void recent_leaders_are_listed_without_repetition_the_newest_first() throws Exception {
+    for (int i = 1; i <= 14; i++) {
+      hand().insertTerm(SERVICE, i, "node-" + i, LEASE);
+    }
+    hand().insertTerm(SERVICE, 15, "node-9", LEASE);
+    hand().insertTerm("another", 16, "stranger", LEASE);
+
+    assertThat(store().recentLeaders(SERVICE))
+        .containsExactly(
+            "node-9", "node-14", "node-13", "node-12", "node-11", "node-10", "node-8", "node-7",
+            "node-6", "node-5");
+  }
+
+  @Test
+  void an_election_without_a_history_has_no_recent_leaders() throws Exception {
+    assertThat(store().recentLeaders(SERVICE)).isEmpty();
+  }
+
+  @Test
+  void closing_twice_is_harmless() {
+    store().close();
+    store().close();
+  }
+
+  private static LeaseStore.Reading reading(
+      Map<String, LeaseStore.Reading> readings, String serviceId) {
+    return Optional.ofNullable(readings.get(serviceId))
+        .orElseThrow(() -> new AssertionError("no record of " + serviceId));
+  }
+
+  private Map<String, Long> leadMany(int count) throws LeaseStoreException {
+    Map<String, Long> terms = new HashMap<>();
+    for (int i = 0; i < count; i++) {
+      String service = "service-" + i;
+      terms.put(service, led(service, A).term());
+    }
+    return terms;
+  }
+
+  private LeaseRow retaken(LeaseRow row) throws LeaseStoreException {
+    assertThat(store().take(SERVICE, row, A, LEASE, 0, "EXPIRED")).isPresent();
+    return row(SERVICE);
+  }
+
+  /** Tries a compare and set after each kind of change, which must leave the record alone. */
+  private void unchangedIfNotAsSeen(CompareAndSet write) throws LeaseStoreException {
+    Map<String, Consumer<String>> changes = new HashMap<>();
+    changes.put("leader", service -> hand().setLeader(service, B));
+    changes.put("leader-in-case", service -> hand().setLeader(service, "A:8080:1"));
+    changes.put("vacant", service -> hand().setLeader(service, ""));
+    changes.put("term", service -> hand().setTerm(service, 77));
+    changes.put("version", service -> hand().setVersion(service, 77));
+    changes.put("lease", service -> hand().setLease(service, LEASE + 1));
+    changes.put("lease-unknown", service -> hand().setLease(service, null));
+    changes.put("lease-released", service -> hand().setLease(service, 0L));
+    changes.put("time", service -> hand().touch(service));
+    for (Map.Entry<String, Consumer<String>> change : changes.entrySet()) {
+      String service = change.getKey();
+      LeaseRow seen = led(service, A);
+      change.getValue().accept(service);
+      LeaseRow changed = row(service);
+
+      assertThat(write.happens(service, seen)).as(service).isFalse();
+      assertThat(row(service)).as(service).isEqualTo(changed);
+      assertThat(hand().history(service)).as(service).hasSize(1);
+    }
+    String service = "lease-was-unknown";
+    led(service, A);
+    hand().setLease(service, null);
+    LeaseRow seen = row(service);
+    hand().setLease(service, LEASE);
+    assertThat(write.happens(service, seen)).as(service).isFalse();
+    Optional<LeaseRow> as = Optional.of(row(service));
+    assertThat(write.happens(service, as.get())).as("as seen").isTrue();
+  }
+
+  /** A compare and set. */
+  @FunctionalInterface
+  private interface CompareAndSet {
+
+    boolean happens(String serviceId, LeaseRow seen) throws LeaseStoreException;
+  }
+}

@@ -1,0 +1,232 @@
+package io.election.test;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import org.awaitility.Awaitility;
+import org.testcontainers.DockerClientFactory;
+
+/**
+ * A database server for tests: with Docker a container, else an embedded MariaDB.
+ *
+ * <p>{@link #shared()} is one for all tests of a JVM, which must leave it running. Tests that pause,
+ * stop or kill a server start one of their own; its port stays the same across stop and start.
+ */
+public abstract class TestServer implements AutoCloseable {
+
+  static final String ROOT_PASSWORD = "test";
+
+  private final int port;
+
+  TestServer(int port) {
+    this.port = port;
+  }
+
+  /**
+   * Tells whether containers can be started.
+   *
+   * @return whether there is a Docker engine
+   */
+  public static boolean hasDocker() {
+    return DockerClientFactory.instance().isDockerAvailable();
+  }
+
+  /**
+   * The server for all tests of this JVM: MySQL with Docker, else the embedded MariaDB.
+   *
+   * @return the running server; must not be closed
+   */
+  public static TestServer shared() {
+    return Shared.DEFAULT;
+  }
+
+  /**
+   * The MariaDB server for all tests of this JVM: a container with Docker, else the same as {@link
+   * #shared()}.
+   *
+   * @return the running server; must not be closed
+   */
+  public static TestServer sharedMariaDb() {
+    return SharedMariaDb.SERVER;
+  }
+
+  /**
+   * Starts a server of the same kind as {@link #shared()}.
+   *
+   * @return the running server; must be closed
+   */
+  public static TestServer startOwn() {
+    return hasDocker() ? start(DatabaseImage.MYSQL_9_7) : EmbeddedServer.launch();
+  }
+
+  /**
+   * Starts a server in a container. The test is aborted, that is skipped with a reason, without
+   * Docker or without the image.
+   *
+   * @param image the product and version
+   * @return the running server; must be closed
+   */
+  public static TestServer start(DatabaseImage image) {
+    return ContainerServer.launch(image);
+  }
+
+  /**
+   * Makes an empty database.
+   *
+   * @return the database
+   */
+  public TestDatabase newDatabase() {
+    return TestDatabase.create(this);
+  }
+
+  /**
+   * The port of the server on 127.0.0.1.
+   *
+   * @return the port, which never changes
+   */
+  public int port() {
+    return this.port;
+  }
+
+  /**
+   * Connects as root without a database.
+   *
+   * @return a connection, which the caller closes
+   * @throws SQLException if the server does not let us in
+   */
+  public Connection connectAsRoot() throws SQLException {
+    return DriverManager.getConnection(url(""), "root", ROOT_PASSWORD);
+  }
+
+  /**
+   * Runs a statement as root.
+   *
+   * @param sql the statement
+   */
+  public void execute(String sql) {
+    try (Connection connection = connectAsRoot();
+        Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    } catch (SQLException ex) {
+      throw new IllegalStateException(sql + ": " + ex.getMessage(), ex);
+    }
+  }
+
+  /**
+   * Asks the server for its version.
+   *
+   * @return for instance {@code 11.4.5-MariaDB}
+   */
+  public String version() {
+    try (Connection connection = connectAsRoot();
+        Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery("SELECT VERSION()")) {
+      rows.next();
+      return rows.getString(1);
+    } catch (SQLException ex) {
+      throw new IllegalStateException(ex);
+    }
+  }
+
+  /**
+   * Tells the product.
+   *
+   * @return whether this is MariaDB rather than MySQL
+   */
+  public abstract boolean isMariaDb();
+
+  /** Freezes the server: it accepts connections and never answers. */
+  public abstract void pause();
+
+  /** Lets a paused server go on. */
+  public abstract void resume();
+
+  /** Stops the server cleanly. */
+  public abstract void stop();
+
+  /** Kills the server, as {@code kill -9} does. */
+  public abstract void kill();
+
+  /** Starts the server after {@link #stop()} or {@link #kill()}, on the same port and data. */
+  public abstract void start();
+
+  /** Stops the server and deletes its data. */
+  @Override
+  public abstract void close();
+
+  /**
+   * The JDBC URL of a database, for the driver that carries the product's name.
+   *
+   * @param database the database; may be empty
+   * @return the URL, without credentials
+   */
+  String url(String database) {
+    String product = isMariaDb() ? "mariadb" : "mysql";
+    return "jdbc:" + product + "://127.0.0.1:" + port() + "/" + database + parameters(isMariaDb());
+  }
+
+  static String parameters(boolean mariaDbDriver) {
+    // MySQL hands its public key for caching_sha2_password to those who ask.
+    return mariaDbDriver
+        ? "?allowPublicKeyRetrieval=true"
+        : "?allowPublicKeyRetrieval=true&sslMode=DISABLED";
+  }
+
+  void awaitAnswer() {
+    Awaitility.await("the server answers")
+        .atMost(Duration.ofSeconds(60))
+        .pollInterval(Duration.ofMillis(100))
+        .ignoreExceptions()
+        .until(() -> !version().isEmpty());
+  }
+
+  static int freePort() {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  private static final class Shared {
+
+    static final TestServer DEFAULT = startAndTell();
+
+    private static TestServer startAndTell() {
+      if (hasDocker()) {
+        TestServer server = TestServer.start(DatabaseImage.MYSQL_9_7);
+        tell("MySQL", server, "Testcontainers " + DatabaseImage.MYSQL_9_7.imageName());
+        return server;
+      }
+      TestServer server = EmbeddedServer.launch();
+      tell("MariaDB", server, "embedded");
+      return server;
+    }
+  }
+
+  private static final class SharedMariaDb {
+
+    static final TestServer SERVER = startAndTell();
+
+    private static TestServer startAndTell() {
+      if (!hasDocker()) {
+        return Shared.DEFAULT;
+      }
+      TestServer server = TestServer.start(DatabaseImage.MARIADB_11_8);
+      tell("MariaDB", server, "Testcontainers " + DatabaseImage.MARIADB_11_8.imageName());
+      return server;
+    }
+  }
+
+  private static void tell(String product, TestServer server, String how) {
+    String number = server.version().replaceFirst("[^0-9.].*", "");
+    System.out.println("Test database: " + product + " " + number + " (" + how + ")");
+  }
+}
