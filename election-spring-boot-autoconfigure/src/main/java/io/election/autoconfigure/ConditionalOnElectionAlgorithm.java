@@ -1,0 +1,18 @@
+package io.election.autoconfigure;
+
+import io.election.autoconfigure.ElectionProperties.Algorithm;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.springframework.context.annotation.Conditional;
+
+/** Matches where there is an election, and {@code as.election.algorithm} is the given one. */
+@Target(ElementType.TYPE)
+@Retention(RetentionPolicy.RUNTIME)
+@Conditional(OnElectionAlgorithmCondition.class)
+@interface ConditionalOnElectionAlgorithm {
+
+  /** The algorithm. */
+  Algorithm value();
+}

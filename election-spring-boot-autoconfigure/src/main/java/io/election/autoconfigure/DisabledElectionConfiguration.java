@@ -1,0 +1,67 @@
+package io.election.autoconfigure;
+
+import io.election.ElectionService;
+import java.util.Collection;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.ApplicationEventPublisher;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.core.env.Environment;
+
+/** No election: this process counts as leader. */
+@Configuration(proxyBeanMethods = false)
+@ConditionalOnBooleanProperty(name = "as.election.enabled", havingValue = false)
+@ConditionalOnMissingBean(ElectionService.class)
+@Import(ElectionServicesRegistrar.class)
+class DisabledElectionConfiguration {
+
+  private static final Logger log = LoggerFactory.getLogger(DisabledElectionConfiguration.class);
+
+  @Bean
+  ElectionDriver disabledElectionDriver(
+      ElectionProperties properties, Environment environment, ApplicationEventPublisher events) {
+    log.warn(
+        "leader election is disabled by as.election.enabled=false: this process counts as leader, whatever others do");
+    return new Driver(new LocalNode(environment, properties.nodeId()), events);
+  }
+
+  private static final class Driver implements ElectionDriver {
+
+    private final LocalNode node;
+
+    private final ApplicationEventPublisher events;
+
+    private List<DisabledElectionService> services = List.of();
+
+    Driver(LocalNode node, ApplicationEventPublisher events) {
+      this.node = node;
+      this.events = events;
+    }
+
+    @Override
+    public String algorithm() {
+      return "Disabled";
+    }
+
+    @Override
+    public ElectionService create(String serviceId) {
+      return new DisabledElectionService(serviceId, this.node::id, this.events::publishEvent);
+    }
+
+    @Override
+    public void start(Collection<ElectionService> services) {
+      this.services = services.stream().map(DisabledElectionService.class::cast).toList();
+      this.services.forEach(DisabledElectionService::start);
+    }
+
+    @Override
+    public void stop() {
+      this.services.forEach(DisabledElectionService::stop);
+    }
+  }
+}

@@ -1,0 +1,42 @@
+package io.election.autoconfigure;
+
+import io.election.ElectionService;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.boot.LazyInitializationExcludeFilter;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
+
+/**
+ * Auto-configuration of leader election: an {@link ElectionService} by {@code as.election.algorithm},
+ * unless the application has one of its own.
+ */
+@AutoConfiguration(
+    afterName = {
+      "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration",
+      "org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration",
+      "org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration"
+    })
+@EnableConfigurationProperties(ElectionProperties.class)
+@Import({
+  DisabledElectionConfiguration.class,
+  ManualAllocationElectionConfiguration.class,
+  MysqlElectionConfiguration.class,
+  UnavailableElectionConfiguration.class
+})
+public final class ElectionAutoConfiguration {
+
+  ElectionAutoConfiguration() {}
+
+  /** Bad configuration ends the start even where everything else is made when first used. */
+  @Bean
+  static LazyInitializationExcludeFilter electionsAreNotLazy() {
+    return LazyInitializationExcludeFilter.forBeanTypes(ElectionService.class);
+  }
+
+  @Bean
+  Elections elections(ListableBeanFactory beanFactory) {
+    return new Elections(beanFactory);
+  }
+}

@@ -1,0 +1,156 @@
+package io.election.autoconfigure;
+
+import io.election.autoconfigure.UnpooledDataSource.Login;
+import io.election.mysql.ElectionDatabase;
+import java.sql.Driver;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Supplier;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.BeanUtils;
+import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.jdbc.DataSourceBuilder;
+import org.springframework.boot.jdbc.DatabaseDriver;
+import org.springframework.boot.jdbc.UnsupportedDataSourcePropertyException;
+import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
+import org.springframework.jdbc.datasource.SimpleDriverDataSource;
+import org.springframework.util.ClassUtils;
+
+/**
+ * Finds what the elector connects with: the {@link ElectionDataSource}, else what the application's own
+ * pool connects with, but never a connection out of that pool.
+ */
+final class ElectionConnection {
+
+  /** Known to be something else than MySQL or MariaDB, whatever a wrapping driver may add. */
+  private static final Set<DatabaseDriver> UNSUPPORTED = EnumSet.complementOf(EnumSet.of(
+      DatabaseDriver.MYSQL,
+      DatabaseDriver.MARIADB,
+      DatabaseDriver.UNKNOWN,
+      DatabaseDriver.TESTCONTAINERS,
+      DatabaseDriver.AWS_WRAPPER));
+
+  private static final String WITHOUT_DATABASE =
+      "In tests, or for a single node, set as.election.enabled=false; for an election without a database, as.election.algorithm=ManualAllocation.";
+
+  private final ListableBeanFactory beanFactory;
+
+  private final Duration timeout;
+
+  /**
+   * Creates the finder.
+   *
+   * @param beanFactory has the beans to choose from
+   * @param timeout how long a new connection may wait for the network
+   */
+  ElectionConnection(ListableBeanFactory beanFactory, Duration timeout) {
+    this.beanFactory = beanFactory;
+    this.timeout = timeout;
+  }
+
+  /**
+   * Chooses among the beans of the application.
+   *
+   * @param marked the {@link ElectionDataSource}, if there is one
+   * @throws UnusableSetupException if there is nothing to choose, no telling which, or if it leads to
+   *     another kind of database
+   */
+  ElectionDatabase find(ObjectProvider<DataSource> marked) {
+    DataSource own = marked.getIfAvailable();
+    if (own != null) {
+      return new ElectionDatabase(own, null);
+    }
+    JdbcConnectionDetails details =
+        this.beanFactory.getBeanProvider(JdbcConnectionDetails.class).getIfUnique();
+    return unpooled(details != null ? () -> loginOf(details) : loginOfDataSource());
+  }
+
+  private ElectionDatabase unpooled(Supplier<Login> logins) {
+    Login login = logins.get();
+    requireSupported(login.url());
+    if (login.driver() == null) {
+      throw UnusableSetupException.missingDriver(withoutSecrets(login.url()));
+    }
+    return new ElectionDatabase(new UnpooledDataSource(logins, this.timeout), login.url());
+  }
+
+  private Supplier<Login> loginOfDataSource() {
+    List<String> names = Arrays.asList(
+        BeanFactoryUtils.beanNamesForTypeIncludingAncestors(this.beanFactory, DataSource.class));
+    if (names.isEmpty()) {
+      throw new UnusableSetupException(
+          "as.election.algorithm=Mysql needs a database, but there is no DataSource bean",
+          "Set spring.datasource.url to that of a MySQL or MariaDB database. " + WITHOUT_DATABASE);
+    }
+    DataSource dataSource = this.beanFactory.getBeanProvider(DataSource.class).getIfUnique();
+    if (dataSource == null) {
+      throw new UnusableSetupException(
+          "as.election.algorithm=Mysql needs a database, but there are several DataSource beans and neither a primary one nor one for elections: "
+              + String.join(", ", names),
+          "Mark one of them with @ElectionDataSource, beside @Bean.");
+    }
+    return () -> loginOf(dataSource);
+  }
+
+  private static Login loginOf(DataSource dataSource) {
+    try {
+      SimpleDriverDataSource derived = DataSourceBuilder.derivedFrom(dataSource)
+          .type(SimpleDriverDataSource.class)
+          .build();
+      String url = derived.getUrl();
+      if (url != null) {
+        return new Login(url, derived.getUsername(), derived.getPassword(), derived.getDriver());
+      }
+    } catch (UnsupportedDataSourcePropertyException ex) {
+      throw unreadable(dataSource, ex);
+    }
+    throw unreadable(dataSource, null);
+  }
+
+  private static Login loginOf(JdbcConnectionDetails details) {
+    return new Login(
+        details.getJdbcUrl(),
+        details.getUsername(),
+        details.getPassword(),
+        driver(details.getDriverClassName()));
+  }
+
+  private static @Nullable Driver driver(@Nullable String className) {
+    ClassLoader classLoader = ClassUtils.getDefaultClassLoader();
+    return className != null && ClassUtils.isPresent(className, classLoader)
+        ? (Driver) BeanUtils.instantiateClass(ClassUtils.resolveClassName(className, classLoader))
+        : null;
+  }
+
+  private static UnusableSetupException unreadable(
+      DataSource dataSource, @Nullable Exception cause) {
+    UnusableSetupException unusable = new UnusableSetupException(
+        "as.election.algorithm=Mysql needs a connection of its own, but the DataSource bean of type %s does not tell its URL, user and password"
+            .formatted(dataSource.getClass().getName()),
+        "Mark a DataSource bean with @ElectionDataSource, beside @Bean; the elector takes its one connection from that.");
+    unusable.initCause(cause);
+    return unusable;
+  }
+
+  private static void requireSupported(String url) {
+    DatabaseDriver product =
+        url.startsWith("jdbc:") ? DatabaseDriver.fromJdbcUrl(url) : DatabaseDriver.UNKNOWN;
+    if (UNSUPPORTED.contains(product)) {
+      throw new UnusableSetupException(
+          "as.election.algorithm=Mysql needs MySQL or MariaDB, but the DataSource is "
+              + product.getId() + " (" + withoutSecrets(url) + ")",
+          WITHOUT_DATABASE
+              + " If the election shall use another database than the application, define a DataSource bean with @ElectionDataSource and defaultCandidate = false.");
+    }
+  }
+
+  private static String withoutSecrets(String url) {
+    return url.replaceFirst("[?;].*$", "").replaceFirst("//[^/]*@", "//");
+  }
+}

@@ -1,0 +1,24 @@
+package io.election.autoconfigure;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.springframework.beans.factory.annotation.Qualifier;
+
+/**
+ * Qualifies the {@link javax.sql.DataSource} that leader election uses, where there are several or
+ * where it should have one of its own. It need not be a pool: the elector keeps one connection.
+ */
+@Documented
+@Qualifier
+@Retention(RetentionPolicy.RUNTIME)
+@Target({
+  ElementType.FIELD,
+  ElementType.METHOD,
+  ElementType.PARAMETER,
+  ElementType.TYPE,
+  ElementType.ANNOTATION_TYPE
+})
+public @interface ElectionDataSource {}

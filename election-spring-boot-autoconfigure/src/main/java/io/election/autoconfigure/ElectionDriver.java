@@ -1,0 +1,20 @@
+package io.election.autoconfigure;
+
+import io.election.ElectionService;
+import java.util.Collection;
+
+/** What makes the services of one algorithm, and drives them. */
+interface ElectionDriver {
+
+  /** The name of the algorithm, for people. */
+  String algorithm();
+
+  /** Makes the service of an election, which takes no part before {@link #start}. */
+  ElectionService create(String serviceId);
+
+  /** Begins to take part in the elections whose services this has made. */
+  void start(Collection<ElectionService> services);
+
+  /** Ends it, when running leader work has ended, and leaves all clean for another start. */
+  void stop();
+}

@@ -1,0 +1,53 @@
+package io.election.autoconfigure;
+
+import io.election.ElectionService;
+import java.util.Collection;
+import java.util.List;
+import org.springframework.context.SmartLifecycle;
+
+/**
+ * Takes part in the elections while the application runs: from when the web server knows its port until
+ * before the web server, the schedulers and the pools stop.
+ */
+final class ElectionLifecycle implements SmartLifecycle {
+
+  /** Above the web server's graceful shutdown. */
+  static final int PHASE = Integer.MAX_VALUE - 512;
+
+  private final ElectionDriver driver;
+
+  private final Collection<ElectionService> services;
+
+  private volatile boolean running;
+
+  ElectionLifecycle(ElectionDriver driver, Collection<ElectionService> services) {
+    this.driver = driver;
+    this.services = List.copyOf(services);
+  }
+
+  @Override
+  public synchronized void start() {
+    if (!this.running) {
+      this.driver.start(this.services);
+      this.running = true;
+    }
+  }
+
+  @Override
+  public synchronized void stop() {
+    if (this.running) {
+      this.running = false;
+      this.driver.stop();
+    }
+  }
+
+  @Override
+  public boolean isRunning() {
+    return this.running;
+  }
+
+  @Override
+  public int getPhase() {
+    return PHASE;
+  }
+}

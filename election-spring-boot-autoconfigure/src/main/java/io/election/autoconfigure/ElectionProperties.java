@@ -1,0 +1,101 @@
+package io.election.autoconfigure;
+
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.boot.convert.DurationUnit;
+
+/**
+ * Settings of leader election. Durations without a unit are seconds.
+ *
+ * @param enabled Whether there is an election at all. If not, this process counts as leader; for tests
+ *     and single nodes.
+ * @param exposeEndpoint Whether to expose the leader endpoint over HTTP beside health, unless
+ *     'management.endpoints.web.exposure.include' is set.
+ * @param algorithm How the leader is found.
+ * @param serviceId Name of the default election, up to 128 characters. Defaults to
+ *     'spring.application.name'.
+ * @param services Names of further elections that this node takes part in.
+ * @param nodeId Name of this node, unique to the process, up to 128 characters. Defaults to
+ *     'host:port:pid', without the port if there is no web server.
+ * @param leaseDuration How long a leader may go on without a confirmed renewal.
+ * @param renewInterval How often a leader renews and a follower looks. At most a third of the lease.
+ * @param eligible Whether this node may lead.
+ * @param drainTimeout How long a stop or a hand-over waits for running leader work.
+ * @param failFast Whether a store that is out of reach at start-up ends the start. If not, the node
+ *     starts as a follower and joins later.
+ * @param manual Settings of manual allocation.
+ * @param mysql Settings of election by MySQL or MariaDB.
+ */
+@ConfigurationProperties("as.election")
+public record ElectionProperties(
+    @DefaultValue("true") boolean enabled,
+    @DefaultValue("true") boolean exposeEndpoint,
+    @DefaultValue("Mysql") List<Algorithm> algorithm,
+    @Nullable String serviceId,
+    @DefaultValue List<String> services,
+    @Nullable String nodeId,
+    @DefaultValue("10s") @DurationUnit(ChronoUnit.SECONDS) Duration leaseDuration,
+    @DefaultValue("2s") @DurationUnit(ChronoUnit.SECONDS) Duration renewInterval,
+    @DefaultValue("true") boolean eligible,
+    @DefaultValue("10s") @DurationUnit(ChronoUnit.SECONDS) Duration drainTimeout,
+    @DefaultValue("false") boolean failFast,
+    @DefaultValue Manual manual,
+    @DefaultValue Mysql mysql) {
+
+  /** How the leader is found. */
+  public enum Algorithm {
+    /** The configuration names the leader. */
+    MANUAL_ALLOCATION("ManualAllocation"),
+    /** A lease in MySQL or MariaDB. */
+    MYSQL("Mysql"),
+    /** A node in ZooKeeper. */
+    ZOOKEEPER("Zookeeper"),
+    /** A lease in etcd. */
+    ETCD("Etcd");
+
+    private final String written;
+
+    Algorithm(String written) {
+      this.written = written;
+    }
+
+    /** As the configuration and the endpoint write it. */
+    @Override
+    public String toString() {
+      return this.written;
+    }
+  }
+
+  /**
+   * Settings of manual allocation.
+   *
+   * @param leaderId The allocated leader: its node id, 'host:port', host name or IP address. A host
+   *     without a port allocates every node on it.
+   */
+  public record Manual(@Nullable String leaderId) {}
+
+  /**
+   * Settings of election by MySQL or MariaDB.
+   *
+   * @param schema What becomes of the tables at start-up.
+   * @param operationTimeout Bound of one call to the database.
+   */
+  public record Mysql(
+      @DefaultValue("migrate") SchemaMode schema,
+      @DefaultValue("1s") @DurationUnit(ChronoUnit.SECONDS) Duration operationTimeout) {
+
+    /** What becomes of the tables at start-up. */
+    public enum SchemaMode {
+      /** Create or upgrade them with Flyway, apart from the application's own migrations. */
+      MIGRATE,
+      /** Check them, and change nothing. */
+      VALIDATE,
+      /** Leave them alone. */
+      NONE
+    }
+  }
+}

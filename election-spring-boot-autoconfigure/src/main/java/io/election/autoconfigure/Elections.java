@@ -1,0 +1,74 @@
+package io.election.autoconfigure;
+
+import io.election.ElectionService;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.ListableBeanFactory;
+
+/** The elections of this application, ours or its own, by name. */
+final class Elections {
+
+  private final ListableBeanFactory beanFactory;
+
+  private volatile @Nullable Known known;
+
+  Elections(ListableBeanFactory beanFactory) {
+    this.beanFactory = beanFactory;
+  }
+
+  /** The default election; {@code null} if there is none, or several and none of them is primary. */
+  @Nullable
+  ElectionService defaultElection() {
+    return known().defaultElection();
+  }
+
+  /**
+   * The election of a name.
+   *
+   * @param name the name; empty for the default election
+   * @return its service, or {@code null} if there is none
+   */
+  @Nullable
+  ElectionService find(String name) {
+    return name.isEmpty() ? defaultElection() : known().byName().get(name);
+  }
+
+  /** The names of all elections, the default one first. */
+  Collection<String> names() {
+    return known().byName().keySet();
+  }
+
+  /** All elections, the default one first. */
+  Map<String, ElectionService> all() {
+    return known().byName();
+  }
+
+  private Known known() {
+    Known known = this.known;
+    if (known == null) {
+      known = look();
+      this.known = known;
+    }
+    return known;
+  }
+
+  private Known look() {
+    ElectionService defaultElection =
+        this.beanFactory.getBeanProvider(ElectionService.class).getIfUnique();
+    Map<String, ElectionService> byName = new LinkedHashMap<>();
+    if (defaultElection != null) {
+      byName.put(defaultElection.serviceId(), defaultElection);
+    }
+    BeanFactoryUtils.beansOfTypeIncludingAncestors(this.beanFactory, ElectionService.class)
+        .values()
+        .forEach((service) -> byName.putIfAbsent(service.serviceId(), service));
+    return new Known(defaultElection, Collections.unmodifiableMap(byName));
+  }
+
+  private record Known(
+      @Nullable ElectionService defaultElection, Map<String, ElectionService> byName) {}
+}

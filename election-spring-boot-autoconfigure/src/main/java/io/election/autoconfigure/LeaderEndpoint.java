@@ -1,0 +1,164 @@
+package io.election.autoconfigure;
+
+import io.election.ElectionService;
+import io.election.Leadership;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeFormatterBuilder;
+import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
+import org.springframework.util.ClassUtils;
+
+/**
+ * Shows who leads, as this node knows it without asking the store, and decides elections.
+ *
+ * <p>Answers are maps of plain values, so that every JSON library writes them alike.
+ */
+@WebEndpoint(id = "leader", defaultAccess = Access.READ_ONLY)
+final class LeaderEndpoint {
+
+  private static final Logger log = LoggerFactory.getLogger(LeaderEndpoint.class);
+
+  private static final int CONFLICT = 409;
+
+  private static final DateTimeFormatter MILLISECONDS =
+      new DateTimeFormatterBuilder().appendInstant(3).toFormatter();
+
+  private final Elections elections;
+
+  private final @Nullable ElectionDriver driver;
+
+  /**
+   * Creates the endpoint.
+   *
+   * @param elections what it shows
+   * @param driver what drives them; {@code null} for an application's own service
+   */
+  LeaderEndpoint(Elections elections, @Nullable ElectionDriver driver) {
+    this.elections = elections;
+    this.driver = driver;
+  }
+
+  /** All elections of this node. */
+  @ReadOperation
+  Map<String, Object> elections() {
+    Map<String, Object> description = new LinkedHashMap<>();
+    this.elections.all().values().stream().findFirst().ifPresent((first) -> {
+      description.put("nodeId", first.nodeId());
+      description.put("algorithm", algorithm(first));
+    });
+    Map<String, Object> described = new LinkedHashMap<>();
+    this.elections.all().forEach((name, service) -> described.put(name, describe(service)));
+    description.put("elections", described);
+    return description;
+  }
+
+  /** One election; 404 if this node does not know it. */
+  @ReadOperation
+  @Nullable
+  Map<String, Object> election(@Selector String serviceId) {
+    ElectionService service = this.elections.find(serviceId);
+    return service != null ? describe(service) : null;
+  }
+
+  /** Designates the node that shall lead. */
+  @WriteOperation
+  WebEndpointResponse<Map<String, Object>> designate(
+      @Selector String serviceId, @Nullable String leaderId) {
+    ElectionService service = this.elections.find(serviceId);
+    if (service == null) {
+      return unknown(serviceId);
+    }
+    if (leaderId == null || leaderId.isBlank()) {
+      return refused(
+          WebEndpointResponse.STATUS_BAD_REQUEST,
+          "leaderId is required: the node id of the node that shall lead, as {\"leaderId\": \"…\"}");
+    }
+    return decide(service, () -> service.designate(leaderId));
+  }
+
+  /** Forces a new election. */
+  @DeleteOperation
+  WebEndpointResponse<Map<String, Object>> forceElection(@Selector String serviceId) {
+    ElectionService service = this.elections.find(serviceId);
+    return service != null ? decide(service, service::forceElection) : unknown(serviceId);
+  }
+
+  private static Map<String, Object> describe(ElectionService service) {
+    Leadership leadership = service.leadership().orElse(null);
+    boolean leader = leadership != null || service.isLeader();
+    Map<String, Object> description = new LinkedHashMap<>();
+    description.put("leader", leader);
+    (leader ? Optional.of(service.nodeId()) : service.leaderId())
+        .ifPresent((id) -> description.put("leaderId", id));
+    OptionalLong term = leadership != null ? OptionalLong.of(leadership.term()) : service.term();
+    term.ifPresent((value) -> description.put("term", value));
+    if (leadership != null) {
+      description.put("since", MILLISECONDS.format(leadership.since()));
+      if (!leadership.remaining().equals(Leadership.UNLIMITED)) {
+        description.put(
+            "leaseRemaining",
+            leadership.remaining().truncatedTo(ChronoUnit.MILLIS).toString());
+      }
+    }
+    return description;
+  }
+
+  private String algorithm(ElectionService service) {
+    if (this.driver != null) {
+      return this.driver.algorithm();
+    }
+    Class<?> type = ClassUtils.getUserClass(AopUtils.getTargetClass(service));
+    return type.getSimpleName().isEmpty() ? ClassUtils.getShortName(type) : type.getSimpleName();
+  }
+
+  private static WebEndpointResponse<Map<String, Object>> decide(
+      ElectionService service, Decision decision) {
+    try {
+      decision.make();
+      return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NO_CONTENT);
+    } catch (IllegalArgumentException ex) {
+      return refused(WebEndpointResponse.STATUS_BAD_REQUEST, ex.getMessage());
+    } catch (IllegalStateException | UnsupportedOperationException ex) {
+      return refused(CONFLICT, ex.getMessage());
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      return refused(WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE, "interrupted");
+    } catch (Exception ex) {
+      log.warn("election '{}' could not be decided by the endpoint", service.serviceId(), ex);
+      return refused(WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE, ex.getMessage());
+    }
+  }
+
+  private WebEndpointResponse<Map<String, Object>> unknown(String serviceId) {
+    return refused(
+        WebEndpointResponse.STATUS_NOT_FOUND,
+        "election '%s' is not known to this node; it knows %s"
+            .formatted(serviceId, this.elections.names()));
+  }
+
+  private static WebEndpointResponse<Map<String, Object>> refused(
+      int status, @Nullable String message) {
+    return new WebEndpointResponse<>(
+        Map.of("message", message != null ? message : "no reason is known"), status);
+  }
+
+  /** What an operator decides. */
+  @FunctionalInterface
+  private interface Decision {
+    void make() throws Exception;
+  }
+}

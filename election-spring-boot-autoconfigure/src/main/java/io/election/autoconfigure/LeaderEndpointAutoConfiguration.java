@@ -1,0 +1,23 @@
+package io.election.autoconfigure;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.annotation.Bean;
+
+/** Auto-configuration of the {@code leader} endpoint. */
+@AutoConfiguration(after = ElectionAutoConfiguration.class)
+@ConditionalOnClass(ConditionalOnAvailableEndpoint.class)
+@ConditionalOnAvailableEndpoint(LeaderEndpoint.class)
+public final class LeaderEndpointAutoConfiguration {
+
+  LeaderEndpointAutoConfiguration() {}
+
+  @Bean
+  @ConditionalOnMissingBean
+  LeaderEndpoint leaderEndpoint(Elections elections, ObjectProvider<ElectionDriver> driver) {
+    return new LeaderEndpoint(elections, driver.getIfAvailable());
+  }
+}

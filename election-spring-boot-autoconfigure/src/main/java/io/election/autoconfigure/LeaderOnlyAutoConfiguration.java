@@ -1,0 +1,70 @@
+package io.election.autoconfigure;
+
+import io.election.LeaderOnly;
+import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.env.Environment;
+import org.springframework.core.type.AnnotationMetadata;
+
+/** Auto-configuration of {@link LeaderOnly}. */
+@AutoConfiguration(
+    after = ElectionAutoConfiguration.class,
+    afterName = "org.springframework.boot.autoconfigure.aop.AopAutoConfiguration")
+@Import(LeaderOnlyAutoConfiguration.AutoProxyRegistrar.class)
+public final class LeaderOnlyAutoConfiguration {
+
+  LeaderOnlyAutoConfiguration() {}
+
+  @Bean
+  @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+  static LeaderOnlyCalls leaderOnlyCalls(ObjectProvider<Elections> elections) {
+    return new LeaderOnlyCalls(elections::getObject);
+  }
+
+  /** Made before most beans: asks for others no sooner than a guarded method is called. */
+  @Bean
+  @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+  static LeaderOnlyAdvisor leaderOnlyAdvisor(ObjectProvider<LeaderOnlyCalls> calls) {
+    return new LeaderOnlyAdvisor(calls::getObject);
+  }
+
+  @Bean
+  @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+  static LeaderOnlyCheck leaderOnlyCheck(
+      ObjectProvider<Elections> elections, Environment environment) {
+    return new LeaderOnlyCheck(elections::getObject, proxiesClasses(environment));
+  }
+
+  private static boolean proxiesClasses(Environment environment) {
+    return environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true);
+  }
+
+  /**
+   * Makes sure that advisors of the infrastructure are applied, even without AspectJ and with {@code
+   * spring.aop.auto=false}.
+   */
+  static final class AutoProxyRegistrar implements ImportBeanDefinitionRegistrar {
+
+    private final Environment environment;
+
+    AutoProxyRegistrar(Environment environment) {
+      this.environment = environment;
+    }
+
+    @Override
+    public void registerBeanDefinitions(
+        AnnotationMetadata importingClass, BeanDefinitionRegistry registry) {
+      AopConfigUtils.registerAutoProxyCreatorIfNecessary(registry);
+      if (proxiesClasses(this.environment)) {
+        AopConfigUtils.forceAutoProxyCreatorToUseClassProxying(registry);
+      }
+    }
+  }
+}

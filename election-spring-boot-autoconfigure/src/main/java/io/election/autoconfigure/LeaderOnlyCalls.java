@@ -1,0 +1,163 @@
+package io.election.autoconfigure;
+
+import io.election.ElectionService;
+import io.election.NotLeaderException;
+import io.election.lease.LeaderWork;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationContextAware;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.event.ContextClosedEvent;
+
+/**
+ * The calls that run under {@link io.election.LeaderOnly}, counted by election, so that a leader that
+ * steps down can wait for their end.
+ */
+final class LeaderOnlyCalls
+    implements LeaderWork, ApplicationContextAware, ApplicationListener<ContextClosedEvent> {
+
+  private final Supplier<Elections> elections;
+
+  private final Map<String, Gate> gates = new ConcurrentHashMap<>();
+
+  private final Object ends = new Object();
+
+  private @Nullable ApplicationContext context;
+
+  private volatile Runnable onEnd = () -> {};
+
+  private volatile boolean closed;
+
+  LeaderOnlyCalls(Supplier<Elections> elections) {
+    this.elections = elections;
+  }
+
+  @Override
+  public void setApplicationContext(ApplicationContext context) {
+    this.context = context;
+  }
+
+  /** From now on no call begins: what runs drains, and nothing comes after it. */
+  @Override
+  public void onApplicationEvent(ContextClosedEvent event) {
+    if (event.getApplicationContext() == this.context) {
+      this.closed = true;
+    }
+  }
+
+  /** Sets what to do when the last call of an election, which somebody waits for, has ended. */
+  void onEnd(Runnable onEnd) {
+    this.onEnd = onEnd;
+  }
+
+  /**
+   * Gives the gate that the calls of an election pass.
+   *
+   * @param name the election; empty for the default one
+   * @throws UnusableSetupException if there is no such election
+   */
+  Gate gate(String name) {
+    Elections elections = this.elections.get();
+    ElectionService election = elections.find(name);
+    if (election == null) {
+      throw UnusableSetupException.unknownElection("@LeaderOnly", name, elections.names());
+    }
+    return this.gates.computeIfAbsent(election.serviceId(), (id) -> new Gate(election));
+  }
+
+  @Override
+  public boolean isRunning(String serviceId) {
+    Gate gate = this.gates.get(serviceId);
+    return gate != null && gate.isOccupied();
+  }
+
+  /** Waits until no call runs, whatever the election. */
+  void awaitEnd(Duration patience) {
+    long deadline = System.nanoTime() + patience.toNanos();
+    try {
+      synchronized (this.ends) {
+        while (this.gates.values().stream().anyMatch(Gate::isOccupied)) {
+          long millis = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+          if (millis <= 0) {
+            return;
+          }
+          this.ends.wait(millis);
+        }
+      }
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void ended() {
+    synchronized (this.ends) {
+      this.ends.notifyAll();
+    }
+    this.onEnd.run();
+  }
+
+  /** Where the calls of one election come through. */
+  final class Gate {
+
+    private final ElectionService election;
+
+    private final AtomicInteger inside = new AtomicInteger();
+
+    /** Whether somebody has seen a call inside, and wants to hear of its end. */
+    private volatile boolean watched;
+
+    private Gate(ElectionService election) {
+      this.election = election;
+    }
+
+    String serviceId() {
+      return this.election.serviceId();
+    }
+
+    NotLeaderException notLeader() {
+      return new NotLeaderException(serviceId(), this.election.leaderId().orElse(null));
+    }
+
+    /**
+     * Begins a call if this node leads. Counts before it asks: a leader that steps down, and then
+     * finds nobody inside, has missed none.
+     *
+     * @return whether the call may run; then {@link #leave()} must follow
+     */
+    boolean enter() {
+      this.inside.incrementAndGet();
+      boolean leads = false;
+      try {
+        leads = !LeaderOnlyCalls.this.closed && this.election.isLeader();
+      } finally {
+        if (!leads) {
+          leave();
+        }
+      }
+      return leads;
+    }
+
+    /** Ends a call. */
+    void leave() {
+      if (this.inside.decrementAndGet() == 0 && this.watched) {
+        this.watched = false;
+        ended();
+      }
+    }
+
+    private boolean isOccupied() {
+      if (this.inside.get() == 0) {
+        return false;
+      }
+      this.watched = true;
+      // The last one may have left before it could see that it is watched.
+      return this.inside.get() != 0;
+    }
+  }
+}

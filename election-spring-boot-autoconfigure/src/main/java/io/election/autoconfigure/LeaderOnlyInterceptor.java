@@ -1,0 +1,103 @@
+package io.election.autoconfigure;
+
+import io.election.LeaderOnly;
+import java.lang.reflect.Method;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.core.MethodClassKey;
+import org.springframework.util.ClassUtils;
+
+/** Runs a call on the leader, and skips or refuses it elsewhere. */
+final class LeaderOnlyInterceptor implements MethodInterceptor {
+
+  private static final Logger log = LoggerFactory.getLogger(LeaderOnlyInterceptor.class);
+
+  private final LeaderOnlyMethods methods;
+
+  private final Supplier<LeaderOnlyCalls> calls;
+
+  private final Map<MethodClassKey, Guard> guards = new ConcurrentHashMap<>();
+
+  LeaderOnlyInterceptor(LeaderOnlyMethods methods, Supplier<LeaderOnlyCalls> calls) {
+    this.methods = methods;
+    this.calls = calls;
+  }
+
+  @Override
+  public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+    Object target = invocation.getThis();
+    Method method = invocation.getMethod();
+    Class<?> targetClass = target != null ? target.getClass() : method.getDeclaringClass();
+    MethodClassKey key = new MethodClassKey(method, targetClass);
+    Guard guard = this.guards.get(key);
+    if (guard == null) {
+      guard = guard(method, targetClass);
+      this.guards.put(key, guard);
+    }
+    return guard.call(invocation);
+  }
+
+  private Guard guard(Method method, Class<?> targetClass) {
+    LeaderOnly leaderOnly = this.methods.find(method, targetClass);
+    if (leaderOnly == null) {
+      return MethodInvocation::proceed;
+    }
+    String name = ClassUtils.getUserClass(targetClass).getSimpleName() + "." + method.getName();
+    LeaderOnlyCalls.Gate gate = this.calls.get().gate(leaderOnly.value());
+    if (GuardedResult.isReactive(method.getReturnType())) {
+      return ReactiveGuard.of(method.getReturnType(), gate, leaderOnly.onFollower(), name);
+    }
+    return new CallGuard(
+        gate, leaderOnly.onFollower(), name, GuardedResult.ofSkipped(method.getReturnType()));
+  }
+
+  /** What stands before one method. */
+  @FunctionalInterface
+  interface Guard {
+    @Nullable
+    Object call(MethodInvocation invocation) throws Throwable;
+  }
+
+  static void logSkip(String method, LeaderOnlyCalls.Gate gate) {
+    log.debug("skipped {}: this node does not lead election '{}'", method, gate.serviceId());
+  }
+
+  private record CallGuard(
+      LeaderOnlyCalls.Gate gate,
+      LeaderOnly.OnFollower onFollower,
+      String method,
+      Supplier<@Nullable Object> skipped)
+      implements Guard {
+
+    @Override
+    public @Nullable Object call(MethodInvocation invocation) throws Throwable {
+      if (!this.gate.enter()) {
+        if (this.onFollower == LeaderOnly.OnFollower.THROW) {
+          throw this.gate.notLeader();
+        }
+        logSkip(this.method, this.gate);
+        return this.skipped.get();
+      }
+      boolean goesOn = false;
+      try {
+        Object result = invocation.proceed();
+        if (result instanceof CompletionStage<?> stage) {
+          stage.whenComplete((value, failure) -> this.gate.leave());
+          goesOn = true;
+        }
+        return result;
+      } finally {
+        if (!goesOn) {
+          this.gate.leave();
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,137 @@
+package io.election.autoconfigure;
+
+import io.election.lease.Identifiers;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
+import java.net.UnknownHostException;
+import java.util.HexFormat;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.core.env.Environment;
+
+/** This node: what it is called, and whether a name means it. */
+final class LocalNode {
+
+  private static final Logger log = LoggerFactory.getLogger(LocalNode.class);
+
+  private static final Pattern HOST_AND_PORT =
+      Pattern.compile("(?:\\[(?<six>[^]]+)]|(?<four>[^:\\[\\]]+))(?::(?<port>\\d{1,5}))?");
+
+  private final Environment environment;
+
+  private final @Nullable String configuredId;
+
+  private final String hostName;
+
+  /**
+   * Creates the node.
+   *
+   * @param environment knows the port of the web server once it has started
+   * @param configuredId the id from the configuration, or {@code null}
+   * @throws InvalidConfigurationPropertyValueException if the id cannot be used
+   */
+  LocalNode(Environment environment, @Nullable String configuredId) {
+    this.environment = environment;
+    this.configuredId = configuredId;
+    this.hostName = hostName();
+    String problem = configuredId != null ? Identifiers.problem(configuredId) : null;
+    if (problem != null) {
+      throw new InvalidConfigurationPropertyValueException(
+          "as.election.node-id",
+          configuredId,
+          "it " + problem
+              + "; write a name of 1 to 128 printable characters that no other process uses, or leave it out");
+    }
+    if (Identifiers.problem(id()) != null) {
+      throw new InvalidConfigurationPropertyValueException(
+          "as.election.node-id",
+          null,
+          "the name of this host ('%s') cannot be part of a node id; set one of 1 to 128 printable characters"
+              .formatted(this.hostName));
+    }
+  }
+
+  /** The node id: as configured, or host, port if known, and process id. */
+  String id() {
+    if (this.configuredId != null) {
+      return this.configuredId;
+    }
+    String port = port();
+    long pid = ProcessHandle.current().pid();
+    return port != null ? this.hostName + ":" + port + ":" + pid : this.hostName + ":" + pid;
+  }
+
+  /** Tells whether a node id, {@code host:port}, host name or IP address means this node. */
+  boolean isMeantBy(String name) {
+    if (name.equals(id())) {
+      return true;
+    }
+    if (name.chars().filter((c) -> c == ':').count() > 1 && isAddressLiteral(name)) {
+      return isThisHost(name);
+    }
+    Matcher matcher = HOST_AND_PORT.matcher(name);
+    if (!matcher.matches()) {
+      return false;
+    }
+    String port = matcher.group("port");
+    String six = matcher.group("six");
+    return (port == null || port.equals(port()))
+        && isThisHost(six != null ? six : matcher.group("four"));
+  }
+
+  private @Nullable String port() {
+    String port = this.environment.getProperty("local.server.port");
+    return port == null || port.equals("-1") ? null : port;
+  }
+
+  private boolean isThisHost(String host) {
+    if (host.equalsIgnoreCase(this.hostName)) {
+      return true;
+    }
+    try {
+      for (InetAddress address : InetAddress.getAllByName(host)) {
+        if (address.isLoopbackAddress()) {
+          log.warn(
+              "as.election.manual.leader-id names '{}', which is every machine for itself: two nodes on two machines would both lead",
+              host);
+          return true;
+        }
+        if (NetworkInterface.getByInetAddress(address) != null) {
+          return true;
+        }
+      }
+    } catch (UnknownHostException ex) {
+      log.debug("'{}' is no known host name", host, ex);
+    } catch (SocketException ex) {
+      log.warn("the addresses of this host are not known: it is not taken for '{}'", host, ex);
+    }
+    return false;
+  }
+
+  private static boolean isAddressLiteral(String name) {
+    return name.chars()
+        .allMatch((c) -> c == ':' || c == '.' || c == '%' || Character.digit(c, 16) >= 0);
+  }
+
+  private static String hostName() {
+    try {
+      return InetAddress.getLocalHost().getHostName();
+    } catch (UnknownHostException ex) {
+      String name = System.getenv("HOSTNAME");
+      if (name == null || name.isBlank()) {
+        name = "host-" + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
+      }
+      log.info(
+          "the name of this host does not resolve ({}): the node id begins with '{}'",
+          ex.getMessage(),
+          name);
+      return name;
+    }
+  }
+}

@@ -1,0 +1,114 @@
+package io.election.autoconfigure;
+
+import io.election.ElectionService;
+import io.election.ManualAllocationElectionService;
+import io.election.autoconfigure.ElectionProperties.Algorithm;
+import io.election.lease.Identifiers;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Collection;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.context.ApplicationEventPublisher;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.core.env.Environment;
+
+/** The configuration names the leader. */
+@Configuration(proxyBeanMethods = false)
+@ConditionalOnElectionAlgorithm(Algorithm.MANUAL_ALLOCATION)
+@ConditionalOnMissingBean(ElectionService.class)
+@Import(ElectionServicesRegistrar.class)
+class ManualAllocationElectionConfiguration {
+
+  private static final String LEADER_ID = "as.election.manual.leader-id";
+
+  @Bean
+  ElectionDriver manualAllocationElectionDriver(
+      ElectionProperties properties,
+      Environment environment,
+      LeaderOnlyCalls calls,
+      ApplicationEventPublisher events) {
+    return new Driver(
+        requireLeaderId(properties.manual().leaderId()),
+        new LocalNode(environment, properties.nodeId()),
+        calls,
+        properties.drainTimeout(),
+        events);
+  }
+
+  private static String requireLeaderId(@Nullable String leaderId) {
+    String remedy =
+        "write the node id, host:port, host name or IP address of the node that shall lead, the same on all nodes";
+    if (leaderId == null) {
+      throw new InvalidConfigurationPropertyValueException(
+          LEADER_ID, null, "as.election.algorithm=ManualAllocation needs it; " + remedy);
+    }
+    String problem = Identifiers.problem(leaderId);
+    if (problem != null) {
+      throw new InvalidConfigurationPropertyValueException(
+          LEADER_ID, leaderId, "it " + problem + "; " + remedy);
+    }
+    return leaderId;
+  }
+
+  private static final class Driver implements ElectionDriver {
+
+    private final String leaderId;
+
+    private final LocalNode node;
+
+    private final LeaderOnlyCalls calls;
+
+    private final Duration drainTimeout;
+
+    private final ApplicationEventPublisher events;
+
+    private List<ManualAllocationElectionService> services = List.of();
+
+    Driver(
+        String leaderId,
+        LocalNode node,
+        LeaderOnlyCalls calls,
+        Duration drainTimeout,
+        ApplicationEventPublisher events) {
+      this.leaderId = leaderId;
+      this.node = node;
+      this.calls = calls;
+      this.drainTimeout = drainTimeout;
+      this.events = events;
+    }
+
+    @Override
+    public String algorithm() {
+      return Algorithm.MANUAL_ALLOCATION.toString();
+    }
+
+    @Override
+    public ElectionService create(String serviceId) {
+      return new ManualAllocationElectionService(
+          serviceId,
+          this.leaderId,
+          this.node::id,
+          this.node::isMeantBy,
+          this.events::publishEvent,
+          InstantSource.system());
+    }
+
+    @Override
+    public void start(Collection<ElectionService> services) {
+      this.services =
+          services.stream().map(ManualAllocationElectionService.class::cast).toList();
+      this.services.forEach(ManualAllocationElectionService::start);
+    }
+
+    @Override
+    public void stop() {
+      this.services.forEach(ManualAllocationElectionService::stop);
+      this.calls.awaitEnd(this.drainTimeout);
+    }
+  }
+}

@@ -1,0 +1,82 @@
+package io.election.autoconfigure;
+
+import io.election.LeaderOnly;
+import org.aopalliance.intercept.MethodInvocation;
+import org.reactivestreams.Publisher;
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.core.ReactiveAdapter;
+import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.util.Assert;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * Asks at each subscription, and calls the method then: Spring calls a reactive scheduled method once,
+ * at start, and subscribes again and again.
+ */
+final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
+
+  private final ReactiveAdapter adapter;
+
+  private final LeaderOnlyCalls.Gate gate;
+
+  private final LeaderOnly.OnFollower onFollower;
+
+  private final String method;
+
+  private ReactiveGuard(
+      ReactiveAdapter adapter,
+      LeaderOnlyCalls.Gate gate,
+      LeaderOnly.OnFollower onFollower,
+      String method) {
+    this.adapter = adapter;
+    this.gate = gate;
+    this.onFollower = onFollower;
+    this.method = method;
+  }
+
+  static LeaderOnlyInterceptor.Guard of(
+      Class<?> returnType,
+      LeaderOnlyCalls.Gate gate,
+      LeaderOnly.OnFollower onFollower,
+      String method) {
+    ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(returnType);
+    Assert.state(adapter != null, () -> "No adapter for " + returnType);
+    return new ReactiveGuard(adapter, gate, onFollower, method);
+  }
+
+  @Override
+  public Object call(MethodInvocation invocation) {
+    // Each subscription needs an invocation that nobody has proceeded with.
+    ProxyMethodInvocation fresh =
+        (ProxyMethodInvocation) ((ProxyMethodInvocation) invocation).invocableClone();
+    return this.adapter.fromPublisher(
+        this.adapter.isMultiValue()
+            ? Flux.defer(() -> subscribed(fresh))
+            : Mono.defer(() -> Mono.from(subscribed(fresh))));
+  }
+
+  private Publisher<Object> subscribed(ProxyMethodInvocation fresh) {
+    if (!this.gate.enter()) {
+      if (this.onFollower == LeaderOnly.OnFollower.THROW) {
+        return Mono.error(this.gate.notLeader());
+      }
+      LeaderOnlyInterceptor.logSkip(this.method, this.gate);
+      return Mono.empty();
+    }
+    Publisher<Object> running = proceed(fresh);
+    // As a Flux, a Mono would be cancelled after its value, and a transaction within rolled back.
+    return this.adapter.isMultiValue()
+        ? Flux.from(running).doFinally((signal) -> this.gate.leave())
+        : Mono.from(running).doFinally((signal) -> this.gate.leave());
+  }
+
+  private Publisher<Object> proceed(ProxyMethodInvocation fresh) {
+    try {
+      Object result = fresh.invocableClone().proceed();
+      return result != null ? this.adapter.toPublisher(result) : Mono.empty();
+    } catch (Throwable ex) {
+      return Mono.error(ex);
+    }
+  }
+}

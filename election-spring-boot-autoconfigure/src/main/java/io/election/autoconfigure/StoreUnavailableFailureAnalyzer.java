@@ -1,0 +1,17 @@
+package io.election.autoconfigure;
+
+import io.election.lease.LeaseStoreException;
+import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+
+/** Tells why a start failed fast. */
+final class StoreUnavailableFailureAnalyzer extends AbstractFailureAnalyzer<LeaseStoreException> {
+
+  @Override
+  protected FailureAnalysis analyze(Throwable rootFailure, LeaseStoreException cause) {
+    return new FailureAnalysis(
+        cause.getMessage(),
+        "Mend that, or leave as.election.fail-fast at false: then the node starts as a follower, and joins the election as soon as the store answers.",
+        cause);
+  }
+}

@@ -1,0 +1,96 @@
+package io.election.autoconfigure;
+
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.simpleNameStartingWith;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import java.time.Clock;
+import java.time.Instant;
+import org.junit.jupiter.api.Test;
+
+/** What each module may know. */
+class ArchitectureTest {
+
+  private static final JavaClasses CLASSES = new ClassFileImporter()
+      .withImportOption(new ImportOption.DoNotIncludeTests())
+      .importPackages("io.election");
+
+  private static final DescribedPredicate<JavaClass> DECISION = resideInAnyPackage(
+          "io.election.lease")
+      .and(simpleNameStartingWith("Candidacy")
+          .or(simpleNameStartingWith("Standing"))
+          .or(simpleNameStartingWith("Step"))
+          .or(simpleNameStartingWith("Memory"))
+          .or(simpleNameStartingWith("LeaseRow")))
+      .as("the decision function");
+
+  @Test
+  void theCoreKnowsNeitherSpringNorJdbc() {
+    classes()
+        .that()
+        .resideInAnyPackage("io.election", "io.election.lease")
+        .should()
+        .onlyDependOnClassesThat(resideInAnyPackage(
+                "io.election", "io.election.lease", "java..", "org.slf4j..", "org.jspecify..")
+            .and(not(resideInAnyPackage("java.sql.."))))
+        .check(CLASSES);
+  }
+
+  @Test
+  void theDecisionFunctionHasNoIoNoThreadsAndNoClocks() {
+    noClasses()
+        .that(DECISION)
+        .should()
+        .dependOnClassesThat(resideInAnyPackage(
+                "org.slf4j..", "java.io..", "java.net..", "java.util.concurrent.atomic..")
+            .or(JavaClass.Predicates.assignableTo(Thread.class))
+            .or(JavaClass.Predicates.assignableTo(Clock.class)))
+        .check(CLASSES);
+  }
+
+  @Test
+  void theCoreReadsNoClockButThoseItIsGiven() {
+    noClasses()
+        .that()
+        .resideInAnyPackage("io.election", "io.election.lease")
+        .should()
+        .callMethod(System.class, "nanoTime")
+        .orShould()
+        .callMethod(System.class, "currentTimeMillis")
+        .orShould()
+        .callMethod(Instant.class, "now")
+        .orShould()
+        .callMethod(Thread.class, "sleep", long.class)
+        .check(CLASSES);
+  }
+
+  @Test
+  void onlyTheAutoConfigurationKnowsSpring() {
+    noClasses()
+        .that(not(resideInAnyPackage("io.election.autoconfigure..")))
+        .should()
+        .dependOnClassesThat(
+            resideInAnyPackage("org.springframework..", "io.election.autoconfigure.."))
+        .check(CLASSES);
+  }
+
+  @Test
+  void aBackendHasFewPublicTypes() {
+    classes()
+        .that()
+        .resideInAPackage("io.election.mysql")
+        .and()
+        .arePublic()
+        .should()
+        .haveNameMatching(
+            ".*\\.(ElectionDatabase|LeaderElectionSchema(\\$Mode)?|MysqlElectionService|MysqlLeaseStore|UnusableSchemaException)")
+        .check(CLASSES);
+  }
+}

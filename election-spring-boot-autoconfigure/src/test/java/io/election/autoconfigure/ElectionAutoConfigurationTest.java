@@ -1,0 +1,401 @@
+package io.election.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.election.ElectionService;
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipEvent;
+import io.election.LeadershipLostEvent;
+import io.election.ManualAllocationElectionService;
+import io.election.mysql.MysqlLeaseStore;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import javax.sql.DataSource;
+import org.flywaydb.core.Flyway;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.event.EventListener;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
+import org.springframework.scheduling.TaskScheduler;
+import org.springframework.scheduling.annotation.ScheduledAnnotationBeanPostProcessor;
+
+@ExtendWith(OutputCaptureExtension.class)
+class ElectionAutoConfigurationTest {
+
+  private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
+      .withConfiguration(AutoConfigurations.of(
+          ElectionAutoConfiguration.class,
+          LeaderOnlyAutoConfiguration.class,
+          LeaderEndpointAutoConfiguration.class));
+
+  private final ApplicationContextRunner billing =
+      this.contextRunner.withPropertyValues("spring.application.name=billing");
+
+  private final ApplicationContextRunner manual = this.billing.withPropertyValues(
+      "as.election.algorithm=ManualAllocation",
+      "as.election.node-id=node-1",
+      "as.election.manual.leader-id=node-1");
+
+  private final ApplicationContextRunner disabled =
+      this.contextRunner.withPropertyValues("as.election.enabled=false");
+
+  @Test
+  void manualAllocationLeadsWhereItNamesThisNode(CapturedOutput output) {
+    this.manual.run((context) -> {
+      ElectionService election = context.getBean(ElectionService.class);
+      assertThat(election).isInstanceOf(ManualAllocationElectionService.class);
+      assertThat(election.isLeader()).isTrue();
+      assertThat(election.serviceId()).isEqualTo("billing");
+      assertThat(election.nodeId()).isEqualTo("node-1");
+      assertThat(output).contains("become leader by manual allocation");
+    });
+  }
+
+  @Test
+  void manualAllocationFollowsWhereItNamesAnother() {
+    this.manual.withPropertyValues("as.election.manual.leader-id=203.0.113.7").run((context) -> {
+      ElectionService election = context.getBean(ElectionService.class);
+      assertThat(election.isLeader()).isFalse();
+      assertThat(election.leaderId()).contains("203.0.113.7");
+    });
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"ManualAllocation", "manual-allocation", "MANUAL_ALLOCATION"})
+  void algorithmIsReadInAnySpelling(String algorithm) {
+    this.manual
+        .withPropertyValues("as.election.algorithm=" + algorithm)
+        .run((context) -> assertThat(context).hasSingleBean(ManualAllocationElectionService.class));
+  }
+
+  @Test
+  void algorithmIsReadFromAListOfOne() {
+    this.manual
+        .withPropertyValues("as.election.algorithm[0]=ManualAllocation")
+        .run((context) -> assertThat(context).hasNotFailed());
+  }
+
+  @Test
+  void serviceIdIsPreferredToTheNameOfTheApplication() {
+    this.manual
+        .withPropertyValues("as.election.service-id=AS")
+        .run((context) ->
+            assertThat(context.getBean(ElectionService.class).serviceId()).isEqualTo("AS"));
+  }
+
+  @Test
+  void nodeIdHoldsHostAndProcessByDefault() {
+    this.billing
+        .withPropertyValues(
+            "as.election.algorithm=ManualAllocation", "as.election.manual.leader-id=other")
+        .run((context) -> assertThat(context.getBean(ElectionService.class).nodeId())
+            .matches("[^:]+:" + ProcessHandle.current().pid()));
+  }
+
+  @Test
+  void applicationsOwnServiceReplacesOurs() {
+    this.contextRunner.withUserConfiguration(OwnElection.class).run((context) -> {
+      assertThat(context).hasSingleBean(ElectionService.class);
+      assertThat(context).doesNotHaveBean(ElectionDriver.class);
+      assertThat(context).doesNotHaveBean(ElectionLifecycle.class);
+      assertThat(context).hasNotFailed();
+    });
+  }
+
+  @Test
+  void disabledElectionCountsAsLeaderAndWarnsOnce(CapturedOutput output) {
+    this.disabled.run((context) -> {
+      ElectionService election = context.getBean(ElectionService.class);
+      assertThat(election.isLeader()).isTrue();
+      assertThat(context).doesNotHaveBean(MysqlLeaseStore.class);
+      assertThat(output.getOut().split("as.election.enabled=false", -1)).hasSize(2);
+      assertThat(output).contains("WARN");
+      election.lostLeader();
+      assertThat(election.isLeader()).isFalse();
+      election.becomeLeader();
+      assertThat(election.isLeader()).isTrue();
+    });
+  }
+
+  @Test
+  void disabledElectionNeedsNeitherLibraryNorName() {
+    this.disabled
+        .withClassLoader(
+            new FilteredClassLoader("io.election.mysql", "org.springframework.boot.jdbc"))
+        .run((context) -> assertThat(context).hasNotFailed());
+  }
+
+  @Test
+  void furtherElectionsAreInjectedByNameAlone() {
+    this.manual
+        .withPropertyValues("as.election.services=reports,exports")
+        .withUserConfiguration(Consumer.class)
+        .run((context) -> {
+          Consumer consumer = context.getBean(Consumer.class);
+          assertThat(consumer.byDefault.serviceId()).isEqualTo("billing");
+          assertThat(consumer.reports.serviceId()).isEqualTo("reports");
+          assertThat(consumer.reports.isLeader()).isTrue();
+          assertThat(context.getBeansOfType(ElectionService.class)).hasSize(3);
+          assertThat(context.getBean(Elections.class).names())
+              .containsExactly("billing", "reports", "exports");
+        });
+  }
+
+  @Test
+  void eventsAreSpringEvents() {
+    List<LeadershipEvent> events = new ArrayList<>();
+    this.manual.withBean(Listener.class, () -> new Listener(events)).run((context) -> {
+      assertThat(events).singleElement().isInstanceOf(LeadershipAcquiredEvent.class);
+      context.getBean(ElectionLifecycle.class).stop();
+      assertThat(events).hasSize(2).last().isInstanceOf(LeadershipLostEvent.class);
+      context.getBean(ElectionLifecycle.class).start();
+      assertThat(events).hasSize(3);
+      assertThat(context.getBean(ElectionService.class).isLeader()).isTrue();
+    });
+  }
+
+  @Test
+  void bareNumbersAreSeconds() {
+    this.manual
+        .withPropertyValues("as.election.lease-duration=30", "as.election.renew-interval=500ms")
+        .run((context) -> {
+          ElectionProperties properties = context.getBean(ElectionProperties.class);
+          assertThat(properties.leaseDuration()).isEqualTo(Duration.ofSeconds(30));
+          assertThat(properties.renewInterval()).isEqualTo(Duration.ofMillis(500));
+          assertThat(properties.drainTimeout()).isEqualTo(Duration.ofSeconds(10));
+          assertThat(properties.mysql().operationTimeout()).isEqualTo(Duration.ofSeconds(1));
+        });
+  }
+
+  @Test
+  void nothingElseOfTheApplicationIsTouched() {
+    this.manual.run((context) -> {
+      assertThat(context).doesNotHaveBean(TaskScheduler.class);
+      assertThat(context).doesNotHaveBean(Clock.class);
+      assertThat(context).doesNotHaveBean(Flyway.class);
+      assertThat(context).doesNotHaveBean(DataSource.class);
+      assertThat(context).doesNotHaveBean(ScheduledAnnotationBeanPostProcessor.class);
+    });
+  }
+
+  @Test
+  void noBeanIsMadeTooEarlyToBeProcessed(CapturedOutput output) {
+    this.manual
+        .withUserConfiguration(OwnElection.class)
+        .run((context) -> assertThat(output)
+            .doesNotContain("not eligible for getting processed by all BeanPostProcessors"));
+  }
+
+  @Test
+  void unknownAlgorithmIsRefusedWithThoseThatAreAllowed() {
+    assertThat(failure(this.billing.withPropertyValues("as.election.algorithm=Raft")))
+        .contains("as.election.algorithm is 'Raft'")
+        .contains(
+            "it must be one of ManualAllocation, Mysql, Zookeeper (not available in this version), Etcd (not available in this version)");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"Zookeeper", "Etcd", "Zookeeper,Mysql"})
+  void algorithmsOfLaterVersionsAreRefused(String algorithm) {
+    assertThat(failure(this.billing.withPropertyValues("as.election.algorithm=" + algorithm)))
+        .contains("as.election.algorithm is '" + algorithm.replace(",", ", ") + "'")
+        .contains("not available in this version");
+  }
+
+  @Test
+  void missingNameIsRefusedAndBothPropertiesAreNamed() {
+    assertThat(failure(this.contextRunner))
+        .contains("as.election.service-id is not set")
+        .contains("spring.application.name");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"as.election.service-id", "as.election.node-id", "as.election.manual.leader-id"})
+  void unusableNamesAreRefused(String property) {
+    assertThat(failure(this.manual.withPropertyValues(property + "=")))
+        .contains(property + " is ''");
+    assertThat(failure(this.manual.withPropertyValues(property + "=" + "x".repeat(129))))
+        .contains(property + " is 'xxx")
+        .contains("has 129 characters, but may have at most 128");
+    assertThat(failure(this.manual.withPropertyValues(property + "=a\u0007b")))
+        .contains("must not contain control characters");
+  }
+
+  @Test
+  void nameOfTheApplicationThatCannotBeAnElectionIsRefused() {
+    assertThat(
+            failure(this.manual.withPropertyValues("spring.application.name=" + "x".repeat(129))))
+        .contains("spring.application.name is 'xxx")
+        .contains("set as.election.service-id to another");
+  }
+
+  @Test
+  void electionsListedTwiceAreRefused() {
+    assertThat(failure(this.manual.withPropertyValues("as.election.services=a,b,a")))
+        .contains("as.election.services is 'a'")
+        .contains("listed twice");
+    assertThat(failure(this.manual.withPropertyValues("as.election.services=billing")))
+        .contains("it is the default election");
+  }
+
+  @Test
+  void missingLeaderIdIsRefused() {
+    assertThat(failure(this.billing.withPropertyValues("as.election.algorithm=ManualAllocation")))
+        .contains("as.election.manual.leader-id is not set")
+        .contains("host:port");
+  }
+
+  @Test
+  void missingLibraryIsRefused() {
+    assertThat(
+            failure(this.billing.withClassLoader(new FilteredClassLoader(MysqlLeaseStore.class))))
+        .contains("as.election.algorithm is 'Mysql' by default")
+        .contains("io.election:election-mysql");
+  }
+
+  @Test
+  void badConfigurationEndsALazyStartToo() {
+    assertThat(failure(this.billing
+            .withClassLoader(new FilteredClassLoader(MysqlLeaseStore.class))
+            .withInitializer((context) -> context.addBeanFactoryPostProcessor(
+                new LazyInitializationBeanFactoryPostProcessor()))))
+        .contains("io.election:election-mysql");
+  }
+
+  @Test
+  void missingDataSourceIsRefused() {
+    assertThat(failure(this.billing))
+        .contains("there is no DataSource bean")
+        .contains("spring.datasource.url")
+        .contains("as.election.enabled=false");
+  }
+
+  @Test
+  void embeddedDatabaseIsRefusedWithTheSettingForTests() {
+    assertThat(failure(this.billing.withConfiguration(
+            AutoConfigurations.of(DataSourceAutoConfiguration.class))))
+        .contains("needs MySQL or MariaDB, but the DataSource is h2 (jdbc:h2:mem:")
+        .contains("In tests, or for a single node, set as.election.enabled=false");
+  }
+
+  @Test
+  void anotherDatabaseIsRefused() {
+    assertThat(failure(this.billing
+            .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
+            .withPropertyValues(
+                "spring.datasource.url=jdbc:h2:mem:orders;USER=sa;PASSWORD=secret")))
+        .contains("the DataSource is h2 (jdbc:h2:mem:orders)")
+        .doesNotContain("secret");
+  }
+
+  @Test
+  void twoDataSourcesAreRefusedByName() {
+    assertThat(failure(this.billing.withUserConfiguration(TwoDataSources.class)))
+        .contains("several DataSource beans")
+        .contains("orders, invoices")
+        .contains("@ElectionDataSource");
+  }
+
+  @Test
+  void missingDriverIsRefused() {
+    assertThat(failure(this.billing
+            .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
+            .withPropertyValues("spring.datasource.url=jdbc:mysql://127.0.0.1:1/orders")
+            .withClassLoader(new FilteredClassLoader("com.mysql.cj"))))
+        .contains("JDBC driver")
+        .contains("com.mysql:mysql-connector-j");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"0", "-5s", "3s"})
+  void badLeaseIsRefusedWithTheValueAsWritten(String lease) {
+    assertThat(failure(this.billing.withPropertyValues("as.election.lease-duration=" + lease)))
+        .contains("as.election.lease-duration is '" + lease + "'");
+  }
+
+  @Test
+  void badRelationNamesTheRemedy() {
+    assertThat(failure(this.billing.withPropertyValues("as.election.lease-duration=5")))
+        .contains("as.election.lease-duration is '5'")
+        .contains("three times the renew-interval (2s): use at least 6s");
+    assertThat(failure(this.billing.withPropertyValues("as.election.mysql.operation-timeout=4s")))
+        .contains("as.election.lease-duration is '10s' by default")
+        .contains("an operation-timeout of at most");
+    assertThat(failure(this.billing.withPropertyValues("as.election.mysql.operation-timeout=0")))
+        .contains("as.election.mysql.operation-timeout is '0'");
+  }
+
+  @Test
+  void valueFromAnEnvironmentVariableIsFound() {
+    assertThat(failure(this.billing.withInitializer((context) -> context
+            .getEnvironment()
+            .getPropertySources()
+            .addFirst(new SystemEnvironmentPropertySource(
+                "systemEnvironment", Map.of("AS_ELECTION_LEASEDURATION", "5"))))))
+        .contains("as.election.lease-duration is '5' (in ");
+  }
+
+  private static String failure(ApplicationContextRunner runner) {
+    return StartFailure.text(runner);
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class OwnElection {
+
+    @Bean
+    SwitchedElection ownElection() {
+      return new SwitchedElection();
+    }
+  }
+
+  static class Consumer {
+
+    final ElectionService byDefault;
+
+    final ElectionService reports;
+
+    Consumer(ElectionService byDefault, @Qualifier("reports") ElectionService reports) {
+      this.byDefault = byDefault;
+      this.reports = reports;
+    }
+  }
+
+  record Listener(List<LeadershipEvent> events) {
+
+    @EventListener
+    void on(LeadershipEvent event) {
+      this.events.add(event);
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class TwoDataSources {
+
+    @Bean
+    DataSource orders() {
+      return new HikariDataSource();
+    }
+
+    @Bean
+    DataSource invoices() {
+      return new HikariDataSource();
+    }
+  }
+}

@@ -1,0 +1,287 @@
+package io.election.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.ElectionService;
+import io.election.Leadership;
+import io.election.lease.Identifiers;
+import io.election.lease.LeaseStoreException;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.ThrowingConsumer;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/** The endpoint on a real web server, in front of an application's own service. */
+class LeaderEndpointTest {
+
+  private static final String WRITABLE = "management.endpoint.leader.access=unrestricted";
+
+  private final DecidableElection election = new DecidableElection();
+
+  @Test
+  void leaderShowsAllOfItsLeadershipInOrder() throws Throwable {
+    this.election.leads = true;
+    run((web) -> {
+      HttpResponse<String> response = web.get("/actuator/leader");
+      assertThat(response.statusCode()).isEqualTo(200);
+      assertThat(response.body())
+          .isEqualTo(
+              "{\"nodeId\":\"host:8080:4711\",\"algorithm\":\"DecidableElection\",\"elections\":{\"sample-app\":{\"leader\":true,\"leaderId\":\"host:8080:4711\",\"term\":3,\"since\":\"2026-11-21T03:04:05.678Z\",\"leaseRemaining\":\"PT8.213S\"}}}");
+      assertThat(web.get("/actuator/leader/sample-app").body())
+          .isEqualTo(
+              "{\"leader\":true,\"leaderId\":\"host:8080:4711\",\"term\":3,\"since\":\"2026-11-21T03:04:05.678Z\",\"leaseRemaining\":\"PT8.213S\"}");
+    });
+  }
+
+  @Test
+  void followerShowsWhatItKnowsAndNothingElse() throws Throwable {
+    run((web) -> {
+      assertThat(web.get("/actuator/leader/sample-app").body()).isEqualTo("{\"leader\":false}");
+      this.election.seen = "other:8080:1";
+      assertThat(web.get("/actuator/leader/sample-app").body())
+          .isEqualTo("{\"leader\":false,\"leaderId\":\"other:8080:1\",\"term\":3}");
+    });
+  }
+
+  @Test
+  void leadershipWithoutALeaseShowsNoneRemaining() throws Throwable {
+    this.election.leads = true;
+    this.election.remaining = Leadership.UNLIMITED;
+    run((web) -> assertThat(web.get("/actuator/leader/sample-app").body())
+        .contains("\"since\"")
+        .doesNotContain("leaseRemaining"));
+  }
+
+  @Test
+  void unknownElectionIsNotFound() throws Throwable {
+    run(
+        (web) -> {
+          assertThat(web.get("/actuator/leader/other").statusCode()).isEqualTo(404);
+          assertThat(web.post("/actuator/leader/other", "{\"leaderId\":\"a\"}").statusCode())
+              .isEqualTo(404);
+          assertThat(web.delete("/actuator/leader/other").statusCode()).isEqualTo(404);
+        },
+        WRITABLE);
+  }
+
+  @Test
+  void endpointIsReadOnlyUnlessOpened() throws Throwable {
+    run((web) -> {
+      assertThat(web.post("/actuator/leader/sample-app", "{\"leaderId\":\"a\"}").statusCode())
+          .isEqualTo(405);
+      assertThat(web.delete("/actuator/leader/sample-app").statusCode()).isEqualTo(405);
+    });
+    run(
+        (web) ->
+            assertThat(web.delete("/actuator/leader/sample-app").statusCode()).isEqualTo(204),
+        "management.endpoints.access.default=unrestricted");
+  }
+
+  @Test
+  void operatorDesignatesAndForcesElections() throws Throwable {
+    run(
+        (web) -> {
+          assertThat(web.post("/actuator/leader/sample-app", "{\"leaderId\":\"b\"}")
+                  .statusCode())
+              .isEqualTo(204);
+          assertThat(this.election.seen).isEqualTo("b");
+          assertThat(web.delete("/actuator/leader/sample-app").statusCode()).isEqualTo(204);
+          assertThat(this.election.seen).isEmpty();
+        },
+        WRITABLE);
+  }
+
+  @Test
+  void requestWithoutAUsableNodeIsBad() throws Throwable {
+    run(
+        (web) -> {
+          for (String body : new String[] {"{}", "{\"leaderId\":\"\"}", "{\"leaderId\":\" \"}"}) {
+            HttpResponse<String> response = web.post("/actuator/leader/sample-app", body);
+            assertThat(response.statusCode()).isEqualTo(400);
+            assertThat(response.body()).contains("leaderId is required");
+          }
+          HttpResponse<String> tooLong =
+              web.post("/actuator/leader/sample-app", "{\"leaderId\":\"" + "x".repeat(129) + "\"}");
+          assertThat(tooLong.statusCode()).isEqualTo(400);
+          assertThat(tooLong.body()).contains("129 characters");
+        },
+        WRITABLE);
+  }
+
+  @Test
+  void decisionThatCannotBeMadeIsAConflict() throws Throwable {
+    this.election.failure = new IllegalStateException("has no record yet");
+    run(
+        (web) -> {
+          HttpResponse<String> response =
+              web.post("/actuator/leader/sample-app", "{\"leaderId\":\"b\"}");
+          assertThat(response.statusCode()).isEqualTo(409);
+          assertThat(response.body()).isEqualTo("{\"message\":\"has no record yet\"}");
+          this.election.failure = new UnsupportedOperationException("never");
+          assertThat(web.delete("/actuator/leader/sample-app").statusCode()).isEqualTo(409);
+        },
+        WRITABLE);
+  }
+
+  @Test
+  void storeThatDoesNotAnswerIsUnavailable() throws Throwable {
+    this.election.failure = new LeaseStoreException("no answer");
+    run(
+        (web) -> {
+          HttpResponse<String> response = web.delete("/actuator/leader/sample-app");
+          assertThat(response.statusCode()).isEqualTo(503);
+          assertThat(response.body()).contains("no answer");
+        },
+        WRITABLE);
+  }
+
+  @Test
+  void endpointIsNotThereWhereTheApplicationSaysSo() throws Throwable {
+    run(
+        (web) -> {
+          assertThat(web.get("/actuator/leader").statusCode()).isEqualTo(404);
+          assertThat(web.get("/actuator/health").statusCode()).isEqualTo(200);
+        },
+        "as.election.expose-endpoint=false");
+  }
+
+  private void run(ThrowingConsumer<Web> test, String... properties) throws Throwable {
+    String[] arguments = Stream.concat(
+            Stream.of("server.port=0", "server.shutdown=immediate"), Stream.of(properties))
+        .map((property) -> "--" + property)
+        .toArray(String[]::new);
+    try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
+        .web(WebApplicationType.SERVLET)
+        .initializers(
+            (starting) -> starting.getBeanFactory().registerSingleton("election", this.election))
+        .run(arguments)) {
+      test.accept(new Web(context));
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration(exclude = DataSourceAutoConfiguration.class)
+  static class Application {
+
+    @Bean
+    String anything() {
+      return "";
+    }
+  }
+
+  private static final class Web {
+
+    private final HttpClient client = HttpClient.newHttpClient();
+
+    private final String root;
+
+    Web(ConfigurableApplicationContext context) {
+      this.root = "http://localhost:" + context.getEnvironment().getProperty("local.server.port");
+    }
+
+    HttpResponse<String> get(String path) throws IOException, InterruptedException {
+      return send(HttpRequest.newBuilder(URI.create(this.root + path)));
+    }
+
+    HttpResponse<String> post(String path, String json) throws IOException, InterruptedException {
+      return send(HttpRequest.newBuilder(URI.create(this.root + path))
+          .header("Content-Type", "application/json")
+          .POST(BodyPublishers.ofString(json)));
+    }
+
+    HttpResponse<String> delete(String path) throws IOException, InterruptedException {
+      return send(HttpRequest.newBuilder(URI.create(this.root + path)).DELETE());
+    }
+
+    private HttpResponse<String> send(HttpRequest.Builder request)
+        throws IOException, InterruptedException {
+      return this.client.send(request.build(), BodyHandlers.ofString());
+    }
+  }
+
+  /** An application's own service that tells all it can. */
+  static final class DecidableElection implements ElectionService {
+
+    volatile boolean leads;
+
+    volatile String seen = "";
+
+    volatile Duration remaining = Duration.ofNanos(8_213_999_999L);
+
+    volatile Exception failure;
+
+    @Override
+    public boolean isLeader() {
+      return this.leads;
+    }
+
+    @Override
+    public void becomeLeader() {}
+
+    @Override
+    public void lostLeader() {}
+
+    @Override
+    public String serviceId() {
+      return "sample-app";
+    }
+
+    @Override
+    public String nodeId() {
+      return "host:8080:4711";
+    }
+
+    @Override
+    public Optional<Leadership> leadership() {
+      return this.leads
+          ? Optional.of(
+              new Leadership(3, Instant.parse("2026-11-21T03:04:05.678999Z"), this.remaining))
+          : Optional.empty();
+    }
+
+    @Override
+    public Optional<String> leaderId() {
+      return Optional.of(this.seen).filter((id) -> !id.isEmpty());
+    }
+
+    @Override
+    public OptionalLong term() {
+      return this.seen.isEmpty() ? OptionalLong.empty() : OptionalLong.of(3);
+    }
+
+    @Override
+    public void designate(String leaderId) throws Exception {
+      Identifiers.requireUsable("leader id", leaderId);
+      decide(leaderId);
+    }
+
+    @Override
+    public void forceElection() throws Exception {
+      decide("");
+    }
+
+    private void decide(String leaderId) throws Exception {
+      if (this.failure != null) {
+        throw this.failure;
+      }
+      this.seen = leaderId;
+    }
+  }
+}

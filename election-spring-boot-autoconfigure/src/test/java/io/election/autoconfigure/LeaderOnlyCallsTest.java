@@ -1,0 +1,112 @@
+package io.election.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.assertj.core.api.Assertions;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.support.DefaultListableBeanFactory;
+
+class LeaderOnlyCallsTest {
+
+  private final SwitchedElection election = new SwitchedElection();
+
+  private final LeaderOnlyCalls calls = calls(this.election);
+
+  private final LeaderOnlyCalls.Gate gate = this.calls.gate("");
+
+  private final ExecutorService executor = Executors.newCachedThreadPool();
+
+  @AfterEach
+  void shutDown() {
+    this.executor.shutdownNow();
+  }
+
+  @Test
+  void callThatIsRefusedIsNotRunning() {
+    assertThat(this.gate.enter()).isFalse();
+    assertThat(this.calls.isRunning("default")).isFalse();
+  }
+
+  @Test
+  void electionThatFailsToAnswerLeavesNobodyInside() {
+    LeaderOnlyCalls calls = calls(new SwitchedElection() {
+      @Override
+      public boolean isLeader() {
+        throw new IllegalStateException("expected");
+      }
+    });
+    LeaderOnlyCalls.Gate gate = calls.gate("");
+    Assertions.assertThatIllegalStateException().isThrownBy(gate::enter);
+    assertThat(calls.isRunning("default")).isFalse();
+  }
+
+  @Test
+  void onlyThoseWhoAskedHearOfTheEnd() {
+    AtomicInteger ends = new AtomicInteger();
+    this.calls.onEnd(ends::incrementAndGet);
+    this.election.becomeLeader();
+    this.gate.enter();
+    this.gate.leave();
+    assertThat(ends).hasValue(0);
+    this.gate.enter();
+    this.gate.enter();
+    assertThat(this.calls.isRunning("default")).isTrue();
+    this.gate.leave();
+    assertThat(ends).hasValue(0);
+    this.gate.leave();
+    assertThat(ends).hasValue(1);
+  }
+
+  @RepeatedTest(200)
+  void leaderThatStepsDownAndSeesNobodyHasMissedNobody() throws Exception {
+    AtomicBoolean handedBack = new AtomicBoolean();
+    AtomicBoolean ranTooLate = new AtomicBoolean();
+    CountDownLatch start = new CountDownLatch(1);
+    Semaphore ends = new Semaphore(0);
+    this.calls.onEnd(ends::release);
+    this.election.becomeLeader();
+    Future<?>[] callers = new Future<?>[3];
+    for (int i = 0; i < callers.length; i++) {
+      callers[i] = this.executor.submit(() -> {
+        start.await();
+        for (int call = 0; call < 200; call++) {
+          if (this.gate.enter()) {
+            if (handedBack.get()) {
+              ranTooLate.set(true);
+            }
+            this.gate.leave();
+          }
+        }
+        return null;
+      });
+    }
+    start.countDown();
+    this.election.lostLeader();
+    while (this.calls.isRunning("default")) {
+      // Without a word at the end this would wait for ever.
+      assertThat(ends.tryAcquire(10, TimeUnit.SECONDS)).isTrue();
+    }
+    handedBack.set(true);
+    for (Future<?> caller : callers) {
+      caller.get(10, TimeUnit.SECONDS);
+    }
+    assertThat(ranTooLate).isFalse();
+  }
+
+  private static LeaderOnlyCalls calls(SwitchedElection election) {
+    DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
+    beans.registerSingleton("election", election);
+    Elections elections = new Elections(beans);
+    return new LeaderOnlyCalls(() -> elections);
+  }
+}

@@ -1,0 +1,364 @@
+package io.election.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.election.ElectionService;
+import io.election.LeaderOnly;
+import io.election.mysql.MysqlElectionService;
+import io.election.test.TestDatabase;
+import java.sql.Connection;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import javax.sql.DataSource;
+import org.flywaydb.core.Flyway;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
+
+/** The whole in an application, on a real database. */
+@ExtendWith(OutputCaptureExtension.class)
+class MysqlElectionIT {
+
+  private static final Duration LONG = Duration.ofSeconds(30);
+
+  private final TestDatabase database = TestDatabase.newDatabase();
+
+  private final ApplicationContextRunner election = new ApplicationContextRunner()
+      .withConfiguration(AutoConfigurations.of(
+          ElectionAutoConfiguration.class,
+          LeaderOnlyAutoConfiguration.class,
+          LeaderEndpointAutoConfiguration.class))
+      .withPropertyValues(
+          "spring.application.name=orders",
+          "as.election.lease-duration=3s",
+          "as.election.renew-interval=500ms");
+
+  private final ApplicationContextRunner application = this.election
+      .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
+      .withPropertyValues(
+          "spring.datasource.url=" + this.database.jdbcUrl(),
+          "spring.datasource.username=" + this.database.username(),
+          "spring.datasource.password=" + this.database.password());
+
+  @Test
+  void leadsAndHandsTheLeaseBack(CapturedOutput output) {
+    this.application.run((context) -> {
+      ElectionService election = awaitLeader(context);
+      assertThat(election).isInstanceOf(MysqlElectionService.class);
+      assertThat(election.leadership())
+          .hasValueSatisfying((l) -> assertThat(l.term()).isEqualTo(1));
+      assertThat(output)
+          .contains("become leader by mysql")
+          .contains("try acquire leader by mysql with result: true");
+    });
+    assertThat(this.database.query("SELECT leader_id FROM leader_election")).isEmpty();
+    assertThat(this.database.query("SELECT lease_millis FROM leader_election")).isEqualTo("0");
+  }
+
+  @Test
+  void leadsAgainAfterAPause() {
+    this.application.run((context) -> {
+      awaitLeader(context);
+      context.getSourceApplicationContext().stop();
+      assertThat(context.getBean(ElectionService.class).isLeader()).isFalse();
+      context.getSourceApplicationContext().start();
+      assertThat(awaitLeader(context).leadership())
+          .hasValueSatisfying((l) -> assertThat(l.term()).isEqualTo(2));
+    });
+  }
+
+  @Test
+  void furtherElectionsAreLedToo() {
+    this.application
+        .withPropertyValues("as.election.services=reports,exports")
+        .run((context) -> await()
+            .atMost(LONG)
+            .until(() -> context.getBeansOfType(ElectionService.class).values().stream()
+                .allMatch(ElectionService::isLeader)));
+  }
+
+  @Test
+  void stopLetsLeaderWorkEndBeforeTheLeaseIsHandedBack() throws Exception {
+    ExecutorService executor = Executors.newSingleThreadExecutor();
+    try {
+      this.application.withBean(Job.class).run((context) -> {
+        awaitLeader(context);
+        Job job = context.getBean(Job.class);
+        Future<?> running = executor.submit(job::run);
+        job.begun().await();
+        CompletableFuture<Void> closed = CompletableFuture.runAsync(context::close);
+        await().atMost(LONG).until(() -> !context.getBean(ElectionService.class).isLeader());
+        long version = version();
+        await().atMost(LONG).until(() -> version() > version);
+        assertThat(this.database.query("SELECT lease_millis FROM leader_election"))
+            .isEqualTo("3000");
+        assertThat(closed).isNotDone();
+        job.end().countDown();
+        running.get();
+        closed.get(30, TimeUnit.SECONDS);
+        assertThat(this.database.query("SELECT lease_millis FROM leader_election"))
+            .isEqualTo("0");
+      });
+    } finally {
+      executor.shutdownNow();
+    }
+  }
+
+  @Test
+  void flywayOfTheApplicationIsNotDisturbed() {
+    ApplicationContextRunner withFlyway = this.application
+        .withConfiguration(AutoConfigurations.of(FlywayAutoConfiguration.class))
+        .withPropertyValues("spring.flyway.locations=classpath:db/orders");
+    for (int start = 0; start < 2; start++) {
+      withFlyway.run((context) -> {
+        assertThat(context).hasNotFailed();
+        assertThat(context).hasSingleBean(Flyway.class);
+        assertThat(this.database.query("SELECT COUNT(*) FROM flyway_schema_history"))
+            .isEqualTo("1");
+        assertThat(this.database.query("SELECT COUNT(*) FROM orders")).isEqualTo("0");
+        awaitLeader(context);
+      });
+    }
+  }
+
+  @Test
+  void schemaThatIsNotEmptyIsUsed() {
+    this.database.execute("CREATE TABLE customers (id bigint PRIMARY KEY)");
+    this.application
+        .withConfiguration(AutoConfigurations.of(FlywayAutoConfiguration.class))
+        .withPropertyValues(
+            "spring.flyway.locations=classpath:db/orders",
+            "spring.flyway.baseline-on-migrate=true",
+            "spring.flyway.baseline-version=0")
+        .run(MysqlElectionIT::awaitLeader);
+    assertThat(this.database.query("SELECT COUNT(*) FROM orders")).isEqualTo("0");
+  }
+
+  @Test
+  void liquibaseOfTheApplicationIsNotDisturbed() {
+    this.application
+        .withConfiguration(AutoConfigurations.of(LiquibaseAutoConfiguration.class))
+        .withPropertyValues("spring.liquibase.change-log=classpath:db/changelog/orders.sql")
+        .run((context) -> {
+          assertThat(this.database.query("SELECT COUNT(*) FROM orders")).isEqualTo("0");
+          assertThat(context).doesNotHaveBean(Flyway.class);
+          awaitLeader(context);
+        });
+  }
+
+  @Test
+  void markedDataSourceIsUsedAmongTwo() {
+    TestDatabase own = TestDatabase.newDatabase();
+    this.election
+        .withBean("orders", DataSource.class, () -> pool(this.database))
+        .withBean(Marked.class, () -> new Marked(own))
+        .withUserConfiguration(MarkedDataSource.class)
+        .run(MysqlElectionIT::awaitLeader);
+    assertThat(own.query("SELECT COUNT(*) FROM leader_election")).isEqualTo("1");
+    assertThat(tables()).isZero();
+  }
+
+  @Test
+  void settingsOfThePrimaryPoolAreUsed() {
+    this.election
+        .withBean(Marked.class, () -> new Marked(this.database))
+        .withUserConfiguration(PrimaryDataSource.class)
+        .run((context) -> {
+          awaitLeader(context);
+          HikariDataSource pool = (HikariDataSource) context.getBean("primary");
+          assertThat(pool.isRunning())
+              .as("a connection was taken from the pool")
+              .isFalse();
+        });
+  }
+
+  @Test
+  void poolWithoutAutoCommitDoesNotMatter() {
+    this.application
+        .withPropertyValues("spring.datasource.hikari.auto-commit=false")
+        .run(MysqlElectionIT::awaitLeader);
+  }
+
+  @Test
+  void exhaustedPoolDoesNotMatter() {
+    this.application
+        .withPropertyValues("spring.datasource.hikari.maximum-pool-size=1")
+        .run((context) -> {
+          try (Connection only = context.getBean(DataSource.class).getConnection()) {
+            assertThat(only).isNotNull();
+            ElectionService election = awaitLeader(context);
+            long version = version();
+            await().atMost(LONG).until(() -> version() > version + 2);
+            assertThat(election.isLeader()).isTrue();
+          }
+        });
+  }
+
+  @Test
+  void refusedCredentialsMakeAFollower(CapturedOutput output) {
+    ApplicationContextRunner refused =
+        this.application.withPropertyValues("spring.datasource.password=wrong");
+    refused.run((context) -> {
+      assertThat(context).hasNotFailed();
+      assertThat(context.getBean(ElectionService.class).isLeader()).isFalse();
+      assertThat(output)
+          .contains("This node starts as a follower")
+          .contains("set as.election.fail-fast=true to end the start instead");
+    });
+    assertThat(StartFailure.text(refused.withPropertyValues("as.election.fail-fast=true")))
+        .contains("as.election.fail-fast");
+  }
+
+  @Test
+  void databaseOutOfReachMakesAFollower(CapturedOutput output) {
+    this.application
+        .withPropertyValues("spring.datasource.url=jdbc:mysql://127.0.0.1:1/orders")
+        .run((context) -> {
+          assertThat(context).hasNotFailed();
+          assertThat(context.getBean(ElectionService.class).isLeader()).isFalse();
+          assertThat(output).contains("This node starts as a follower");
+        });
+  }
+
+  @Test
+  void tableOfAnotherShapeEndsTheStart() {
+    this.database.execute("CREATE TABLE leader_election (id bigint PRIMARY KEY, node varchar(10))");
+    assertThat(StartFailure.text(this.application)).contains("leader_election");
+  }
+
+  @Test
+  void tablesThatAreMissingEndTheStartWhereTheyAreLeftToOthers() {
+    assertThat(StartFailure.text(
+            this.application.withPropertyValues("as.election.mysql.schema=validate")))
+        .contains("as.election.mysql.schema=validate")
+        .contains("CREATE TABLE");
+  }
+
+  @Test
+  void disabledElectionMakesNoTable() {
+    this.application
+        .withPropertyValues("as.election.enabled=false")
+        .run((context) ->
+            assertThat(context.getBean(ElectionService.class).isLeader()).isTrue());
+    assertThat(tables()).isZero();
+  }
+
+  @Test
+  void threeNodesStartAtOnceOnAnEmptySchema() throws Exception {
+    ExecutorService executor = Executors.newFixedThreadPool(3);
+    CountDownLatch oneLed = new CountDownLatch(1);
+    try {
+      List<Future<?>> nodes = IntStream.range(0, 3)
+          .<Future<?>>mapToObj((i) -> executor.submit(() -> this.application
+              .withPropertyValues("as.election.node-id=node-" + i)
+              .run((context) -> {
+                assertThat(context).hasNotFailed();
+                ElectionService election = context.getBean(ElectionService.class);
+                await().atMost(LONG).until(() -> election.leaderId().isPresent());
+                await().atMost(LONG).until(() -> election.isLeader() || oneLed.getCount() == 0);
+                oneLed.countDown();
+              })))
+          .toList();
+      for (Future<?> node : nodes) {
+        node.get(120, TimeUnit.SECONDS);
+      }
+    } finally {
+      executor.shutdownNow();
+    }
+  }
+
+  private long version() {
+    return Long.parseLong(this.database.query("SELECT version FROM leader_election"));
+  }
+
+  private int tables() {
+    return Integer.parseInt(
+        this.database.query(
+            "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE 'leader%'"));
+  }
+
+  private static ElectionService awaitLeader(ApplicationContext context) {
+    ElectionService election = context.getBean(ElectionService.class);
+    await().atMost(LONG).until(election::isLeader);
+    return election;
+  }
+
+  private static HikariDataSource pool(TestDatabase database) {
+    HikariDataSource pool = new HikariDataSource();
+    pool.setJdbcUrl(database.jdbcUrl());
+    pool.setUsername(database.username());
+    pool.setPassword(database.password());
+    return pool;
+  }
+
+  record Marked(TestDatabase database) {}
+
+  @Configuration(proxyBeanMethods = false)
+  static class MarkedDataSource {
+
+    @Bean(defaultCandidate = false)
+    @ElectionDataSource
+    DataSource forElections(Marked marked) {
+      return pool(marked.database());
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class PrimaryDataSource {
+
+    @Bean
+    @Primary
+    DataSource primary(Marked marked) {
+      return pool(marked.database());
+    }
+
+    @Bean
+    DataSource another() {
+      return new HikariDataSource();
+    }
+  }
+
+  static class Job {
+
+    private final CountDownLatch begun = new CountDownLatch(1);
+
+    private final CountDownLatch end = new CountDownLatch(1);
+
+    CountDownLatch begun() {
+      return this.begun;
+    }
+
+    CountDownLatch end() {
+      return this.end;
+    }
+
+    @LeaderOnly
+    public void run() {
+      this.begun.countDown();
+      try {
+        this.end.await();
+      } catch (InterruptedException ex) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

@@ -1,0 +1,4 @@
+--liquibase formatted sql
+
+--changeset test:1
+CREATE TABLE orders (id bigint PRIMARY KEY);
