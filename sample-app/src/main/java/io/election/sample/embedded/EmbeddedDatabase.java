@@ -1,0 +1,125 @@
+package io.election.sample.embedded;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
+
+/**
+ * A real MariaDB that all nodes of one user on one machine share, so that the sample needs nothing
+ * but a JDK.
+ *
+ * <p>The first node starts it, later ones join it, the last one to {@linkplain #close() leave} stops
+ * it. No node owns it: the server is a process by itself, and the operating system knows who is in,
+ * so a killed node is forgotten at once. If the last node is killed the server goes on, and the next
+ * node joins it.
+ *
+ * <p>The directory holds the file {@code lock}, which the node that is joining or leaving has for
+ * itself, the file {@code nodes}, of which each live node has a {@linkplain Presence share}, and the
+ * {@linkplain MariaDbServer server} with its data.
+ */
+public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(EmbeddedDatabase.class);
+
+  private final Path directory;
+
+  private final MariaDbServer server;
+
+  private final int port;
+
+  private boolean closed;
+
+  private EmbeddedDatabase(Path directory) throws IOException {
+    this.directory = directory;
+    this.server = new MariaDbServer(directory);
+    Presence.enter(directory);
+    try {
+      this.port = server.ensureRunning();
+    } catch (IOException | RuntimeException ex) {
+      Presence.leave(directory);
+      throw ex;
+    }
+  }
+
+  /**
+   * Joins the database in a directory, and starts it if it does not run.
+   *
+   * @param directory where the server is unpacked and keeps its data, about 500 MB; made if missing
+   * @return the database, which answers
+   * @throws EmbeddedDatabaseUnavailableException if it does not run on this machine
+   */
+  public static EmbeddedDatabase join(Path directory) {
+    Path absolute = directory.toAbsolutePath().normalize();
+    try {
+      Files.createDirectories(absolute);
+      return oneAtATime(absolute, () -> new EmbeddedDatabase(absolute));
+    } catch (IOException ex) {
+      throw new EmbeddedDatabaseUnavailableException(
+          "It fails in %s, which sample.database.directory can change: %s".formatted(absolute, ex),
+          ex);
+    }
+  }
+
+  @Override
+  public String getJdbcUrl() {
+    return MariaDbServer.jdbcUrl(port);
+  }
+
+  @Override
+  public String getUsername() {
+    return MariaDbServer.USER;
+  }
+
+  @Override
+  public String getPassword() {
+    return MariaDbServer.PASSWORD;
+  }
+
+  /** Leaves the database, and stops it if nobody else is in. */
+  @Override
+  public void close() throws IOException {
+    oneAtATime(directory, () -> {
+      if (!closed) {
+        closed = true;
+        leave();
+      }
+      return this;
+    });
+  }
+
+  private void leave() throws IOException {
+    if (Presence.leave(directory)) {
+      server.stop();
+      log.info("this was the last node, MariaDB is stopped");
+    } else {
+      log.info("MariaDB goes on for the other nodes");
+    }
+  }
+
+  /**
+   * Keeps those apart who join and leave: processes by a file lock, threads by a monitor, because a
+   * file lock is no obstacle within one process.
+   */
+  private static <T> T oneAtATime(Path directory, IoAction<T> action) throws IOException {
+    synchronized (EmbeddedDatabase.class) {
+      try (FileChannel lock = FileChannel.open(
+          directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+        if (lock.tryLock() == null) {
+          log.info("waiting for another node that is starting or stopping MariaDB");
+          lock.lock();
+        }
+        return action.run();
+      }
+    }
+  }
+
+  private interface IoAction<T> {
+
+    T run() throws IOException;
+  }
+}

@@ -1,0 +1,29 @@
+package io.election.sample.embedded;
+
+import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+
+/** Says how to run the sample where the embedded database does not. */
+class EmbeddedDatabaseFailureAnalyzer
+    extends AbstractFailureAnalyzer<EmbeddedDatabaseUnavailableException> {
+
+  @Override
+  protected FailureAnalysis analyze(
+      Throwable rootFailure, EmbeddedDatabaseUnavailableException cause) {
+    String description =
+        "spring.datasource.url is not set, and the embedded MariaDB is not available. "
+            + cause.getMessage();
+    String action = """
+        Use a MySQL or MariaDB of your own, or run one in Docker:
+
+            docker run --rm --name election-sample -p 3306:3306 \
+        -e MYSQL_ROOT_PASSWORD=sample -e MYSQL_DATABASE=sample mysql:9.7
+
+        and give each node of the sample its address:
+
+            --spring.datasource.url=jdbc:mysql://localhost:3306/sample \
+        --spring.datasource.username=root --spring.datasource.password=sample
+        """;
+    return new FailureAnalysis(description, action, cause);
+  }
+}

@@ -1,0 +1,62 @@
+package io.election.sample.embedded;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * That this process uses a database: a shared lock on a file, which the operating system takes back
+ * when the process ends, however it ends. Whoever gets that lock for itself alone is the last.
+ *
+ * <p>The lock is the process's, so the application contexts of one process (cached test contexts,
+ * say) have one between them and are counted here.
+ */
+final class Presence {
+
+  private static final Map<Path, Presence> PRESENCES = new HashMap<>();
+
+  private final FileChannel channel;
+
+  private final FileLock share;
+
+  private int contexts;
+
+  private Presence(FileChannel channel) throws IOException {
+    this.channel = channel;
+    this.share = channel.lock(0, Long.MAX_VALUE, true);
+  }
+
+  static synchronized void enter(Path directory) throws IOException {
+    Presence presence = PRESENCES.get(directory);
+    if (presence == null) {
+      presence = new Presence(FileChannel.open(
+          directory.resolve("nodes"),
+          StandardOpenOption.CREATE,
+          StandardOpenOption.READ,
+          StandardOpenOption.WRITE));
+      PRESENCES.put(directory, presence);
+    }
+    presence.contexts++;
+  }
+
+  /**
+   * Undoes one {@link #enter}.
+   *
+   * @return whether nobody is left, in this process or another
+   */
+  static synchronized boolean leave(Path directory) throws IOException {
+    Presence presence = PRESENCES.get(directory);
+    if (presence == null || --presence.contexts > 0) {
+      return false;
+    }
+    PRESENCES.remove(directory);
+    try (FileChannel channel = presence.channel) {
+      presence.share.release();
+      return channel.tryLock() != null;
+    }
+  }
+}

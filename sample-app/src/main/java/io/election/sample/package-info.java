@@ -1,0 +1,5 @@
+/** A small service with one job for the leader and one for everybody. */
+@NullMarked
+package io.election.sample;
+
+import org.jspecify.annotations.NullMarked;
