@@ -1,0 +1,17 @@
+package io.election.faults;
+
+/**
+ * A stretch of time in which a process surely claimed to lead: from after the first {@code true} to
+ * before the last one of a term.
+ *
+ * @param node the process
+ * @param term the term
+ * @param from {@link System#nanoTime()} after the first {@code true} was returned
+ * @param to {@link System#nanoTime()} before the last {@code true} was asked for
+ */
+record Claim(String node, long term, long from, long to) {
+
+  boolean overlaps(Claim other) {
+    return this.from - other.to <= 0 && other.from - this.to <= 0;
+  }
+}

@@ -1,0 +1,162 @@
+package io.election.faults;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/** A {@link SamplingNode} in a JVM of its own. */
+final class NodeProcess {
+
+  private final String id;
+
+  private final Process process;
+
+  private final ClaimFile claims;
+
+  private final Path log;
+
+  private NodeProcess(String id, Process process, ClaimFile claims, Path log) {
+    this.id = id;
+    this.process = process;
+    this.claims = claims;
+    this.log = log;
+  }
+
+  /**
+   * Starts a node.
+   *
+   * @param name names the process in the test
+   * @param folder where its files go
+   * @param properties what goes on its command line, for instance {@code as.election.node-id=a}
+   */
+  static NodeProcess start(String name, Path folder, List<String> properties) {
+    Path claims = folder.resolve(name + ".claims");
+    Path log = folder.resolve(name + ".log");
+    List<String> command = new ArrayList<>();
+    command.add(ProcessHandle.current().info().command().orElse("java"));
+    command.addAll(
+        List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx96m", "-Dfile.encoding=UTF-8"));
+    command.addAll(List.of("-cp", classPath(), SamplingNode.class.getName()));
+    command.add("--test.claims=" + claims);
+    properties.forEach((property) -> command.add("--" + property));
+    try {
+      ClaimFile file = ClaimFile.open(claims);
+      Process process = new ProcessBuilder(command)
+          .redirectErrorStream(true)
+          .redirectOutput(log.toFile())
+          .start();
+      Runtime.getRuntime().addShutdownHook(new Thread(process::destroyForcibly));
+      return new NodeProcess(name, process, file, log);
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  private static String classPath() {
+    return System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+  }
+
+  String name() {
+    return this.id;
+  }
+
+  boolean isUp() {
+    if (!this.process.isAlive() && !this.claims.isSampling()) {
+      throw new IllegalStateException("Node " + this.id + " did not start:\n" + log());
+    }
+    return this.claims.isSampling();
+  }
+
+  boolean isAlive() {
+    return this.process.isAlive();
+  }
+
+  /** Whether the node said that it leads when it was last asked, which is not long ago. */
+  boolean leads() {
+    return this.process.isAlive()
+        && this.claims.isLeading()
+        && System.nanoTime() - this.claims.sampledAt() < TimeUnit.MILLISECONDS.toNanos(500);
+  }
+
+  List<Claim> claims() {
+    return this.claims.claims(this.id);
+  }
+
+  String log() {
+    try {
+      return Files.readString(this.log);
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  List<String> logLines(String part) {
+    try (Stream<String> lines = this.log().lines()) {
+      return lines.filter((line) -> line.contains(part)).toList();
+    }
+  }
+
+  void kill() {
+    signal("KILL");
+    awaitEnd();
+  }
+
+  /** Asks for a clean stop and waits for it. */
+  void stop() {
+    signal("TERM");
+    awaitEnd();
+  }
+
+  void pause() {
+    signal("STOP");
+  }
+
+  void resume() {
+    signal("CONT");
+  }
+
+  void destroy() {
+    if (this.process.isAlive()) {
+      this.process.destroyForcibly();
+      awaitEnd();
+    }
+  }
+
+  private void signal(String name) {
+    try {
+      int exit = new ProcessBuilder("kill", "-" + name, Long.toString(this.process.pid()))
+          .inheritIO()
+          .start()
+          .waitFor();
+      if (exit != 0) {
+        throw new IllegalStateException("kill -" + name + " ended with " + exit);
+      }
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(ex);
+    }
+  }
+
+  private void awaitEnd() {
+    try {
+      if (!this.process.waitFor(60, TimeUnit.SECONDS)) {
+        throw new IllegalStateException("Node " + this.id + " does not end:\n" + log());
+      }
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(ex);
+    }
+  }
+
+  @Override
+  public String toString() {
+    return this.id;
+  }
+}

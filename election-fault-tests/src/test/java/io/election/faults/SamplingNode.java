@@ -1,0 +1,58 @@
+package io.election.faults;
+
+import io.election.ElectionService;
+import io.election.Leadership;
+import io.election.LeadershipEvent;
+import java.nio.file.Path;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.event.EventListener;
+
+/** A process that has the starter and asks each millisecond whether it leads. */
+@SpringBootConfiguration
+@EnableAutoConfiguration
+class SamplingNode {
+
+  private static final Logger log = LoggerFactory.getLogger(SamplingNode.class);
+
+  public static void main(String[] arguments) {
+    ConfigurableApplicationContext context = SpringApplication.run(SamplingNode.class, arguments);
+    ClaimFile file =
+        ClaimFile.open(Path.of(context.getEnvironment().getRequiredProperty("test.claims")));
+    sample(context.getBean(ElectionService.class), file);
+  }
+
+  private static void sample(ElectionService election, ClaimFile file) {
+    while (true) {
+      long before = System.nanoTime();
+      boolean leader = election.isLeader();
+      long after = System.nanoTime();
+      // Where leadership ends between the two questions, the claim is counted in a term of its own.
+      long term = leader ? election.leadership().map(Leadership::term).orElse(Long.MAX_VALUE) : -1;
+      if (term != Long.MAX_VALUE) {
+        file.sample(before, after, term);
+      }
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  @Bean
+  Events events() {
+    return new Events();
+  }
+
+  /** Prints what is published. */
+  static class Events {
+
+    @EventListener
+    void on(LeadershipEvent event) {
+      log.info("published {}", event);
+    }
+  }
+}
