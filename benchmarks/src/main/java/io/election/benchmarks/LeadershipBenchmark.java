@@ -1,0 +1,159 @@
+package io.election.benchmarks;
+
+import io.election.ElectionService;
+import io.election.LeaderOnly;
+import io.election.autoconfigure.ElectionAutoConfiguration;
+import io.election.autoconfigure.LeaderOnlyAutoConfiguration;
+import io.election.lease.Elector;
+import io.election.lease.LeaseElectionService;
+import io.election.lease.LeaseSettings;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.core.env.MapPropertySource;
+
+/** What a question and a guarded call cost, beside the clock reads that they are made of. */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Fork(2)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+public class LeadershipBenchmark {
+
+  /** Whether the node leads. */
+  @Param({"true", "false"})
+  public boolean leader;
+
+  @SuppressWarnings("NullAway.Init")
+  private Elector elector;
+
+  @SuppressWarnings("NullAway.Init")
+  private ElectionService election;
+
+  @SuppressWarnings("NullAway.Init")
+  private AnnotationConfigApplicationContext context;
+
+  @SuppressWarnings("NullAway.Init")
+  private Job guarded;
+
+  private final Job plain = new UnguardedJob();
+
+  /** Creates the state; JMH calls it. */
+  public LeadershipBenchmark() {}
+
+  /** What is guarded. */
+  public interface Job {
+
+    /** Runs it. */
+    void run();
+  }
+
+  /** A job as an application has it. */
+  public static class GuardedJob implements Job {
+
+    private int runs;
+
+    /** Creates the job; Spring calls it. */
+    public GuardedJob() {}
+
+    @Override
+    @LeaderOnly
+    public void run() {
+      this.runs++;
+    }
+  }
+
+  private static final class UnguardedJob implements Job {
+
+    private int runs;
+
+    @Override
+    public void run() {
+      this.runs++;
+    }
+  }
+
+  /** Makes a node that leads, or one that is not eligible. */
+  @Setup(Level.Trial)
+  public void start() {
+    LeaseSettings settings = new LeaseSettings(
+        Duration.ofSeconds(10),
+        Duration.ofSeconds(2),
+        Duration.ofSeconds(1),
+        Duration.ZERO,
+        this.leader);
+    this.elector = new Elector(
+        new ReleasedLease(),
+        settings,
+        () -> "benchmark",
+        (serviceId) -> false,
+        (event) -> {},
+        System::nanoTime,
+        InstantSource.system());
+    LeaseElectionService service = new LeaseElectionService("benchmark", this.elector) {};
+    this.election = service;
+    this.elector.start(List.of(service));
+    while (this.election.isLeader() != this.leader) {
+      Thread.onSpinWait();
+    }
+    this.context = new AnnotationConfigApplicationContext();
+    this.context
+        .getEnvironment()
+        .getPropertySources()
+        .addFirst(
+            new MapPropertySource("benchmark", Map.of("spring.application.name", "benchmark")));
+    this.context.registerBean(ElectionService.class, () -> service);
+    this.context.registerBean(GuardedJob.class);
+    this.context.register(ElectionAutoConfiguration.class, LeaderOnlyAutoConfiguration.class);
+    this.context.refresh();
+    this.guarded = this.context.getBean(GuardedJob.class);
+  }
+
+  /** Ends the node. */
+  @TearDown(Level.Trial)
+  public void stop() {
+    this.context.close();
+    this.elector.stop();
+  }
+
+  /** One read of the monotonic clock. */
+  @Benchmark
+  public long clockRead() {
+    return System.nanoTime();
+  }
+
+  /** The question. */
+  @Benchmark
+  public boolean isLeader() {
+    return this.election.isLeader();
+  }
+
+  /** A guarded call. */
+  @Benchmark
+  public void leaderOnlyCall() {
+    this.guarded.run();
+  }
+
+  /** A plain call. */
+  @Benchmark
+  public void plainCall() {
+    this.plain.run();
+  }
+}
