@@ -13,8 +13,9 @@ import java.lang.annotation.Target;
  * <p>Leadership is checked when the call begins. Elsewhere the call is skipped: it returns {@code
  * null}, an empty {@link java.util.Optional}, or a completed future; a reactive publisher asks anew
  * at each subscription. A call from within the same bean passes by the check, as with every Spring
- * proxy. Methods with a primitive return type, {@code final}, {@code private} and {@code static}
- * methods, and unknown elections are refused at start-up.
+ * proxy. {@code final}, {@code private} and {@code static} methods, methods that return a
+ * primitive type (a call that is skipped has no value for it), and unknown elections are refused at
+ * start-up, by name.
  */
 @Documented
 @Inherited
