@@ -27,17 +27,22 @@ final class Cluster implements AutoCloseable {
 
   static final Duration RENEW = Duration.ofMillis(600);
 
-  /** Lease, poll and two operation time-outs, three times. */
-  private static final Duration PATIENCE = LEASE.plus(RENEW).plusSeconds(1).multipliedBy(3);
+  private static final Duration OPERATION_TIMEOUT = Duration.ofMillis(500);
 
   private final TestDatabase database;
+
+  private final Duration lease;
+
+  private final Duration renew;
 
   private final Path folder;
 
   private final List<NodeProcess> nodes = new ArrayList<>();
 
-  private Cluster(TestDatabase database) {
+  private Cluster(TestDatabase database, Duration lease, Duration renew) {
     this.database = database;
+    this.lease = lease;
+    this.renew = renew;
     try {
       this.folder = Files.createTempDirectory("election-cluster-");
     } catch (IOException ex) {
@@ -47,7 +52,11 @@ final class Cluster implements AutoCloseable {
 
   /** Starts three nodes, and waits until one of them leads. */
   static Cluster start(TestDatabase database) {
-    Cluster cluster = new Cluster(database);
+    return start(database, LEASE, RENEW);
+  }
+
+  static Cluster start(TestDatabase database, Duration lease, Duration renew) {
+    Cluster cluster = new Cluster(database, lease, renew);
     try {
       for (String name : List.of("a", "b", "c")) {
         cluster.add(name, name);
@@ -76,9 +85,9 @@ final class Cluster implements AutoCloseable {
             "spring.datasource.hikari.initialization-fail-timeout=-1",
             "as.election.service-id=" + SERVICE,
             "as.election.node-id=" + nodeId,
-            "as.election.lease-duration=" + LEASE.toMillis() + "ms",
-            "as.election.renew-interval=" + RENEW.toMillis() + "ms",
-            "as.election.mysql.operation-timeout=500ms",
+            "as.election.lease-duration=" + this.lease.toMillis() + "ms",
+            "as.election.renew-interval=" + this.renew.toMillis() + "ms",
+            "as.election.mysql.operation-timeout=" + OPERATION_TIMEOUT.toMillis() + "ms",
             "as.election.drain-timeout=2s"));
     this.nodes.add(node);
     return node;
@@ -102,24 +111,24 @@ final class Cluster implements AutoCloseable {
 
   /** Waits until a node leads. */
   NodeProcess awaitLeader() {
-    return within(PATIENCE, "a node leads")
+    return within(patience(), "a node leads")
         .until(this::leader, Optional::isPresent)
         .orElseThrow();
   }
 
   /** Waits until a node leads that is not the one named. */
   NodeProcess awaitLeaderOtherThan(NodeProcess last) {
-    return within(PATIENCE, "a node other than " + last + " leads")
+    return within(patience(), "a node other than " + last + " leads")
         .until(this::leader, (leader) -> leader.isPresent() && leader.get() != last)
         .orElseThrow();
   }
 
   void awaitLeads(NodeProcess node) {
-    within(PATIENCE, node + " leads").until(node::leads);
+    within(patience(), node + " leads").until(node::leads);
   }
 
   void awaitNoLeader() {
-    within(PATIENCE, "nobody leads").until(() -> leader().isEmpty());
+    within(patience(), "nobody leads").until(() -> leader().isEmpty());
   }
 
   Optional<NodeProcess> leader() {
@@ -140,13 +149,24 @@ final class Cluster implements AutoCloseable {
 
   /** Prints how long nobody led between two claims that follow each other. */
   void printGap(String what, NodeProcess last, NodeProcess next) {
+    System.out.printf(
+        "Measured: %s: %.3f s without a leader (lease %s, renew interval %s)%n",
+        what, gapSeconds(last, next), this.lease, this.renew);
+  }
+
+  /** From the last claim of a node to the first one of its successor. */
+  double gapSeconds(NodeProcess last, NodeProcess next) {
     long end = last.claims().get(last.claims().size() - 1).to();
-    next.claims().stream()
+    return next.claims().stream()
         .filter((claim) -> claim.from() - end > 0)
         .findFirst()
-        .ifPresent((claim) -> System.out.printf(
-            "Measured: %s: %.3f s without a leader (lease %s, renew interval %s)%n",
-            what, (claim.from() - end) / 1e9, LEASE, RENEW));
+        .map((claim) -> (claim.from() - end) / 1e9)
+        .orElseThrow();
+  }
+
+  /** Lease, poll and two operation time-outs, three times. */
+  private Duration patience() {
+    return this.lease.plus(this.renew).plus(OPERATION_TIMEOUT.multipliedBy(2)).multipliedBy(3);
   }
 
   /** Ends all nodes and judges what they claimed. */

@@ -1,0 +1,57 @@
+package io.election.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.test.TestDatabase;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Prints how long nobody leads when leaders end, round after round. Asserts safety, not speed. */
+@Tag("faults")
+class FailoverGapIT {
+
+  private static final Duration LEASE = Duration.ofSeconds(5);
+
+  private static final Duration RENEW = Duration.ofSeconds(1);
+
+  private static final int ROUNDS = 5;
+
+  @Test
+  void leadersThatAreKilledAreFollowed() {
+    replaceLeaders("kill -9", NodeProcess::kill);
+  }
+
+  @Test
+  void leadersThatAreStoppedAreFollowed() {
+    replaceLeaders("SIGTERM", NodeProcess::stop);
+  }
+
+  private static void replaceLeaders(String how, Consumer<NodeProcess> end) {
+    List<Double> gaps = new ArrayList<>();
+    Cluster cluster = Cluster.start(TestDatabase.newDatabase(), LEASE, RENEW);
+    try {
+      for (int round = 1; round <= ROUNDS; round++) {
+        NodeProcess leader = cluster.awaitLeader();
+        end.accept(leader);
+        NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+        gaps.add(cluster.gapSeconds(leader, next));
+        cluster.add("node-" + round, "node-" + round);
+        cluster.awaitUp();
+      }
+      cluster.close();
+    } catch (RuntimeException | Error ex) {
+      cluster.dump();
+      cluster.nodes().forEach(NodeProcess::destroy);
+      throw ex;
+    }
+    List<Double> sorted = gaps.stream().sorted().toList();
+    assertThat(sorted).hasSize(ROUNDS);
+    System.out.printf(
+        "Measured: %d times %s of the leader: min %.3f s, median %.3f s, max %.3f s without a leader (lease %s, renew interval %s)%n",
+        ROUNDS, how, sorted.get(0), sorted.get(ROUNDS / 2), sorted.get(ROUNDS - 1), LEASE, RENEW);
+  }
+}
