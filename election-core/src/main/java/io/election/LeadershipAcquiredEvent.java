@@ -21,8 +21,6 @@ public record LeadershipAcquiredEvent(String serviceId, String nodeId, long term
     EXPIRED,
     /** The record named this node: it was designated, or led in an earlier life. */
     DESIGNATED,
-    /** This process had let its own term expire, and nobody had taken over. */
-    RETAKEN,
     /** The configuration allocates leadership to this node. */
     ALLOCATED
   }

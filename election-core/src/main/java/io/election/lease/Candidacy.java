@@ -153,7 +153,7 @@ record Candidacy(
 
   private Opening opening(@Nullable LeaseRow row, long since) {
     if (row == null) {
-      return new Opening(since, new Create());
+      return new Opening(since, new Create(Math.max(leaseMillis(), this.memory.promisedMillis())));
     }
     boolean mine = row.leaderId().equals(this.node.id());
     if (row.isReleased()) {
@@ -170,9 +170,6 @@ record Candidacy(
       return new Opening(
           since + promisedNanos(row), new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED));
     }
-    if (row.term() == this.memory.expiredTerm() && row.term() >= this.memory.highestTerm()) {
-      return new Opening(since, new Take(row, LeadershipAcquiredEvent.Reason.RETAKEN));
-    }
     if (this.memory.watchOnly()) {
       return new Opening(
           since + promisedNanos(row), new Take(row, LeadershipAcquiredEvent.Reason.DESIGNATED));
@@ -183,7 +180,7 @@ record Candidacy(
   /** The candidacy at this instant: what has a deadline that has passed is over. */
   Candidacy at(long now, long wall) {
     if (this.standing instanceof Leading leading && !leading.isValid(now, wall)) {
-      return following(this.memory.expired(leading.term()), now);
+      return following(this.memory, now);
     }
     if (this.standing instanceof SteppingDown down
         && down.displaced()
@@ -210,7 +207,7 @@ record Candidacy(
       memory = memory.asideUntil(null);
     }
     if (row != null) {
-      memory = memory.seen(row.term());
+      memory = memory.seen(row.term()).promised(row.promisedMillis(leaseMillis()));
     }
     if (row == null || !row.leaderId().equals(this.node.id())) {
       memory = memory.watchOnly(false);
@@ -458,13 +455,16 @@ record Candidacy(
     return this.node.settings().renewInterval().toNanos();
   }
 
+  private long leaseMillis() {
+    return this.node.settings().leaseDuration().toMillis();
+  }
+
   private long leaseNanos() {
     return this.node.settings().leaseDuration().toNanos();
   }
 
   private long promisedNanos(LeaseRow row) {
-    return MILLISECONDS.toNanos(
-        row.promisedMillis(this.node.settings().leaseDuration().toMillis()));
+    return MILLISECONDS.toNanos(row.promisedMillis(leaseMillis()));
   }
 
   private static boolean isSame(@Nullable LeaseRow row, @Nullable LeaseRow other) {

@@ -495,8 +495,8 @@ public final class Elector {
       Timing timing = new Timing(sent, wallSent, now(), wall());
       this.log.attempted(id, node, led);
       service.change((candidacy) -> candidacy.onLed(lead, led, timing));
-    } else if (step instanceof Create) {
-      Optional<LeaseRow> created = this.store.create(id, node, lease, aboveTerm);
+    } else if (step instanceof Create create) {
+      Optional<LeaseRow> created = this.store.create(id, node, create.leaseMillis(), aboveTerm);
       long now = now();
       service.change((candidacy) -> candidacy.onCreated(created.orElse(null), now));
       created.ifPresent((row) -> this.log.created(id, node, row.promisedMillis(lease)));

@@ -127,8 +127,8 @@ public interface LeaseStore extends AutoCloseable {
    * @param serviceId the election
    * @param nodeId this node
    * @param term the term it held
-   * @return whether the record named another node in this term and now is released; {@code false}:
-   *     nothing was changed
+   * @return whether the record named another node in this term, which the history has as this node's,
+   *     and now is released; {@code false}: nothing was changed
    * @throws LeaseStoreException if the outcome is unknown
    */
   boolean giveWay(String serviceId, String nodeId, long term) throws LeaseStoreException;

@@ -22,8 +22,12 @@ sealed interface Step {
    */
   record Renew(long term) implements Step {}
 
-  /** Create the record, which does not exist. */
-  record Create() implements Step {}
+  /**
+   * Create the record, which does not exist.
+   *
+   * @param leaseMillis the lease that a former leader may believe to have, at least
+   */
+  record Create(long leaseMillis) implements Step {}
 
   /**
    * Keep others from seeing the record rest.

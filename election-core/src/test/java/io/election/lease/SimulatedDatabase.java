@@ -44,7 +44,7 @@ public final class SimulatedDatabase {
     this.history.clear();
   }
 
-  /** Changes a row as an operator would: the version stays. */
+  /** Changes a row as an operator would: version and time stay unless the edit changes them. */
   public synchronized void edit(String serviceId, UnaryOperator<LeaseRow> edit) {
     LeaseRow before = row(serviceId);
     if (before == null) {
@@ -53,7 +53,54 @@ public final class SimulatedDatabase {
     LeaseRow row = edit.apply(before);
     this.rows.put(
         serviceId,
-        new Row(row.leaderId(), row.term(), row.version(), row.leaseMillis(), ++this.writes));
+        new Row(
+            row.leaderId(),
+            row.term(),
+            row.version(),
+            row.leaseMillis(),
+            Long.parseLong(row.lastActiveTime())));
+  }
+
+  /** Replaces a row as an operator or an older tool would, that knows of three columns only. */
+  public synchronized void replace(String serviceId, String leaderId) {
+    write(serviceId, leaderId, 0, 0, null);
+  }
+
+  /**
+   * All that decides about an election.
+   *
+   * @param row its row; {@code null} if there is none
+   * @param newestTerm the newest term of its history; 0 if there is none
+   * @param newest the entry of that term
+   * @param writes how often anything has been written
+   */
+  record Snapshot(
+      @Nullable LeaseRow row, long newestTerm, @Nullable Term newest, long writes) {}
+
+  synchronized Snapshot snapshot(String serviceId) {
+    Map.Entry<Long, Term> newest = history(serviceId).lastEntry();
+    return newest == null
+        ? new Snapshot(row(serviceId), 0, null, this.writes)
+        : new Snapshot(row(serviceId), newest.getKey(), newest.getValue(), this.writes);
+  }
+
+  synchronized void restore(String serviceId, Snapshot snapshot) {
+    emptyTables();
+    if (snapshot.newest() != null) {
+      history(serviceId).put(snapshot.newestTerm(), snapshot.newest());
+    }
+    LeaseRow row = snapshot.row();
+    if (row != null) {
+      this.rows.put(
+          serviceId,
+          new Row(
+              row.leaderId(),
+              row.term(),
+              row.version(),
+              row.leaseMillis(),
+              Long.parseLong(row.lastActiveTime())));
+    }
+    this.writes = snapshot.writes();
   }
 
   public synchronized @Nullable LeaseRow row(String serviceId) {
@@ -91,7 +138,7 @@ public final class SimulatedDatabase {
   }
 
   /** One node's way to the database. */
-  public final class Store implements LeaseStore {
+  public class Store implements LeaseStore {
 
     /** Is run before each call, and may throw, block or let time pass. */
     @FunctionalInterface
@@ -239,7 +286,12 @@ public final class SimulatedDatabase {
       call("giveWay");
       synchronized (SimulatedDatabase.this) {
         LeaseRow row = row(serviceId);
-        if (row == null || row.leaderId().equals(nodeId) || row.term() != term) {
+        Term held = history(serviceId).get(term);
+        if (row == null
+            || row.leaderId().equals(nodeId)
+            || row.term() != term
+            || held == null
+            || !held.leaderId().equals(nodeId)) {
           return false;
         }
         write(serviceId, row.leaderId(), term, row.version() + 1, 0L);

@@ -412,7 +412,8 @@ public final class MysqlLeaseStore implements LeaseStore {
   /**
    * {@inheritDoc}
    *
-   * <p>The history follows as for {@link #release}.
+   * <p>That the history has the term as this node's tells it from one that came back after both tables
+   * were emptied. The history follows as for {@link #release}.
    */
   @Override
   public boolean giveWay(String serviceId, String nodeId, long term) throws LeaseStoreException {
@@ -422,7 +423,9 @@ public final class MysqlLeaseStore implements LeaseStore {
                   SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
                       lease_millis = 0
                   WHERE service_id = ? AND leader_id <> ? AND term = ?
-                  """, serviceId, nodeId, term);
+                      AND EXISTS (SELECT 1 FROM leader_election_history
+                          WHERE service_id = ? AND term = ? AND leader_id = ?)
+                  """, serviceId, nodeId, term, serviceId, term, nodeId);
       if (gaveWay) {
         endTerm(session, serviceId, term);
       }

@@ -602,6 +602,14 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
+  void nobody_gives_way_in_a_term_that_another_node_opened() throws Exception {
+    LeaseRow row = led(SERVICE, B);
+
+    assertThat(store().giveWay(SERVICE, A, row.term())).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(row);
+  }
+
+  @Test
   void nobody_gives_way_in_another_term() throws Exception {
     LeaseRow row = led(SERVICE, A);
     store().take(SERVICE, row, B, LEASE, 0, "EXPIRED");
