@@ -1,0 +1,567 @@
+package io.election.lease;
+
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipLostEvent;
+import io.election.lease.Candidacy.Observation;
+import io.election.lease.Candidacy.Timing;
+import io.election.lease.SimulatedDatabase.Term;
+import io.election.lease.Standing.Following;
+import io.election.lease.Standing.Leading;
+import io.election.lease.Standing.SteppingDown;
+import io.election.lease.Standing.Warming;
+import io.election.lease.Step.KeepWarm;
+import io.election.lease.Step.Lead;
+import io.election.lease.Step.Read;
+import io.election.lease.Step.Renew;
+import io.election.lease.Step.Take;
+import java.time.Duration;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** The rules of production but for one, which is broken on purpose. Numbers are those of the rules in {@link CandidacyTest}. */
+enum Mutant {
+  /** Rule 1. */
+  THE_DEADLINE_COUNTS_FROM_THE_ANSWERS_ARRIVAL(new Rules() {
+    @Override
+    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+      Timing arrival = new Timing(timing.now(), timing.wall(), timing.now(), timing.wall());
+      return super.answered(candidacy, step, outcome, arrival);
+    }
+  }),
+
+  /** Clocks differ in rate. */
+  THE_DEADLINE_HAS_NO_MARGIN(new Rules() {
+    @Override
+    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+      Candidacy after = super.answered(candidacy, step, outcome, timing);
+      boolean renewed = !after.standing().equals(candidacy.standing());
+      return renewed && after.standing() instanceof Leading leading
+          ? standing(after, extended(leading, margin(after).toNanos()))
+          : after;
+    }
+  }),
+
+  /** Rule 1: unknown outcomes extend nothing. */
+  AN_UNKNOWN_OUTCOME_EXTENDS_THE_LEASE(new Rules() {
+    @Override
+    Candidacy failed(Candidacy candidacy, Step step, long now) {
+      Candidacy after = super.failed(candidacy, step, now);
+      return step instanceof Renew && after.standing() instanceof Leading leading
+          ? standing(
+              after,
+              extended(leading, now + after.node().settings().tenureNanos() - leading.deadline()))
+          : after;
+    }
+  }),
+
+  /** {@code isLeader()} compares the deadline on each call. */
+  A_FLAG_STANDS_FOR_THE_DEADLINE(new Rules() {
+    @Override
+    boolean leads(Candidacy candidacy, long now, long wall) {
+      return candidacy.standing() instanceof Leading;
+    }
+
+    @Override
+    boolean leads(LeaseElectionService service) {
+      return service.candidacy().standing() instanceof Leading;
+    }
+  }),
+
+  /** A suspended machine stops its monotonic clock, not its wall clock. */
+  THE_WALL_CLOCK_IS_NOT_LOOKED_AT(new Rules() {
+    @Override
+    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+      Candidacy after = super.answered(candidacy, step, outcome, timing);
+      return after.standing() instanceof Leading leading
+          ? standing(
+              after,
+              new Leading(
+                  leading.term(),
+                  leading.deadline(),
+                  Long.MAX_VALUE,
+                  leading.since(),
+                  leading.reason()))
+          : after;
+    }
+  }),
+
+  /** Rule 1: the renewal names the term. */
+  A_RENEWAL_DOES_NOT_NAME_ITS_TERM(new Rules() {
+    @Override
+    LeaseStore store(SimulatedDatabase database) {
+      return new Broken(database) {
+        @Override
+        public Set<String> renew(String nodeId, Map<String, Long> terms)
+            throws LeaseStoreException {
+          LeaseRow row = row();
+          return row == null ? Set.of() : super.renew(nodeId, Map.of(Call.SERVICE, row.term()));
+        }
+      };
+    }
+  }),
+
+  /** Rule 1: an answer that comes after stepping down revives nothing. */
+  A_LATE_ANSWER_REVIVES_A_LEADERSHIP(new Rules() {
+    @Override
+    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+      Candidacy after = super.answered(candidacy, step, outcome, timing);
+      if (step instanceof Renew renew
+          && (boolean) outcome
+          && after.standing() instanceof SteppingDown) {
+        Take take = new Take(
+            new LeaseRow("", renew.term(), 0, 0L, null, "", ""),
+            LeadershipAcquiredEvent.Reason.RELEASED);
+        return after.campaign(timing.now()).onTaken(take, OptionalLong.of(renew.term()), timing);
+      }
+      return after;
+    }
+  }),
+
+  /** Rule 2. */
+  WHO_CREATES_THE_ROW_LEADS_AT_ONCE(new Rules() {
+    @Override
+    Step next(Candidacy candidacy, long now, boolean working) {
+      return candidacy.standing() instanceof Warming warming && warming.created()
+          ? new Lead(warming.row())
+          : super.next(candidacy, now, working);
+    }
+  }),
+
+  /** Rule 2: the creator has not led, so that somebody else may be leading. */
+  WHO_ONLY_CREATED_THE_ROW_RELEASES_IT(new Rules() {
+    @Override
+    Candidacy resigned(Candidacy candidacy, long now) {
+      return releasing(candidacy, super.resigned(candidacy, now), now);
+    }
+
+    @Override
+    Candidacy stopped(Candidacy candidacy, long now) {
+      return releasing(candidacy, super.stopped(candidacy, now), now);
+    }
+
+    private Candidacy releasing(Candidacy before, Candidacy after, long now) {
+      return before.standing() instanceof Warming warming && warming.created()
+          ? standing(
+              after,
+              new SteppingDown(
+                  warming.row().term(),
+                  now,
+                  now,
+                  now,
+                  "",
+                  false,
+                  LeadershipLostEvent.Reason.RESIGNED))
+          : after;
+    }
+  }),
+
+  /** Rule 4: a term number proves nothing, not even one that this very process held. */
+  WHO_FINDS_ITS_NAME_IN_THE_ROW_TAKES_IT_AT_ONCE(new Rules() {
+    @Override
+    Step next(Candidacy candidacy, long now, boolean working) {
+      Observation seen = fresh(candidacy);
+      LeaseRow row = seen != null ? seen.row() : null;
+      return row != null && !row.isReleased() && isMine(candidacy, row)
+          ? new Take(row, LeadershipAcquiredEvent.Reason.DESIGNATED)
+          : super.next(candidacy, now, working);
+    }
+  }),
+
+  /** Rule 2: the lease of who led before the row was deleted. */
+  THE_HISTORYS_LEASE_IS_IGNORED(new Rules() {
+    @Override
+    LeaseStore store(SimulatedDatabase database) {
+      return new Broken(database) {
+        @Override
+        public Optional<LeaseRow> create(
+            String serviceId, String nodeId, long leaseMillis, long aboveTerm)
+            throws LeaseStoreException {
+          long above = Math.max(aboveTerm, newestTerm());
+          return withoutHistory(() -> super.create(serviceId, nodeId, leaseMillis, above));
+        }
+      };
+    }
+  }),
+
+  /** Take: the new term is above all in the history. */
+  THE_HISTORYS_TERM_IS_IGNORED(new Rules() {
+    @Override
+    LeaseStore store(SimulatedDatabase database) {
+      return new Broken(database) {
+        @Override
+        public Optional<LeaseRow> create(
+            String serviceId, String nodeId, long leaseMillis, long aboveTerm)
+            throws LeaseStoreException {
+          Map.Entry<Long, Term> newest = this.database.history(Call.SERVICE).lastEntry();
+          long lease = newest == null ? 0 : newest.getValue().leaseMillis();
+          return withoutHistory(
+              () -> super.create(serviceId, nodeId, Math.max(lease, leaseMillis), aboveTerm));
+        }
+      };
+    }
+  }),
+
+  /** Rule 4. */
+  WHO_IS_NAMED_BY_HAND_LEADS_AT_ONCE(new Rules() {
+    @Override
+    Step next(Candidacy candidacy, long now, boolean working) {
+      Step step = super.next(candidacy, now, working);
+      return step instanceof KeepWarm keepWarm && candidacy.standing() instanceof Following
+          ? new Take(keepWarm.row(), LeadershipAcquiredEvent.Reason.DESIGNATED)
+          : step;
+    }
+  }),
+
+  /** Rule 4. */
+  THE_ROW_IS_KEPT_WARM_AGAINST_A_TWIN(new Rules() {
+    @Override
+    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+      Candidacy after = super.answered(candidacy, step, outcome, timing);
+      return memory(after, after.memory().watchOnly(false));
+    }
+
+    @Override
+    Candidacy failed(Candidacy candidacy, Step step, long now) {
+      Candidacy after = super.failed(candidacy, step, now);
+      return memory(after, after.memory().watchOnly(false));
+    }
+  }),
+
+  /** Rule 4. */
+  AN_UNKNOWN_KEEP_WARM_COUNTS_AS_ONES_OWN(new Rules() {
+    @Override
+    Candidacy failed(Candidacy candidacy, Step step, long now) {
+      Candidacy after = super.failed(candidacy, step, now);
+      return step instanceof KeepWarm keepWarm && after.standing() instanceof Following
+          ? new Candidacy(
+              after.node(),
+              candidacy.memory(),
+              after.standing(),
+              new Observation(keepWarm.row(), keepWarm.since(), true),
+              after.dueAt())
+          : after;
+    }
+
+    @Override
+    Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
+      Candidacy after = super.read(candidacy, row, timing);
+      Observation seen = candidacy.seen();
+      boolean counts = row != null
+          && after.standing() instanceof Following
+          && seen != null
+          && seen.stale()
+          && seen.row() != null
+          && isMine(candidacy, row)
+          && row.term() == seen.row().term()
+          && row.version() == seen.row().version() + 1;
+      return counts ? seen(after, new Observation(row, seen.since(), false)) : after;
+    }
+
+    @Override
+    boolean comparesVersions() {
+      return true;
+    }
+  }),
+
+  /** Keeping warm compares all that was read. */
+  THE_ROW_IS_KEPT_WARM_WITHOUT_COMPARING(new Rules() {
+    @Override
+    LeaseStore store(SimulatedDatabase database) {
+      return new Broken(database) {
+        @Override
+        public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen)
+            throws LeaseStoreException {
+          return super.keepWarm(serviceId, isSameTerm(row(), seen) ? row() : seen);
+        }
+      };
+    }
+  }),
+
+  /** Rule 5. */
+  ONES_OWN_LEASE_COUNTS_INSTEAD_OF_THE_HOLDERS(new Rules() {
+    @Override
+    Step next(Candidacy candidacy, long now, boolean working) {
+      Observation seen = fresh(candidacy);
+      LeaseRow row = seen != null ? seen.row() : null;
+      if (row == null || row.isReleased()) {
+        return super.next(candidacy, now, working);
+      }
+      LeaseRow shortened = new LeaseRow(
+          row.leaderId(),
+          row.term(),
+          row.version(),
+          candidacy.node().settings().leaseDuration().toMillis(),
+          null,
+          row.lastActiveTime(),
+          row.source());
+      Step step = super.next(
+          seen(candidacy, new Observation(shortened, seen.since(), false)), now, working);
+      if (step instanceof Take take) {
+        return new Take(row, take.reason());
+      }
+      return step instanceof KeepWarm ? new KeepWarm(row, seen.since()) : step;
+    }
+  }),
+
+  /** Rule 5. */
+  AN_OBSERVATION_BEGINS_BEFORE_THE_REQUEST_IS_SENT(new Rules() {
+    @Override
+    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+      return step instanceof Read
+          ? super.answered(
+              candidacy,
+              step,
+              outcome,
+              new Timing(timing.sent(), timing.wallSent(), timing.sent(), timing.wallSent()))
+          : super.answered(candidacy, step, outcome, timing);
+    }
+  }),
+
+  /** Rule 5: the very same row. */
+  AN_OBSERVATION_SURVIVES_RENEWALS(new Rules() {
+    @Override
+    Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
+      Candidacy after = super.read(candidacy, row, timing);
+      Observation seen = candidacy.seen();
+      return after.standing() instanceof Following && seen != null && isSameTerm(row, seen.row())
+          ? seen(after, new Observation(row, seen.since(), false))
+          : after;
+    }
+  }),
+
+  /** Every write compares all that was read. */
+  THE_ROW_IS_TAKEN_WITHOUT_COMPARING(new Rules() {
+    @Override
+    LeaseStore store(SimulatedDatabase database) {
+      return new Broken(database) {
+        @Override
+        public OptionalLong take(
+            String serviceId,
+            LeaseRow seen,
+            String nodeId,
+            long leaseMillis,
+            long aboveTerm,
+            String reason)
+            throws LeaseStoreException {
+          LeaseRow row = row();
+          return super.take(
+              serviceId, row != null ? row : seen, nodeId, leaseMillis, aboveTerm, reason);
+        }
+      };
+    }
+  }),
+
+  /** Every write compares all that was read. */
+  THE_ROW_IS_TAKEN_COMPARING_ONLY_HOLDER_AND_TERM(new Rules() {
+    @Override
+    LeaseStore store(SimulatedDatabase database) {
+      return new Broken(database) {
+        @Override
+        public OptionalLong take(
+            String serviceId,
+            LeaseRow seen,
+            String nodeId,
+            long leaseMillis,
+            long aboveTerm,
+            String reason)
+            throws LeaseStoreException {
+          return super.take(
+              serviceId,
+              isSameTerm(row(), seen) ? row() : seen,
+              nodeId,
+              leaseMillis,
+              aboveTerm,
+              reason);
+        }
+      };
+    }
+  }),
+
+  /** Every write compares all that was read. */
+  A_CREATED_TERM_IS_LED_WITHOUT_COMPARING(new Rules() {
+    @Override
+    LeaseStore store(SimulatedDatabase database) {
+      return new Broken(database) {
+        @Override
+        public boolean lead(String serviceId, LeaseRow seen, long leaseMillis)
+            throws LeaseStoreException {
+          LeaseRow row = row();
+          return super.lead(serviceId, row != null ? row : seen, leaseMillis);
+        }
+      };
+    }
+  }),
+
+  /** Rule 7: the release names the term. */
+  A_RELEASE_DOES_NOT_NAME_ITS_TERM(new Rules() {
+    @Override
+    LeaseStore store(SimulatedDatabase database) {
+      return new Broken(database) {
+        @Override
+        public boolean release(String serviceId, String nodeId, long term, String successor)
+            throws LeaseStoreException {
+          LeaseRow row = row();
+          return super.release(serviceId, nodeId, row != null ? row.term() : term, successor);
+        }
+      };
+    }
+  }),
+
+  /** Rule 6: giving way names the term. */
+  GIVING_WAY_NAMES_NEITHER_TERM_NOR_HISTORY(new Rules() {
+    @Override
+    LeaseStore store(SimulatedDatabase database) {
+      return new Broken(database) {
+        @Override
+        public boolean giveWay(String serviceId, String nodeId, long term) {
+          LeaseRow row = row();
+          if (row == null || row.leaderId().equals(nodeId)) {
+            return false;
+          }
+          this.database.edit(
+              serviceId,
+              (before) -> new LeaseRow(
+                  before.leaderId(),
+                  before.term(),
+                  before.version() + 1,
+                  0L,
+                  null,
+                  before.lastActiveTime(),
+                  before.source()));
+          return true;
+        }
+      };
+    }
+  }),
+
+  /** Rule 5: a row is read anew after a lost race or a failure. */
+  A_ROW_IS_NOT_READ_AGAIN_AFTER_A_FAILURE(new Rules() {
+    @Override
+    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+      return trusting(super.answered(candidacy, step, outcome, timing));
+    }
+
+    @Override
+    Candidacy failed(Candidacy candidacy, Step step, long now) {
+      return trusting(super.failed(candidacy, step, now));
+    }
+
+    private Candidacy trusting(Candidacy candidacy) {
+      Observation seen = candidacy.seen();
+      return seen != null
+          ? seen(candidacy, new Observation(seen.row(), seen.since(), false))
+          : candidacy;
+    }
+  }),
+
+  /** A lease read counts as at least one's own. */
+  A_ROWS_SHORTER_LEASE_COUNTS_AS_IT_IS(new Rules() {
+    @Override
+    Step next(Candidacy candidacy, long now, boolean working) {
+      Observation seen = fresh(candidacy);
+      LeaseRow row = seen != null ? seen.row() : null;
+      Long lease = row != null ? row.leaseMillis() : null;
+      return lease != null
+              && lease > 0
+              && !isMine(candidacy, row)
+              && !candidacy.memory().isAside(now)
+              && candidacy.node().settings().eligible()
+              && candidacy.memory().running()
+              && now - seen.since() >= Duration.ofMillis(lease).toNanos()
+          ? new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED)
+          : super.next(candidacy, now, working);
+    }
+  });
+
+  final Rules rules;
+
+  Mutant(Rules rules) {
+    this.rules = rules;
+  }
+
+  private static Duration margin(Candidacy candidacy) {
+    return candidacy.node().settings().margin();
+  }
+
+  private static Leading extended(Leading leading, long nanos) {
+    return new Leading(
+        leading.term(),
+        leading.deadline() + nanos,
+        leading.wallDeadline() + nanos / 1_000_000,
+        leading.since(),
+        leading.reason());
+  }
+
+  private static @Nullable Observation fresh(Candidacy candidacy) {
+    Observation seen = candidacy.seen();
+    return seen != null && !seen.stale() && candidacy.standing() instanceof Following ? seen : null;
+  }
+
+  private static boolean isMine(Candidacy candidacy, LeaseRow row) {
+    return row.leaderId().equals(candidacy.node().id());
+  }
+
+  private static boolean isSameTerm(@Nullable LeaseRow row, @Nullable LeaseRow other) {
+    return row != null
+        && other != null
+        && row.leaderId().equals(other.leaderId())
+        && row.term() == other.term()
+        && row.isReleased() == other.isReleased();
+  }
+
+  private static Candidacy standing(Candidacy candidacy, Standing standing) {
+    return new Candidacy(
+        candidacy.node(), candidacy.memory(), standing, candidacy.seen(), candidacy.dueAt());
+  }
+
+  private static Candidacy memory(Candidacy candidacy, Memory memory) {
+    return new Candidacy(
+        candidacy.node(), memory, candidacy.standing(), candidacy.seen(), candidacy.dueAt());
+  }
+
+  private static Candidacy seen(Candidacy candidacy, Observation seen) {
+    return new Candidacy(
+        candidacy.node(), candidacy.memory(), candidacy.standing(), seen, candidacy.dueAt());
+  }
+
+  /** A server whose statements compare less than they should. */
+  private static class Broken extends SimulatedDatabase.Store {
+
+    final SimulatedDatabase database;
+
+    Broken(SimulatedDatabase database) {
+      database.super();
+      this.database = database;
+    }
+
+    @Nullable
+    LeaseRow row() {
+      return this.database.row(Call.SERVICE);
+    }
+
+    long newestTerm() {
+      NavigableMap<Long, Term> terms = this.database.history(Call.SERVICE);
+      return terms.isEmpty() ? 0 : terms.lastKey();
+    }
+
+    Optional<LeaseRow> withoutHistory(Creation creation) throws LeaseStoreException {
+      NavigableMap<Long, Term> terms = this.database.history(Call.SERVICE);
+      Map<Long, Term> before = new TreeMap<>(terms);
+      terms.clear();
+      Optional<LeaseRow> created = creation.create();
+      before.forEach(terms::putIfAbsent);
+      return created;
+    }
+
+    /** Creates the row. */
+    @FunctionalInterface
+    interface Creation {
+      Optional<LeaseRow> create() throws LeaseStoreException;
+    }
+  }
+}

@@ -1,0 +1,101 @@
+package io.election.lease;
+
+import io.election.lease.Candidacy.Timing;
+import io.election.lease.LeaseStore.Reading;
+import io.election.lease.Standing.Leading;
+import io.election.lease.Step.Create;
+import io.election.lease.Step.GiveWay;
+import io.election.lease.Step.KeepWarm;
+import io.election.lease.Step.Lead;
+import io.election.lease.Step.Read;
+import io.election.lease.Step.Release;
+import io.election.lease.Step.Renew;
+import io.election.lease.Step.Take;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rules of production, as the simulation and the search call them. Every method forwards to
+ * {@link Candidacy}; a mutant overrides one and breaks it.
+ */
+class Rules {
+
+  /** The rules as they are. */
+  static final Rules PRODUCTION = new Rules();
+
+  Step next(Candidacy candidacy, long now, boolean working) {
+    return candidacy.next(now, working);
+  }
+
+  boolean leads(Candidacy candidacy, long now, long wall) {
+    return candidacy.standing() instanceof Leading leading && leading.isValid(now, wall);
+  }
+
+  /** What a process answers to its application. */
+  boolean leads(LeaseElectionService service) {
+    return service.isLeader();
+  }
+
+  Candidacy resigned(Candidacy candidacy, long now) {
+    return candidacy.resign(now);
+  }
+
+  Candidacy stopped(Candidacy candidacy, long now) {
+    return candidacy.stop(now);
+  }
+
+  /** The candidacy after an answer. */
+  Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+    if (step instanceof Read) {
+      return read(candidacy, row(outcome), timing);
+    }
+    if (step instanceof Renew renew) {
+      return candidacy.onRenewed(renew, (boolean) outcome, timing);
+    }
+    if (step instanceof Create) {
+      return candidacy.onCreated(row(outcome), timing.now());
+    }
+    if (step instanceof KeepWarm keepWarm) {
+      return candidacy.onKeptWarm(keepWarm, row(outcome), timing.now());
+    }
+    if (step instanceof Lead lead) {
+      return candidacy.onLed(lead, (boolean) outcome, timing);
+    }
+    if (step instanceof Take take) {
+      return candidacy.onTaken(take, (OptionalLong) outcome, timing);
+    }
+    if (step instanceof Release release) {
+      return candidacy.onReleased(release, (boolean) outcome, timing.now());
+    }
+    if (step instanceof GiveWay giveWay) {
+      return candidacy.onGivenWay(giveWay, (boolean) outcome, timing.now());
+    }
+    throw new IllegalArgumentException("No call to the store: " + step);
+  }
+
+  Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
+    long interval = candidacy.node().settings().renewInterval().toNanos();
+    return candidacy.onRead(row, timing.now(), timing.now() + interval);
+  }
+
+  /** The candidacy after a call whose outcome is unknown. */
+  Candidacy failed(Candidacy candidacy, Step step, long now) {
+    return candidacy.onFailure(step, now);
+  }
+
+  /** Whether versions are compared other than for being equal. */
+  boolean comparesVersions() {
+    return false;
+  }
+
+  /** The server's part. */
+  LeaseStore store(SimulatedDatabase database) {
+    return database.new Store();
+  }
+
+  static @Nullable LeaseRow row(Object outcome) {
+    Object found = ((Optional<?>) outcome).orElse(null);
+    return found instanceof Reading reading ? reading.row() : (LeaseRow) found;
+  }
+}

@@ -1,0 +1,1165 @@
+package io.election.lease;
+
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipEvent;
+import io.election.lease.Candidacy.Timing;
+import io.election.lease.LeaseStore.Reading;
+import io.election.lease.SimulatedDatabase.Snapshot;
+import io.election.lease.Standing.Leading;
+import io.election.lease.Standing.SteppingDown;
+import io.election.lease.Step.Await;
+import io.election.lease.Step.Lead;
+import io.election.lease.Step.Take;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.PriorityQueue;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One schedule of an election whose nodes, clocks, network and operators fail, drawn from a seed and
+ * judged at every instant of true time. No threads, no sleeping: time is a number.
+ *
+ * <p>In half of the schedules each request is sent, executed and answered at instants of its own, and
+ * anything may happen between, in any order. In the others {@link Elector#step} runs as it is: while
+ * it waits for its store, or is paused right after it read a clock, the rest of the world goes on
+ * inside that call.
+ */
+final class Simulation {
+
+  /** How the production code is driven. */
+  enum Drive {
+    /** Requests and answers apart, the decisions called one by one. */
+    CALL_BY_CALL,
+    /** The elector's own loop body over a store that lets time pass. */
+    ELECTOR
+  }
+
+  /** What a schedule showed. */
+  static final class Tally {
+    long schedules;
+    long calls;
+    long instants;
+    long late;
+    final Map<LeadershipAcquiredEvent.Reason, Long> leaderships =
+        new EnumMap<>(LeadershipAcquiredEvent.Reason.class);
+    final Map<Fault, Long> faults = new EnumMap<>(Fault.class);
+    /** The longest that an election was without leader after the last fault, in leases. */
+    double longestGap;
+
+    void add(Tally other) {
+      this.schedules += other.schedules;
+      this.calls += other.calls;
+      this.instants += other.instants;
+      this.late += other.late;
+      other.leaderships.forEach((reason, n) -> this.leaderships.merge(reason, n, Long::sum));
+      other.faults.forEach((fault, n) -> this.faults.merge(fault, n, Long::sum));
+      this.longestGap = Math.max(this.longestGap, other.longestGap);
+    }
+  }
+
+  /** What goes wrong, or is done on purpose. */
+  enum Fault {
+    CRASH,
+    RESTART,
+    TWIN,
+    PAUSE,
+    SUSPEND,
+    CUT_OFF,
+    DATABASE_STALLS,
+    WALL_CLOCK_STEPS,
+    DESIGNATED_BY_SQL,
+    DESIGNATED_AND_BACK,
+    REPLACED,
+    DELETED,
+    TABLES_EMPTIED,
+    LEASE_EDITED,
+    TERM_LOWERED,
+    RESIGN,
+    HAND_OVER,
+    CAMPAIGN,
+    STOP,
+    WORK
+  }
+
+  /** A promise that was broken. */
+  static final class Violation extends AssertionError {
+    private static final long serialVersionUID = 1L;
+
+    Violation(String message) {
+      super(message);
+    }
+  }
+
+  /** The process that runs died. */
+  private static final class Died extends Error {
+    private static final long serialVersionUID = 1L;
+
+    Died() {
+      super("died", null, false, false);
+    }
+  }
+
+  private record Event(long at, long order, Runnable action) implements Comparable<Event> {
+
+    @Override
+    public int compareTo(Event other) {
+      int byTime = Long.compare(this.at, other.at);
+      return byTime != 0 ? byTime : Long.compare(this.order, other.order);
+    }
+  }
+
+  private record Dated(long at, Snapshot snapshot) {}
+
+  /** Something done on the server. */
+  @FunctionalInterface
+  private interface Statement {
+    Object execute() throws LeaseStoreException;
+  }
+
+  /** A request, from before it is sent. */
+  private static final class Request {
+    boolean executed;
+    boolean over;
+
+    @Nullable
+    Object outcome;
+
+    boolean answerLost;
+    long answerAt;
+    long giveUpAt;
+  }
+
+  private static final long MILLI = 1_000_000;
+
+  private static final long SECOND = 1_000 * MILLI;
+
+  private static final Set<Fault> LASTING =
+      Set.of(Fault.PAUSE, Fault.SUSPEND, Fault.CUT_OFF, Fault.WORK);
+
+  private static final Set<Fault> EDITS =
+      Set.of(Fault.DESIGNATED_BY_SQL, Fault.REPLACED, Fault.DELETED, Fault.TABLES_EMPTIED);
+
+  private static final List<String> IDS = List.of("a", "b", "c", "d");
+
+  private final SplittableRandom random;
+
+  private final Rules rules;
+
+  private final Set<Fault> without;
+
+  private final Drive drive;
+
+  private final boolean tracing;
+
+  private final StringBuilder story = new StringBuilder();
+
+  private final Tally tally = new Tally();
+
+  private final SimulatedDatabase database = new SimulatedDatabase();
+
+  private final LeaseStore server;
+
+  private final PriorityQueue<Event> events = new PriorityQueue<>();
+
+  private final List<Process> processes = new ArrayList<>();
+
+  private final List<String> ids;
+
+  private final Map<String, LeaseSettings> settings = new HashMap<>();
+
+  private final Map<String, Double> rates = new HashMap<>();
+
+  private final Deque<Dated> past = new ArrayDeque<>();
+
+  private final long longestLease;
+
+  private final boolean mixed;
+
+  private final boolean suspends;
+
+  private final long lag;
+
+  private final double loss;
+
+  private final double slow;
+
+  private final double late;
+
+  /** True time, in nanoseconds. */
+  private long now;
+
+  private long order;
+
+  private boolean faulty = true;
+
+  /** When the last fault so far will have run out. */
+  private long quietAt;
+
+  private long databaseBackAt;
+
+  /** The highest term that the server granted since the tables were last emptied. */
+  private long granted;
+
+  private int lives;
+
+  private @Nullable Violation broken;
+
+  Simulation(long seed, Rules rules, Set<Fault> without, Drive drive, boolean tracing) {
+    this.random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L + 1);
+    this.rules = rules;
+    this.without = without;
+    this.drive = drive;
+    this.tracing = tracing;
+    this.server = rules.store(this.database);
+    this.ids = IDS.subList(0, 2 + this.random.nextInt(3));
+    this.mixed = this.random.nextInt(3) == 0;
+    boolean extreme = this.random.nextBoolean();
+    long longest = 0;
+    for (String id : this.ids) {
+      long lease = this.mixed ? List.of(6_000L, 10_000L, 15_000L, 25_000L).get(draw(4)) : 10_000L;
+      longest = Math.max(longest, lease);
+      boolean eligible = this.ids.indexOf(id) < 2 || draw(6) > 0;
+      this.settings.put(
+          id,
+          new LeaseSettings(
+              Duration.ofMillis(lease),
+              Duration.ofMillis(lease / (3 + draw(4))),
+              Duration.ofMillis(lease / 10),
+              Duration.ofMillis(List.of(0L, 2_000L, 12_000L).get(draw(3))),
+              eligible));
+      double error = extreme ? (draw(2) == 0 ? 0.01 : -0.01) : this.random.nextDouble(-0.01, 0.01);
+      this.rates.put(id, 1 + error);
+    }
+    this.longestLease = longest * MILLI;
+    this.suspends = this.random.nextBoolean();
+    this.lag = draw(4) == 0 ? (1 + draw(20)) * SECOND : 0;
+    this.loss = draw(3) == 0 ? 0 : this.random.nextDouble(0.3);
+    this.slow = draw(3) == 0 ? 0 : this.random.nextDouble(0.3);
+    this.late = draw(2) == 0 ? 0 : this.random.nextDouble(0.2);
+  }
+
+  /**
+   * Runs the schedule.
+   *
+   * @throws Violation if a promise was broken
+   */
+  Tally run() {
+    this.tally.schedules = 1;
+    for (String id : this.ids) {
+      if (draw(4) > 0) {
+        startProcess(id);
+      } else {
+        after(draw(3) * SECOND, () -> startProcess(id));
+      }
+    }
+    long end = this.longestLease * (4 + draw(12));
+    disturbLater(draw(2) == 0 ? this.longestLease / 4 : this.longestLease);
+    runUntil(end);
+    this.faulty = false;
+    tell("no new faults; those there are run out");
+    while (this.now < this.quietAt) {
+      runUntil(this.quietAt);
+    }
+    recover();
+    return this.tally;
+  }
+
+  String story() {
+    return this.story.toString();
+  }
+
+  /** Ends the faults and waits for a leader, who then has to stay. */
+  private void recover() {
+    tell("the last fault is over");
+    for (String id : this.ids) {
+      boolean runs = this.processes.stream()
+          .anyMatch((process) -> process.alive && !process.stopping && process.id.equals(id));
+      if (!runs && (id.equals("a") || draw(2) == 0)) {
+        startProcess(id);
+      }
+    }
+    long healed = this.now;
+    long bound = healed + 2 * this.longestLease + 8 * SECOND;
+    long leaderless = healed;
+    for (Event next = this.events.peek();
+        next != null && next.at() <= bound;
+        next = this.events.peek()) {
+      runUntil(next.at());
+      if (leader() == null) {
+        leaderless = this.now;
+      }
+    }
+    runUntil(bound);
+    Process leader = leader();
+    if (leader == null) {
+      throw violation("No leader %s after the last fault; the row: %s"
+          .formatted(text(bound - healed), this.database.row(Call.SERVICE)));
+    }
+    this.tally.longestGap = (double) (leaderless - healed) / this.longestLease;
+    tell("%s leads, who was elected %s after the last fault at the latest"
+        .formatted(leader, text(leaderless - healed)));
+    runUntil(bound + 2 * this.longestLease);
+    if (leader() != leader) {
+      throw violation("%s was replaced by %s without a fault".formatted(leader, leader()));
+    }
+  }
+
+  // ---- time
+
+  private void at(long time, Runnable action) {
+    this.events.add(new Event(Math.max(time, this.now), this.order++, action));
+  }
+
+  private void after(long delay, Runnable action) {
+    at(this.now + delay, action);
+  }
+
+  private void runUntil(long time) {
+    for (Event next = this.events.peek();
+        next != null && next.at() <= time;
+        next = this.events.peek()) {
+      this.events.remove();
+      advance(next.at());
+      next.action().run();
+    }
+    advance(time);
+  }
+
+  /** All that has changed at an instant is judged before the next begins. */
+  private void advance(long time) {
+    judge();
+    this.now = Math.max(this.now, time);
+  }
+
+  // ---- judges
+
+  private void judge() {
+    this.tally.instants++;
+    if (this.broken != null) {
+      throw this.broken;
+    }
+    Process leader = null;
+    for (Process process : this.processes) {
+      if (process.leads()) {
+        if (leader != null) {
+          throw violation("Two leaders: %s and %s".formatted(leader.claim(), process.claim()));
+        }
+        leader = process;
+      }
+    }
+  }
+
+  private @Nullable Process leader() {
+    return this.processes.stream().filter(Process::leads).findFirst().orElse(null);
+  }
+
+  private void grant(String nodeId, long term) {
+    if (term <= this.granted) {
+      throw violation(
+          "Term %d was granted to %s after term %d".formatted(term, nodeId, this.granted));
+    }
+    this.granted = term;
+  }
+
+  private Violation violation(String what) {
+    tell(what);
+    return new Violation(what);
+  }
+
+  // ---- the server
+
+  private Object serve(Statement statement, Supplier<String> what) throws LeaseStoreException {
+    this.tally.calls++;
+    Object outcome = statement.execute();
+    remember();
+    if (this.tracing) {
+      tell("    server: %s -> %s".formatted(what.get(), outcome));
+    }
+    return outcome;
+  }
+
+  private void remember() {
+    if (this.lag > 0) {
+      this.past.addLast(new Dated(this.now, this.database.snapshot(Call.SERVICE)));
+      while (this.past.size() > 1 && this.past.getFirst().at() < this.now - 2 * this.lag) {
+        this.past.removeFirst();
+      }
+    }
+  }
+
+  /** What a read shows, perhaps on a replica that lags. */
+  private Optional<Reading> look() {
+    LeaseRow row = this.database.row(Call.SERVICE);
+    if (this.lag > 0 && this.faulty && draw(3) > 0) {
+      long then = this.now - this.random.nextLong(this.lag);
+      for (Dated dated : this.past) {
+        if (dated.at() > then) {
+          break;
+        }
+        row = dated.snapshot().row();
+      }
+    }
+    return Optional.ofNullable(row).map((found) -> new Reading(found, Duration.ZERO));
+  }
+
+  /** Sends a request whose fate is drawn here. */
+  private Request send(Process process, Statement statement, Supplier<String> what) {
+    Request request = new Request();
+    request.giveUpAt = process.trueTime(
+        process.monotonic() + process.settings.operationTimeout().toNanos());
+    long there = this.now + latency(process);
+    boolean sent = true;
+    if (this.faulty) {
+      double fate = this.random.nextDouble();
+      if (process.requestsCut || fate < this.loss / 2) {
+        sent = false;
+      } else if (process.answersCut || fate < this.loss) {
+        request.answerLost = true;
+      }
+      if (this.random.nextDouble() < this.late && there < request.giveUpAt) {
+        there = request.giveUpAt + this.random.nextLong(3 * this.longestLease);
+        lasts(there);
+        this.tally.late++;
+      }
+      if (request.answerLost && draw(2) == 0) {
+        // A connection that breaks is noticed sooner than one that is silent.
+        request.giveUpAt = this.now + this.random.nextLong(request.giveUpAt - this.now);
+      }
+    }
+    request.answerAt = there + latency(process);
+    if (sent) {
+      at(there, () -> arrive(request, statement, what));
+    }
+    return request;
+  }
+
+  private void arrive(Request request, Statement statement, Supplier<String> what) {
+    if (this.now < this.databaseBackAt) {
+      long resumed = this.databaseBackAt + draw(3) * MILLI;
+      lasts(resumed);
+      at(resumed, () -> arrive(request, statement, what));
+      return;
+    }
+    try {
+      request.outcome = serve(statement, what);
+      request.executed = true;
+    } catch (LeaseStoreException ex) {
+      throw new IllegalStateException(ex);
+    }
+  }
+
+  private void lasts(long until) {
+    this.quietAt = Math.max(this.quietAt, until);
+  }
+
+  private long latency(Process process) {
+    if (this.faulty && this.random.nextDouble() < this.slow) {
+      return this.random.nextLong(process.settings.operationTimeout().toNanos() * 6 / 10);
+    }
+    return draw(4) == 0 ? 0 : this.random.nextLong(3 * MILLI);
+  }
+
+  // ---- faults
+
+  private void disturbLater(long mean) {
+    long pause = (long) (-Math.log(1 - this.random.nextDouble()) * mean);
+    after(pause, () -> {
+      if (this.faulty) {
+        disturb();
+        disturbLater(mean);
+      }
+    });
+  }
+
+  private void disturb() {
+    List<Process> alive =
+        this.processes.stream().filter((process) -> process.alive).toList();
+    Fault fault = pick(List.of(Fault.values()));
+    // Once both tables are empty nothing tells what a leader of a longer lease was promised.
+    if (this.without.contains(fault) || (fault == Fault.TABLES_EMPTIED && this.mixed)) {
+      return;
+    }
+    String id = pick(this.ids);
+    Process process = alive.isEmpty() ? null : pick(alive);
+    // Faults are the worse for what they hit: a leader, who waits to be one, a request under way.
+    Process prominent = draw(2) == 0 ? leader() : warming();
+    if (prominent != null && draw(3) > 0) {
+      process = prominent;
+    }
+    long more = this.random.nextLong(3 * this.longestLease);
+    if (process != null && LASTING.contains(fault)) {
+      lasts(this.now + more);
+    }
+    LeaseRow row = this.database.row(Call.SERVICE);
+    boolean done = switch (fault) {
+      case RESTART, TWIN -> start(id, fault == Fault.TWIN, alive);
+      case DATABASE_STALLS -> stall(more);
+      case DESIGNATED_BY_SQL ->
+        edit(fault, row, (old) -> copy(old, someId(), old.term(), old.leaseMillis()));
+      case DESIGNATED_AND_BACK ->
+        edit(fault, row, (old) -> {
+          after(
+              this.random.nextLong(SECOND),
+              () -> edit(
+                  fault,
+                  this.database.row(Call.SERVICE),
+                  (later) -> copy(later, old.leaderId(), later.term(), later.leaseMillis())));
+          return copy(old, someId(), old.term(), old.leaseMillis());
+        });
+      case LEASE_EDITED ->
+        edit(fault, row, (old) -> copy(old, old.leaderId(), old.term(), draw(2) == 0 ? null : -5L));
+      case TERM_LOWERED ->
+        edit(
+            fault,
+            row,
+            (old) -> copy(
+                old,
+                draw(2) == 0 ? someId() : old.leaderId(),
+                Math.max(0, old.term() - 1 - draw(3)),
+                old.leaseMillis()));
+      case REPLACED -> change(() -> this.database.replace(Call.SERVICE, someId()));
+      case DELETED -> change(() -> this.database.deleteRow(Call.SERVICE));
+      case TABLES_EMPTIED ->
+        change(() -> {
+          this.database.emptyTables();
+          this.granted = 0;
+        });
+      default ->
+        process != null
+            && (draw(2) == 0 ? process.suffer(fault, more) : process.ambush(fault, more));
+    };
+    Process unaware = leader();
+    if (done && EDITS.contains(fault) && unaware != null && draw(2) == 0) {
+      lasts(this.now + more);
+      unaware.suffer(draw(2) == 0 ? Fault.PAUSE : Fault.CUT_OFF, more);
+    }
+    if (done) {
+      this.tally.faults.merge(fault, 1L, Long::sum);
+      tell("%s%s"
+          .formatted(
+              fault,
+              row != null || this.database.row(Call.SERVICE) != null
+                  ? "; the row: " + this.database.row(Call.SERVICE)
+                  : "; no row"));
+    }
+  }
+
+  private @Nullable Process warming() {
+    return this.processes.stream()
+        .filter((process) ->
+            process.alive && process.service.candidacy().standing() instanceof Standing.Warming)
+        .findFirst()
+        .orElse(null);
+  }
+
+  private boolean start(String id, boolean twin, List<Process> alive) {
+    long running = alive.stream().filter((process) -> process.id.equals(id)).count();
+    if (running > (twin ? 1 : 0)) {
+      return false;
+    }
+    startProcess(id);
+    return true;
+  }
+
+  private boolean stall(long duration) {
+    this.databaseBackAt = this.now + duration;
+    lasts(this.databaseBackAt);
+    tell("the database hangs until " + text(this.databaseBackAt));
+    return true;
+  }
+
+  private boolean edit(Fault fault, @Nullable LeaseRow row, UnaryOperator<LeaseRow> edit) {
+    if (row == null || !this.faulty) {
+      return false;
+    }
+    return change(() -> this.database.edit(Call.SERVICE, edit));
+  }
+
+  private boolean change(Runnable change) {
+    change.run();
+    remember();
+    return true;
+  }
+
+  private String someId() {
+    return switch (draw(8)) {
+      case 0 -> "";
+      case 1 -> "nobody";
+      default -> pick(this.ids);
+    };
+  }
+
+  private static LeaseRow copy(
+      LeaseRow row, String leaderId, long term, @Nullable Long leaseMillis) {
+    return new LeaseRow(
+        leaderId,
+        term,
+        row.version(),
+        leaseMillis,
+        row.lastTermLeaseMillis(),
+        row.lastActiveTime(),
+        row.source());
+  }
+
+  private void startProcess(String id) {
+    Process process = new Process(id, ++this.lives);
+    this.processes.add(process);
+    tell("%s starts; lease %s, its clock runs at %+.2f %%"
+        .formatted(process, process.settings.leaseDuration(), (process.rate - 1) * 100));
+    process.elector.join(List.of(process.service));
+    process.wake(0);
+  }
+
+  private int draw(int bound) {
+    return this.random.nextInt(bound);
+  }
+
+  private <T> T pick(List<T> from) {
+    return from.get(draw(from.size()));
+  }
+
+  private void tell(String what) {
+    if (this.tracing) {
+      this.story.append("%12s  %s%n".formatted(text(this.now), what));
+    }
+  }
+
+  private static String text(long nanos) {
+    return "%.6f s".formatted(nanos / 1e9);
+  }
+
+  /** A process of a node, with its clocks. */
+  private final class Process {
+
+    final String id;
+
+    final int life;
+
+    final LeaseSettings settings;
+
+    final double rate;
+
+    final long origin;
+
+    final long wallOrigin;
+
+    final Elector elector;
+
+    final LeaseElectionService service;
+
+    boolean alive = true;
+
+    boolean stopping;
+
+    boolean requestsCut;
+
+    boolean answersCut;
+
+    /** Whether a request is under way, or the elector is in its step. */
+    private boolean busy;
+
+    /** Whether the elector's own loop body runs at this instant, rather than waiting for its store. */
+    private boolean stepping;
+
+    /** Whether it was stopped in the middle of a step, perhaps with a lock in its hands. */
+    private boolean frozen;
+
+    private long pausedUntil;
+
+    private long suspendedAt = -1;
+
+    private long suspended;
+
+    private long wallStep;
+
+    private long workUntil;
+
+    private long wakes;
+
+    private long watched;
+
+    private @Nullable Runnable ambush;
+
+    private @Nullable LeadershipEvent lastEvent;
+
+    Process(String id, int life) {
+      this.id = id;
+      this.life = life;
+      this.settings = Simulation.this.settings.get(id);
+      // Twins run on machines of their own.
+      this.rate = draw(3) == 0 ? 2 - Simulation.this.rates.get(id) : Simulation.this.rates.get(id);
+      this.origin = draw(2) == 0 ? Long.MAX_VALUE - 30 * SECOND : -5 * SECOND;
+      this.wallOrigin = draw(1_000_000) * 1_000_000L;
+      this.elector = new Elector(
+          new RemoteStore(this),
+          this.settings,
+          () -> id,
+          (serviceId) -> isWorking(),
+          this::deliver,
+          this::tick,
+          () -> Instant.ofEpochMilli(wall()));
+      this.service = new LeaseElectionService(Call.SERVICE, this.elector) {};
+    }
+
+    // -- clocks
+
+    private long active() {
+      return (this.suspendedAt >= 0 ? this.suspendedAt : Simulation.this.now) - this.suspended;
+    }
+
+    long monotonic() {
+      return this.origin + (long) (active() * this.rate);
+    }
+
+    long wall() {
+      return this.wallOrigin + this.wallStep + (long) (Simulation.this.now * this.rate) / MILLI;
+    }
+
+    /** The monotonic clock as the production code reads it: the process may be paused thereafter. */
+    private long tick() {
+      long reading = monotonic();
+      if (this.stepping && Simulation.this.faulty && draw(1_000) == 0) {
+        long pause = Simulation.this.random.nextLong(2 * Simulation.this.longestLease);
+        tell("%s is paused for %s in the middle of its step".formatted(this, text(pause)));
+        lasts(Simulation.this.now + pause);
+        this.stepping = false;
+        this.frozen = true;
+        runUntil(Simulation.this.now + pause);
+        this.frozen = false;
+        awaken();
+        this.stepping = true;
+      }
+      return reading;
+    }
+
+    long trueTime(long monotonic) {
+      long ahead = monotonic - monotonic();
+      return Simulation.this.now + (ahead <= 0 ? 0 : (long) Math.ceil(ahead / this.rate) + 1);
+    }
+
+    // -- what it claims
+
+    boolean leads() {
+      if (!this.alive) {
+        return false;
+      }
+      boolean stepping = this.stepping;
+      this.stepping = false;
+      boolean leads = Simulation.this.rules.leads(this.service);
+      this.stepping = stepping;
+      return leads;
+    }
+
+    String claim() {
+      return "%s (term %s)"
+          .formatted(
+              this,
+              this.service.candidacy().standing() instanceof Leading leading
+                  ? leading.term()
+                  : "?");
+    }
+
+    private void deliver(LeadershipEvent event) {
+      tell("%s: %s".formatted(this, event));
+      boolean acquired = event instanceof LeadershipAcquiredEvent;
+      LeadershipEvent last = this.lastEvent;
+      boolean alternates = last == null
+          ? acquired
+          : acquired
+              ? !(last instanceof LeadershipAcquiredEvent) && event.term() > last.term()
+              : last instanceof LeadershipAcquiredEvent && event.term() == last.term();
+      if (!alternates) {
+        // The elector survives what its listeners throw.
+        Simulation.this.broken = violation("%s was told %s after %s".formatted(this, event, last));
+      }
+      this.lastEvent = event;
+      if (event instanceof LeadershipAcquiredEvent won) {
+        Simulation.this.tally.leaderships.merge(won.reason(), 1L, Long::sum);
+      }
+    }
+
+    // -- its life
+
+    private boolean isWorking() {
+      return Simulation.this.now < this.workUntil;
+    }
+
+    private boolean isStill() {
+      return this.frozen || this.suspendedAt >= 0 || Simulation.this.now < this.pausedUntil;
+    }
+
+    /** Does something as soon as the process runs, if it still lives. */
+    private void later(long time, Runnable action) {
+      at(time, () -> {
+        if (!this.alive) {
+          return;
+        }
+        if (isStill()) {
+          later(Math.max(this.pausedUntil, Simulation.this.now + 20 * MILLI), action);
+          return;
+        }
+        action.run();
+        if (this.alive) {
+          settle();
+        }
+      });
+    }
+
+    void wake(long delay) {
+      long wake = ++this.wakes;
+      later(Simulation.this.now + delay, () -> {
+        if (wake == this.wakes && !this.busy) {
+          work();
+        }
+      });
+    }
+
+    /** Events reach their listener, and the deadline is watched. */
+    private void settle() {
+      if (!isStill()) {
+        this.elector.deliverNow();
+      }
+      if (this.service.candidacy().standing() instanceof Leading leading
+          && leading.deadline() != this.watched) {
+        this.watched = leading.deadline();
+        later(trueTime(leading.deadline()), () -> this.service.change((current) -> current));
+      }
+    }
+
+    private void work() {
+      if (Simulation.this.drive == Drive.ELECTOR) {
+        this.busy = true;
+        this.stepping = true;
+        try {
+          long pause = this.elector.step();
+          this.busy = false;
+          this.stepping = false;
+          wake(trueTime(monotonic() + pause) - Simulation.this.now + lateness());
+        } catch (Died dead) {
+          return;
+        }
+      } else {
+        Candidacy candidacy = this.service.change((current) -> current);
+        Step step = Simulation.this.rules.next(candidacy, monotonic(), isWorking());
+        if (step instanceof Await await) {
+          long pause = Math.min(
+              await.until() - monotonic(), this.settings.renewInterval().toNanos());
+          wake(trueTime(monotonic() + Math.max(pause, 0)) - Simulation.this.now + lateness());
+        } else {
+          this.busy = true;
+          later(Simulation.this.now + lateness(), () -> ask(step));
+        }
+      }
+      if (this.stopping && !(this.service.candidacy().standing() instanceof SteppingDown)) {
+        die();
+      }
+    }
+
+    private long lateness() {
+      return draw(3) == 0 ? 0 : Simulation.this.random.nextLong(2 * MILLI);
+    }
+
+    private void ask(Step step) {
+      Call call = Call.of(this.service.candidacy(), step, monotonic(), wall());
+      Request request = send(this, () -> executed(call), () -> this + " asks " + step);
+      spring(request);
+      later(request.answerAt, () -> {
+        if (request.executed && !request.answerLost && request.answerAt <= request.giveUpAt) {
+          request.over = true;
+          Timing timing = new Timing(call.sent(), call.wallSent(), monotonic(), wall());
+          this.service.change(
+              (current) -> Simulation.this.rules.answered(current, step, request.outcome, timing));
+          tell("%s knows the outcome of %s: %s".formatted(this, step, request.outcome));
+          goOn();
+        }
+      });
+      later(request.giveUpAt, () -> {
+        if (!request.over) {
+          tell("%s does not know the outcome of %s".formatted(this, step));
+          long now = monotonic();
+          this.service.change((current) -> Simulation.this.rules.failed(current, step, now));
+          goOn();
+        }
+      });
+    }
+
+    private void goOn() {
+      this.busy = false;
+      wake(0);
+    }
+
+    private Object executed(Call call) throws LeaseStoreException {
+      if (call.step() instanceof Step.Read) {
+        return look();
+      }
+      Object outcome = call.execute(Simulation.this.server);
+      if (call.step() instanceof Take && ((OptionalLong) outcome).isPresent()) {
+        grant(this.id, ((OptionalLong) outcome).getAsLong());
+      } else if (call.step() instanceof Lead lead && (boolean) outcome) {
+        grant(this.id, lead.row().term());
+      }
+      return outcome;
+    }
+
+    /** For the elector's own loop: comes back when the answer does. */
+    private Object await(Statement statement, Supplier<String> what) throws LeaseStoreException {
+      this.stepping = false;
+      Request request = send(this, statement, () -> this + " asks " + what.get());
+      spring(request);
+      if (request.answerAt <= request.giveUpAt) {
+        runUntil(request.answerAt);
+        awaken();
+      }
+      this.stepping = true;
+      Object outcome = request.outcome;
+      if (outcome != null && !request.answerLost && request.answerAt <= request.giveUpAt) {
+        return outcome;
+      }
+      this.stepping = false;
+      runUntil(Math.max(Simulation.this.now, request.giveUpAt));
+      awaken();
+      this.stepping = true;
+      tell("%s does not know the outcome of %s".formatted(this, what.get()));
+      throw new LeaseStoreException("no answer");
+    }
+
+    /** Sleeps on if it was paused meanwhile. */
+    private void awaken() {
+      while (this.alive && isStill()) {
+        runUntil(Math.max(this.pausedUntil, Simulation.this.now + 20 * MILLI));
+      }
+      if (!this.alive) {
+        throw new Died();
+      }
+    }
+
+    /** Lets it happen while the next request is under way. */
+    boolean ambush(Fault fault, long duration) {
+      this.ambush = () -> {
+        if (Simulation.this.faulty) {
+          suffer(fault, duration);
+          lasts(Simulation.this.now + duration);
+        }
+      };
+      return true;
+    }
+
+    private void spring(Request request) {
+      Runnable ambush = this.ambush;
+      if (ambush != null) {
+        this.ambush = null;
+        long end = Math.min(request.answerAt, request.giveUpAt);
+        long now = Simulation.this.now;
+        later(now + (end > now ? Simulation.this.random.nextLong(end - now) : 0), ambush);
+      }
+    }
+
+    boolean suffer(Fault fault, long duration) {
+      if (isStill() && fault != Fault.CRASH && fault != Fault.WALL_CLOCK_STEPS) {
+        return false;
+      }
+      tell("%s: %s".formatted(this, fault));
+      switch (fault) {
+        case CRASH -> die();
+        case PAUSE -> this.pausedUntil = Simulation.this.now + duration;
+        case SUSPEND -> {
+          if (!Simulation.this.suspends) {
+            return false;
+          }
+          this.suspendedAt = Simulation.this.now;
+          at(Simulation.this.now + duration, this::resume);
+        }
+        case WALL_CLOCK_STEPS -> {
+          if (Simulation.this.suspends) {
+            return false;
+          }
+          this.wallStep += (draw(2) == 0 ? 1 : -1) * (draw(20_000) + draw(2) * 3_600_000L);
+        }
+        case CUT_OFF -> {
+          int direction = draw(3);
+          this.requestsCut = direction != 1;
+          this.answersCut = direction != 0;
+          after(duration, () -> {
+            this.requestsCut = false;
+            this.answersCut = false;
+          });
+        }
+        case RESIGN -> command((current) -> Simulation.this.rules.resigned(current, monotonic()));
+        case CAMPAIGN -> command((current) -> current.campaign(monotonic()));
+        case HAND_OVER -> handOver(pick(Simulation.this.ids));
+        case STOP -> {
+          this.stopping = true;
+          if (Simulation.this.rules == Rules.PRODUCTION) {
+            this.elector.leave();
+          } else {
+            command((current) -> Simulation.this.rules.stopped(current, monotonic()));
+          }
+        }
+        case WORK -> this.workUntil = Simulation.this.now + duration;
+        default -> throw new IllegalArgumentException(fault.name());
+      }
+      if (this.alive) {
+        settle();
+        wake(0);
+      }
+      return true;
+    }
+
+    private void command(UnaryOperator<Candidacy> command) {
+      this.service.change(command);
+    }
+
+    private void handOver(String successor) {
+      if (!this.service.isLeader() || successor.equals(this.id)) {
+        return;
+      }
+      try {
+        this.service.designate(successor);
+      } catch (Exception ex) {
+        throw new IllegalStateException(ex);
+      }
+    }
+
+    private void resume() {
+      if (this.suspendedAt >= 0) {
+        this.suspended += Simulation.this.now - this.suspendedAt;
+        this.suspendedAt = -1;
+        tell("%s wakes".formatted(this));
+      }
+    }
+
+    private void die() {
+      tell("%s ends".formatted(this));
+      this.alive = false;
+    }
+
+    @Override
+    public String toString() {
+      return "%s (life %d)".formatted(this.id, this.life);
+    }
+  }
+
+  /** A node's way to the server, on which time passes. */
+  private final class RemoteStore implements LeaseStore {
+
+    private final Process process;
+
+    RemoteStore(Process process) {
+      this.process = process;
+    }
+
+    @Override
+    public String name() {
+      return "simulation";
+    }
+
+    @Override
+    public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
+      Optional<?> found =
+          (Optional<?>) this.process.await(Simulation.this::look, () -> "for the row");
+      return found.isPresent() ? Map.of(Call.SERVICE, (Reading) found.get()) : Map.of();
+    }
+
+    @Override
+    @SuppressWarnings("unchecked")
+    public Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
+      return (Set<String>) this.process.await(
+          () -> Simulation.this.server.renew(nodeId, terms), () -> "to renew " + terms);
+    }
+
+    @Override
+    @SuppressWarnings("unchecked")
+    public Optional<LeaseRow> create(
+        String serviceId, String nodeId, long leaseMillis, long aboveTerm)
+        throws LeaseStoreException {
+      return (Optional<LeaseRow>) this.process.await(
+          () -> Simulation.this.server.create(serviceId, nodeId, leaseMillis, aboveTerm),
+          () -> "to create the row above term " + aboveTerm);
+    }
+
+    @Override
+    @SuppressWarnings("unchecked")
+    public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) throws LeaseStoreException {
+      return (Optional<LeaseRow>) this.process.await(
+          () -> Simulation.this.server.keepWarm(serviceId, seen), () -> "to keep warm " + seen);
+    }
+
+    @Override
+    public boolean lead(String serviceId, LeaseRow seen, long leaseMillis)
+        throws LeaseStoreException {
+      return (boolean) this.process.await(
+          () -> {
+            boolean led = Simulation.this.server.lead(serviceId, seen, leaseMillis);
+            if (led) {
+              grant(this.process.id, seen.term());
+            }
+            return led;
+          },
+          () -> "to lead " + seen);
+    }
+
+    @Override
+    public OptionalLong take(
+        String serviceId,
+        LeaseRow seen,
+        String nodeId,
+        long leaseMillis,
+        long aboveTerm,
+        String reason)
+        throws LeaseStoreException {
+      return (OptionalLong) this.process.await(
+          () -> {
+            OptionalLong term = Simulation.this.server.take(
+                serviceId, seen, nodeId, leaseMillis, aboveTerm, reason);
+            term.ifPresent((won) -> grant(this.process.id, won));
+            return term;
+          },
+          () -> "to take " + seen);
+    }
+
+    @Override
+    public boolean release(String serviceId, String nodeId, long term, String successor)
+        throws LeaseStoreException {
+      return (boolean) this.process.await(
+          () -> Simulation.this.server.release(serviceId, nodeId, term, successor),
+          () -> "to release term " + term + " to '" + successor + "'");
+    }
+
+    @Override
+    public boolean giveWay(String serviceId, String nodeId, long term) throws LeaseStoreException {
+      return (boolean) this.process.await(
+          () -> Simulation.this.server.giveWay(serviceId, nodeId, term),
+          () -> "to give way in term " + term);
+    }
+
+    @Override
+    public boolean designate(String serviceId, String leaderId) throws LeaseStoreException {
+      return (boolean) this.process.await(
+          () -> Simulation.this.server.designate(serviceId, leaderId),
+          () -> "to designate " + leaderId);
+    }
+
+    @Override
+    @SuppressWarnings("unchecked")
+    public List<String> recentLeaders(String serviceId) throws LeaseStoreException {
+      return (List<String>) this.process.await(
+          () -> Simulation.this.server.recentLeaders(serviceId), () -> "for recent leaders");
+    }
+
+    @Override
+    public void close() {}
+  }
+}

@@ -1,0 +1,119 @@
+package io.election.lease;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import io.election.LeadershipAcquiredEvent;
+import io.election.lease.Simulation.Drive;
+import io.election.lease.Simulation.Fault;
+import io.election.lease.Simulation.Tally;
+import io.election.lease.Simulation.Violation;
+import java.util.EnumSet;
+import java.util.Locale;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Random schedules over the production code.
+ *
+ * <p>{@code -Dsimulation.schedules=100000} runs more of them, {@code -Dsimulation.seed=} one alone,
+ * with its story.
+ */
+class SimulationTest {
+
+  private static final int SCHEDULES = Integer.getInteger("simulation.schedules", 1_500);
+
+  /**
+   * What is not survived: whoever held a term that comes back by hand takes it for its own, and may
+   * retake or release it.
+   */
+  static final Set<Fault> WITHOUT = EnumSet.noneOf(Fault.class);
+
+  private static final Long SEED = Long.getLong("simulation.seed");
+
+  private final Logger logger = (Logger) LoggerFactory.getLogger(Elector.class);
+
+  @BeforeEach
+  void beQuiet() {
+    this.logger.setLevel(Level.OFF);
+  }
+
+  @AfterEach
+  void speakAgain() {
+    this.logger.setLevel(null);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void atNoInstantOfAnyScheduleTwoProcessesLeadAndAfterTheFaultsOneDoes(Drive drive) {
+    long first = SEED != null ? SEED : 0;
+    long end = SEED != null ? SEED + 1 : SCHEDULES;
+    Tally tally = new Tally();
+    long began = System.nanoTime();
+    for (long seed = first; seed < end; seed++) {
+      tally.add(run(seed, drive, SEED != null));
+    }
+    System.out.printf(
+        Locale.ROOT,
+        "simulation, %s: %d schedules, %d calls (%d of them late), %d instants judged, leaderships %s, faults %s, longest gap %.2f leases, %.1f s%n",
+        drive,
+        tally.schedules,
+        tally.calls,
+        tally.late,
+        tally.instants,
+        tally.leaderships,
+        tally.faults,
+        tally.longestGap,
+        (System.nanoTime() - began) / 1e9);
+    if (tally.schedules >= 1_000) {
+      assertThat(tally.leaderships)
+          .as("each way to lead was gone")
+          .containsKeys(
+              LeadershipAcquiredEvent.Reason.CREATED,
+              LeadershipAcquiredEvent.Reason.RELEASED,
+              LeadershipAcquiredEvent.Reason.EXPIRED,
+              LeadershipAcquiredEvent.Reason.DESIGNATED);
+      assertThat(tally.faults)
+          .as("each fault happened")
+          .containsOnlyKeys(EnumSet.allOf(Fault.class));
+    }
+  }
+
+  @Test
+  void aScheduleIsTheSameEachTime() {
+    for (Drive drive : Drive.values()) {
+      assertThat(story(7, drive)).isEqualTo(story(7, drive)).contains("leads");
+    }
+  }
+
+  private static String story(long seed, Drive drive) {
+    Simulation simulation = new Simulation(seed, Rules.PRODUCTION, WITHOUT, drive, true);
+    simulation.run();
+    return simulation.story();
+  }
+
+  private static Tally run(long seed, Drive drive, boolean tracing) {
+    Simulation simulation = new Simulation(seed, Rules.PRODUCTION, WITHOUT, drive, tracing);
+    try {
+      return simulation.run();
+    } catch (Violation violation) {
+      if (!tracing) {
+        return run(seed, drive, true);
+      }
+      throw new AssertionError(
+          "%s%nin schedule %d, %s. Replay it with:%n  mvn -pl election-core test -Dtest=SimulationTest -Dsimulation.seed=%d%n%n%s"
+              .formatted(violation.getMessage(), seed, drive, seed, simulation.story()),
+          violation);
+    } finally {
+      if (SEED != null) {
+        System.out.println(simulation.story());
+      }
+    }
+  }
+}
