@@ -7,6 +7,7 @@ import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Three real processes on one database, and what may happen to them. */
@@ -76,6 +77,7 @@ class ElectionProcessIT {
   }
 
   @Test
+  @Tag("faults")
   void aLeaderThatIsPausedForLessThanItsLeaseStaysOrChangesCleanly() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     onThreeNodes(database, (cluster, leader) -> {
@@ -161,6 +163,7 @@ class ElectionProcessIT {
   }
 
   @Test
+  @Tag("faults")
   void termsGrowThoughBothTablesAreEmptied() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     onThreeNodes(database, (cluster, leader) -> {
@@ -186,6 +189,7 @@ class ElectionProcessIT {
   }
 
   @Test
+  @Tag("faults")
   void twinsAloneDoNotBlockEachOther() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     onThreeNodes(database, (cluster, leader) -> {
