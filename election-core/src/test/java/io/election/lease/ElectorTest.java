@@ -233,6 +233,15 @@ class ElectorTest {
     }
 
     @Test
+    void anElectionForcedElsewhereIsWonByAnotherThanTheOldLeader() {
+      elect(this.a, this.b);
+      ElectorTest.this.database.edit("jobs", (row) -> named(row, ""));
+      ElectorTest.this.run(Duration.ofSeconds(5), this.a, this.b);
+      assertThat(this.b.service.isLeader()).isTrue();
+      assertThat(this.a.service.isLeader()).isFalse();
+    }
+
+    @Test
     void aNodeDesignatedByHandWaitsOneLeaseIfTheOldLeaderIsDead() {
       elect(this.a, this.b);
       ElectorTest.this.database.edit("jobs", (row) -> named(row, "b"));
