@@ -63,7 +63,9 @@ public abstract class TestServer implements AutoCloseable {
    * @return the running server; must be closed
    */
   public static TestServer startOwn() {
-    return hasDocker() ? start(DatabaseImage.MYSQL_9_7) : EmbeddedServer.launch();
+    return hasDocker()
+        ? start(DatabaseImage.MYSQL_9_7)
+        : EmbeddedServer.launch().told("embedded");
   }
 
   /**
@@ -74,7 +76,7 @@ public abstract class TestServer implements AutoCloseable {
    * @return the running server; must be closed
    */
   public static TestServer start(DatabaseImage image) {
-    return ContainerServer.launch(image);
+    return ContainerServer.launch(image).told("Testcontainers " + image.imageName());
   }
 
   /**
@@ -197,36 +199,20 @@ public abstract class TestServer implements AutoCloseable {
 
   private static final class Shared {
 
-    static final TestServer DEFAULT = startAndTell();
-
-    private static TestServer startAndTell() {
-      if (hasDocker()) {
-        TestServer server = TestServer.start(DatabaseImage.MYSQL_9_7);
-        tell("MySQL", server, "Testcontainers " + DatabaseImage.MYSQL_9_7.imageName());
-        return server;
-      }
-      TestServer server = EmbeddedServer.launch();
-      tell("MariaDB", server, "embedded");
-      return server;
-    }
+    static final TestServer DEFAULT = startOwn();
   }
 
   private static final class SharedMariaDb {
 
-    static final TestServer SERVER = startAndTell();
-
-    private static TestServer startAndTell() {
-      if (!hasDocker()) {
-        return Shared.DEFAULT;
-      }
-      TestServer server = TestServer.start(DatabaseImage.MARIADB_11_8);
-      tell("MariaDB", server, "Testcontainers " + DatabaseImage.MARIADB_11_8.imageName());
-      return server;
-    }
+    static final TestServer SERVER =
+        hasDocker() ? start(DatabaseImage.MARIADB_11_8) : Shared.DEFAULT;
   }
 
-  private static void tell(String product, TestServer server, String how) {
-    String number = server.version().replaceFirst("[^0-9.].*", "");
-    System.out.println("Test database: " + product + " " + number + " (" + how + ")");
+  /** Says on what the tests run; reports of a build are searched for this line. */
+  private TestServer told(String how) {
+    String number = version().replaceFirst("[^0-9.].*", "");
+    System.out.println(
+        "Test database: " + (isMariaDb() ? "MariaDB " : "MySQL ") + number + " (" + how + ")");
+    return this;
   }
 }
