@@ -1,5 +1,7 @@
 package io.election.lease;
 
+import java.time.Duration;
+
 /** A setting of the lease cannot be used. */
 public class InvalidLeaseSettingException extends IllegalArgumentException {
 
@@ -7,14 +9,14 @@ public class InvalidLeaseSettingException extends IllegalArgumentException {
 
   private final String setting;
 
-  private final Object value;
+  private final Duration value;
 
   private final String rule;
 
-  InvalidLeaseSettingException(String setting, Object value, String rule) {
+  InvalidLeaseSettingException(String setting, Duration value, String rule) {
     super(setting + " is " + value + ", but " + rule);
     this.setting = setting;
-    this.value = value.toString();
+    this.value = value;
     this.rule = rule;
   }
 
@@ -32,7 +34,7 @@ public class InvalidLeaseSettingException extends IllegalArgumentException {
    *
    * @return the value
    */
-  public Object value() {
+  public Duration value() {
     return this.value;
   }
 

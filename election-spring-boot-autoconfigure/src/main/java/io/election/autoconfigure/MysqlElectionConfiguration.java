@@ -127,8 +127,7 @@ class MysqlElectionConfiguration {
   }
 
   /** A default, as one would write it. */
-  private static String text(Object value) {
-    Duration duration = Duration.parse(value.toString());
+  private static String text(Duration duration) {
     return DurationStyle.SIMPLE.print(
         duration, duration.toMillisPart() == 0 ? ChronoUnit.SECONDS : ChronoUnit.MILLIS);
   }
