@@ -11,15 +11,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.springframework.util.FileSystemUtils;
 
 /**
- * Three processes on one database. What they claim is judged when it is closed: exactly, since
+ * Processes on one database. What they claim is judged when the scenario is over: exactly, since
  * safety has no tolerance. How long something takes is only ever bounded generously.
  */
-final class Cluster implements AutoCloseable {
+final class Cluster {
 
   static final String SERVICE = "jobs";
 
@@ -50,47 +51,68 @@ final class Cluster implements AutoCloseable {
     }
   }
 
-  /** Starts three nodes, and waits until one of them leads. */
-  static Cluster start(TestDatabase database) {
-    return start(database, LEASE, RENEW);
+  /** What is done to a cluster whose leader is known. */
+  @FunctionalInterface
+  interface Scenario {
+
+    void run(Cluster cluster, NodeProcess leader) throws Exception;
   }
 
-  static Cluster start(TestDatabase database, Duration lease, Duration renew) {
+  /** Plays a scenario on three nodes that differ in nothing, and judges what they claimed. */
+  static void run(TestDatabase database, Scenario scenario) throws Exception {
+    run(database, threeNodes(), scenario);
+  }
+
+  /** Plays a scenario on nodes of choice, and judges what they claimed. */
+  static void run(TestDatabase database, List<Node> nodes, Scenario scenario) throws Exception {
+    run(database, LEASE, RENEW, nodes, scenario);
+  }
+
+  /** Plays a scenario with a lease of choice. */
+  static void run(
+      TestDatabase database, Duration lease, Duration renew, List<Node> nodes, Scenario scenario)
+      throws Exception {
     Cluster cluster = new Cluster(database, lease, renew);
     try {
-      for (String name : List.of("a", "b", "c")) {
-        cluster.add(name, name);
-      }
+      nodes.forEach(cluster::add);
       cluster.awaitUp();
-      cluster.awaitLeader();
-      return cluster;
-    } catch (RuntimeException | Error ex) {
-      cluster.destroy();
+      scenario.run(cluster, cluster.awaitLeader());
+      cluster.close();
+    } catch (Exception | Error ex) {
+      cluster.dump();
+      cluster.nodes.forEach(NodeProcess::destroy);
       throw ex;
     }
   }
 
+  static List<Node> threeNodes() {
+    return Stream.of("a", "b", "c").map(Node::named).toList();
+  }
+
   /** Starts a node without waiting for it. */
-  NodeProcess add(String name, String nodeId) {
-    NodeProcess node = NodeProcess.start(
-        name,
-        this.folder,
-        List.of(
-            "spring.main.web-application-type=none",
-            "spring.main.banner-mode=off",
-            "spring.datasource.url=" + this.database.jdbcUrl(),
-            "spring.datasource.username=" + this.database.username(),
-            "spring.datasource.password=" + this.database.password(),
-            "spring.datasource.hikari.minimum-idle=0",
-            "spring.datasource.hikari.initialization-fail-timeout=-1",
-            "as.election.service-id=" + SERVICE,
-            "as.election.node-id=" + nodeId,
-            "as.election.lease-duration=" + this.lease.toMillis() + "ms",
-            "as.election.renew-interval=" + this.renew.toMillis() + "ms",
-            "as.election.mysql.operation-timeout=" + OPERATION_TIMEOUT.toMillis() + "ms",
-            "as.election.drain-timeout=2s"));
-    this.nodes.add(node);
-    return node;
+  NodeProcess add(Node node) {
+    List<String> arguments = new ArrayList<>();
+    arguments.add("spring.main.web-application-type=none");
+    arguments.add("spring.main.banner-mode=off");
+    arguments.add("spring.datasource.url=" + this.database.jdbcUrl());
+    arguments.add("spring.datasource.username=" + this.database.username());
+    arguments.add("spring.datasource.password=" + this.database.password());
+    arguments.add("spring.datasource.hikari.minimum-idle=0");
+    arguments.add("spring.datasource.hikari.initialization-fail-timeout=-1");
+    arguments.add("as.election.service-id=" + SERVICE);
+    arguments.add("as.election.lease-duration=" + this.lease.toMillis() + "ms");
+    arguments.add("as.election.renew-interval=" + this.renew.toMillis() + "ms");
+    arguments.add("as.election.mysql.operation-timeout=" + OPERATION_TIMEOUT.toMillis() + "ms");
+    arguments.add("as.election.drain-timeout=2s");
+    node.properties().forEach((property) -> {
+      String name = property.substring(0, property.indexOf('=') + 1);
+      arguments.removeIf((argument) -> argument.startsWith(name));
+      arguments.add(property);
+    });
+    NodeProcess process = NodeProcess.start(
+        node, this.folder, arguments.stream().map((argument) -> "--" + argument).toList());
+    this.nodes.add(process);
+    return process;
   }
 
   void awaitUp() {
@@ -170,8 +192,7 @@ final class Cluster implements AutoCloseable {
   }
 
   /** Ends all nodes and judges what they claimed. */
-  @Override
-  public void close() {
+  private void close() {
     this.nodes.stream().filter(NodeProcess::isAlive).forEach(NodeProcess::resume);
     this.nodes.stream().filter(NodeProcess::isAlive).forEach(NodeProcess::stop);
     History history = history();
@@ -188,15 +209,8 @@ final class Cluster implements AutoCloseable {
     }
   }
 
-  private void destroy() {
-    this.nodes.forEach((node) -> {
-      System.out.println("---- " + node + "\n" + node.log());
-      node.destroy();
-    });
-  }
-
   /** Prints the logs of all nodes, for a test that failed. */
-  void dump() {
+  private void dump() {
     this.nodes.forEach((node) -> System.out.println("---- " + node + "\n" + node.log()));
   }
 }

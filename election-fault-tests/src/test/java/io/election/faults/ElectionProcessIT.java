@@ -13,27 +13,10 @@ import org.junit.jupiter.api.Test;
 /** Three real processes on one database, and what may happen to them. */
 class ElectionProcessIT {
 
-  @FunctionalInterface
-  private interface Scenario {
-    void run(Cluster cluster, NodeProcess leader) throws Exception;
-  }
-
-  private static void onThreeNodes(TestDatabase database, Scenario scenario) throws Exception {
-    Cluster cluster = Cluster.start(database);
-    try {
-      scenario.run(cluster, cluster.awaitLeader());
-      cluster.close();
-    } catch (Exception | Error ex) {
-      cluster.dump();
-      cluster.nodes().forEach(NodeProcess::destroy);
-      throw ex;
-    }
-  }
-
   @Test
   void aKilledLeaderIsFollowedByAnotherNotBeforeItsDeadline() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    onThreeNodes(database, (cluster, leader) -> {
+    Cluster.run(database, (cluster, leader) -> {
       leader.kill();
       long killed = System.nanoTime();
       NodeProcess next = cluster.awaitLeaderOtherThan(leader);
@@ -50,7 +33,7 @@ class ElectionProcessIT {
   @Test
   void aLeaderThatIsStoppedCleanlyHandsBackItsLease() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    onThreeNodes(database, (cluster, leader) -> {
+    Cluster.run(database, (cluster, leader) -> {
       leader.stop();
       NodeProcess next = cluster.awaitLeaderOtherThan(leader);
       cluster.printGap("SIGTERM of the leader", leader, next);
@@ -63,7 +46,7 @@ class ElectionProcessIT {
   @Test
   void aLeaderThatIsPausedForLongerThanItsLeaseNeverClaimsToLeadWhenItWakes() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    onThreeNodes(database, (cluster, leader) -> {
+    Cluster.run(database, (cluster, leader) -> {
       leader.pause();
       NodeProcess next = cluster.awaitLeaderOtherThan(leader);
       int claims = leader.claims().size();
@@ -80,7 +63,7 @@ class ElectionProcessIT {
   @Tag("faults")
   void aLeaderThatIsPausedForLessThanItsLeaseStaysOrChangesCleanly() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    onThreeNodes(database, (cluster, leader) -> {
+    Cluster.run(database, (cluster, leader) -> {
       for (int i = 0; i < 5; i++) {
         long until = System.nanoTime() + LEASE.toNanos() / 2;
         leader.pause();
@@ -94,7 +77,7 @@ class ElectionProcessIT {
   @Test
   void nobodyLeadsWithoutTheDatabaseAndSomebodyDoesSoonAfterItIsBack() throws Exception {
     try (TestServer server = TestServer.startOwn()) {
-      onThreeNodes(server.newDatabase(), (cluster, leader) -> {
+      Cluster.run(server.newDatabase(), (cluster, leader) -> {
         long term = leader.claims().get(leader.claims().size() - 1).term();
         server.stop();
         cluster.awaitNoLeader();
@@ -114,7 +97,7 @@ class ElectionProcessIT {
   @Test
   void nobodyLeadsOnADatabaseThatHangsAndTheLossIsAnnouncedMeanwhile() throws Exception {
     try (TestServer server = TestServer.startOwn()) {
-      onThreeNodes(server.newDatabase(), (cluster, leader) -> {
+      Cluster.run(server.newDatabase(), (cluster, leader) -> {
         server.pause();
         try {
           cluster.awaitNoLeader();
@@ -132,7 +115,7 @@ class ElectionProcessIT {
   @Test
   void aRowThatIsEditedByHandMovesTheLeadership() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    onThreeNodes(database, (cluster, leader) -> {
+    Cluster.run(database, (cluster, leader) -> {
       NodeProcess designated = cluster.follower();
       database.execute("UPDATE leader_election SET leader_id = '%s' WHERE service_id = '%s'"
           .formatted(designated.name(), Cluster.SERVICE));
@@ -151,7 +134,7 @@ class ElectionProcessIT {
   @Test
   void aRowThatIsDeletedByHandForcesAnElectionAfterAWholeLease() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    onThreeNodes(database, (cluster, leader) -> {
+    Cluster.run(database, (cluster, leader) -> {
       Claim before = leader.claims().get(0);
       database.execute("DELETE FROM leader_election WHERE service_id = '" + Cluster.SERVICE + "'");
       cluster.awaitNoLeader();
@@ -166,7 +149,7 @@ class ElectionProcessIT {
   @Tag("faults")
   void termsGrowThoughBothTablesAreEmptied() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    onThreeNodes(database, (cluster, leader) -> {
+    Cluster.run(database, (cluster, leader) -> {
       database.execute("DELETE FROM leader_election", "DELETE FROM leader_election_history");
       cluster.awaitNoLeader();
       cluster.awaitLeader();
@@ -176,8 +159,8 @@ class ElectionProcessIT {
   @Test
   void ofTwoNodesWithOneIdOneLeadsAndTheOtherWarns() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    onThreeNodes(database, (cluster, leader) -> {
-      NodeProcess twin = cluster.add("twin", leader.name());
+    Cluster.run(database, (cluster, leader) -> {
+      NodeProcess twin = cluster.add(twinOf(leader, "twin"));
       cluster.awaitUp();
       cluster
           .within(Duration.ofSeconds(30), "the twin warns")
@@ -192,17 +175,21 @@ class ElectionProcessIT {
   @Tag("faults")
   void twinsAloneDoNotBlockEachOther() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    onThreeNodes(database, (cluster, leader) -> {
+    Cluster.run(database, (cluster, leader) -> {
       List<NodeProcess> others =
           cluster.nodes().stream().filter((node) -> node != leader).toList();
       others.forEach(NodeProcess::stop);
-      NodeProcess twin = cluster.add("twin", leader.name());
+      NodeProcess twin = cluster.add(twinOf(leader, "twin"));
       cluster.awaitUp();
-      NodeProcess third = cluster.add("triplet", leader.name());
+      NodeProcess third = cluster.add(twinOf(leader, "triplet"));
       cluster.awaitUp();
       leader.kill();
       NodeProcess next = cluster.awaitLeaderOtherThan(leader);
       assertThat(next).isIn(twin, third);
     });
+  }
+
+  private static Node twinOf(NodeProcess node, String name) {
+    return Node.named(name).with("as.election.node-id=" + node.name());
   }
 }

@@ -21,33 +21,28 @@ class FailoverGapIT {
   private static final int ROUNDS = 5;
 
   @Test
-  void leadersThatAreKilledAreFollowed() {
+  void leadersThatAreKilledAreFollowed() throws Exception {
     replaceLeaders("kill -9", NodeProcess::kill);
   }
 
   @Test
-  void leadersThatAreStoppedAreFollowed() {
+  void leadersThatAreStoppedAreFollowed() throws Exception {
     replaceLeaders("SIGTERM", NodeProcess::stop);
   }
 
-  private static void replaceLeaders(String how, Consumer<NodeProcess> end) {
+  private static void replaceLeaders(String how, Consumer<NodeProcess> end) throws Exception {
     List<Double> gaps = new ArrayList<>();
-    Cluster cluster = Cluster.start(TestDatabase.newDatabase(), LEASE, RENEW);
-    try {
-      for (int round = 1; round <= ROUNDS; round++) {
-        NodeProcess leader = cluster.awaitLeader();
-        end.accept(leader);
-        NodeProcess next = cluster.awaitLeaderOtherThan(leader);
-        gaps.add(cluster.gapSeconds(leader, next));
-        cluster.add("node-" + round, "node-" + round);
-        cluster.awaitUp();
-      }
-      cluster.close();
-    } catch (RuntimeException | Error ex) {
-      cluster.dump();
-      cluster.nodes().forEach(NodeProcess::destroy);
-      throw ex;
-    }
+    Cluster.run(
+        TestDatabase.newDatabase(), LEASE, RENEW, Cluster.threeNodes(), (cluster, first) -> {
+          for (int round = 1; round <= ROUNDS; round++) {
+            NodeProcess leader = cluster.awaitLeader();
+            end.accept(leader);
+            NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+            gaps.add(cluster.gapSeconds(leader, next));
+            cluster.add(Node.named("node-" + round));
+            cluster.awaitUp();
+          }
+        });
     List<Double> sorted = gaps.stream().sorted().toList();
     assertThat(sorted).hasSize(ROUNDS);
     System.out.printf(

@@ -9,10 +9,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** A {@link SamplingNode} in a JVM of its own. */
+/** A {@link Node} in a JVM of its own. */
 final class NodeProcess {
 
-  private final String id;
+  private final Node node;
 
   private final Process process;
 
@@ -20,38 +20,34 @@ final class NodeProcess {
 
   private final Path log;
 
-  private NodeProcess(String id, Process process, ClaimFile claims, Path log) {
-    this.id = id;
+  private NodeProcess(Node node, Process process, ClaimFile claims, Path log) {
+    this.node = node;
     this.process = process;
     this.claims = claims;
     this.log = log;
   }
 
-  /**
-   * Starts a node.
-   *
-   * @param name names the process in the test
-   * @param folder where its files go
-   * @param properties what goes on its command line, for instance {@code as.election.node-id=a}
-   */
-  static NodeProcess start(String name, Path folder, List<String> properties) {
-    Path claims = folder.resolve(name + ".claims");
-    Path log = folder.resolve(name + ".log");
-    List<String> command = new ArrayList<>();
+  /** Starts a node; its files go into the folder. */
+  static NodeProcess start(Node node, Path folder, List<String> arguments) {
+    Path claims = folder.resolve(node.name() + ".claims");
+    Path log = folder.resolve(node.name() + ".log");
+    List<String> command = new ArrayList<>(node.prefix());
     command.add(ProcessHandle.current().info().command().orElse("java"));
     command.addAll(
         List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx96m", "-Dfile.encoding=UTF-8"));
-    command.addAll(List.of("-cp", classPath(), SamplingNode.class.getName()));
+    command.addAll(node.jvmOptions());
+    command.addAll(List.of("-cp", classPath(), node.program().getName()));
     command.add("--test.claims=" + claims);
-    properties.forEach((property) -> command.add("--" + property));
+    command.addAll(arguments);
     try {
       ClaimFile file = ClaimFile.open(claims);
-      Process process = new ProcessBuilder(command)
+      ProcessBuilder builder = new ProcessBuilder(command)
           .redirectErrorStream(true)
-          .redirectOutput(log.toFile())
-          .start();
+          .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()));
+      builder.environment().putAll(node.environment());
+      Process process = builder.start();
       Runtime.getRuntime().addShutdownHook(new Thread(process::destroyForcibly));
-      return new NodeProcess(name, process, file, log);
+      return new NodeProcess(node, process, file, log);
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
@@ -62,12 +58,21 @@ final class NodeProcess {
   }
 
   String name() {
-    return this.id;
+    return this.node.name();
+  }
+
+  /** What was started. */
+  Node node() {
+    return this.node;
+  }
+
+  long pid() {
+    return this.process.pid();
   }
 
   boolean isUp() {
     if (!this.process.isAlive() && !this.claims.isSampling()) {
-      throw new IllegalStateException("Node " + this.id + " did not start:\n" + log());
+      throw new IllegalStateException("Node " + name() + " did not start:\n" + log());
     }
     return this.claims.isSampling();
   }
@@ -84,7 +89,7 @@ final class NodeProcess {
   }
 
   List<Claim> claims() {
-    return this.claims.claims(this.id);
+    return this.claims.claims(name());
   }
 
   String log() {
@@ -147,7 +152,7 @@ final class NodeProcess {
   private void awaitEnd() {
     try {
       if (!this.process.waitFor(60, TimeUnit.SECONDS)) {
-        throw new IllegalStateException("Node " + this.id + " does not end:\n" + log());
+        throw new IllegalStateException("Node " + name() + " does not end:\n" + log());
       }
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
@@ -157,6 +162,6 @@ final class NodeProcess {
 
   @Override
   public String toString() {
-    return this.id;
+    return name();
   }
 }
