@@ -69,7 +69,7 @@ public final class MysqlLeaseStore implements LeaseStore {
     this.database = database;
     this.schema = schema;
     this.operationTimeout = operationTimeout;
-    this.restSeconds = Math.max(1, (2 * renewInterval.toMillis() + 999) / 1000);
+    this.restSeconds = Session.restSeconds(renewInterval);
   }
 
   @Override

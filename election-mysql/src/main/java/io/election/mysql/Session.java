@@ -8,6 +8,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Types;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -52,6 +53,11 @@ final class Session {
       session.discard();
       throw ex;
     }
+  }
+
+  /** How long a session may rest that is used once in a renew interval. */
+  static long restSeconds(Duration renewInterval) {
+    return Math.max(1, (2 * renewInterval.toMillis() + 999) / 1000);
   }
 
   /** A session on somebody else's connection, which is not set up by us. */

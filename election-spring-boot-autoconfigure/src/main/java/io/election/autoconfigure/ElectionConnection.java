@@ -16,6 +16,7 @@ import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.jdbc.DataSourceBuilder;
+import org.springframework.boot.jdbc.DataSourceUnwrapper;
 import org.springframework.boot.jdbc.DatabaseDriver;
 import org.springframework.boot.jdbc.UnsupportedDataSourcePropertyException;
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
@@ -43,32 +44,63 @@ final class ElectionConnection {
 
   private final Duration timeout;
 
+  private final ObjectProvider<DataSource> marked;
+
   /**
    * Creates the finder.
    *
    * @param beanFactory has the beans to choose from
    * @param timeout how long a new connection may wait for the network
+   * @param marked the {@link ElectionDataSource}, if there is one
    */
-  ElectionConnection(ListableBeanFactory beanFactory, Duration timeout) {
+  ElectionConnection(
+      ListableBeanFactory beanFactory, Duration timeout, ObjectProvider<DataSource> marked) {
     this.beanFactory = beanFactory;
     this.timeout = timeout;
+    this.marked = marked;
   }
 
   /**
    * Chooses among the beans of the application.
    *
-   * @param marked the {@link ElectionDataSource}, if there is one
    * @throws UnusableSetupException if there is nothing to choose, no telling which, or if it leads to
    *     another kind of database
    */
-  ElectionDatabase find(ObjectProvider<DataSource> marked) {
-    DataSource own = marked.getIfAvailable();
-    if (own != null) {
-      return new ElectionDatabase(own, null);
+  ElectionDatabase find() {
+    DataSource own = this.marked.getIfAvailable();
+    return own != null ? new ElectionDatabase(own, null) : unpooled(logins());
+  }
+
+  /**
+   * Tells whether connections of a source lead to the election's database: it is the same source, or
+   * has the same URL up to the question mark.
+   */
+  boolean isShared(DataSource dataSource) {
+    DataSource own = this.marked.getIfAvailable();
+    if (own != null
+        && DataSourceUnwrapper.unwrapRoot(own) == DataSourceUnwrapper.unwrapRoot(dataSource)) {
+      return true;
     }
+    try {
+      return place(dataSource)
+          .equals(own != null ? place(own) : place(logins().get().url()));
+    } catch (UnusableSetupException ex) {
+      return false; // one of them does not tell its URL
+    }
+  }
+
+  private static String place(DataSource dataSource) {
+    return place(loginOf(dataSource).url());
+  }
+
+  private static String place(String url) {
+    return withoutSecrets(url).replaceFirst("^jdbc:[^/]*//", "");
+  }
+
+  private Supplier<Login> logins() {
     JdbcConnectionDetails details =
         this.beanFactory.getBeanProvider(JdbcConnectionDetails.class).getIfUnique();
-    return unpooled(details != null ? () -> loginOf(details) : loginOfDataSource());
+    return details != null ? () -> loginOf(details) : loginOfDataSource();
   }
 
   private ElectionDatabase unpooled(Supplier<Login> logins) {

@@ -83,10 +83,13 @@ public record ElectionProperties(
    *
    * @param schema What becomes of the tables at start-up.
    * @param operationTimeout Bound of one call to the database.
+   * @param commitFence Whether transactions under &#64;LeaderOnly on the election's database commit only
+   *     in the term in which they began.
    */
   public record Mysql(
       @DefaultValue("migrate") SchemaMode schema,
-      @DefaultValue("1s") @DurationUnit(ChronoUnit.SECONDS) Duration operationTimeout) {
+      @DefaultValue("1s") @DurationUnit(ChronoUnit.SECONDS) Duration operationTimeout,
+      @DefaultValue("true") boolean commitFence) {
 
     /** What becomes of the tables at start-up. */
     public enum SchemaMode {

@@ -24,8 +24,9 @@ public final class LeaderOnlyAutoConfiguration {
 
   @Bean
   @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-  static LeaderOnlyCalls leaderOnlyCalls(ObjectProvider<Elections> elections) {
-    return new LeaderOnlyCalls(elections::getObject);
+  static LeaderOnlyCalls leaderOnlyCalls(
+      ObjectProvider<Elections> elections, ObjectProvider<TermBoundCalls> termBound) {
+    return new LeaderOnlyCalls(elections::getObject, termBound::getIfAvailable);
   }
 
   /** Made before most beans: asks for others no sooner than a guarded method is called. */

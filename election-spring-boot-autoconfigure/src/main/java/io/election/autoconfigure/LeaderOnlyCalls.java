@@ -1,6 +1,7 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
+import io.election.Leadership;
 import io.election.NotLeaderException;
 import io.election.lease.LeaderWork;
 import java.time.Duration;
@@ -24,6 +25,9 @@ final class LeaderOnlyCalls
 
   private final Supplier<Elections> elections;
 
+  /** Gives {@code null} where nothing depends on the term of a call. */
+  private final Supplier<@Nullable TermBoundCalls> termBound;
+
   private final Map<String, Gate> gates = new ConcurrentHashMap<>();
 
   private final Object ends = new Object();
@@ -34,8 +38,9 @@ final class LeaderOnlyCalls
 
   private volatile boolean closed;
 
-  LeaderOnlyCalls(Supplier<Elections> elections) {
+  LeaderOnlyCalls(Supplier<Elections> elections, Supplier<@Nullable TermBoundCalls> termBound) {
     this.elections = elections;
+    this.termBound = termBound;
   }
 
   @Override
@@ -68,7 +73,12 @@ final class LeaderOnlyCalls
     if (election == null) {
       throw UnusableSetupException.unknownElection("@LeaderOnly", name, elections.names());
     }
-    return this.gates.computeIfAbsent(election.serviceId(), (id) -> new Gate(election));
+    return this.gates.computeIfAbsent(election.serviceId(), (id) -> gate(election));
+  }
+
+  private Gate gate(ElectionService election) {
+    TermBoundCalls termBound = this.termBound.get();
+    return new Gate(election, termBound != null && termBound.concern(election) ? termBound : null);
   }
 
   @Override
@@ -107,13 +117,16 @@ final class LeaderOnlyCalls
 
     private final ElectionService election;
 
+    private final @Nullable TermBoundCalls termBound;
+
     private final AtomicInteger inside = new AtomicInteger();
 
     /** Whether somebody has seen a call inside, and wants to hear of its end. */
     private volatile boolean watched;
 
-    private Gate(ElectionService election) {
+    private Gate(ElectionService election, @Nullable TermBoundCalls termBound) {
       this.election = election;
+      this.termBound = termBound;
     }
 
     String serviceId() {
@@ -141,6 +154,43 @@ final class LeaderOnlyCalls
         }
       }
       return leads;
+    }
+
+    /**
+     * Begins a call that runs on this thread alone, so that what it does there depends on its term.
+     *
+     * @return whether the call may run; then {@link #leaveThread()} must follow on this thread, and
+     *     {@link #leave()} when the call has ended
+     */
+    boolean enterThread() {
+      TermBoundCalls termBound = this.termBound;
+      if (!enter()) {
+        return false;
+      }
+      if (termBound == null) {
+        return true;
+      }
+      boolean begun = false;
+      try {
+        Leadership leadership = this.election.leadership().orElse(null);
+        if (leadership != null) {
+          termBound.begin(this.election, leadership.term());
+          begun = true;
+        }
+      } finally {
+        if (!begun) {
+          leave();
+        }
+      }
+      return begun;
+    }
+
+    /** The call leaves this thread; it may go on elsewhere. */
+    void leaveThread() {
+      TermBoundCalls termBound = this.termBound;
+      if (termBound != null) {
+        termBound.end();
+      }
     }
 
     /** Ends a call. */

@@ -78,7 +78,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 
     @Override
     public @Nullable Object call(MethodInvocation invocation) throws Throwable {
-      if (!this.gate.enter()) {
+      if (!this.gate.enterThread()) {
         if (this.onFollower == LeaderOnly.OnFollower.THROW) {
           throw this.gate.notLeader();
         }
@@ -94,6 +94,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
         }
         return result;
       } finally {
+        this.gate.leaveThread();
         if (!goesOn) {
           this.gate.leave();
         }

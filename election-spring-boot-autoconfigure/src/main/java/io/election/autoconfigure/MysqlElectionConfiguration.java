@@ -7,6 +7,7 @@ import io.election.lease.InvalidLeaseSettingException;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
+import io.election.mysql.CommitFence;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.LeaderElectionSchema;
 import io.election.mysql.MysqlElectionService;
@@ -20,6 +21,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
@@ -30,7 +33,9 @@ import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Role;
 import org.springframework.core.env.Environment;
+import org.springframework.util.function.SingletonSupplier;
 
 /** A lease in MySQL or MariaDB. */
 @Configuration(proxyBeanMethods = false)
@@ -62,11 +67,16 @@ class MysqlElectionConfiguration {
   }
 
   @Bean
-  ElectionDatabase electionDatabase(
+  ElectionConnection electionConnection(
       ListableBeanFactory beanFactory,
       LeaseSettings settings,
       @ElectionDataSource ObjectProvider<DataSource> marked) {
-    return new ElectionConnection(beanFactory, settings.operationTimeout()).find(marked);
+    return new ElectionConnection(beanFactory, settings.operationTimeout(), marked);
+  }
+
+  @Bean
+  ElectionDatabase electionDatabase(ElectionConnection connection) {
+    return connection.find();
   }
 
   /** After the application's own Flyway, Liquibase or scripts, which may insist on an empty database. */
@@ -121,9 +131,41 @@ class MysqlElectionConfiguration {
     return elector;
   }
 
+  /** Also for those who manage their transactions by hand. */
+  @Bean
+  @ConditionalOnMissingBean
+  CommitFence electionCommitFence(LeaseSettings settings) {
+    return new CommitFence(settings.renewInterval());
+  }
+
   @Bean
   ElectionDriver mysqlElectionDriver(Elector elector) {
     return new Driver(elector);
+  }
+
+  /** Transactions that commit only in the term in which they began. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnBooleanProperty(name = "as.election.mysql.commit-fence", matchIfMissing = true)
+  static class CommitFenceConfiguration {
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static FencedCalls fencedCalls() {
+      return new FencedCalls();
+    }
+
+    /** Made before most beans: asks for others no sooner than a transaction needs them. */
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static CommitFenceInstaller commitFenceInstaller(
+        ObjectProvider<FencedCalls> calls,
+        ObjectProvider<CommitFence> fence,
+        ObjectProvider<ElectionConnection> connection) {
+      return new CommitFenceInstaller(
+          SingletonSupplier.of(calls::getObject),
+          SingletonSupplier.of(fence::getObject),
+          connection::getObject);
+    }
   }
 
   /** A default, as one would write it. */

@@ -90,7 +90,7 @@ class ArchitectureTest {
         .arePublic()
         .should()
         .haveNameMatching(
-            ".*\\.(ElectionDatabase|LeaderElectionSchema(\\$Mode)?|MysqlElectionService|MysqlLeaseStore|UnusableSchemaException)")
+            ".*\\.(CommitFence(\\$Held)?|ElectionDatabase|LeaderElectionSchema(\\$Mode)?|MysqlElectionService|MysqlLeaseStore|UnusableSchemaException)")
         .check(CLASSES);
   }
 }

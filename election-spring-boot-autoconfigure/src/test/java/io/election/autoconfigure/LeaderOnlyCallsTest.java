@@ -107,6 +107,6 @@ class LeaderOnlyCallsTest {
     DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
     beans.registerSingleton("election", election);
     Elections elections = new Elections(beans);
-    return new LeaderOnlyCalls(() -> elections);
+    return new LeaderOnlyCalls(() -> elections, () -> null);
   }
 }

@@ -1,0 +1,135 @@
+package io.election.benchmarks;
+
+import io.election.ElectionService;
+import io.election.LeaderOnly;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/**
+ * What the commit fence adds to a transaction of one insert. Needs a database:
+ * {@code -p url=jdbc:mysql://host/database -p username=… -p password=…}.
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.MICROSECONDS)
+@Fork(2)
+@Warmup(iterations = 3, time = 2)
+@Measurement(iterations = 5, time = 2)
+public class CommitBenchmark {
+
+  /** The JDBC URL of an empty database. */
+  @Param("jdbc:mysql://localhost/benchmark")
+  public String url = "";
+
+  /** Who may do anything there. */
+  @Param("root")
+  public String username = "";
+
+  /** The password. */
+  @Param("")
+  public String password = "";
+
+  @SuppressWarnings("NullAway.Init")
+  private ConfigurableApplicationContext context;
+
+  @SuppressWarnings("NullAway.Init")
+  private Job job;
+
+  /** Creates the state; JMH calls it. */
+  public CommitBenchmark() {}
+
+  /** Work in a transaction. */
+  public static class Job {
+
+    private final TransactionTemplate transaction;
+
+    private final JdbcTemplate jdbc;
+
+    /**
+     * Creates the job; Spring calls it.
+     *
+     * @param transaction the transactions
+     * @param jdbc the database
+     */
+    public Job(TransactionTemplate transaction, JdbcTemplate jdbc) {
+      this.transaction = transaction;
+      this.jdbc = jdbc;
+    }
+
+    /** Works on any node. */
+    public void work() {
+      this.transaction.executeWithoutResult(
+          (status) -> this.jdbc.update("INSERT INTO benchmark_work () VALUES ()"));
+    }
+
+    /** Works on the leader. */
+    @LeaderOnly(onFollower = LeaderOnly.OnFollower.THROW)
+    public void workOnLeader() {
+      work();
+    }
+  }
+
+  /** An application with jobs. */
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class Application {}
+
+  /** Makes a node that leads. */
+  @Setup(Level.Trial)
+  public void start() {
+    this.context = new SpringApplicationBuilder(Application.class, Job.class)
+        .web(WebApplicationType.NONE)
+        .run(
+            "--spring.application.name=benchmark",
+            "--spring.datasource.url=" + this.url,
+            "--spring.datasource.username=" + this.username,
+            "--spring.datasource.password=" + this.password,
+            "--spring.main.banner-mode=off");
+    this.context
+        .getBean(JdbcTemplate.class)
+        .execute(
+            "CREATE TABLE IF NOT EXISTS benchmark_work (id bigint AUTO_INCREMENT PRIMARY KEY)");
+    this.job = this.context.getBean(Job.class);
+    ElectionService election = this.context.getBean(ElectionService.class);
+    while (!election.isLeader()) {
+      Thread.onSpinWait();
+    }
+  }
+
+  /** Ends the node. */
+  @TearDown(Level.Trial)
+  public void stop() {
+    this.context.close();
+  }
+
+  /** A transaction as it is. */
+  @Benchmark
+  public void plainCommit() {
+    this.job.work();
+  }
+
+  /** The same on the leader, with the fence. */
+  @Benchmark
+  public void fencedCommit() {
+    this.job.workOnLeader();
+  }
+}
