@@ -28,7 +28,7 @@ class SamplingNode {
     sample(context.getBean(ElectionService.class), file);
   }
 
-  private static void sample(ElectionService election, ClaimFile file) {
+  static void sample(ElectionService election, ClaimFile file) {
     while (true) {
       long before = System.nanoTime();
       boolean leader = election.isLeader();

@@ -1,0 +1,54 @@
+package io.election.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.test.TestDatabase;
+import io.election.test.TestServer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** A process that is paused between its work and the commit. */
+class CommitFenceProcessIT {
+
+  private static final Duration LONG = Duration.ofSeconds(30);
+
+  private static Stream<TestServer> servers() {
+    return Stream.of(TestServer.shared(), TestServer.sharedMariaDb()).distinct();
+  }
+
+  @ParameterizedTest(autoCloseArguments = false)
+  @MethodSource("servers")
+  void a_leader_that_is_paused_in_mid_transaction_cannot_commit_when_another_has_taken_over(
+      TestServer server, @TempDir Path folder) throws Exception {
+    TestDatabase database = server.newDatabase();
+    database.execute("CREATE TABLE work (term bigint PRIMARY KEY)");
+    Path gate = folder.resolve("gate");
+    List<Node> nodes = Cluster.threeNodes().stream()
+        .map((node) -> node.running(WorkingNode.class).with("test.gate=" + gate))
+        .toList();
+    Cluster.run(database, nodes, (cluster, leader) -> {
+      cluster
+          .within(LONG, "the work is under way")
+          .until(() -> !leader.logLines("wrote the work of term 1").isEmpty());
+      leader.pause();
+      NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+      Files.createFile(gate);
+      cluster
+          .within(LONG, "the new leader commits")
+          .until(() -> !next.logLines("committed the work of term 2").isEmpty());
+      leader.resume();
+      cluster
+          .within(LONG, "the old leader is refused")
+          .until(() -> !leader.logLines("refused: Term 1 of node").isEmpty());
+      assertThat(leader.logLines("committed the work")).isEmpty();
+      assertThat(database.query("SELECT GROUP_CONCAT(term) FROM work")).isEqualTo("2");
+      assertThat(next.leads()).isTrue();
+    });
+  }
+}
