@@ -81,6 +81,11 @@ public class CommitBenchmark {
           (status) -> this.jdbc.update("INSERT INTO benchmark_work () VALUES ()"));
     }
 
+    /** Asks the database for nothing. */
+    public void ask() {
+      this.jdbc.execute("DO 1");
+    }
+
     /** Works on the leader. */
     @LeaderOnly(onFollower = LeaderOnly.OnFollower.THROW)
     public void workOnLeader() {
@@ -119,6 +124,12 @@ public class CommitBenchmark {
   @TearDown(Level.Trial)
   public void stop() {
     this.context.close();
+  }
+
+  /** A statement that does nothing, which the others are multiples of. */
+  @Benchmark
+  public void roundTrip() {
+    this.job.ask();
   }
 
   /** A transaction as it is. */

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.ApplicationContext;
@@ -144,16 +145,7 @@ final class LeaderOnlyCalls
      * @return whether the call may run; then {@link #leave()} must follow
      */
     boolean enter() {
-      this.inside.incrementAndGet();
-      boolean leads = false;
-      try {
-        leads = !LeaderOnlyCalls.this.closed && this.election.isLeader();
-      } finally {
-        if (!leads) {
-          leave();
-        }
-      }
-      return leads;
+      return enter(this.election::isLeader);
     }
 
     /**
@@ -164,25 +156,29 @@ final class LeaderOnlyCalls
      */
     boolean enterThread() {
       TermBoundCalls termBound = this.termBound;
-      if (!enter()) {
-        return false;
-      }
-      if (termBound == null) {
-        return true;
-      }
-      boolean begun = false;
+      return termBound != null ? enter(() -> begin(termBound)) : enter();
+    }
+
+    private boolean enter(BooleanSupplier asksElection) {
+      this.inside.incrementAndGet();
+      boolean leads = false;
       try {
-        Leadership leadership = this.election.leadership().orElse(null);
-        if (leadership != null) {
-          termBound.begin(this.election, leadership.term());
-          begun = true;
-        }
+        leads = !LeaderOnlyCalls.this.closed && asksElection.getAsBoolean();
       } finally {
-        if (!begun) {
+        if (!leads) {
           leave();
         }
       }
-      return begun;
+      return leads;
+    }
+
+    private boolean begin(TermBoundCalls termBound) {
+      Leadership leadership = this.election.leadership().orElse(null);
+      if (leadership == null) {
+        return false;
+      }
+      termBound.begin(this.election, leadership.term());
+      return true;
     }
 
     /** The call leaves this thread; it may go on elsewhere. */
