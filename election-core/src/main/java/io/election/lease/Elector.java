@@ -33,6 +33,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -77,6 +79,9 @@ public final class Elector {
   private volatile List<LeaseElectionService> services = List.of();
 
   private @Nullable Thread electorThread;
+
+  /** Whether the elector's thread has been told to end; each has its own, so that none outlives it. */
+  private AtomicBoolean dismissed = new AtomicBoolean();
 
   private @Nullable Thread eventThread;
 
@@ -129,7 +134,9 @@ public final class Elector {
     Thread lastEvents = this.eventThread;
     join(services);
     this.eventThread = daemon("election-events", () -> watch(lastEvents));
-    this.electorThread = daemon("election-elector", () -> run(lastElector));
+    AtomicBoolean dismissed = new AtomicBoolean();
+    this.dismissed = dismissed;
+    this.electorThread = daemon("election-elector", () -> run(lastElector, dismissed));
   }
 
   /** Enters the elections, without threads: for those who call {@link #step()} themselves. */
@@ -163,6 +170,7 @@ public final class Elector {
     try {
       elector.join(patience.toMillis());
       if (elector.isAlive()) {
+        this.dismissed.set(true);
         elector.interrupt();
       }
       this.events.add(Optional.empty());
@@ -299,19 +307,13 @@ public final class Elector {
     return thread;
   }
 
-  private void run(@Nullable Thread predecessor) {
+  private void run(@Nullable Thread predecessor, AtomicBoolean dismissed) {
     try {
       awaitEnd(predecessor);
       this.idleSince = null;
-      long pause = stepAndSurvive();
-      while (this.running || isHandingBack()) {
-        if (!this.running && isHopeless()) {
-          this.log.notHandedBack();
-          break;
-        }
-        this.wakeUps.tryAcquire(pause, NANOSECONDS);
-        this.wakeUps.drainPermits();
-        pause = stepAndSurvive();
+      long pause = 0;
+      while (!dismissed.get() && goesOn()) {
+        pause = waitAndStep(pause);
       }
     } catch (InterruptedException ex) {
       this.log.interrupted(ex);
@@ -320,13 +322,42 @@ public final class Elector {
     }
   }
 
-  private long stepAndSurvive() {
-    try {
-      return step();
-    } catch (Throwable ex) {
-      this.log.failedUnexpectedly(ex);
-      return this.settings.renewInterval().toNanos() / 4;
+  private boolean goesOn() {
+    if (this.running) {
+      return true;
     }
+    if (!isHandingBack()) {
+      return false;
+    }
+    if (isHopeless()) {
+      this.log.notHandedBack();
+      return false;
+    }
+    return true;
+  }
+
+  /** Whatever goes wrong here, without memory even the waiting, must not end the loop. */
+  private long waitAndStep(long pause) {
+    try {
+      this.wakeUps.tryAcquire(pause, NANOSECONDS);
+      this.wakeUps.drainPermits();
+      return step();
+    } catch (InterruptedException ex) {
+      // Of stop(), and then it shows; or of somebody who has no business with this thread.
+      return 0;
+    } catch (Throwable ex) {
+      survive(ex);
+      return 0;
+    }
+  }
+
+  private void survive(Throwable failure) {
+    try {
+      this.log.failedUnexpectedly(failure);
+    } catch (Throwable ex) {
+      // Without memory nothing can be said.
+    }
+    LockSupport.parkNanos(this.settings.renewInterval().toNanos() / 4);
   }
 
   /** A store that is dead need not hold up the end of the process once leader work has ended. */
@@ -529,19 +560,29 @@ public final class Elector {
   private void watch(@Nullable Thread predecessor) {
     try {
       awaitEnd(predecessor);
-      while (true) {
-        Optional<LeadershipEvent> event = this.events.poll(untilDeadline(), NANOSECONDS);
-        if (event == null) {
-          this.services.forEach((service) -> service.change((current) -> current));
-        } else if (event.isEmpty()) {
-          return;
-        } else {
-          deliver(event.get());
-        }
-      }
+      while (watchOn()) {}
     } catch (InterruptedException ex) {
       this.log.interrupted(ex);
     }
+  }
+
+  /** Waits for an event or a deadline; false after the last event. Whatever goes wrong is survived. */
+  private boolean watchOn() {
+    try {
+      Optional<LeadershipEvent> event = this.events.poll(untilDeadline(), NANOSECONDS);
+      if (event == null) {
+        this.services.forEach((service) -> service.change((current) -> current));
+      } else if (event.isEmpty()) {
+        return false;
+      } else {
+        deliver(event.get());
+      }
+    } catch (InterruptedException ex) {
+      // A listener has interrupted its thread, or was interrupted and said so.
+    } catch (Throwable ex) {
+      survive(ex);
+    }
+    return true;
   }
 
   /** Delivers what has been queued, without waiting: for those who have no threads. */

@@ -134,9 +134,9 @@ public class LeaseElectionService implements ElectionService {
       if (after.equals(before)) {
         return after;
       }
-      this.candidacy = after;
       addEvent(before, current, events);
       addEvent(current, after, events);
+      this.candidacy = after;
       events.forEach(this.elector::deliverLater);
     }
     events.forEach(this.elector::log);

@@ -384,6 +384,47 @@ class ElectorTest {
     }
 
     @Test
+    void aListenerThatInterruptsItsThreadKeepsNoEventFromTheNext() {
+      Consumer<LeadershipEvent> recording = this.node.listener;
+      this.node.listener = (event) -> {
+        recording.accept(event);
+        Thread.currentThread().interrupt();
+      };
+      elect();
+      await().until(() -> this.node.events().size() == 1);
+      this.node.service.lostLeader();
+      await().until(() -> this.node.events().size() == 2);
+    }
+
+    @Test
+    void anInterruptionOfTheElectorsThreadEndsNothing() {
+      elect();
+      Thread.getAllStackTraces().keySet().stream()
+          .filter((thread) -> thread.getName().equals("election-elector"))
+          .forEach(Thread::interrupt);
+      tick(LEASE);
+      assertThat(this.node.service.isLeader()).isFalse();
+      elect();
+    }
+
+    @Test
+    void theWantOfMemoryEndsTheLeadershipAtItsDeadlineAndNothingElse() {
+      elect();
+      this.node.store.before((name) -> {
+        throw new OutOfMemoryError("injected");
+      });
+      tick(Duration.ofSeconds(2));
+      this.node.elector.wakeUp();
+      await().until(() -> lines().contains("the elector failed; it goes on"));
+      tick(LEASE);
+      await()
+          .until(
+              () -> this.node.events().contains(lost("a", 1, LeadershipLostEvent.Reason.EXPIRED)));
+      this.node.store.before((name) -> {});
+      elect();
+    }
+
+    @Test
     void becomeLeaderThrowsWhatKeptTheAttemptFromBeingMade() {
       this.node.store.before((name) -> {
         throw new LeaseStoreException("the store is away");
