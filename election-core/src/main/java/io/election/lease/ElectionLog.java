@@ -120,12 +120,12 @@ final class ElectionLog {
   }
 
   void storeFailed(Throwable failure, Collection<LeaseElectionService> services, long now) {
+    this.failures.failed(text(failure), consequence(services), failure, now);
+  }
+
+  static String text(Throwable failure) {
     String message = failure.getMessage();
-    this.failures.failed(
-        failure instanceof LeaseStoreException && message != null ? message : failure.toString(),
-        consequence(services),
-        failure,
-        now);
+    return failure instanceof LeaseStoreException && message != null ? message : failure.toString();
   }
 
   void storeAnswered(long now) {

@@ -87,6 +87,10 @@ public final class Elector {
 
   private volatile boolean running;
 
+  private volatile long answeredAt;
+
+  private volatile @Nullable String lastFailure;
+
   /** Since when a stopping elector has had no leader work to wait for; its own thread's. */
   private @Nullable Long idleSince;
 
@@ -144,6 +148,8 @@ public final class Elector {
     Candidacy.Node node =
         new Candidacy.Node(Identifiers.requireUsable("node id", this.nodeId.get()), this.settings);
     this.services = List.copyOf(services);
+    this.answeredAt = now();
+    this.lastFailure = null;
     this.running = true;
     for (LeaseElectionService service : services) {
       service.change((candidacy) -> Candidacy.start(node, now()));
@@ -193,6 +199,20 @@ public final class Elector {
   /** Makes the elector look at once whether there is something to do. */
   public void wakeUp() {
     this.wakeUps.release();
+  }
+
+  /**
+   * Tells how the elector and its store get on. Local.
+   *
+   * @return the contact; empty while the elector does not run
+   */
+  public Optional<StoreContact> storeContact() {
+    if (!this.running) {
+      return Optional.empty();
+    }
+    // The failure first: an answer in between makes the silence short.
+    String failure = this.lastFailure;
+    return Optional.of(new StoreContact(Duration.ofNanos(now() - this.answeredAt), failure));
   }
 
   LeaseSettings settings() {
@@ -444,13 +464,16 @@ public final class Elector {
         perform(entry.getKey(), entry.getValue());
         due.remove(entry.getKey());
       }
-      this.log.storeAnswered(now());
+      this.answeredAt = now();
+      this.lastFailure = null;
+      this.log.storeAnswered(this.answeredAt);
     } catch (Throwable ex) {
       long now = now();
       due.forEach((service, step) -> {
         service.change((candidacy) -> candidacy.onFailure(step, now));
         failed.put(service, ex);
       });
+      this.lastFailure = ElectionLog.text(ex);
       this.log.storeFailed(ex, this.services, now);
       if (ex instanceof Error error) {
         throw error;

@@ -180,6 +180,29 @@ class ElectorTest {
     }
 
     @Test
+    void aStoreIsSilentFromItsLastAnswerOn() {
+      assertThat(this.a.elector.storeContact())
+          .hasValueSatisfying((contact) -> assertThat(contact.failure()).isNull());
+      elect(this.a, this.b);
+      this.a.store.before((name) -> {
+        throw new LeaseStoreException("it is gone", null);
+      });
+      ElectorTest.this.run(LEASE, this.a, this.b);
+      assertThat(this.a.elector.storeContact()).hasValueSatisfying((contact) -> {
+        assertThat(contact.silence()).isBetween(LEASE.minusSeconds(2), LEASE.plusSeconds(2));
+        assertThat(contact.failure()).isEqualTo("it is gone");
+      });
+      this.a.store.before((name) -> {});
+      ElectorTest.this.run(Duration.ofSeconds(3), this.a, this.b);
+      assertThat(this.a.elector.storeContact()).hasValueSatisfying((contact) -> {
+        assertThat(contact.silence()).isLessThanOrEqualTo(Duration.ofSeconds(2));
+        assertThat(contact.failure()).isNull();
+      });
+      this.a.elector.leave();
+      assertThat(this.a.elector.storeContact()).isEmpty();
+    }
+
+    @Test
     void aLeaderSendsOneRequestEachRenewIntervalAndAFollowerOneRead() {
       elect(this.a, this.b);
       this.a.store.calls.clear();

@@ -74,6 +74,22 @@ final class LeaderEndpoint {
     return service != null ? describe(service) : null;
   }
 
+  /**
+   * Answers load balancers by the status alone: 200 on the leader, 503 on a follower; 404 if this node
+   * does not know the election. Also for HEAD.
+   */
+  @ReadOperation
+  WebEndpointResponse<Void> check(@Selector String serviceId, @Selector Question question) {
+    ElectionService service = this.elections.find(serviceId);
+    if (service == null) {
+      return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
+    }
+    return new WebEndpointResponse<>(
+        service.isLeader()
+            ? WebEndpointResponse.STATUS_OK
+            : WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
+  }
+
   /** Designates the node that shall lead. */
   @WriteOperation
   WebEndpointResponse<Map<String, Object>> designate(
@@ -154,6 +170,12 @@ final class LeaderEndpoint {
       int status, @Nullable String message) {
     return new WebEndpointResponse<>(
         Map.of("message", message != null ? message : "no reason is known"), status);
+  }
+
+  /** What may be asked of an election, the last part of the path. */
+  enum Question {
+    /** Whether this node leads. */
+    CHECK
   }
 
   /** What an operator decides. */

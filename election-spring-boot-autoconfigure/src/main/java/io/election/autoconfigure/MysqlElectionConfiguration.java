@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
 import java.util.Collection;
+import java.util.Optional;
 import javax.sql.DataSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -139,8 +140,8 @@ class MysqlElectionConfiguration {
   }
 
   @Bean
-  ElectionDriver mysqlElectionDriver(Elector elector) {
-    return new Driver(elector);
+  ElectionDriver mysqlElectionDriver(Elector elector, LeaseSettings settings) {
+    return new Driver(elector, settings.leaseDuration());
   }
 
   /** Transactions that commit only in the term in which they began. */
@@ -174,7 +175,7 @@ class MysqlElectionConfiguration {
         duration, duration.toMillisPart() == 0 ? ChronoUnit.SECONDS : ChronoUnit.MILLIS);
   }
 
-  private record Driver(Elector elector) implements ElectionDriver {
+  private record Driver(Elector elector, Duration lease) implements ElectionDriver {
 
     @Override
     public String algorithm() {
@@ -184,6 +185,20 @@ class MysqlElectionConfiguration {
     @Override
     public ElectionService create(String serviceId) {
       return new MysqlElectionService(serviceId, this.elector);
+    }
+
+    /** A store that has been silent for longer than a lease; a shorter silence costs nobody anything. */
+    @Override
+    public Optional<String> problem() {
+      return this.elector
+          .storeContact()
+          .filter((contact) -> contact.silence().compareTo(this.lease) > 0)
+          .map((contact) -> "No answer from the database for %d s. %s"
+              .formatted(
+                  contact.silence().toSeconds(),
+                  contact.failure() != null
+                      ? contact.failure()
+                      : "A call to it has not come back."));
     }
 
     @Override

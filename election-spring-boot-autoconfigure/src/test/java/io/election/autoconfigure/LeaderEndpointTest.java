@@ -15,6 +15,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.stream.Stream;
@@ -67,6 +68,24 @@ class LeaderEndpointTest {
     run((web) -> assertThat(web.get("/actuator/leader/sample-app").body())
         .contains("\"since\"")
         .doesNotContain("leaseRemaining"));
+  }
+
+  @Test
+  void loadBalancersFindTheLeaderByTheStatusAlone() throws Throwable {
+    run((web) -> {
+      for (String method : List.of("GET", "HEAD")) {
+        this.election.leads = true;
+        assertThat(web.ask(method, "/actuator/leader/sample-app/check").statusCode())
+            .isEqualTo(200);
+        this.election.leads = false;
+        assertThat(web.ask(method, "/actuator/leader/sample-app/check").statusCode())
+            .isEqualTo(503);
+        assertThat(web.ask(method, "/actuator/leader/sample-app/check").body()).isEmpty();
+        assertThat(web.ask(method, "/actuator/leader/other/check").statusCode()).isEqualTo(404);
+        assertThat(web.ask(method, "/actuator/leader/sample-app/cheque").statusCode())
+            .isEqualTo(400);
+      }
+    });
   }
 
   @Test
@@ -204,6 +223,11 @@ class LeaderEndpointTest {
       return send(HttpRequest.newBuilder(URI.create(this.root + path))
           .header("Content-Type", "application/json")
           .POST(BodyPublishers.ofString(json)));
+    }
+
+    HttpResponse<String> ask(String method, String path) throws IOException, InterruptedException {
+      return send(HttpRequest.newBuilder(URI.create(this.root + path))
+          .method(method, BodyPublishers.noBody()));
     }
 
     HttpResponse<String> delete(String path) throws IOException, InterruptedException {

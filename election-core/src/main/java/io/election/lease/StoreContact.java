@@ -1,0 +1,14 @@
+package io.election.lease;
+
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How an elector and its store get on, as it stood when asked for.
+ *
+ * @param silence how long ago the store last answered all that it was asked, or since when the elector
+ *     has run if it never did
+ * @param failure what went wrong since then, for people; {@code null} if nothing did, or if a call has
+ *     not come back
+ */
+public record StoreContact(Duration silence, @Nullable String failure) {}
