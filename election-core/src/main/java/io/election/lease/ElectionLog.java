@@ -146,6 +146,10 @@ final class ElectionLog {
     log.error("a listener failed on {}", event, failure);
   }
 
+  void renewalListenerFailed(RuntimeException failure) {
+    log.debug("a listener of renewals failed", failure);
+  }
+
   void listenerStillRuns() {
     log.warn("a listener of leadership events still runs: later events are delayed");
   }

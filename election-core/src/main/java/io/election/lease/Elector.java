@@ -87,6 +87,8 @@ public final class Elector {
 
   private volatile boolean running;
 
+  private volatile RenewalListener renewalListener = (serviceId, outcome, duration) -> {};
+
   private volatile long answeredAt;
 
   private volatile @Nullable String lastFailure;
@@ -199,6 +201,15 @@ public final class Elector {
   /** Makes the elector look at once whether there is something to do. */
   public void wakeUp() {
     this.wakeUps.release();
+  }
+
+  /**
+   * Sets who hears of renewals from now on; at first nobody does.
+   *
+   * @param listener replaces the one before
+   */
+  public void onRenewal(RenewalListener listener) {
+    this.renewalListener = listener;
   }
 
   /**
@@ -497,13 +508,35 @@ public final class Elector {
     String node = renewals.keySet().iterator().next().nodeId();
     long wallSent = wall();
     long sent = now();
-    Set<String> renewed = this.store.renew(node, terms);
+    Set<String> renewed;
+    try {
+      renewed = this.store.renew(node, terms);
+    } catch (LeaseStoreException | RuntimeException ex) {
+      terms.keySet().forEach((id) -> tell(id, RenewalListener.Outcome.UNKNOWN, sent));
+      throw ex;
+    }
     Timing timing = new Timing(sent, wallSent, now(), wall());
     renewals.forEach((service, step) -> {
       due.remove(service);
       boolean confirmed = renewed.contains(service.serviceId());
       service.change((candidacy) -> candidacy.onRenewed(step, confirmed, timing));
     });
+    terms
+        .keySet()
+        .forEach((id) -> tell(
+            id,
+            renewed.contains(id)
+                ? RenewalListener.Outcome.CONFIRMED
+                : RenewalListener.Outcome.REFUSED,
+            sent));
+  }
+
+  private void tell(String serviceId, RenewalListener.Outcome outcome, long sent) {
+    try {
+      this.renewalListener.onRenewal(serviceId, outcome, Duration.ofNanos(now() - sent));
+    } catch (RuntimeException ex) {
+      this.log.renewalListenerFailed(ex);
+    }
   }
 
   private void read(Map<LeaseElectionService, Step> due) throws LeaseStoreException {

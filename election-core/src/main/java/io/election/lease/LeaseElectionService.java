@@ -83,6 +83,17 @@ public class LeaseElectionService implements ElectionService {
         : Optional.empty();
   }
 
+  /**
+   * How long ago this node sent the renewal that was confirmed last, or took the lease. Local.
+   *
+   * @return the age; empty on a follower
+   */
+  public final Optional<Duration> renewalAge() {
+    return leadership()
+        .map((leadership) ->
+            Duration.ofNanos(this.elector.settings().tenureNanos()).minus(leadership.remaining()));
+  }
+
   @Override
   public final Optional<String> leaderId() {
     Candidacy current = this.candidacy;

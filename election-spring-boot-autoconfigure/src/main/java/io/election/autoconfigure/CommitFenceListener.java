@@ -1,5 +1,6 @@
 package io.election.autoconfigure;
 
+import io.election.LeadershipLostException;
 import io.election.autoconfigure.FencedCalls.BoundTerms;
 import io.election.mysql.CommitFence;
 import java.sql.SQLException;
@@ -74,6 +75,9 @@ final class CommitFenceListener implements TransactionExecutionListener {
     }
     try {
       terms.hold(this.fence.get().hold(holder.getConnection(), terms.nodeId(), terms.terms()));
+    } catch (LeadershipLostException ex) {
+      this.calls.get().rejected(ex.serviceId());
+      throw ex;
     } catch (SQLException ex) {
       throw new SQLExceptionSubclassTranslator().translate("Commit fence", null, ex);
     }

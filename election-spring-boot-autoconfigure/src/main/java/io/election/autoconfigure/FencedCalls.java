@@ -7,6 +7,8 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.Ordered;
 import org.springframework.transaction.support.TransactionSynchronization;
@@ -21,6 +23,18 @@ final class FencedCalls implements TermBoundCalls {
   /** Of this application alone: there may be others in the JVM. */
   @SuppressWarnings("ThreadLocalUsage") // empty when the last call has left the thread
   private final ThreadLocal<Deque<Call>> calls = new ThreadLocal<>();
+
+  private final Map<String, LongAdder> rejections = new ConcurrentHashMap<>();
+
+  @Override
+  public long rejections(String serviceId) {
+    LongAdder count = this.rejections.get(serviceId);
+    return count != null ? count.sum() : 0;
+  }
+
+  void rejected(String serviceId) {
+    this.rejections.computeIfAbsent(serviceId, (id) -> new LongAdder()).increment();
+  }
 
   @Override
   public boolean concern(ElectionService election) {

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -88,6 +89,18 @@ final class LeaderOnlyCalls
     return gate != null && gate.isOccupied();
   }
 
+  /** How many calls of an election run. */
+  int running(String serviceId) {
+    Gate gate = this.gates.get(serviceId);
+    return gate != null ? gate.inside.get() : 0;
+  }
+
+  /** How many calls of an election were skipped or refused, since this node does not lead. */
+  long refused(String serviceId) {
+    Gate gate = this.gates.get(serviceId);
+    return gate != null ? gate.refused.sum() : 0;
+  }
+
   /** Waits until no call runs, whatever the election. */
   void awaitEnd(Duration patience) {
     long deadline = System.nanoTime() + patience.toNanos();
@@ -121,6 +134,8 @@ final class LeaderOnlyCalls
     private final @Nullable TermBoundCalls termBound;
 
     private final AtomicInteger inside = new AtomicInteger();
+
+    private final LongAdder refused = new LongAdder();
 
     /** Whether somebody has seen a call inside, and wants to hear of its end. */
     private volatile boolean watched;
@@ -167,6 +182,7 @@ final class LeaderOnlyCalls
       } finally {
         if (!leads) {
           leave();
+          this.refused.increment();
         }
       }
       return leads;

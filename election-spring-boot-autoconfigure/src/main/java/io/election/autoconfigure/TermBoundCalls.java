@@ -15,6 +15,9 @@ interface TermBoundCalls {
   /** A call has begun on this thread; {@link #end()} follows on the same one. */
   void begin(ElectionService election, long term);
 
+  /** How much work of an election was refused, since its term had ended. */
+  long rejections(String serviceId);
+
   /** The call that began last on this thread has ended. */
   void end();
 }

@@ -1,0 +1,229 @@
+package io.election.autoconfigure;
+
+import io.election.ElectionService;
+import io.election.Leadership;
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipEvent;
+import io.election.LeadershipLostEvent;
+import io.election.lease.Elector;
+import io.election.lease.LeaseElectionService;
+import io.election.lease.RenewalListener;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.event.EventListener;
+
+/**
+ * What the elections of this node look like in numbers. All meters are there from the start, with the
+ * tags {@code service} and {@code node}.
+ */
+final class ElectionMetrics implements SmartLifecycle {
+
+  /** Just before the elections begin: the node's id is known then, and nothing is missed. */
+  static final int PHASE = ElectionLifecycle.PHASE - 1;
+
+  private static final String LEADER = "election.leader";
+
+  private static final String TERM = "election.term";
+
+  private static final String LEASE_REMAINING = "election.lease.remaining";
+
+  private static final String RENEWAL_AGE = "election.renewal.age";
+
+  private static final String RENEWALS = "election.renewals";
+
+  private static final String TRANSITIONS = "election.transitions";
+
+  private static final String CALLS_RUNNING = "election.calls.running";
+
+  private static final String CALLS_SKIPPED = "election.calls.skipped";
+
+  private static final String FENCE_REJECTIONS = "election.fence.rejections";
+
+  private final MeterRegistry registry;
+
+  private final Elections elections;
+
+  private final LeaderOnlyCalls calls;
+
+  private final @Nullable TermBoundCalls termBound;
+
+  private final @Nullable Elector elector;
+
+  private final Map<String, Counter> transitions = new ConcurrentHashMap<>();
+
+  private final Map<String, Timer> renewals = new ConcurrentHashMap<>();
+
+  private volatile boolean running;
+
+  ElectionMetrics(
+      MeterRegistry registry,
+      Elections elections,
+      LeaderOnlyCalls calls,
+      @Nullable TermBoundCalls termBound,
+      @Nullable Elector elector) {
+    this.registry = registry;
+    this.elections = elections;
+    this.calls = calls;
+    this.termBound = termBound;
+    this.elector = elector;
+  }
+
+  @Override
+  public void start() {
+    this.running = true;
+    this.elections.all().values().forEach(this::register);
+    if (this.elector != null) {
+      this.elector.onRenewal(this::renewed);
+    }
+  }
+
+  @Override
+  public void stop() {
+    this.running = false;
+  }
+
+  @Override
+  public boolean isRunning() {
+    return this.running;
+  }
+
+  @Override
+  public int getPhase() {
+    return PHASE;
+  }
+
+  private void register(ElectionService service) {
+    String name = service.serviceId();
+    Tags tags = Tags.of("service", name, "node", service.nodeId());
+    gauge(
+        LEADER,
+        "1 while this node leads, else 0",
+        null,
+        tags,
+        service,
+        (election) -> election.isLeader() ? 1 : 0);
+    gauge(
+        TERM,
+        "The term of the leader as this node sees it",
+        null,
+        tags,
+        service,
+        (election) -> election.term().orElse(0));
+    FunctionCounter.builder(CALLS_SKIPPED, this.calls, (calls) -> calls.refused(name))
+        .description("Leader-only calls that did not run, since this node does not lead")
+        .tags(tags)
+        .register(this.registry);
+    Gauge.builder(CALLS_RUNNING, this.calls, (calls) -> calls.running(name))
+        .description("Leader-only calls that run")
+        .tags(tags)
+        .register(this.registry);
+    Arrays.stream(LeadershipAcquiredEvent.Reason.values())
+        .forEach((reason) -> transition(name, tags, "acquired", reason));
+    Arrays.stream(LeadershipLostEvent.Reason.values())
+        .forEach((reason) -> transition(name, tags, "lost", reason));
+    if (service instanceof LeaseElectionService lease) {
+      register(lease, tags);
+    }
+  }
+
+  private void register(LeaseElectionService service, Tags tags) {
+    String name = service.serviceId();
+    gauge(
+        LEASE_REMAINING,
+        "How long this node leads on without another renewal; 0 on a follower",
+        "seconds",
+        tags,
+        service,
+        (election) ->
+            seconds(election.leadership().map(Leadership::remaining).orElse(Duration.ZERO)));
+    gauge(
+        RENEWAL_AGE,
+        "How long ago the last confirmed renewal was sent; 0 on a follower",
+        "seconds",
+        tags,
+        service,
+        (election) -> seconds(election.renewalAge().orElse(Duration.ZERO)));
+    for (RenewalListener.Outcome outcome : RenewalListener.Outcome.values()) {
+      this.renewals.put(
+          key(name, outcome),
+          Timer.builder(RENEWALS)
+              .description("Renewals of the lease, by what came of them")
+              .tags(tags.and("outcome", text(outcome)))
+              .register(this.registry));
+    }
+    TermBoundCalls termBound = this.termBound;
+    if (termBound != null) {
+      FunctionCounter.builder(FENCE_REJECTIONS, termBound, (calls) -> calls.rejections(name))
+          .description("Commits that were refused, since the term of their work had ended")
+          .tags(tags)
+          .register(this.registry);
+    }
+  }
+
+  private <T extends ElectionService> void gauge(
+      String name,
+      String description,
+      @Nullable String unit,
+      Tags tags,
+      T service,
+      ToDoubleFunction<T> value) {
+    Gauge.builder(name, service, value)
+        .description(description)
+        .baseUnit(unit)
+        .tags(tags)
+        .register(this.registry);
+  }
+
+  private void transition(String name, Tags tags, String event, Enum<?> reason) {
+    this.transitions.put(
+        key(name, reason.getDeclaringClass().getName(), reason),
+        Counter.builder(TRANSITIONS)
+            .description("Changes of this node's leadership")
+            .tags(tags.and("event", event, "reason", text(reason)))
+            .register(this.registry));
+  }
+
+  /** Counts a change of leadership. */
+  @EventListener
+  void on(LeadershipEvent event) {
+    Enum<?> reason = event instanceof LeadershipAcquiredEvent acquired
+        ? acquired.reason()
+        : ((LeadershipLostEvent) event).reason();
+    Counter counter =
+        this.transitions.get(key(event.serviceId(), reason.getDeclaringClass().getName(), reason));
+    if (counter != null) {
+      counter.increment();
+    }
+  }
+
+  private void renewed(String serviceId, RenewalListener.Outcome outcome, Duration duration) {
+    Timer timer = this.renewals.get(key(serviceId, outcome));
+    if (timer != null) {
+      timer.record(duration);
+    }
+  }
+
+  private static String key(Object... parts) {
+    return Arrays.toString(parts);
+  }
+
+  private static String text(Enum<?> value) {
+    return value.name().toLowerCase(Locale.ROOT);
+  }
+
+  private static double seconds(Duration duration) {
+    return duration.toNanos() / 1e9;
+  }
+}

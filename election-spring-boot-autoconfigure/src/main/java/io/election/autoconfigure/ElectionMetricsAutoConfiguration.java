@@ -1,0 +1,32 @@
+package io.election.autoconfigure;
+
+import io.election.lease.Elector;
+import io.micrometer.core.instrument.MeterRegistry;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.context.annotation.Bean;
+
+/** Auto-configuration of the elections' metrics. */
+@AutoConfiguration(
+    after = ElectionAutoConfiguration.class,
+    afterName =
+        "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration")
+@ConditionalOnClass(MeterRegistry.class)
+@ConditionalOnBean({MeterRegistry.class, ElectionDriver.class})
+public final class ElectionMetricsAutoConfiguration {
+
+  ElectionMetricsAutoConfiguration() {}
+
+  @Bean
+  ElectionMetrics electionMetrics(
+      MeterRegistry registry,
+      Elections elections,
+      LeaderOnlyCalls calls,
+      ObjectProvider<TermBoundCalls> termBound,
+      ObjectProvider<Elector> elector) {
+    return new ElectionMetrics(
+        registry, elections, calls, termBound.getIfAvailable(), elector.getIfAvailable());
+  }
+}

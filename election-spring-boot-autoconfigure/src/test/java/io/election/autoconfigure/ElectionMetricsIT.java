@@ -1,0 +1,129 @@
+package io.election.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.election.ElectionService;
+import io.election.LeaderOnly;
+import io.election.test.TestDatabase;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.search.Search;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+
+/** What a node on a real database tells its meter registry. */
+class ElectionMetricsIT {
+
+  private static final Duration LONG = Duration.ofSeconds(30);
+
+  private final TestDatabase database = TestDatabase.newDatabase();
+
+  private final ApplicationContextRunner application = new ApplicationContextRunner()
+      .withConfiguration(AutoConfigurations.of(
+          ElectionAutoConfiguration.class,
+          ElectionMetricsAutoConfiguration.class,
+          LeaderOnlyAutoConfiguration.class,
+          DataSourceAutoConfiguration.class))
+      .withPropertyValues(
+          "spring.application.name=orders",
+          "as.election.node-id=a",
+          "as.election.lease-duration=3s",
+          "as.election.renew-interval=500ms",
+          "spring.datasource.url=" + this.database.jdbcUrl(),
+          "spring.datasource.username=" + this.database.username(),
+          "spring.datasource.password=" + this.database.password());
+
+  @Test
+  void allMetersAreThereFromTheStartAndTellWhatHappens() {
+    this.application.withBean(SimpleMeterRegistry.class).withBean(Job.class).run((context) -> {
+      MeterRegistry registry = context.getBean(MeterRegistry.class);
+      ElectionService election = context.getBean(ElectionService.class);
+      assertThat(names(registry))
+          .containsExactly(
+              "election.calls.running",
+              "election.calls.skipped",
+              "election.fence.rejections",
+              "election.leader",
+              "election.lease.remaining",
+              "election.renewal.age",
+              "election.renewals",
+              "election.term",
+              "election.transitions");
+      assertThat(registry.getMeters())
+          .filteredOn((meter) -> meter.getId().getName().startsWith("election."))
+          .allSatisfy((meter) -> {
+            assertThat(meter.getId().getTag("service")).isEqualTo("orders");
+            assertThat(meter.getId().getTag("node")).isEqualTo("a");
+            assertThat(meter.getId().getDescription()).isNotBlank();
+          });
+      context.getBean(Job.class).run();
+      assertThat(registry.get("election.calls.skipped").functionCounter().count())
+          .isEqualTo(1);
+      assertThat(registry.get("election.leader").gauge().value()).isZero();
+
+      await().atMost(LONG).until(election::isLeader);
+      assertThat(registry.get("election.leader").gauge().value()).isEqualTo(1);
+      assertThat(registry.get("election.term").gauge().value()).isEqualTo(1);
+      assertThat(registry.get("election.lease.remaining").gauge().value()).isBetween(0.0, 2.94);
+      assertThat(registry.get("election.renewal.age").gauge().value()).isBetween(0.0, 2.94);
+      await()
+          .atMost(LONG)
+          .until(() -> registry
+                  .get("election.renewals")
+                  .tag("outcome", "confirmed")
+                  .timer()
+                  .count()
+              > 0);
+      await()
+          .atMost(LONG)
+          .until(() -> transitions(registry).tag("reason", "created").counter().count() == 1);
+      context.getBean(Job.class).running = () ->
+          assertThat(registry.get("election.calls.running").gauge().value()).isEqualTo(1);
+      context.getBean(Job.class).run();
+      assertThat(registry.get("election.calls.running").gauge().value()).isZero();
+
+      election.lostLeader();
+      await()
+          .atMost(LONG)
+          .until(() -> transitions(registry).tag("reason", "resigned").counter().count() == 1);
+      assertThat(registry.get("election.lease.remaining").gauge().value()).isZero();
+    });
+  }
+
+  @Test
+  void withoutMicrometerThereIsNoneOfIt() {
+    this.application
+        .withClassLoader(new FilteredClassLoader(MeterRegistry.class))
+        .run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean("electionMetrics"));
+  }
+
+  private static Search transitions(MeterRegistry registry) {
+    return registry.find("election.transitions");
+  }
+
+  private static Set<String> names(MeterRegistry registry) {
+    Set<String> names = new TreeSet<>();
+    for (Meter meter : registry.getMeters()) {
+      names.add(meter.getId().getName());
+    }
+    return names;
+  }
+
+  static class Job {
+
+    volatile Runnable running = () -> {};
+
+    @LeaderOnly
+    public void run() {
+      this.running.run();
+    }
+  }
+}
