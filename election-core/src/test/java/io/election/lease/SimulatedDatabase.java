@@ -1,6 +1,7 @@
 package io.election.lease;
 
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -13,14 +14,23 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** The two tables in memory, and stores over them that can be made to fail. */
+/**
+ * The two tables in memory, and stores over them that can be made to fail. The stores pass the same
+ * contract as those over a real database.
+ */
 public final class SimulatedDatabase {
 
   /** An entry of the history. */
-  public record Term(String leaderId, long leaseMillis, String reason, boolean ended) {}
+  public record Term(String leaderId, long leaseMillis, String reason, boolean ended) {
+
+    Term over() {
+      return new Term(this.leaderId, this.leaseMillis, this.reason, true);
+    }
+  }
 
   private record Row(
       String leaderId, long term, long version, @Nullable Long leaseMillis, long written) {}
@@ -29,7 +39,27 @@ public final class SimulatedDatabase {
 
   private final Map<String, NavigableMap<Long, Term>> history = new HashMap<>();
 
+  private final @Nullable LongSupplier clock;
+
   private long writes;
+
+  /** A database whose every write has a time of its own, which means nothing. */
+  public SimulatedDatabase() {
+    this.clock = null;
+  }
+
+  /**
+   * A database with a clock.
+   *
+   * @param clock in microseconds; right or wrong
+   */
+  public SimulatedDatabase(LongSupplier clock) {
+    this.clock = clock;
+  }
+
+  private long time() {
+    return this.clock != null ? this.clock.getAsLong() : this.writes;
+  }
 
   public synchronized NavigableMap<Long, Term> history(String serviceId) {
     return this.history.computeIfAbsent(serviceId, (id) -> new TreeMap<>());
@@ -64,6 +94,34 @@ public final class SimulatedDatabase {
   /** Replaces a row as an operator or an older tool would, that knows of three columns only. */
   public synchronized void replace(String serviceId, String leaderId) {
     write(serviceId, leaderId, 0, 0, null);
+  }
+
+  /**
+   * What a node of an older tool does every second; needs a clock.
+   *
+   * <pre>
+   * INSERT INTO leader_election (service_id, leader_id, last_active_time) VALUES (?, ?, now())
+   * ON DUPLICATE KEY UPDATE
+   *     leader_id = if(last_active_time &lt;= now() - interval 5 second, values(leader_id), leader_id),
+   *     last_active_time = if(leader_id = values(leader_id), values(last_active_time), last_active_time)
+   * </pre>
+   *
+   * @return whether the statement changed a row, in which case such a node believes that it leads
+   */
+  public synchronized boolean contend(String serviceId, String nodeId, Duration interval) {
+    // now() has no fraction.
+    long now = Math.floorDiv(time(), 1_000_000) * 1_000_000;
+    Row row = this.rows.get(serviceId);
+    if (row == null) {
+      this.rows.put(serviceId, new Row(nodeId, 0, 0, null, now));
+      return true;
+    }
+    boolean rested = row.written() <= now - interval.toNanos() / 1_000;
+    String leader = rested ? nodeId : row.leaderId();
+    long written = leader.equals(nodeId) ? now : row.written();
+    Row after = new Row(leader, row.term(), row.version(), row.leaseMillis(), written);
+    this.rows.put(serviceId, after);
+    return !after.equals(row);
   }
 
   /**
@@ -122,19 +180,38 @@ public final class SimulatedDatabase {
 
   private synchronized void write(
       String serviceId, String leaderId, long term, long version, @Nullable Long leaseMillis) {
-    this.rows.put(serviceId, new Row(leaderId, term, version, leaseMillis, ++this.writes));
+    this.writes++;
+    this.rows.put(serviceId, new Row(leaderId, term, version, leaseMillis, time()));
+  }
+
+  /** How long ago a row was written, by the database's clock. */
+  synchronized Duration age(LeaseRow row) {
+    return this.clock == null
+        ? Duration.ZERO
+        : Duration.of(time() - Long.parseLong(row.lastActiveTime()), ChronoUnit.MICROS);
   }
 
   private void openTerm(String serviceId, long term, Term entry) {
     NavigableMap<Long, Term> terms = history(serviceId);
-    terms.replaceAll(
-        (number, old) -> new Term(old.leaderId(), old.leaseMillis(), old.reason(), true));
+    terms.replaceAll((number, old) -> old.over());
     terms.put(term, entry);
+  }
+
+  private void endTerm(String serviceId, long term) {
+    history(serviceId).computeIfPresent(term, (number, old) -> old.over());
   }
 
   private long newestTerm(String serviceId) {
     NavigableMap<Long, Term> terms = history(serviceId);
-    return terms.isEmpty() ? 0 : terms.lastKey();
+    return terms.isEmpty() ? 0 : Math.max(0, terms.lastKey());
+  }
+
+  private long termAbove(String serviceId, long term) throws LeaseStoreException {
+    long last = Math.max(term, newestTerm(serviceId));
+    if (last == Long.MAX_VALUE) {
+      throw new LeaseStoreException("There is no greater term");
+    }
+    return last + 1;
   }
 
   /** One node's way to the database. */
@@ -175,7 +252,7 @@ public final class SimulatedDatabase {
         for (String id : serviceIds) {
           LeaseRow row = row(id);
           if (row != null) {
-            readings.put(id, new Reading(row, Duration.ZERO));
+            readings.put(id, new Reading(row, age(row)));
           }
         }
       }
@@ -214,8 +291,8 @@ public final class SimulatedDatabase {
         Map.Entry<Long, Term> last = history(serviceId).lastEntry();
         long lease =
             last != null ? Math.max(leaseMillis, last.getValue().leaseMillis()) : leaseMillis;
-        long term = Math.max(aboveTerm, newestTerm(serviceId)) + 1;
-        write(serviceId, nodeId, term, 0, lease);
+        long term = termAbove(serviceId, aboveTerm);
+        write(serviceId, nodeId, term, 1, lease);
         openTerm(serviceId, term, new Term(nodeId, lease, "CREATED", false));
         return Optional.ofNullable(row(serviceId));
       }
@@ -242,6 +319,10 @@ public final class SimulatedDatabase {
           return false;
         }
         write(serviceId, seen.leaderId(), seen.term(), seen.version() + 1, leaseMillis);
+        history(serviceId)
+            .computeIfPresent(
+                seen.term(),
+                (number, old) -> new Term(old.leaderId(), leaseMillis, old.reason(), old.ended()));
         return true;
       }
     }
@@ -260,7 +341,7 @@ public final class SimulatedDatabase {
         if (!seen.equals(row(serviceId))) {
           return OptionalLong.empty();
         }
-        long term = Math.max(Math.max(seen.term(), aboveTerm), newestTerm(serviceId)) + 1;
+        long term = termAbove(serviceId, Math.max(seen.term(), aboveTerm));
         write(serviceId, nodeId, term, seen.version() + 1, leaseMillis);
         openTerm(serviceId, term, new Term(nodeId, leaseMillis, reason, false));
         return OptionalLong.of(term);
@@ -277,6 +358,7 @@ public final class SimulatedDatabase {
           return false;
         }
         write(serviceId, successor, term, row.version() + 1, 0L);
+        endTerm(serviceId, term);
         return true;
       }
     }
@@ -295,6 +377,7 @@ public final class SimulatedDatabase {
           return false;
         }
         write(serviceId, row.leaderId(), term, row.version() + 1, 0L);
+        endTerm(serviceId, term);
         return true;
       }
     }

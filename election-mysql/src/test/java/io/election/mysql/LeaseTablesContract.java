@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import javax.sql.DataSource;
@@ -119,6 +120,24 @@ abstract class LeaseTablesContract extends LeaseStoreContract {
     public void touch(String serviceId) {
       run(
           "UPDATE leader_election SET last_active_time = last_active_time + INTERVAL 1 MICROSECOND WHERE service_id = ?",
+          serviceId);
+    }
+
+    @Override
+    public void contend(String serviceId, String nodeId) {
+      run("""
+          INSERT INTO leader_election (service_id, leader_id, last_active_time) VALUES (?, ?, now())
+          ON DUPLICATE KEY UPDATE
+              leader_id = if(last_active_time <= now() - interval %d second, values(leader_id), leader_id),
+              last_active_time = if(leader_id = values(leader_id), values(last_active_time), last_active_time)
+          """.formatted(OLDER_TOOLS_INTERVAL.toSeconds()), serviceId, nodeId);
+    }
+
+    @Override
+    public void setBack(String serviceId, Duration by) {
+      run(
+          "UPDATE leader_election SET last_active_time = last_active_time - INTERVAL ? SECOND WHERE service_id = ?",
+          by.toSeconds(),
           serviceId);
     }
 

@@ -34,6 +34,9 @@ public abstract class LeaseStoreContract {
   /** A lease in milliseconds. */
   protected static final long LEASE = 10_000;
 
+  /** For how long a record has to rest until a node of an older tool takes it. */
+  protected static final Duration OLDER_TOOLS_INTERVAL = Duration.ofSeconds(5);
+
   /** Creates the contract. */
   protected LeaseStoreContract() {}
 
@@ -103,6 +106,23 @@ public abstract class LeaseStoreContract {
      * @param serviceId the election
      */
     void touch(String serviceId);
+
+    /**
+     * Does what a node of an older tool does every second: renews its record, takes another's that
+     * has rested for {@link LeaseStoreContract#OLDER_TOOLS_INTERVAL}, inserts one that is missing.
+     *
+     * @param serviceId the election
+     * @param nodeId the node of the older tool
+     */
+    void contend(String serviceId, String nodeId);
+
+    /**
+     * Sets the time of the last write back.
+     *
+     * @param serviceId the election
+     * @param by how far; whole seconds
+     */
+    void setBack(String serviceId, Duration by);
 
     /**
      * Deletes the record.
@@ -358,6 +378,9 @@ public abstract class LeaseStoreContract {
     assertThat(row.leaseMillis()).isEqualTo(LEASE);
     assertThat(row.version()).isGreaterThan(created.version());
     assertThat(hand().history(SERVICE)).extracting(Term::open).containsExactly(false, true);
+    assertThat(hand().history(SERVICE))
+        .extracting(Term::leaseMillis)
+        .containsExactly(3 * LEASE, LEASE);
   }
 
   @Test
@@ -714,6 +737,73 @@ public abstract class LeaseStoreContract {
 
     assertThat(row(SERVICE)).isNotEqualTo(row);
     assertThat(row(SERVICE).version()).isEqualTo(row.version());
+  }
+
+  @Test
+  void an_older_tool_inserts_a_record_without_term_and_lease() throws Exception {
+    hand().contend(SERVICE, A);
+
+    LeaseRow row = row(SERVICE);
+    assertThat(row.leaderId()).isEqualTo(A);
+    assertThat(row.term()).isZero();
+    assertThat(row.version()).isZero();
+    assertThat(row.leaseMillis()).isNull();
+  }
+
+  @Test
+  void an_older_tool_leaves_a_record_alone_that_has_just_been_renewed() throws Exception {
+    LeaseRow led = led(SERVICE, A);
+    hand().setBack(SERVICE, OLDER_TOOLS_INTERVAL.plusSeconds(2));
+    assertThat(store().renew(A, Map.of(SERVICE, led.term()))).containsExactly(SERVICE);
+    LeaseRow renewed = row(SERVICE);
+
+    hand().contend(SERVICE, B);
+
+    assertThat(row(SERVICE)).isEqualTo(renewed);
+  }
+
+  @Test
+  void an_older_tool_takes_a_record_that_has_rested_and_keeps_its_term() throws Exception {
+    LeaseRow led = led(SERVICE, A);
+    hand().setBack(SERVICE, OLDER_TOOLS_INTERVAL.plusSeconds(2));
+
+    hand().contend(SERVICE, B);
+
+    LeaseRow taken = row(SERVICE);
+    assertThat(taken.leaderId()).isEqualTo(B);
+    assertThat(taken.term()).isEqualTo(led.term());
+    assertThat(taken.version()).isEqualTo(led.version());
+    assertThat(taken.leaseMillis()).isEqualTo(led.leaseMillis());
+    assertThat(store().renew(A, Map.of(SERVICE, led.term()))).isEmpty();
+  }
+
+  @Test
+  void an_older_tool_renews_by_a_change_of_the_time_alone() throws Exception {
+    hand().contend(SERVICE, A);
+    hand().setBack(SERVICE, Duration.ofSeconds(2));
+    LeaseRow before = row(SERVICE);
+
+    hand().contend(SERVICE, A);
+
+    LeaseRow renewed = row(SERVICE);
+    assertThat(renewed.lastActiveTime()).isNotEqualTo(before.lastActiveTime());
+    assertThat(renewed)
+        .usingRecursiveComparison()
+        .ignoringFields("lastActiveTime")
+        .isEqualTo(before);
+    assertThat(store().take(SERVICE, before, B, LEASE, 0, "EXPIRED")).isEmpty();
+  }
+
+  @Test
+  void an_older_tool_does_not_take_a_record_that_has_just_been_released() throws Exception {
+    LeaseRow led = led(SERVICE, A);
+    hand().setBack(SERVICE, OLDER_TOOLS_INTERVAL.plusSeconds(2));
+    assertThat(store().release(SERVICE, A, led.term(), "")).isTrue();
+    LeaseRow released = row(SERVICE);
+
+    hand().contend(SERVICE, B);
+
+    assertThat(row(SERVICE)).isEqualTo(released);
   }
 
   @Test

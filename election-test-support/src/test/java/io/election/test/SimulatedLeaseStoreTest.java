@@ -1,0 +1,145 @@
+package io.election.test;
+
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore;
+import io.election.lease.SimulatedDatabase;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/** The store that the simulation and the exhaustive search run on does what the real ones do. */
+class SimulatedLeaseStoreTest extends LeaseStoreContract {
+
+  private final AtomicLong micros = new AtomicLong(1_000_000_000);
+
+  private final SimulatedDatabase database =
+      new SimulatedDatabase(() -> this.micros.addAndGet(100));
+
+  private final LeaseStore store = this.database.new Store();
+
+  @Override
+  protected LeaseStore store() {
+    return this.store;
+  }
+
+  @Override
+  protected Hand hand() {
+    return new SimulatedHand();
+  }
+
+  private final class SimulatedHand implements Hand {
+
+    private final SimulatedDatabase database = SimulatedLeaseStoreTest.this.database;
+
+    @Override
+    public void insert(String serviceId, String leaderId) {
+      this.database.replace(serviceId, leaderId);
+    }
+
+    @Override
+    public void setLeader(String serviceId, String leaderId) {
+      edit(
+          serviceId,
+          (row) -> row(
+              row, leaderId, row.term(), row.version(), row.leaseMillis(), row.lastActiveTime()));
+    }
+
+    @Override
+    public void setTerm(String serviceId, long term) {
+      edit(
+          serviceId,
+          (row) -> row(
+              row, row.leaderId(), term, row.version(), row.leaseMillis(), row.lastActiveTime()));
+    }
+
+    @Override
+    public void setVersion(String serviceId, long version) {
+      edit(
+          serviceId,
+          (row) -> row(
+              row, row.leaderId(), row.term(), version, row.leaseMillis(), row.lastActiveTime()));
+    }
+
+    @Override
+    public void setLease(String serviceId, @Nullable Long leaseMillis) {
+      edit(
+          serviceId,
+          (row) -> row(
+              row, row.leaderId(), row.term(), row.version(), leaseMillis, row.lastActiveTime()));
+    }
+
+    @Override
+    public void touch(String serviceId) {
+      setBackByMicros(serviceId, -1);
+    }
+
+    @Override
+    public void setBack(String serviceId, Duration by) {
+      setBackByMicros(serviceId, by.toNanos() / 1_000);
+    }
+
+    private void setBackByMicros(String serviceId, long by) {
+      edit(
+          serviceId,
+          (row) -> row(
+              row,
+              row.leaderId(),
+              row.term(),
+              row.version(),
+              row.leaseMillis(),
+              Long.toString(Long.parseLong(row.lastActiveTime()) - by)));
+    }
+
+    @Override
+    public void contend(String serviceId, String nodeId) {
+      this.database.contend(serviceId, nodeId, OLDER_TOOLS_INTERVAL);
+    }
+
+    @Override
+    public void delete(String serviceId) {
+      this.database.deleteRow(serviceId);
+    }
+
+    @Override
+    public void insertTerm(String serviceId, long term, String leaderId, long leaseMillis) {
+      this.database
+          .history(serviceId)
+          .put(term, new SimulatedDatabase.Term(leaderId, leaseMillis, "by hand", false));
+    }
+
+    @Override
+    public List<Term> history(String serviceId) {
+      return this.database.history(serviceId).entrySet().stream()
+          .map((entry) -> new Term(
+              entry.getKey(),
+              entry.getValue().leaderId(),
+              entry.getValue().leaseMillis(),
+              !entry.getValue().ended(),
+              entry.getValue().reason()))
+          .toList();
+    }
+
+    private void edit(String serviceId, UnaryOperator<LeaseRow> edit) {
+      this.database.edit(serviceId, edit);
+    }
+
+    private static LeaseRow row(
+        LeaseRow row,
+        String leaderId,
+        long term,
+        long version,
+        @Nullable Long leaseMillis,
+        String lastActiveTime) {
+      return new LeaseRow(
+          leaderId,
+          term,
+          version,
+          leaseMillis,
+          row.lastTermLeaseMillis(),
+          lastActiveTime,
+          row.source());
+    }
+  }
+}
