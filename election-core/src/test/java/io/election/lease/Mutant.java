@@ -4,17 +4,20 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.lease.Candidacy.Observation;
 import io.election.lease.Candidacy.Timing;
+import io.election.lease.LeaseStore.Reading;
 import io.election.lease.SimulatedDatabase.Term;
 import io.election.lease.Standing.Following;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
 import io.election.lease.Standing.Warming;
+import io.election.lease.Step.Create;
 import io.election.lease.Step.KeepWarm;
 import io.election.lease.Step.Lead;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Take;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
@@ -160,6 +163,106 @@ enum Mutant {
     }
   }),
 
+  /** Rule 2: the creator has not led, so that it has nothing to give way with. */
+  WHO_ONLY_CREATED_THE_ROW_GIVES_WAY(new Rules() {
+    @Override
+    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+      Candidacy after = super.answered(candidacy, step, outcome, timing);
+      return candidacy.standing() instanceof Warming warming
+              && warming.created()
+              && after.standing() instanceof Following
+          ? standing(
+              after,
+              new SteppingDown(
+                  warming.row().term(),
+                  timing.now() + after.node().settings().tenureNanos(),
+                  timing.now(),
+                  timing.now(),
+                  "",
+                  true,
+                  LeadershipLostEvent.Reason.DISPLACED))
+          : after;
+    }
+  }),
+
+  /** Rule 2: that there is no history does not mean that nobody leads. */
+  WHO_CREATES_THE_FIRST_TERM_LEADS_AT_ONCE(new Rules() {
+    @Override
+    Step next(Candidacy candidacy, long now, boolean working) {
+      return candidacy.standing() instanceof Warming warming
+              && warming.created()
+              && warming.row().term() == 1
+          ? new Lead(warming.row())
+          : super.next(candidacy, now, working);
+    }
+  }),
+
+  /** Rule 2: the lease of who led before both tables were emptied. */
+  THE_PROMISE_THAT_WAS_SEEN_IS_FORGOTTEN(new Rules() {
+    @Override
+    Step next(Candidacy candidacy, long now, boolean working) {
+      Step step = super.next(candidacy, now, working);
+      return step instanceof Create ? new Create(ownMillis(candidacy)) : step;
+    }
+  }),
+
+  /** Rules 2 and 4: who waits under its own name waits for the row's lease. */
+  ONES_OWN_LEASE_COUNTS_WHILE_KEEPING_WARM(new Rules() {
+    @Override
+    Step next(Candidacy candidacy, long now, boolean working) {
+      if (!(candidacy.standing() instanceof Warming warming)) {
+        return super.next(candidacy, now, working);
+      }
+      LeaseRow row = warming.row();
+      Step step = super.next(
+          standing(
+              candidacy,
+              new Warming(
+                  withLease(row, ownMillis(candidacy), null), warming.since(), warming.created())),
+          now,
+          working);
+      if (step instanceof Take take) {
+        return new Take(row, take.reason());
+      }
+      if (step instanceof KeepWarm) {
+        return new KeepWarm(row, warming.since());
+      }
+      return step instanceof Lead ? new Lead(row) : step;
+    }
+  }),
+
+  /** A lease that an older tool or a hand left unknown counts as the last term's. */
+  AN_UNKNOWN_LEASE_COUNTS_AS_ONES_OWN(new Rules() {
+    @Override
+    Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
+      return super.read(
+          candidacy, row == null ? null : withLease(row, row.leaseMillis(), null), timing);
+    }
+
+    @Override
+    LeaseStore store(SimulatedDatabase database) {
+      return new Broken(database) {
+        @Override
+        LeaseRow asRead(LeaseRow seen) {
+          LeaseRow row = row();
+          return row != null && withLease(row, row.leaseMillis(), null).equals(seen) ? row : seen;
+        }
+      };
+    }
+  }),
+
+  /** Rule 3: a row that was handed to another node is left to it for as long as it changes. */
+  A_ROW_HANDED_TO_ANOTHER_IS_TAKEN_AT_ONCE(new Rules() {
+    @Override
+    Step next(Candidacy candidacy, long now, boolean working) {
+      Observation seen = fresh(candidacy);
+      LeaseRow row = seen != null ? seen.row() : null;
+      return row != null && row.isReleased() && isFree(candidacy, now)
+          ? new Take(row, LeadershipAcquiredEvent.Reason.RELEASED)
+          : super.next(candidacy, now, working);
+    }
+  }),
+
   /** Rule 4: a term number proves nothing, not even one that this very process held. */
   WHO_FINDS_ITS_NAME_IN_THE_ROW_TAKES_IT_AT_ONCE(new Rules() {
     @Override
@@ -291,14 +394,7 @@ enum Mutant {
       if (row == null || row.isReleased()) {
         return super.next(candidacy, now, working);
       }
-      LeaseRow shortened = new LeaseRow(
-          row.leaderId(),
-          row.term(),
-          row.version(),
-          candidacy.node().settings().leaseDuration().toMillis(),
-          null,
-          row.lastActiveTime(),
-          row.source());
+      LeaseRow shortened = withLease(row, ownMillis(candidacy), null);
       Step step = super.next(
           seen(candidacy, new Observation(shortened, seen.since(), false)), now, working);
       if (step instanceof Take take) {
@@ -319,6 +415,39 @@ enum Mutant {
               outcome,
               new Timing(timing.sent(), timing.wallSent(), timing.sent(), timing.wallSent()))
           : super.answered(candidacy, step, outcome, timing);
+    }
+  }),
+
+  /** Clocks: the database's says nothing, for it may be set. */
+  THE_DATABASES_CLOCK_TELLS_WHEN_A_LEASE_IS_OVER(new Rules() {
+    @Override
+    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+      return sinceTheLastWrite(super.answered(candidacy, step, outcome, timing), outcome, timing);
+    }
+  }),
+
+  /** Clocks: {@code now()} jumps by an hour where clocks are put forward; nobody sets it here. */
+  NOW_TELLS_WHEN_A_LEASE_IS_OVER(new Rules() {
+    @Override
+    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+      return sinceTheLastWrite(super.answered(candidacy, step, outcome, timing), outcome, timing);
+    }
+
+    @Override
+    LeaseStore store(SimulatedDatabase database) {
+      return new Broken(database) {
+        @Override
+        public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
+          Map<String, Reading> readings = new HashMap<>(super.read(serviceIds));
+          readings.replaceAll((id, reading) -> {
+            long written = Long.parseLong(reading.row().lastActiveTime());
+            long now = written + reading.age().toNanos() / 1_000;
+            boolean jumped = written < Simulation.SUMMER_TIME && now >= Simulation.SUMMER_TIME;
+            return new Reading(reading.row(), jumped ? reading.age().plusHours(1) : reading.age());
+          });
+          return readings;
+        }
+      };
     }
   }),
 
@@ -382,6 +511,27 @@ enum Mutant {
     }
   }),
 
+  /** Affected rows: drivers count the one that a losing statement has left as it was. */
+  A_LOSING_STATEMENT_COUNTS_AS_WON(new Rules() {
+    @Override
+    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+      boolean lost = step instanceof Take && ((OptionalLong) outcome).isEmpty();
+      return super.answered(
+          candidacy,
+          step,
+          lost ? OptionalLong.of(((Take) step).row().term() + 1) : outcome,
+          timing);
+    }
+  }),
+
+  /** Rule 1: a renewal that hit no row. */
+  A_RENEWAL_THAT_HIT_NO_ROW_COUNTS(new Rules() {
+    @Override
+    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+      return super.answered(candidacy, step, step instanceof Renew ? true : outcome, timing);
+    }
+  }),
+
   /** Every write compares all that was read. */
   A_CREATED_TERM_IS_LED_WITHOUT_COMPARING(new Rules() {
     @Override
@@ -407,6 +557,24 @@ enum Mutant {
             throws LeaseStoreException {
           LeaseRow row = row();
           return super.release(serviceId, nodeId, row != null ? row.term() : term, successor);
+        }
+      };
+    }
+  }),
+
+  /** Rule 7: no row is ever deleted. */
+  A_RELEASE_DELETES_THE_ROW(new Rules() {
+    @Override
+    LeaseStore store(SimulatedDatabase database) {
+      return new Broken(database) {
+        @Override
+        public boolean release(String serviceId, String nodeId, long term, String successor)
+            throws LeaseStoreException {
+          boolean released = super.release(serviceId, nodeId, term, successor);
+          if (released) {
+            this.database.deleteRow(serviceId);
+          }
+          return released;
         }
       };
     }
@@ -469,9 +637,7 @@ enum Mutant {
       return lease != null
               && lease > 0
               && !isMine(candidacy, row)
-              && !candidacy.memory().isAside(now)
-              && candidacy.node().settings().eligible()
-              && candidacy.memory().running()
+              && isFree(candidacy, now)
               && now - seen.since() >= Duration.ofMillis(lease).toNanos()
           ? new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED)
           : super.next(candidacy, now, working);
@@ -495,6 +661,42 @@ enum Mutant {
         leading.wallDeadline() + nanos / 1_000_000,
         leading.since(),
         leading.reason());
+  }
+
+  private static long ownMillis(Candidacy candidacy) {
+    return candidacy.node().settings().leaseDuration().toMillis();
+  }
+
+  private static LeaseRow withLease(LeaseRow row, @Nullable Long lease, @Nullable Long lastTerms) {
+    return new LeaseRow(
+        row.leaderId(),
+        row.term(),
+        row.version(),
+        lease,
+        lastTerms,
+        row.lastActiveTime(),
+        row.source());
+  }
+
+  /** Counts from the last write, by the age that came with it. */
+  private static Candidacy sinceTheLastWrite(Candidacy after, Object outcome, Timing timing) {
+    Observation seen = fresh(after);
+    boolean read = outcome instanceof Optional<?> found && found.orElse(null) instanceof Reading;
+    if (seen == null || !read) {
+      return after;
+    }
+    Reading reading = (Reading) ((Optional<?>) outcome).orElseThrow();
+    if (reading.age().isZero()) {
+      // The search has no clock on its server.
+      return after;
+    }
+    return seen(after, new Observation(seen.row(), timing.now() - reading.age().toNanos(), false));
+  }
+
+  /** Whether the node may take a row. */
+  private static boolean isFree(Candidacy candidacy, long now) {
+    Memory memory = candidacy.memory();
+    return memory.running() && candidacy.node().settings().eligible() && !memory.isAside(now);
   }
 
   private static @Nullable Observation fresh(Candidacy candidacy) {
@@ -542,6 +744,34 @@ enum Mutant {
     @Nullable
     LeaseRow row() {
       return this.database.row(Call.SERVICE);
+    }
+
+    /** What is compared when a row is to be as seen. */
+    LeaseRow asRead(LeaseRow seen) {
+      return seen;
+    }
+
+    @Override
+    public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) throws LeaseStoreException {
+      return super.keepWarm(serviceId, asRead(seen));
+    }
+
+    @Override
+    public boolean lead(String serviceId, LeaseRow seen, long leaseMillis)
+        throws LeaseStoreException {
+      return super.lead(serviceId, asRead(seen), leaseMillis);
+    }
+
+    @Override
+    public OptionalLong take(
+        String serviceId,
+        LeaseRow seen,
+        String nodeId,
+        long leaseMillis,
+        long aboveTerm,
+        String reason)
+        throws LeaseStoreException {
+      return super.take(serviceId, asRead(seen), nodeId, leaseMillis, aboveTerm, reason);
     }
 
     long newestTerm() {

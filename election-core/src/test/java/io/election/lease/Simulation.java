@@ -5,10 +5,12 @@ import io.election.LeadershipEvent;
 import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.SimulatedDatabase.Snapshot;
+import io.election.lease.SimulatedDatabase.Term;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
 import io.election.lease.Step.Await;
 import io.election.lease.Step.Lead;
+import io.election.lease.Step.Renew;
 import io.election.lease.Step.Take;
 import java.time.Duration;
 import java.time.Instant;
@@ -47,6 +49,15 @@ final class Simulation {
     ELECTOR
   }
 
+  /** Who else works on the row. */
+  enum Company {
+    NONE,
+    /** Nodes of an older tool, whose interval is no shorter than our leases. */
+    OLDER_TOOL,
+    /** Nodes of an older tool, whose interval is shorter than our leases. */
+    HASTY_OLDER_TOOL
+  }
+
   /** What a schedule showed. */
   static final class Tally {
     long schedules;
@@ -56,8 +67,12 @@ final class Simulation {
     final Map<LeadershipAcquiredEvent.Reason, Long> leaderships =
         new EnumMap<>(LeadershipAcquiredEvent.Reason.class);
     final Map<Fault, Long> faults = new EnumMap<>(Fault.class);
+    /** How often a node of an older tool began to lead. */
+    long olderLeaderships;
     /** The longest that an election was without leader after the last fault, in leases. */
     double longestGap;
+    /** The longest that it was without leader after a clean stop, in renew intervals. */
+    double longestSuccession;
 
     void add(Tally other) {
       this.schedules += other.schedules;
@@ -66,7 +81,9 @@ final class Simulation {
       this.late += other.late;
       other.leaderships.forEach((reason, n) -> this.leaderships.merge(reason, n, Long::sum));
       other.faults.forEach((fault, n) -> this.faults.merge(fault, n, Long::sum));
+      this.olderLeaderships += other.olderLeaderships;
       this.longestGap = Math.max(this.longestGap, other.longestGap);
+      this.longestSuccession = Math.max(this.longestSuccession, other.longestSuccession);
     }
   }
 
@@ -79,6 +96,7 @@ final class Simulation {
     SUSPEND,
     CUT_OFF,
     DATABASE_STALLS,
+    DATABASE_CLOCK_STEPS,
     WALL_CLOCK_STEPS,
     DESIGNATED_BY_SQL,
     DESIGNATED_AND_BACK,
@@ -121,6 +139,20 @@ final class Simulation {
     }
   }
 
+  /** Who may believe to lead. */
+  private interface Claimant {
+    boolean leads();
+
+    String claim();
+  }
+
+  /**
+   * A time in which one process led.
+   *
+   * @param epoch how often the tables had been emptied before: after that terms may begin anew
+   */
+  private record Tenure(Process process, long term, int epoch) {}
+
   private record Dated(long at, Snapshot snapshot) {}
 
   /** Something done on the server. */
@@ -152,7 +184,28 @@ final class Simulation {
   private static final Set<Fault> EDITS =
       Set.of(Fault.DESIGNATED_BY_SQL, Fault.REPLACED, Fault.DELETED, Fault.TABLES_EMPTIED);
 
+  /** What an older tool does not survive by itself. */
+  private static final Set<Fault> NOT_BESIDE_AN_OLDER_TOOL = Set.of(
+      Fault.DATABASE_STALLS,
+      Fault.DATABASE_CLOCK_STEPS,
+      Fault.DESIGNATED_BY_SQL,
+      Fault.DESIGNATED_AND_BACK,
+      Fault.REPLACED,
+      Fault.DELETED,
+      Fault.TABLES_EMPTIED,
+      Fault.LEASE_EDITED,
+      Fault.TERM_LOWERED);
+
   private static final List<String> IDS = List.of("a", "b", "c", "d");
+
+  private static final List<String> OLDER_IDS = List.of("x", "y");
+
+  /** For how long a row has to rest until a node of the older tool takes it. */
+  private static final Duration OLDER_INTERVAL = Duration.ofSeconds(5);
+
+  /** When clocks are put forward for the summer, in microseconds of the database's clock. */
+  static final long SUMMER_TIME =
+      Instant.parse("2026-03-29T01:00:00Z").getEpochSecond() * 1_000_000;
 
   private final SplittableRandom random;
 
@@ -162,19 +215,23 @@ final class Simulation {
 
   private final Drive drive;
 
+  private final Company company;
+
   private final boolean tracing;
 
   private final StringBuilder story = new StringBuilder();
 
   private final Tally tally = new Tally();
 
-  private final SimulatedDatabase database = new SimulatedDatabase();
+  private final SimulatedDatabase database = new SimulatedDatabase(this::databaseMicros);
 
   private final LeaseStore server;
 
   private final PriorityQueue<Event> events = new PriorityQueue<>();
 
   private final List<Process> processes = new ArrayList<>();
+
+  private final List<OlderNode> olderNodes = new ArrayList<>();
 
   private final List<String> ids;
 
@@ -210,6 +267,21 @@ final class Simulation {
 
   private long databaseBackAt;
 
+  private final long databaseOrigin;
+
+  private final double databaseRate;
+
+  private long databaseStep;
+
+  /** No process starts before. */
+  private long startsFrom;
+
+  private int emptied;
+
+  private boolean termEdited;
+
+  private @Nullable Tenure tenure;
+
   /** The highest term that the server granted since the tables were last emptied. */
   private long granted;
 
@@ -217,11 +289,13 @@ final class Simulation {
 
   private @Nullable Violation broken;
 
-  Simulation(long seed, Rules rules, Set<Fault> without, Drive drive, boolean tracing) {
+  Simulation(
+      long seed, Rules rules, Set<Fault> without, Drive drive, Company company, boolean tracing) {
     this.random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L + 1);
     this.rules = rules;
     this.without = without;
     this.drive = drive;
+    this.company = company;
     this.tracing = tracing;
     this.server = rules.store(this.database);
     this.ids = IDS.subList(0, 2 + this.random.nextInt(3));
@@ -229,7 +303,11 @@ final class Simulation {
     boolean extreme = this.random.nextBoolean();
     long longest = 0;
     for (String id : this.ids) {
-      long lease = this.mixed ? List.of(6_000L, 10_000L, 15_000L, 25_000L).get(draw(4)) : 10_000L;
+      List<Long> leases = this.company == Company.OLDER_TOOL
+          ? List.of(3_000L, 4_000L, 5_000L, 5_000L)
+          : List.of(6_000L, 10_000L, 15_000L, 25_000L);
+      long common = this.company == Company.OLDER_TOOL ? 5_000L : 10_000L;
+      long lease = this.mixed ? leases.get(draw(4)) : common;
       longest = Math.max(longest, lease);
       boolean eligible = this.ids.indexOf(id) < 2 || draw(6) > 0;
       this.settings.put(
@@ -244,6 +322,8 @@ final class Simulation {
       this.rates.put(id, 1 + error);
     }
     this.longestLease = longest * MILLI;
+    this.databaseRate = 1 + (extreme ? 0.01 : this.random.nextDouble(-0.01, 0.01));
+    this.databaseOrigin = SUMMER_TIME - draw(100) * 1_000_000L;
     this.suspends = this.random.nextBoolean();
     this.lag = draw(4) == 0 ? (1 + draw(20)) * SECOND : 0;
     this.loss = draw(3) == 0 ? 0 : this.random.nextDouble(0.3);
@@ -265,6 +345,11 @@ final class Simulation {
         after(draw(3) * SECOND, () -> startProcess(id));
       }
     }
+    if (this.company != Company.NONE) {
+      for (String id : OLDER_IDS) {
+        this.olderNodes.add(new OlderNode(id));
+      }
+    }
     long end = this.longestLease * (4 + draw(12));
     disturbLater(draw(2) == 0 ? this.longestLease / 4 : this.longestLease);
     runUntil(end);
@@ -274,6 +359,7 @@ final class Simulation {
       runUntil(this.quietAt);
     }
     recover();
+    succeed();
     return this.tally;
   }
 
@@ -283,6 +369,7 @@ final class Simulation {
 
   /** Ends the faults and waits for a leader, who then has to stay. */
   private void recover() {
+    this.olderNodes.forEach(OlderNode::end);
     tell("the last fault is over");
     for (String id : this.ids) {
       boolean runs = this.processes.stream()
@@ -292,7 +379,7 @@ final class Simulation {
       }
     }
     long healed = this.now;
-    long bound = healed + 2 * this.longestLease + 8 * SECOND;
+    long bound = healed + gap();
     long leaderless = healed;
     for (Event next = this.events.peek();
         next != null && next.at() <= bound;
@@ -317,7 +404,50 @@ final class Simulation {
     }
   }
 
+  /** How long nobody may lead once all is well: a lease, a look and two calls, on slow clocks. */
+  private long gap() {
+    long interval = 0;
+    for (LeaseSettings settings : this.settings.values()) {
+      interval = Math.max(interval, settings.renewInterval().toNanos());
+    }
+    return (this.longestLease + interval + this.longestLease / 5) * 101 / 100;
+  }
+
+  /** Stops the leader cleanly, and expects another as soon as followers look. */
+  private void succeed() {
+    Process leader = leader();
+    List<Process> successors = this.processes.stream()
+        .filter((process) -> process != leader && process.isCandidate())
+        .toList();
+    if (leader == null || successors.isEmpty()) {
+      return;
+    }
+    leader.suffer(Fault.STOP, 0);
+    long stopped = this.now;
+    long interval = successors.stream()
+        .mapToLong((process) -> process.settings.renewInterval().toNanos())
+        .max()
+        .orElseThrow();
+    // A follower looks at least every one and a half intervals.
+    long bound = stopped + interval * 8 / 5 + SECOND;
+    for (Event next = this.events.peek();
+        leader() == null && next != null && next.at() <= bound;
+        next = this.events.peek()) {
+      runUntil(next.at());
+    }
+    if (leader() == null) {
+      throw violation("Nobody leads %s after a clean stop; the row: %s"
+          .formatted(text(bound - stopped), this.database.row(Call.SERVICE)));
+    }
+    this.tally.longestSuccession = (double) (this.now - stopped) / interval;
+    tell("%s succeeds %s after a clean stop".formatted(leader(), text(this.now - stopped)));
+  }
+
   // ---- time
+
+  private long databaseMicros() {
+    return this.databaseOrigin + this.databaseStep + (long) (this.now * this.databaseRate) / 1_000;
+  }
 
   private void at(long time, Runnable action) {
     this.events.add(new Event(Math.max(time, this.now), this.order++, action));
@@ -351,14 +481,47 @@ final class Simulation {
     if (this.broken != null) {
       throw this.broken;
     }
-    Process leader = null;
+    Claimant leader = null;
     for (Process process : this.processes) {
-      if (process.leads()) {
-        if (leader != null) {
-          throw violation("Two leaders: %s and %s".formatted(leader.claim(), process.claim()));
-        }
-        leader = process;
-      }
+      leader = alone(leader, process);
+    }
+    for (OlderNode node : this.olderNodes) {
+      leader = alone(leader, node);
+    }
+    if (leader instanceof Process process
+        && process.service.candidacy().standing() instanceof Leading leading) {
+      judgeTenure(process, leading.term());
+    }
+  }
+
+  private @Nullable Claimant alone(@Nullable Claimant leader, Claimant other) {
+    if (!other.leads()) {
+      return leader;
+    }
+    if (leader != null) {
+      throw violation("Two leaders: %s and %s".formatted(leader.claim(), other.claim()));
+    }
+    return other;
+  }
+
+  private void judgeTenure(Process process, long term) {
+    Tenure last = this.tenure;
+    if (last != null && last.process() == process && last.term() == term) {
+      return;
+    }
+    if (last != null && last.epoch() == this.emptied && term <= last.term()) {
+      throw violation("%s leads in term %d after %s led in term %d"
+          .formatted(process, term, last.process(), last.term()));
+    }
+    this.tenure = new Tenure(process, term, this.emptied);
+  }
+
+  /** All work of such a leader would be refused by what is fenced by the history. */
+  private void judgeRenewal(String nodeId, long term) {
+    Term held = this.database.history(Call.SERVICE).get(term);
+    if (held != null && held.ended() && !this.termEdited) {
+      throw violation(
+          "Term %d of %s was renewed, which the history has ended".formatted(term, nodeId));
     }
   }
 
@@ -401,9 +564,9 @@ final class Simulation {
   }
 
   /** What a read shows, perhaps on a replica that lags. */
-  private Optional<Reading> look() {
-    LeaseRow row = this.database.row(Call.SERVICE);
+  private Optional<Reading> look() throws LeaseStoreException {
     if (this.lag > 0 && this.faulty && draw(3) > 0) {
+      LeaseRow row = this.database.row(Call.SERVICE);
       long then = this.now - this.random.nextLong(this.lag);
       for (Dated dated : this.past) {
         if (dated.at() > then) {
@@ -411,8 +574,9 @@ final class Simulation {
         }
         row = dated.snapshot().row();
       }
+      return Optional.ofNullable(row).map((found) -> new Reading(found, this.database.age(found)));
     }
-    return Optional.ofNullable(row).map((found) -> new Reading(found, Duration.ZERO));
+    return Optional.ofNullable(this.server.read(Set.of(Call.SERVICE)).get(Call.SERVICE));
   }
 
   /** Sends a request whose fate is drawn here. */
@@ -488,8 +652,9 @@ final class Simulation {
     List<Process> alive =
         this.processes.stream().filter((process) -> process.alive).toList();
     Fault fault = pick(List.of(Fault.values()));
-    // Once both tables are empty nothing tells what a leader of a longer lease was promised.
-    if (this.without.contains(fault) || (fault == Fault.TABLES_EMPTIED && this.mixed)) {
+    if (this.without.contains(fault)
+        || (this.company != Company.NONE && NOT_BESIDE_AN_OLDER_TOOL.contains(fault))
+        || (fault == Fault.TABLES_EMPTIED && !mayBeEmptied(alive))) {
       return;
     }
     String id = pick(this.ids);
@@ -507,6 +672,11 @@ final class Simulation {
     boolean done = switch (fault) {
       case RESTART, TWIN -> start(id, fault == Fault.TWIN, alive);
       case DATABASE_STALLS -> stall(more);
+      case DATABASE_CLOCK_STEPS -> {
+        this.databaseStep +=
+            (draw(2) == 0 ? 1 : -1) * (draw(20_000) + draw(2) * 3_600_000L) * 1_000;
+        yield true;
+      }
       case DESIGNATED_BY_SQL ->
         edit(fault, row, (old) -> copy(old, someId(), old.term(), old.leaseMillis()));
       case DESIGNATED_AND_BACK ->
@@ -520,9 +690,10 @@ final class Simulation {
           return copy(old, someId(), old.term(), old.leaseMillis());
         });
       case LEASE_EDITED ->
-        edit(fault, row, (old) -> copy(old, old.leaderId(), old.term(), draw(2) == 0 ? null : -5L));
-      case TERM_LOWERED ->
-        edit(
+        edit(fault, row, (old) -> copy(old, old.leaderId(), old.term(), someLease()));
+      case TERM_LOWERED -> {
+        this.termEdited = true;
+        yield edit(
             fault,
             row,
             (old) -> copy(
@@ -530,12 +701,18 @@ final class Simulation {
                 draw(2) == 0 ? someId() : old.leaderId(),
                 Math.max(0, old.term() - 1 - draw(3)),
                 old.leaseMillis()));
+      }
       case REPLACED -> change(() -> this.database.replace(Call.SERVICE, someId()));
       case DELETED -> change(() -> this.database.deleteRow(Call.SERVICE));
       case TABLES_EMPTIED ->
         change(() -> {
           this.database.emptyTables();
           this.granted = 0;
+          this.emptied++;
+          if (this.mixed) {
+            this.startsFrom = this.now + 2 * this.longestLease;
+            lasts(this.startsFrom);
+          }
         });
       default ->
         process != null
@@ -545,6 +722,9 @@ final class Simulation {
     if (done && EDITS.contains(fault) && unaware != null && draw(2) == 0) {
       lasts(this.now + more);
       unaware.suffer(draw(2) == 0 ? Fault.PAUSE : Fault.CUT_OFF, more);
+      if (fault == Fault.DELETED && draw(2) == 0) {
+        redeploy(unaware);
+      }
     }
     if (done) {
       this.tally.faults.merge(fault, 1L, Long::sum);
@@ -557,6 +737,34 @@ final class Simulation {
     }
   }
 
+  /**
+   * Once both tables are empty, only who has seen the row knows what a leader of a longer lease was
+   * promised.
+   */
+  private boolean mayBeEmptied(List<Process> alive) {
+    if (!this.mixed) {
+      return true;
+    }
+    LeaseRow row = this.database.row(Call.SERVICE);
+    Long lease = row != null ? row.leaseMillis() : null;
+    return this.now > 3 * SECOND
+        && this.lag == 0
+        && this.late == 0
+        && lease != null
+        && lease > 0
+        && alive.stream()
+            .allMatch((process) -> process.service.candidacy().memory().promisedMillis() >= lease);
+  }
+
+  /** What nobody should write by hand, but for a release, which means what it says. */
+  private @Nullable Long someLease() {
+    return switch (draw(this.mixed ? 2 : 3)) {
+      case 0 -> null;
+      case 1 -> -5L;
+      default -> 1L + draw(5_000);
+    };
+  }
+
   private @Nullable Process warming() {
     return this.processes.stream()
         .filter((process) ->
@@ -567,11 +775,24 @@ final class Simulation {
 
   private boolean start(String id, boolean twin, List<Process> alive) {
     long running = alive.stream().filter((process) -> process.id.equals(id)).count();
-    if (running > (twin ? 1 : 0)) {
+    if (running > (twin ? 1 : 0) || this.now < this.startsFrom) {
       return false;
     }
     startProcess(id);
     return true;
+  }
+
+  /** All but one begin anew, so that they have seen nothing. */
+  private void redeploy(Process spared) {
+    for (String id : this.ids) {
+      this.processes.stream()
+          .filter((process) -> process.alive && process != spared && process.id.equals(id))
+          .toList()
+          .forEach(Process::die);
+      if (!id.equals(spared.id)) {
+        startProcess(id);
+      }
+    }
   }
 
   private boolean stall(long duration) {
@@ -642,7 +863,7 @@ final class Simulation {
   }
 
   /** A process of a node, with its clocks. */
-  private final class Process {
+  private final class Process implements Claimant {
 
     final String id;
 
@@ -752,7 +973,8 @@ final class Simulation {
 
     // -- what it claims
 
-    boolean leads() {
+    @Override
+    public boolean leads() {
       if (!this.alive) {
         return false;
       }
@@ -763,7 +985,17 @@ final class Simulation {
       return leads;
     }
 
-    String claim() {
+    /** Whether it may take a row that is handed back. */
+    boolean isCandidate() {
+      Candidacy candidacy = this.service.candidacy();
+      return this.alive
+          && !this.stopping
+          && this.settings.eligible()
+          && !candidacy.memory().isAside(monotonic());
+    }
+
+    @Override
+    public String claim() {
       return "%s (term %s)"
           .formatted(
               this,
@@ -910,6 +1142,8 @@ final class Simulation {
         grant(this.id, ((OptionalLong) outcome).getAsLong());
       } else if (call.step() instanceof Lead lead && (boolean) outcome) {
         grant(this.id, lead.row().term());
+      } else if (call.step() instanceof Renew renew && (boolean) outcome) {
+        judgeRenewal(this.id, renew.term());
       }
       return outcome;
     }
@@ -999,7 +1233,11 @@ final class Simulation {
         }
         case RESIGN -> command((current) -> Simulation.this.rules.resigned(current, monotonic()));
         case CAMPAIGN -> command((current) -> current.campaign(monotonic()));
-        case HAND_OVER -> handOver(pick(Simulation.this.ids));
+        case HAND_OVER ->
+          handOver(
+              Simulation.this.company != Company.NONE && draw(2) == 0
+                  ? pick(OLDER_IDS)
+                  : pick(Simulation.this.ids));
         case STOP -> {
           this.stopping = true;
           if (Simulation.this.rules == Rules.PRODUCTION) {
@@ -1052,6 +1290,96 @@ final class Simulation {
     }
   }
 
+  /** A node of an older tool, which comes and goes but neither pauses nor loses its database. */
+  private final class OlderNode implements Claimant {
+
+    private final String id;
+
+    private boolean runs;
+
+    private int life;
+
+    private boolean believes;
+
+    OlderNode(String id) {
+      this.id = id;
+      if (draw(3) > 0) {
+        start();
+      }
+      comeOrGo();
+    }
+
+    private void comeOrGo() {
+      after(Simulation.this.random.nextLong(6 * Simulation.this.longestLease), () -> {
+        if (Simulation.this.faulty) {
+          if (this.runs) {
+            end();
+          } else {
+            start();
+          }
+          comeOrGo();
+        }
+      });
+    }
+
+    private void start() {
+      tell("%s, of an older tool, starts".formatted(this.id));
+      this.runs = true;
+      ask(++this.life);
+    }
+
+    void end() {
+      if (!this.runs) {
+        return;
+      }
+      tell("%s, of an older tool, ends".formatted(this.id));
+      this.runs = false;
+      this.believes = false;
+    }
+
+    private void ask(int life) {
+      after(latency(), () -> {
+        boolean changed = Simulation.this.database.contend(Call.SERVICE, this.id, OLDER_INTERVAL);
+        remember();
+        after(latency(), () -> answered(life, changed));
+      });
+    }
+
+    private void answered(int life, boolean changed) {
+      if (!this.runs || life != this.life) {
+        return;
+      }
+      if (changed != this.believes) {
+        this.believes = changed;
+        tell("%s, of an older tool, %s"
+            .formatted(
+                this.id, changed ? "believes that it leads" : "no longer believes it leads"));
+        if (changed) {
+          Simulation.this.tally.olderLeaderships++;
+        }
+      }
+      after(SECOND, () -> {
+        if (this.runs && life == this.life) {
+          ask(life);
+        }
+      });
+    }
+
+    private long latency() {
+      return Simulation.this.random.nextLong(draw(4) == 0 ? 300 * MILLI : 3 * MILLI);
+    }
+
+    @Override
+    public boolean leads() {
+      return this.believes;
+    }
+
+    @Override
+    public String claim() {
+      return this.id + " of an older tool";
+    }
+  }
+
   /** A node's way to the server, on which time passes. */
   private final class RemoteStore implements LeaseStore {
 
@@ -1077,7 +1405,12 @@ final class Simulation {
     @SuppressWarnings("unchecked")
     public Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
       return (Set<String>) this.process.await(
-          () -> Simulation.this.server.renew(nodeId, terms), () -> "to renew " + terms);
+          () -> {
+            Set<String> renewed = Simulation.this.server.renew(nodeId, terms);
+            renewed.forEach((serviceId) -> judgeRenewal(nodeId, terms.get(serviceId)));
+            return renewed;
+          },
+          () -> "to renew " + terms);
     }
 
     @Override

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import io.election.LeadershipAcquiredEvent;
+import io.election.lease.Simulation.Company;
 import io.election.lease.Simulation.Drive;
 import io.election.lease.Simulation.Fault;
 import io.election.lease.Simulation.Tally;
@@ -29,12 +30,6 @@ class SimulationTest {
 
   private static final int SCHEDULES = Integer.getInteger("simulation.schedules", 1_500);
 
-  /**
-   * What is not survived: whoever held a term that comes back by hand takes it for its own, and may
-   * retake or release it.
-   */
-  static final Set<Fault> WITHOUT = EnumSet.noneOf(Fault.class);
-
   private static final Long SEED = Long.getLong("simulation.seed");
 
   private final Logger logger = (Logger) LoggerFactory.getLogger(Elector.class);
@@ -57,11 +52,11 @@ class SimulationTest {
     Tally tally = new Tally();
     long began = System.nanoTime();
     for (long seed = first; seed < end; seed++) {
-      tally.add(run(seed, drive, SEED != null));
+      tally.add(run(seed, drive, Company.NONE, SEED != null));
     }
     System.out.printf(
         Locale.ROOT,
-        "simulation, %s: %d schedules, %d calls (%d of them late), %d instants judged, leaderships %s, faults %s, longest gap %.2f leases, %.1f s%n",
+        "simulation, %s: %d schedules, %d calls (%d of them late), %d instants judged, leaderships %s, faults %s, longest gap %.2f leases, longest succession %.2f renew intervals, %.1f s%n",
         drive,
         tally.schedules,
         tally.calls,
@@ -70,6 +65,7 @@ class SimulationTest {
         tally.leaderships,
         tally.faults,
         tally.longestGap,
+        tally.longestSuccession,
         (System.nanoTime() - began) / 1e9);
     if (tally.schedules >= 1_000) {
       assertThat(tally.leaderships)
@@ -85,6 +81,29 @@ class SimulationTest {
     }
   }
 
+  @ParameterizedTest
+  @EnumSource
+  void besideNodesOfAnOlderToolStillOnlyOneLeads(Drive drive) {
+    long first = SEED != null ? SEED : 0;
+    long end = SEED != null ? SEED + 1 : SCHEDULES / 2;
+    Tally tally = new Tally();
+    for (long seed = first; seed < end; seed++) {
+      tally.add(run(seed, drive, Company.OLDER_TOOL, SEED != null));
+    }
+    System.out.printf(
+        Locale.ROOT,
+        "simulation beside an older tool, %s: %d schedules, %d instants judged, leaderships %s and %d of the older tool%n",
+        drive,
+        tally.schedules,
+        tally.instants,
+        tally.leaderships,
+        tally.olderLeaderships);
+    if (SEED == null) {
+      assertThat(tally.olderLeaderships).isGreaterThan(tally.schedules);
+      assertThat(tally.leaderships).containsKey(LeadershipAcquiredEvent.Reason.EXPIRED);
+    }
+  }
+
   @Test
   void aScheduleIsTheSameEachTime() {
     for (Drive drive : Drive.values()) {
@@ -93,18 +112,20 @@ class SimulationTest {
   }
 
   private static String story(long seed, Drive drive) {
-    Simulation simulation = new Simulation(seed, Rules.PRODUCTION, WITHOUT, drive, true);
+    Simulation simulation =
+        new Simulation(seed, Rules.PRODUCTION, Set.of(), drive, Company.NONE, true);
     simulation.run();
     return simulation.story();
   }
 
-  private static Tally run(long seed, Drive drive, boolean tracing) {
-    Simulation simulation = new Simulation(seed, Rules.PRODUCTION, WITHOUT, drive, tracing);
+  private static Tally run(long seed, Drive drive, Company company, boolean tracing) {
+    Simulation simulation =
+        new Simulation(seed, Rules.PRODUCTION, Set.of(), drive, company, tracing);
     try {
       return simulation.run();
     } catch (Violation violation) {
       if (!tracing) {
-        return run(seed, drive, true);
+        return run(seed, drive, company, true);
       }
       throw new AssertionError(
           "%s%nin schedule %d, %s. Replay it with:%n  mvn -pl election-core test -Dtest=SimulationTest -Dsimulation.seed=%d%n%n%s"
