@@ -86,11 +86,16 @@ final class ExhaustiveSearch {
    *
    * @param states how many states were visited
    * @param complete whether there are no more within the bounds
+   * @param moves every state that can be reached in so many moves was visited
    * @param led in how many of them somebody leads
    * @param broken the promise that is broken, and how; {@code null} if none is
    */
   record Result(
-      int states, boolean complete, int led, @Nullable String broken) {}
+      int states,
+      boolean complete,
+      int moves,
+      int led,
+      @Nullable String broken) {}
 
   private static final long TICK = Duration.ofMillis(10).toNanos();
 
@@ -192,6 +197,8 @@ final class ExhaustiveSearch {
     int[] led = new int[1];
     String[] broken = new String[1];
     int expanded = 0;
+    int moves = 0;
+    int lastOfLevel = 0;
     while (!frontier.isEmpty()
         && broken[0] == null
         && this.visited.size < this.bounds.maxStates()) {
@@ -202,6 +209,10 @@ final class ExhaustiveSearch {
       } else if (index % this.livenessEvery == 0 && !leads(world)) {
         broken[0] = "No leader follows though all is well" + trace(index, world);
         break;
+      }
+      if (index > lastOfLevel) {
+        moves++;
+        lastOfLevel = this.visited.size - 1;
       }
       int[] move = new int[1];
       expand(world, (next, format, arguments) -> {
@@ -218,7 +229,7 @@ final class ExhaustiveSearch {
         }
       });
     }
-    return new Result(this.visited.size, frontier.isEmpty(), led[0], broken[0]);
+    return new Result(this.visited.size, frontier.isEmpty(), moves, led[0], broken[0]);
   }
 
   private World initial() {

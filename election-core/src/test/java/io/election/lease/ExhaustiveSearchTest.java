@@ -85,10 +85,12 @@ class ExhaustiveSearchTest {
     Result result = new ExhaustiveSearch(bounds, Rules.PRODUCTION, 8).run();
     System.out.printf(
         Locale.ROOT,
-        "search of %s: %d states%s, with a leader in %d, %.1f s%n",
+        "search of %s: %d states, %s, with a leader in %d, %.1f s%n",
         bounds,
         result.states(),
-        result.complete() ? ", all there are" : " and more beyond",
+        result.complete()
+            ? "all there are"
+            : "all that %d moves lead to and some beyond".formatted(result.moves()),
         result.led(),
         (System.nanoTime() - began) / 1e9);
     assertThat(result.broken()).isNull();

@@ -155,6 +155,15 @@ final class Simulation {
 
   private record Dated(long at, Snapshot snapshot) {}
 
+  /** What a process asks of the server. */
+  private record Wish(Process process, Supplier<String> what, boolean toRead) {
+
+    @Override
+    public String toString() {
+      return this.process + " asks " + this.what.get();
+    }
+  }
+
   /** Something done on the server. */
   @FunctionalInterface
   private interface Statement {
@@ -393,11 +402,11 @@ final class Simulation {
     Process leader = leader();
     if (leader == null) {
       throw violation("No leader %s after the last fault; the row: %s"
-          .formatted(text(bound - healed), this.database.row(Call.SERVICE)));
+          .formatted(Story.time(bound - healed), Story.row(this.database.row(Call.SERVICE))));
     }
     this.tally.longestGap = (double) (leaderless - healed) / this.longestLease;
     tell("%s leads, who was elected %s after the last fault at the latest"
-        .formatted(leader, text(leaderless - healed)));
+        .formatted(leader, Story.time(leaderless - healed)));
     runUntil(bound + 2 * this.longestLease);
     if (leader() != leader) {
       throw violation("%s was replaced by %s without a fault".formatted(leader, leader()));
@@ -437,10 +446,10 @@ final class Simulation {
     }
     if (leader() == null) {
       throw violation("Nobody leads %s after a clean stop; the row: %s"
-          .formatted(text(bound - stopped), this.database.row(Call.SERVICE)));
+          .formatted(Story.time(bound - stopped), Story.row(this.database.row(Call.SERVICE))));
     }
     this.tally.longestSuccession = (double) (this.now - stopped) / interval;
-    tell("%s succeeds %s after a clean stop".formatted(leader(), text(this.now - stopped)));
+    tell("%s succeeds %s after a clean stop".formatted(leader(), Story.time(this.now - stopped)));
   }
 
   // ---- time
@@ -544,12 +553,12 @@ final class Simulation {
 
   // ---- the server
 
-  private Object serve(Statement statement, Supplier<String> what) throws LeaseStoreException {
+  private Object serve(Statement statement, Wish wish) throws LeaseStoreException {
     this.tally.calls++;
     Object outcome = statement.execute();
     remember();
-    if (this.tracing) {
-      tell("    server: %s -> %s".formatted(what.get(), outcome));
+    if (this.tracing && !wish.toRead()) {
+      tell("    the server does it: %s -> %s".formatted(wish, Story.outcome(outcome)));
     }
     return outcome;
   }
@@ -580,7 +589,7 @@ final class Simulation {
   }
 
   /** Sends a request whose fate is drawn here. */
-  private Request send(Process process, Statement statement, Supplier<String> what) {
+  private Request send(Process process, Statement statement, Wish wish) {
     Request request = new Request();
     request.giveUpAt = process.trueTime(
         process.monotonic() + process.settings.operationTimeout().toNanos());
@@ -605,20 +614,20 @@ final class Simulation {
     }
     request.answerAt = there + latency(process);
     if (sent) {
-      at(there, () -> arrive(request, statement, what));
+      at(there, () -> arrive(request, statement, wish));
     }
     return request;
   }
 
-  private void arrive(Request request, Statement statement, Supplier<String> what) {
+  private void arrive(Request request, Statement statement, Wish wish) {
     if (this.now < this.databaseBackAt) {
       long resumed = this.databaseBackAt + draw(3) * MILLI;
       lasts(resumed);
-      at(resumed, () -> arrive(request, statement, what));
+      at(resumed, () -> arrive(request, statement, wish));
       return;
     }
     try {
-      request.outcome = serve(statement, what);
+      request.outcome = serve(statement, wish);
       request.executed = true;
     } catch (LeaseStoreException ex) {
       throw new IllegalStateException(ex);
@@ -728,12 +737,10 @@ final class Simulation {
     }
     if (done) {
       this.tally.faults.merge(fault, 1L, Long::sum);
-      tell("%s%s"
-          .formatted(
-              fault,
-              row != null || this.database.row(Call.SERVICE) != null
-                  ? "; the row: " + this.database.row(Call.SERVICE)
-                  : "; no row"));
+      String edit = Story.edit(fault);
+      if (edit != null) {
+        tell("%s: %s".formatted(edit, Story.row(this.database.row(Call.SERVICE))));
+      }
     }
   }
 
@@ -798,7 +805,7 @@ final class Simulation {
   private boolean stall(long duration) {
     this.databaseBackAt = this.now + duration;
     lasts(this.databaseBackAt);
-    tell("the database hangs until " + text(this.databaseBackAt));
+    tell("the database hangs until " + Story.time(this.databaseBackAt));
     return true;
   }
 
@@ -854,12 +861,8 @@ final class Simulation {
 
   private void tell(String what) {
     if (this.tracing) {
-      this.story.append("%12s  %s%n".formatted(text(this.now), what));
+      this.story.append("%12s  %s%n".formatted(Story.time(this.now), what));
     }
-  }
-
-  private static String text(long nanos) {
-    return "%.6f s".formatted(nanos / 1e9);
   }
 
   /** A process of a node, with its clocks. */
@@ -916,6 +919,8 @@ final class Simulation {
 
     private @Nullable LeadershipEvent lastEvent;
 
+    private @Nullable String seen;
+
     Process(String id, int life) {
       this.id = id;
       this.life = life;
@@ -954,7 +959,7 @@ final class Simulation {
       long reading = monotonic();
       if (this.stepping && Simulation.this.faulty && draw(1_000) == 0) {
         long pause = Simulation.this.random.nextLong(2 * Simulation.this.longestLease);
-        tell("%s is paused for %s in the middle of its step".formatted(this, text(pause)));
+        tell("%s is paused for %s in the middle of its step".formatted(this, Story.time(pause)));
         lasts(Simulation.this.now + pause);
         this.stepping = false;
         this.frozen = true;
@@ -1005,7 +1010,7 @@ final class Simulation {
     }
 
     private void deliver(LeadershipEvent event) {
-      tell("%s: %s".formatted(this, event));
+      tell("%s %s".formatted(this, Story.event(event)));
       boolean acquired = event instanceof LeadershipAcquiredEvent;
       LeadershipEvent last = this.lastEvent;
       boolean alternates = last == null
@@ -1015,7 +1020,8 @@ final class Simulation {
               : last instanceof LeadershipAcquiredEvent && event.term() == last.term();
       if (!alternates) {
         // The elector survives what its listeners throw.
-        Simulation.this.broken = violation("%s was told %s after %s".formatted(this, event, last));
+        Simulation.this.broken = violation("%s was told '%s' after '%s'"
+            .formatted(this, Story.event(event), last == null ? "nothing" : Story.event(last)));
       }
       this.lastEvent = event;
       if (event instanceof LeadershipAcquiredEvent won) {
@@ -1106,7 +1112,10 @@ final class Simulation {
 
     private void ask(Step step) {
       Call call = Call.of(this.service.candidacy(), step, monotonic(), wall());
-      Request request = send(this, () -> executed(call), () -> this + " asks " + step);
+      Request request = send(
+          this,
+          () -> executed(call),
+          new Wish(this, () -> Story.step(step), step instanceof Step.Read));
       spring(request);
       later(request.answerAt, () -> {
         if (request.executed && !request.answerLost && request.answerAt <= request.giveUpAt) {
@@ -1114,13 +1123,13 @@ final class Simulation {
           Timing timing = new Timing(call.sent(), call.wallSent(), monotonic(), wall());
           this.service.change(
               (current) -> Simulation.this.rules.answered(current, step, request.outcome, timing));
-          tell("%s knows the outcome of %s: %s".formatted(this, step, request.outcome));
+          hear(request.outcome);
           goOn();
         }
       });
       later(request.giveUpAt, () -> {
         if (!request.over) {
-          tell("%s does not know the outcome of %s".formatted(this, step));
+          tell("%s gets no answer to what it asked: %s".formatted(this, Story.step(step)));
           long now = monotonic();
           this.service.change((current) -> Simulation.this.rules.failed(current, step, now));
           goOn();
@@ -1148,10 +1157,31 @@ final class Simulation {
       return outcome;
     }
 
+    /** Of what is read only the news are told. */
+    private void hear(Object outcome) {
+      if (!Simulation.this.tracing) {
+        return;
+      }
+      String heard = Story.outcome(outcome);
+      boolean read =
+          outcome instanceof Optional<?> found && !(found.orElse(null) instanceof LeaseRow);
+      if (!read) {
+        tell("%s has the answer: %s".formatted(this, heard));
+      } else if (!heard.equals(this.seen)) {
+        this.seen = heard;
+        tell("%s sees %s".formatted(this, heard));
+      }
+    }
+
+    private Object await(Statement statement, Step step) throws LeaseStoreException {
+      return await(statement, () -> Story.step(step), step instanceof Step.Read);
+    }
+
     /** For the elector's own loop: comes back when the answer does. */
-    private Object await(Statement statement, Supplier<String> what) throws LeaseStoreException {
+    private Object await(Statement statement, Supplier<String> what, boolean toRead)
+        throws LeaseStoreException {
       this.stepping = false;
-      Request request = send(this, statement, () -> this + " asks " + what.get());
+      Request request = send(this, statement, new Wish(this, what, toRead));
       spring(request);
       if (request.answerAt <= request.giveUpAt) {
         runUntil(request.answerAt);
@@ -1160,13 +1190,14 @@ final class Simulation {
       this.stepping = true;
       Object outcome = request.outcome;
       if (outcome != null && !request.answerLost && request.answerAt <= request.giveUpAt) {
+        hear(outcome);
         return outcome;
       }
       this.stepping = false;
       runUntil(Math.max(Simulation.this.now, request.giveUpAt));
       awaken();
       this.stepping = true;
-      tell("%s does not know the outcome of %s".formatted(this, what.get()));
+      tell("%s gets no answer to what it asked: %s".formatted(this, what.get()));
       throw new LeaseStoreException("no answer");
     }
 
@@ -1205,7 +1236,7 @@ final class Simulation {
       if (isStill() && fault != Fault.CRASH && fault != Fault.WALL_CLOCK_STEPS) {
         return false;
       }
-      tell("%s: %s".formatted(this, fault));
+      tell("%s %s".formatted(this, Story.fault(fault, duration)));
       switch (fault) {
         case CRASH -> die();
         case PAUSE -> this.pausedUntil = Simulation.this.now + duration;
@@ -1339,8 +1370,13 @@ final class Simulation {
 
     private void ask(int life) {
       after(latency(), () -> {
+        LeaseRow before = Simulation.this.database.row(Call.SERVICE);
         boolean changed = Simulation.this.database.contend(Call.SERVICE, this.id, OLDER_INTERVAL);
         remember();
+        if (changed && (before == null || !before.leaderId().equals(this.id))) {
+          tell("    the server does it: %s, of an older tool, has the row: %s"
+              .formatted(this.id, Story.row(Simulation.this.database.row(Call.SERVICE))));
+        }
         after(latency(), () -> answered(life, changed));
       });
     }
@@ -1396,8 +1432,7 @@ final class Simulation {
 
     @Override
     public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
-      Optional<?> found =
-          (Optional<?>) this.process.await(Simulation.this::look, () -> "for the row");
+      Optional<?> found = (Optional<?>) this.process.await(Simulation.this::look, new Step.Read());
       return found.isPresent() ? Map.of(Call.SERVICE, (Reading) found.get()) : Map.of();
     }
 
@@ -1410,7 +1445,7 @@ final class Simulation {
             renewed.forEach((serviceId) -> judgeRenewal(nodeId, terms.get(serviceId)));
             return renewed;
           },
-          () -> "to renew " + terms);
+          new Renew(terms.get(Call.SERVICE)));
     }
 
     @Override
@@ -1420,14 +1455,14 @@ final class Simulation {
         throws LeaseStoreException {
       return (Optional<LeaseRow>) this.process.await(
           () -> Simulation.this.server.create(serviceId, nodeId, leaseMillis, aboveTerm),
-          () -> "to create the row above term " + aboveTerm);
+          new Step.Create(leaseMillis));
     }
 
     @Override
     @SuppressWarnings("unchecked")
     public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) throws LeaseStoreException {
       return (Optional<LeaseRow>) this.process.await(
-          () -> Simulation.this.server.keepWarm(serviceId, seen), () -> "to keep warm " + seen);
+          () -> Simulation.this.server.keepWarm(serviceId, seen), new Step.KeepWarm(seen, 0));
     }
 
     @Override
@@ -1441,7 +1476,7 @@ final class Simulation {
             }
             return led;
           },
-          () -> "to lead " + seen);
+          new Lead(seen));
     }
 
     @Override
@@ -1460,7 +1495,7 @@ final class Simulation {
             term.ifPresent((won) -> grant(this.process.id, won));
             return term;
           },
-          () -> "to take " + seen);
+          new Take(seen, LeadershipAcquiredEvent.Reason.valueOf(reason)));
     }
 
     @Override
@@ -1468,28 +1503,28 @@ final class Simulation {
         throws LeaseStoreException {
       return (boolean) this.process.await(
           () -> Simulation.this.server.release(serviceId, nodeId, term, successor),
-          () -> "to release term " + term + " to '" + successor + "'");
+          new Step.Release(term, successor));
     }
 
     @Override
     public boolean giveWay(String serviceId, String nodeId, long term) throws LeaseStoreException {
       return (boolean) this.process.await(
-          () -> Simulation.this.server.giveWay(serviceId, nodeId, term),
-          () -> "to give way in term " + term);
+          () -> Simulation.this.server.giveWay(serviceId, nodeId, term), new Step.GiveWay(term));
     }
 
     @Override
     public boolean designate(String serviceId, String leaderId) throws LeaseStoreException {
       return (boolean) this.process.await(
           () -> Simulation.this.server.designate(serviceId, leaderId),
-          () -> "to designate " + leaderId);
+          () -> "to designate " + leaderId,
+          false);
     }
 
     @Override
     @SuppressWarnings("unchecked")
     public List<String> recentLeaders(String serviceId) throws LeaseStoreException {
       return (List<String>) this.process.await(
-          () -> Simulation.this.server.recentLeaders(serviceId), () -> "for recent leaders");
+          () -> Simulation.this.server.recentLeaders(serviceId), () -> "for recent leaders", false);
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.election.lease;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
@@ -52,7 +53,7 @@ class SimulationTest {
     Tally tally = new Tally();
     long began = System.nanoTime();
     for (long seed = first; seed < end; seed++) {
-      tally.add(run(seed, drive, Company.NONE, SEED != null));
+      tally.add(run(seed, Rules.PRODUCTION, drive, Company.NONE, SEED != null));
     }
     System.out.printf(
         Locale.ROOT,
@@ -88,7 +89,7 @@ class SimulationTest {
     long end = SEED != null ? SEED + 1 : SCHEDULES / 2;
     Tally tally = new Tally();
     for (long seed = first; seed < end; seed++) {
-      tally.add(run(seed, drive, Company.OLDER_TOOL, SEED != null));
+      tally.add(run(seed, Rules.PRODUCTION, drive, Company.OLDER_TOOL, SEED != null));
     }
     System.out.printf(
         Locale.ROOT,
@@ -105,6 +106,24 @@ class SimulationTest {
   }
 
   @Test
+  void aFailureTellsItsStoryAndHowToReplayIt() {
+    assertThatThrownBy(() -> {
+          for (long seed = 0; seed < 1_000; seed++) {
+            run(
+                seed,
+                Mutant.WHO_IS_NAMED_BY_HAND_LEADS_AT_ONCE.rules,
+                Drive.CALL_BY_CALL,
+                Company.NONE,
+                false);
+          }
+        })
+        .hasMessageStartingWith("Two leaders: ")
+        .hasMessageContaining("mvn -pl election-core test -Dtest=SimulationTest -Dsimulation.seed=")
+        .hasMessageContaining(" starts; lease ")
+        .hasMessageContaining("LEADS in term");
+  }
+
+  @Test
   void aScheduleIsTheSameEachTime() {
     for (Drive drive : Drive.values()) {
       assertThat(story(7, drive)).isEqualTo(story(7, drive)).contains("leads");
@@ -118,23 +137,22 @@ class SimulationTest {
     return simulation.story();
   }
 
-  private static Tally run(long seed, Drive drive, Company company, boolean tracing) {
-    Simulation simulation =
-        new Simulation(seed, Rules.PRODUCTION, Set.of(), drive, company, tracing);
+  private static Tally run(long seed, Rules rules, Drive drive, Company company, boolean tracing) {
+    Simulation simulation = new Simulation(seed, rules, Set.of(), drive, company, tracing);
     try {
-      return simulation.run();
-    } catch (Violation violation) {
-      if (!tracing) {
-        return run(seed, drive, company, true);
-      }
-      throw new AssertionError(
-          "%s%nin schedule %d, %s. Replay it with:%n  mvn -pl election-core test -Dtest=SimulationTest -Dsimulation.seed=%d%n%n%s"
-              .formatted(violation.getMessage(), seed, drive, seed, simulation.story()),
-          violation);
-    } finally {
-      if (SEED != null) {
+      Tally tally = simulation.run();
+      if (tracing) {
         System.out.println(simulation.story());
       }
+      return tally;
+    } catch (Violation violation) {
+      if (!tracing) {
+        return run(seed, rules, drive, company, true);
+      }
+      throw new AssertionError(
+          "%s%nin schedule %d (%s, company: %s). Replay it with:%n  mvn -pl election-core test -Dtest=SimulationTest -Dsimulation.seed=%d%n%n%s"
+              .formatted(violation.getMessage(), seed, drive, company, seed, simulation.story()),
+          violation);
     }
   }
 }

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.slf4j.LoggerFactory;
@@ -55,13 +56,21 @@ class TeethTest {
   void aRuleThatIsBrokenOnPurposeIsFoundOut(Mutant mutant) {
     String found = inSearch(mutant);
     if (found == null) {
-      found = inSimulation(mutant, Company.NONE, SCHEDULES);
+      found = inSimulation(mutant.rules, without(mutant), Company.NONE, SCHEDULES);
     }
     if (found == null) {
-      found = inSimulation(mutant, Company.OLDER_TOOL, SCHEDULES / 4);
+      found = inSimulation(mutant.rules, without(mutant), Company.OLDER_TOOL, SCHEDULES / 4);
     }
     System.out.printf(Locale.ROOT, "%s: %s%n", mutant, found == null ? "nothing is broken" : found);
     assertThat(found).contains(OTHERWISE.getOrDefault(mutant, "Two leaders"));
+  }
+
+  /** The settings rule of a rolling upgrade. */
+  @Test
+  void aLeaseLongerThanTheIntervalOfAnOlderToolIsFoundOut() {
+    assertThat(inSimulation(Rules.PRODUCTION, Set.of(), Company.HASTY_OLDER_TOOL, SCHEDULES))
+        .contains("Two leaders")
+        .contains("of an older tool");
   }
 
   private static String inSearch(Mutant mutant) {
@@ -74,11 +83,11 @@ class TeethTest {
                 result.broken().lines().findFirst().orElseThrow().replace(":", ""));
   }
 
-  private static String inSimulation(Mutant mutant, Company company, int schedules) {
+  private static String inSimulation(
+      Rules rules, Set<Fault> without, Company company, int schedules) {
     for (int seed = 0; seed < schedules; seed++) {
       try {
-        new Simulation(seed, mutant.rules, without(mutant), Drive.CALL_BY_CALL, company, false)
-            .run();
+        new Simulation(seed, rules, without, Drive.CALL_BY_CALL, company, false).run();
       } catch (Violation violation) {
         return "the simulation%s, schedule %d: %s"
             .formatted(

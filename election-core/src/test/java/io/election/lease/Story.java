@@ -1,0 +1,129 @@
+package io.election.lease;
+
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipEvent;
+import io.election.LeadershipLostEvent;
+import io.election.lease.LeaseStore.Reading;
+import io.election.lease.Simulation.Fault;
+import io.election.lease.Step.Create;
+import io.election.lease.Step.GiveWay;
+import io.election.lease.Step.KeepWarm;
+import io.election.lease.Step.Lead;
+import io.election.lease.Step.Release;
+import io.election.lease.Step.Renew;
+import io.election.lease.Step.Take;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The words in which the simulation tells what happened, for people. */
+final class Story {
+
+  private Story() {}
+
+  static String time(long nanos) {
+    return String.format(Locale.ROOT, "%.3f s", nanos / 1e9);
+  }
+
+  /** For instance {@code [a, term 3, lease 10.000 s, version 12]}. */
+  static String row(@Nullable LeaseRow row) {
+    if (row == null) {
+      return "[no row]";
+    }
+    Long millis = row.leaseMillis();
+    String lease = millis == null
+        ? "lease unknown"
+        : millis == 0 ? "released" : "lease " + time(millis * 1_000_000);
+    return "[%s, term %d, %s, version %d]"
+        .formatted(
+            row.leaderId().isEmpty() ? "vacant" : row.leaderId(), row.term(), lease, row.version());
+  }
+
+  /** What a node asks for. */
+  static String step(Step step) {
+    if (step instanceof Renew renew) {
+      return "to renew term " + renew.term();
+    }
+    if (step instanceof Create create) {
+      return "to create the row with a lease of at least " + time(create.leaseMillis() * 1_000_000);
+    }
+    if (step instanceof KeepWarm warm) {
+      return "to keep warm " + row(warm.row());
+    }
+    if (step instanceof Lead lead) {
+      return "to lead " + row(lead.row());
+    }
+    if (step instanceof Take take) {
+      return "to take over (%s) %s".formatted(take.reason(), row(take.row()));
+    }
+    if (step instanceof Release release) {
+      return release.successor().isEmpty()
+          ? "to hand term %d back".formatted(release.term())
+          : "to hand term %d to %s".formatted(release.term(), release.successor());
+    }
+    if (step instanceof GiveWay giveWay) {
+      return "to give way in term " + giveWay.term();
+    }
+    return "for the row";
+  }
+
+  /** What the server or its answer says. */
+  static String outcome(@Nullable Object outcome) {
+    if (outcome instanceof OptionalLong term) {
+      return term.isPresent() ? "term " + term.getAsLong() : "no, the row is another";
+    }
+    if (outcome instanceof Optional<?> found) {
+      Object value = found.orElse(null);
+      return row(value instanceof Reading reading ? reading.row() : (LeaseRow) value);
+    }
+    if (outcome instanceof Set<?> renewed) {
+      return renewed.isEmpty() ? "no" : "yes";
+    }
+    if (outcome instanceof Boolean done) {
+      return done ? "yes" : "no";
+    }
+    return String.valueOf(outcome);
+  }
+
+  static String event(LeadershipEvent event) {
+    if (event instanceof LeadershipAcquiredEvent won) {
+      return "LEADS in term %d (%s)".formatted(won.term(), won.reason());
+    }
+    return "leads no more, term %d is over (%s)"
+        .formatted(event.term(), ((LeadershipLostEvent) event).reason());
+  }
+
+  /** What happens to a process, for how long. */
+  static String fault(Fault fault, long nanos) {
+    return switch (fault) {
+      case CRASH -> "is killed";
+      case PAUSE -> "is paused for " + time(nanos);
+      case SUSPEND -> "is suspended, with its machine, for " + time(nanos);
+      case CUT_OFF -> "is cut off from the database for " + time(nanos);
+      case WALL_CLOCK_STEPS -> "has its wall clock set";
+      case RESIGN -> "is told to step down";
+      case HAND_OVER -> "is told to hand over";
+      case CAMPAIGN -> "is told to stand";
+      case STOP -> "is stopped";
+      case WORK -> "has leader work to do for " + time(nanos);
+      default -> "suffers " + fault;
+    };
+  }
+
+  /** What is done on the server; {@code null} if the fault is none of the server's. */
+  static @Nullable String edit(Fault fault) {
+    return switch (fault) {
+      case DESIGNATED_BY_SQL -> "an operator writes a name into the row";
+      case DESIGNATED_AND_BACK -> "an operator writes a name into the row, and soon the old one";
+      case REPLACED -> "an operator replaces the row";
+      case DELETED -> "an operator deletes the row";
+      case TABLES_EMPTIED -> "an operator empties both tables";
+      case LEASE_EDITED -> "an operator changes the lease in the row";
+      case TERM_LOWERED -> "an operator lowers the term in the row";
+      case DATABASE_CLOCK_STEPS -> "the database's clock is set";
+      default -> null;
+    };
+  }
+}
