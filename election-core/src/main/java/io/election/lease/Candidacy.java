@@ -207,7 +207,7 @@ record Candidacy(
       memory = memory.asideUntil(null);
     }
     if (row != null) {
-      memory = memory.seen(row.term()).promised(row.promisedMillis(leaseMillis()));
+      memory = memory.seen(row.term()).promised(promisedMillis(row));
     }
     if (row == null || !row.leaderId().equals(this.node.id())) {
       memory = memory.watchOnly(false);
@@ -463,8 +463,14 @@ record Candidacy(
     return this.node.settings().leaseDuration().toNanos();
   }
 
+  /** A record that tells nothing leaves what the last one told. */
+  private long promisedMillis(LeaseRow row) {
+    long millis = row.promisedMillis(leaseMillis());
+    return row.tellsPromise() ? millis : Math.max(millis, this.memory.promisedMillis());
+  }
+
   private long promisedNanos(LeaseRow row) {
-    return MILLISECONDS.toNanos(row.promisedMillis(leaseMillis()));
+    return MILLISECONDS.toNanos(promisedMillis(row));
   }
 
   private static boolean isSame(@Nullable LeaseRow row, @Nullable LeaseRow other) {

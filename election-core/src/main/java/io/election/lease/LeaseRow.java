@@ -30,6 +30,11 @@ public record LeaseRow(
     return this.leaseMillis != null && this.leaseMillis == 0;
   }
 
+  /** Whether the row or the history behind it says what a holder was promised. */
+  boolean tellsPromise() {
+    return (this.leaseMillis != null && this.leaseMillis >= 0) || this.lastTermLeaseMillis != null;
+  }
+
   /**
    * The lease that a holder of this row may believe to have.
    *

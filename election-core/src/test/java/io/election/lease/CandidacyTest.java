@@ -360,6 +360,16 @@ class CandidacyTest {
     }
 
     @Test
+    void takesAnUnknownLeaseWithoutAHistoryForTheLastOneThatItSaw() {
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, row("other", 3, 5, 3 * LEASE), 0);
+      LeaseRow replaced = new LeaseRow("third", 0, 0, null, null, "time", "server");
+      candidacy = saw(candidacy, replaced, 1_000);
+      assertThat(next(saw(candidacy, replaced, 2_000), 1_000 + 3 * LEASE - 1))
+          .isNotInstanceOf(Take.class);
+      assertThat(next(saw(candidacy, replaced, 2_000), 1_000 + 3 * LEASE)).isInstanceOf(Take.class);
+    }
+
+    @Test
     void takesAnUnknownLeaseForTheGreaterOfItsOwnAndTheHistorys() {
       LeaseRow unknown = new LeaseRow("other", 3, 5, null, null, "time", "server");
       assertThat(next(saw(CandidacyTest.this.fresh, unknown, 0), LEASE)).isInstanceOf(Take.class);

@@ -597,19 +597,18 @@ final class ExhaustiveSearch {
       put(world.edits());
       put(world.granted());
       for (Part part : world.parts()) {
-        Candidacy.Node node = part.candidacy().node();
-        candidacy(part.candidacy(), node);
+        candidacy(part.candidacy());
         Pending pending = part.pending();
         if (pending == null) {
           put(-7);
         } else {
-          call(pending.call(), node);
+          call(pending.call(), part.candidacy());
           outcome(pending.outcome());
         }
         if (part.late() == null) {
           put(-8);
         } else {
-          call(part.late(), node);
+          call(part.late(), part.candidacy());
         }
       }
     }
@@ -643,41 +642,47 @@ final class ExhaustiveSearch {
     }
 
     /** How long a row is watched at most. */
-    private long promised(@Nullable LeaseRow row, Candidacy.Node node) {
-      long own = node.settings().leaseDuration().toMillis();
-      return 1_000_000 * (row == null ? 0 : row.promisedMillis(own));
+    private long promised(@Nullable LeaseRow row, Candidacy candidacy) {
+      long own = candidacy.node().settings().leaseDuration().toMillis();
+      long seen = candidacy.memory().promisedMillis();
+      return 1_000_000
+          * (row == null
+              ? 0
+              : row.tellsPromise()
+                  ? row.promisedMillis(own)
+                  : Math.max(row.promisedMillis(own), seen));
     }
 
     private void ahead(long instant) {
       put(instant <= this.now ? 0 : (instant - this.now + TICK - 1) / TICK);
     }
 
-    private void candidacy(Candidacy candidacy, Candidacy.Node node) {
+    private void candidacy(Candidacy candidacy) {
       Memory memory = candidacy.memory();
       put(memory.highestTerm());
       put(memory.promisedMillis());
       put(memory.watchOnly() ? 1 : 0);
       Long aside = memory.asideUntil();
       ahead(aside == null ? this.now : aside);
-      standing(candidacy.standing(), node);
+      standing(candidacy.standing(), candidacy);
       ahead(candidacy.dueAt());
       Observation seen = candidacy.seen();
       if (seen == null) {
         put(-4);
       } else {
         row(seen.row());
-        age(seen.since(), promised(seen.row(), node));
+        age(seen.since(), promised(seen.row(), candidacy));
         put(seen.stale() ? 1 : 0);
       }
     }
 
-    private void standing(Standing standing, Candidacy.Node node) {
+    private void standing(Standing standing, Candidacy candidacy) {
       if (standing instanceof Following) {
         put(11);
       } else if (standing instanceof Warming warming) {
         put(12);
         row(warming.row());
-        age(warming.since(), promised(warming.row(), node));
+        age(warming.since(), promised(warming.row(), candidacy));
         put(warming.created() ? 1 : 0);
       } else if (standing instanceof Leading leading) {
         put(13);
@@ -694,10 +699,10 @@ final class ExhaustiveSearch {
       }
     }
 
-    private void call(Call call, Candidacy.Node node) {
+    private void call(Call call, Candidacy candidacy) {
       Step step = call.step();
       if (step instanceof Renew || step instanceof Lead || step instanceof Take) {
-        age(call.sent(), node.settings().leaseDuration().toNanos());
+        age(call.sent(), candidacy.node().settings().leaseDuration().toNanos());
       }
       if (step instanceof Create || step instanceof Take) {
         put(call.aboveTerm());
@@ -712,7 +717,7 @@ final class ExhaustiveSearch {
       } else if (step instanceof KeepWarm keepWarm) {
         put(24);
         row(keepWarm.row());
-        age(keepWarm.since(), promised(keepWarm.row(), node));
+        age(keepWarm.since(), promised(keepWarm.row(), candidacy));
       } else if (step instanceof Lead lead) {
         put(25);
         row(lead.row());
