@@ -46,12 +46,12 @@ class ExhaustiveSearchTest {
 
   @Test
   void twoNodesOfDifferentLeasesNeverBothLead() {
-    search(false, new Bounds(TWO, List.of(2, 3), 2, 400_000, 0, 0, 0, 1, true, false));
+    search(true, new Bounds(TWO, List.of(2, 3), 2, 2_000_000, 0, 0, 0, 1, true, false));
   }
 
   @Test
   void twoNodesWithALateRequestEachNeverBothLead() {
-    search(false, new Bounds(TWO, List.of(2, 2), 2, 400_000, 1, 0, 0, 0, false, false));
+    search(true, new Bounds(TWO, List.of(2, 2), 2, 2_000_000, 1, 0, 0, 0, false, false));
   }
 
   @Test
@@ -61,7 +61,7 @@ class ExhaustiveSearchTest {
 
   @Test
   void twinsNeverBothLeadNorBlockEachOther() {
-    search(false, new Bounds(TWINS, List.of(2, 2), 2, 300_000, 0, 1, 0, 1, true, false));
+    search(true, new Bounds(TWINS, List.of(2, 2), 2, 2_000_000, 0, 1, 0, 1, true, false));
   }
 
   @Test

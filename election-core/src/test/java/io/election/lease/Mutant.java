@@ -463,6 +463,25 @@ enum Mutant {
     }
   }),
 
+  /** Rule 5: the same row on another server, which may have missed renewals, is another row. */
+  THE_SERVER_IS_NOT_COMPARED(new Rules() {
+    @Override
+    Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
+      return super.read(candidacy, row == null ? null : anywhere(row), timing);
+    }
+
+    @Override
+    LeaseStore store(SimulatedDatabase database) {
+      return new Broken(database) {
+        @Override
+        LeaseRow asRead(LeaseRow seen) {
+          LeaseRow row = row();
+          return row != null && anywhere(row).equals(anywhere(seen)) ? row : seen;
+        }
+      };
+    }
+  }),
+
   /** Every write compares all that was read. */
   THE_ROW_IS_TAKEN_WITHOUT_COMPARING(new Rules() {
     @Override
@@ -676,6 +695,17 @@ enum Mutant {
         lastTerms,
         row.lastActiveTime(),
         row.source());
+  }
+
+  private static LeaseRow anywhere(LeaseRow row) {
+    return new LeaseRow(
+        row.leaderId(),
+        row.term(),
+        row.version(),
+        row.leaseMillis(),
+        row.lastTermLeaseMillis(),
+        row.lastActiveTime(),
+        "");
   }
 
   /** Counts from the last write, by the age that came with it. */

@@ -43,6 +43,9 @@ public final class SimulatedDatabase {
 
   private long writes;
 
+  /** How often another server has taken the place of the last. */
+  private int failovers;
+
   /** A database whose every write has a time of its own, which means nothing. */
   public SimulatedDatabase() {
     this.clock = null;
@@ -175,7 +178,13 @@ public final class SimulatedDatabase {
         row.leaseMillis(),
         unknown && last != null ? last.getValue().leaseMillis() : null,
         Long.toString(row.written()),
-        "simulated");
+        "server-" + this.failovers);
+  }
+
+  /** Another server takes over, which has missed the latest renewals of a row. */
+  synchronized void failOver(String serviceId, LeaseRow missedRenewals) {
+    this.failovers++;
+    edit(serviceId, (row) -> missedRenewals);
   }
 
   private synchronized void write(

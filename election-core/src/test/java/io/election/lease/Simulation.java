@@ -21,6 +21,7 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.PriorityQueue;
@@ -97,6 +98,7 @@ final class Simulation {
     CUT_OFF,
     DATABASE_STALLS,
     DATABASE_CLOCK_STEPS,
+    FAILOVER,
     WALL_CLOCK_STEPS,
     DESIGNATED_BY_SQL,
     DESIGNATED_AND_BACK,
@@ -149,7 +151,8 @@ final class Simulation {
   /**
    * A time in which one process led.
    *
-   * @param epoch how often the tables had been emptied before: after that terms may begin anew
+   * @param epoch how often the tables had been emptied when the term was granted: after that terms
+   *     may begin anew
    */
   private record Tenure(Process process, long term, int epoch) {}
 
@@ -197,6 +200,7 @@ final class Simulation {
   private static final Set<Fault> NOT_BESIDE_AN_OLDER_TOOL = Set.of(
       Fault.DATABASE_STALLS,
       Fault.DATABASE_CLOCK_STEPS,
+      Fault.FAILOVER,
       Fault.DESIGNATED_BY_SQL,
       Fault.DESIGNATED_AND_BACK,
       Fault.REPLACED,
@@ -286,6 +290,9 @@ final class Simulation {
   private long startsFrom;
 
   private int emptied;
+
+  /** By term, how often the tables had been emptied when it was granted last. */
+  private final Map<Long, Integer> epochs = new HashMap<>();
 
   private boolean termEdited;
 
@@ -518,11 +525,12 @@ final class Simulation {
     if (last != null && last.process() == process && last.term() == term) {
       return;
     }
-    if (last != null && last.epoch() == this.emptied && term <= last.term()) {
+    int epoch = this.epochs.getOrDefault(term, this.emptied);
+    if (last != null && last.epoch() == epoch && term <= last.term()) {
       throw violation("%s leads in term %d after %s led in term %d"
           .formatted(process, term, last.process(), last.term()));
     }
-    this.tenure = new Tenure(process, term, this.emptied);
+    this.tenure = new Tenure(process, term, epoch);
   }
 
   /** All work of such a leader would be refused by what is fenced by the history. */
@@ -544,6 +552,7 @@ final class Simulation {
           "Term %d was granted to %s after term %d".formatted(term, nodeId, this.granted));
     }
     this.granted = term;
+    this.epochs.put(term, this.emptied);
   }
 
   private Violation violation(String what) {
@@ -564,11 +573,10 @@ final class Simulation {
   }
 
   private void remember() {
-    if (this.lag > 0) {
-      this.past.addLast(new Dated(this.now, this.database.snapshot(Call.SERVICE)));
-      while (this.past.size() > 1 && this.past.getFirst().at() < this.now - 2 * this.lag) {
-        this.past.removeFirst();
-      }
+    this.past.addLast(new Dated(this.now, this.database.snapshot(Call.SERVICE)));
+    long kept = Math.max(2 * this.lag, 2 * this.longestLease);
+    while (this.past.size() > 1 && this.past.getFirst().at() < this.now - kept) {
+      this.past.removeFirst();
     }
   }
 
@@ -686,6 +694,7 @@ final class Simulation {
             (draw(2) == 0 ? 1 : -1) * (draw(20_000) + draw(2) * 3_600_000L) * 1_000;
         yield true;
       }
+      case FAILOVER -> row != null && failOver(row);
       case DESIGNATED_BY_SQL ->
         edit(fault, row, (old) -> copy(old, someId(), old.term(), old.leaseMillis()));
       case DESIGNATED_AND_BACK ->
@@ -787,6 +796,20 @@ final class Simulation {
     }
     startProcess(id);
     return true;
+  }
+
+  /** To a server that has missed renewals, and nothing else: more is not promised to be survived. */
+  private boolean failOver(LeaseRow row) {
+    List<LeaseRow> behind = this.past.stream()
+        .map((dated) -> dated.snapshot().row())
+        .filter((old) -> old != null
+            && old.leaderId().equals(row.leaderId())
+            && old.term() == row.term()
+            && Objects.equals(old.leaseMillis(), row.leaseMillis()))
+        .toList();
+    return !behind.isEmpty()
+        && change(() ->
+            this.database.failOver(Call.SERVICE, draw(2) == 0 ? behind.get(0) : pick(behind)));
   }
 
   /** All but one begin anew, so that they have seen nothing. */

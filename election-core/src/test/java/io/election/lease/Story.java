@@ -123,6 +123,7 @@ final class Story {
       case LEASE_EDITED -> "an operator changes the lease in the row";
       case TERM_LOWERED -> "an operator lowers the term in the row";
       case DATABASE_CLOCK_STEPS -> "the database's clock is set";
+      case FAILOVER -> "another server takes over, which has missed renewals";
       default -> null;
     };
   }

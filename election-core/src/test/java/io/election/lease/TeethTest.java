@@ -29,9 +29,9 @@ class TeethTest {
 
   private static final int SCHEDULES = 4_000;
 
-  /** What is found instead where a rule is not there to keep two from leading. */
+  /** What is found, as a pattern, where a rule is not there to keep two from leading. */
   private static final Map<Mutant, String> OTHERWISE = Map.of(
-      Mutant.A_RENEWAL_DOES_NOT_NAME_ITS_TERM, "was renewed, which the history has ended",
+      Mutant.A_RENEWAL_DOES_NOT_NAME_ITS_TERM, "which the history has ended|after a clean stop",
       Mutant.A_LATE_ANSWER_REVIVES_A_LEADERSHIP, "was told",
       Mutant.THE_HISTORYS_TERM_IS_IGNORED, "was granted",
       Mutant.A_CREATED_TERM_IS_LED_WITHOUT_COMPARING, "A term was granted",
@@ -62,7 +62,7 @@ class TeethTest {
       found = inSimulation(mutant.rules, without(mutant), Company.OLDER_TOOL, SCHEDULES / 4);
     }
     System.out.printf(Locale.ROOT, "%s: %s%n", mutant, found == null ? "nothing is broken" : found);
-    assertThat(found).contains(OTHERWISE.getOrDefault(mutant, "Two leaders"));
+    assertThat(found).containsPattern(OTHERWISE.getOrDefault(mutant, "Two leaders"));
   }
 
   /** The settings rule of a rolling upgrade. */
