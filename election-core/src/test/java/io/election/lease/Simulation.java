@@ -395,7 +395,7 @@ final class Simulation {
       }
     }
     long healed = this.now;
-    long bound = healed + gap();
+    long bound = standingAgain() + gap();
     long leaderless = healed;
     for (Event next = this.events.peek();
         next != null && next.at() <= bound;
@@ -418,6 +418,28 @@ final class Simulation {
     if (leader() != leader) {
       throw violation("%s was replaced by %s without a fault".formatted(leader, leader()));
     }
+  }
+
+  /**
+   * Who was told to step down stands aside for a lease. If nobody else can lead, or one with its id
+   * is about to, all begins with its return.
+   */
+  private long standingAgain() {
+    long first = Long.MAX_VALUE;
+    long last = this.now;
+    for (Process process : this.processes) {
+      if (process.mayStand()) {
+        long stands = process.standsAgain();
+        first = Math.min(first, stands);
+        boolean twin = this.processes.stream()
+            .anyMatch(
+                (other) -> other != process && other.mayStand() && other.id.equals(process.id));
+        if (twin) {
+          last = Math.max(last, stands);
+        }
+      }
+    }
+    return Math.max(first, last);
   }
 
   /** How long nobody may lead once all is well: a lease, a look and two calls, on slow clocks. */
@@ -740,7 +762,7 @@ final class Simulation {
     if (done && EDITS.contains(fault) && unaware != null && draw(2) == 0) {
       lasts(this.now + more);
       unaware.suffer(draw(2) == 0 ? Fault.PAUSE : Fault.CUT_OFF, more);
-      if (fault == Fault.DELETED && draw(2) == 0) {
+      if (fault == Fault.DELETED && draw(2) == 0 && this.now >= this.startsFrom) {
         redeploy(unaware);
       }
     }
@@ -944,6 +966,9 @@ final class Simulation {
 
     private @Nullable String seen;
 
+    /** How often the tables had been emptied when its term was granted. */
+    private int epoch;
+
     Process(String id, int life) {
       this.id = id;
       this.life = life;
@@ -1013,13 +1038,34 @@ final class Simulation {
       return leads;
     }
 
+    /** Whether it may ever take a row. */
+    boolean mayStand() {
+      return this.alive && !this.stopping && this.settings.eligible();
+    }
+
     /** Whether it may take a row that is handed back. */
     boolean isCandidate() {
-      Candidacy candidacy = this.service.candidacy();
-      return this.alive
-          && !this.stopping
-          && this.settings.eligible()
-          && !candidacy.memory().isAside(monotonic());
+      return mayStand() && standsAgain() <= Simulation.this.now;
+    }
+
+    /** When it does not stand aside any more. */
+    long standsAgain() {
+      Long until = this.service.candidacy().memory().asideUntil();
+      return until == null ? Simulation.this.now : trueTime(until);
+    }
+
+    /**
+     * Whether its term is of a count that has ended, since both tables were emptied. A term of the
+     * same number may be held under the same id now, and be handed back by mistake: that is not
+     * promised to be survived.
+     */
+    boolean isOfAnEarlierCount() {
+      return this.epoch != Simulation.this.emptied;
+    }
+
+    private void grant(long term) {
+      this.epoch = Simulation.this.emptied;
+      Simulation.this.grant(this.id, term);
     }
 
     @Override
@@ -1169,11 +1215,15 @@ final class Simulation {
       if (call.step() instanceof Step.Read) {
         return look();
       }
+      if ((call.step() instanceof Step.Release || call.step() instanceof Step.GiveWay)
+          && isOfAnEarlierCount()) {
+        return false;
+      }
       Object outcome = call.execute(Simulation.this.server);
       if (call.step() instanceof Take && ((OptionalLong) outcome).isPresent()) {
-        grant(this.id, ((OptionalLong) outcome).getAsLong());
+        grant(((OptionalLong) outcome).getAsLong());
       } else if (call.step() instanceof Lead lead && (boolean) outcome) {
-        grant(this.id, lead.row().term());
+        grant(lead.row().term());
       } else if (call.step() instanceof Renew renew && (boolean) outcome) {
         judgeRenewal(this.id, renew.term());
       }
@@ -1495,7 +1545,7 @@ final class Simulation {
           () -> {
             boolean led = Simulation.this.server.lead(serviceId, seen, leaseMillis);
             if (led) {
-              grant(this.process.id, seen.term());
+              this.process.grant(seen.term());
             }
             return led;
           },
@@ -1515,7 +1565,7 @@ final class Simulation {
           () -> {
             OptionalLong term = Simulation.this.server.take(
                 serviceId, seen, nodeId, leaseMillis, aboveTerm, reason);
-            term.ifPresent((won) -> grant(this.process.id, won));
+            term.ifPresent((won) -> this.process.grant(won));
             return term;
           },
           new Take(seen, LeadershipAcquiredEvent.Reason.valueOf(reason)));
@@ -1525,14 +1575,17 @@ final class Simulation {
     public boolean release(String serviceId, String nodeId, long term, String successor)
         throws LeaseStoreException {
       return (boolean) this.process.await(
-          () -> Simulation.this.server.release(serviceId, nodeId, term, successor),
+          () -> !this.process.isOfAnEarlierCount()
+              && Simulation.this.server.release(serviceId, nodeId, term, successor),
           new Step.Release(term, successor));
     }
 
     @Override
     public boolean giveWay(String serviceId, String nodeId, long term) throws LeaseStoreException {
       return (boolean) this.process.await(
-          () -> Simulation.this.server.giveWay(serviceId, nodeId, term), new Step.GiveWay(term));
+          () -> !this.process.isOfAnEarlierCount()
+              && Simulation.this.server.giveWay(serviceId, nodeId, term),
+          new Step.GiveWay(term));
     }
 
     @Override
