@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
@@ -51,6 +52,13 @@ final class Cluster {
     }
   }
 
+  /** What is done to a cluster that need not have a leader. */
+  @FunctionalInterface
+  interface Start {
+
+    void run(Cluster cluster) throws Exception;
+  }
+
   /** What is done to a cluster whose leader is known. */
   @FunctionalInterface
   interface Scenario {
@@ -72,11 +80,18 @@ final class Cluster {
   static void run(
       TestDatabase database, Duration lease, Duration renew, List<Node> nodes, Scenario scenario)
       throws Exception {
+    start(database, lease, renew, nodes, (cluster) -> scenario.run(cluster, cluster.awaitLeader()));
+  }
+
+  /** Plays a scenario on nodes that run, but may have no leader yet. */
+  static void start(
+      TestDatabase database, Duration lease, Duration renew, List<Node> nodes, Start scenario)
+      throws Exception {
     Cluster cluster = new Cluster(database, lease, renew);
     try {
       nodes.forEach(cluster::add);
       cluster.awaitUp();
-      scenario.run(cluster, cluster.awaitLeader());
+      scenario.run(cluster);
       cluster.close();
     } catch (Exception | Error ex) {
       cluster.dump();
@@ -166,7 +181,31 @@ final class Cluster {
 
   History history() {
     return new History(
-        this.nodes.stream().flatMap((node) -> node.claims().stream()).toList());
+        this.nodes.stream().flatMap((node) -> node.claims().stream()).toList(),
+        this.nodes.stream().flatMap((node) -> node.announcements().stream()).toList(),
+        this.nodes.stream()
+            .filter(NodeProcess::endedCleanly)
+            .map(NodeProcess::name)
+            .collect(Collectors.toSet()));
+  }
+
+  /**
+   * Waits for a leader after a fault, and prints how long that took.
+   *
+   * @param fault what is over
+   * @param end the instant when it was over
+   */
+  NodeProcess awaitRecovery(String fault, long end) {
+    NodeProcess leader = awaitLeader();
+    long from = history().claims().stream()
+        .filter((claim) -> claim.to() - end > 0)
+        .mapToLong((claim) -> Math.max(claim.from() - end, 0))
+        .min()
+        .orElse(0);
+    System.out.printf(
+        "Measured: %s: a leader %.3f s after its end (lease %s, renew interval %s)%n",
+        fault, from / 1e9, this.lease, this.renew);
+    return leader;
   }
 
   /** Prints how long nobody led between two claims that follow each other. */

@@ -2,15 +2,36 @@ package io.election.faults;
 
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 
-/** Decides from what the processes claimed whether the promise was kept. */
+/** Decides from what the processes claimed and announced whether the promise was kept. */
 final class History {
 
   private final List<Claim> claims;
 
+  private final List<Announcement> announcements;
+
+  private final Set<String> ended;
+
+  /** A history of claims alone. */
   History(List<Claim> claims) {
+    this(claims, List.of(), Set.of());
+  }
+
+  /**
+   * Creates a history.
+   *
+   * @param claims of all processes
+   * @param announcements of all processes, each one's in their order
+   * @param ended the processes that had time to announce all
+   */
+  History(List<Claim> claims, List<Announcement> announcements, Set<String> ended) {
     this.claims = claims.stream().sorted(Comparator.comparingLong(Claim::from)).toList();
+    this.announcements = announcements;
+    this.ended = ended;
   }
 
   List<Claim> claims() {
@@ -18,7 +39,8 @@ final class History {
   }
 
   /**
-   * What was broken: two processes that claimed to lead at one instant, or a term that did not grow.
+   * What was broken: two processes that claimed to lead at one instant, a term that did not grow,
+   * events that do not alternate.
    *
    * @return a sentence for each violation; empty if the promise was kept
    */
@@ -36,6 +58,30 @@ final class History {
         }
       }
     }
+    addViolationsOfEvents(violations);
     return violations;
+  }
+
+  private void addViolationsOfEvents(List<String> violations) {
+    Map<String, Announcement> last = new HashMap<>();
+    for (Announcement next : this.announcements) {
+      Announcement before = last.put(next.node(), next);
+      if (next.acquired()) {
+        if (before != null && before.acquired()) {
+          violations.add(next + " follows " + before + " without a loss");
+        } else if (before != null && before.term() >= next.term()) {
+          violations.add(next + " has no higher term than " + before);
+        }
+      } else if (before == null || !before.acquired()) {
+        violations.add(next + " was never acquired");
+      } else if (before.term() != next.term()) {
+        violations.add(next + " is not the loss of " + before);
+      }
+    }
+    last.forEach((node, announcement) -> {
+      if (announcement.acquired() && this.ended.contains(node)) {
+        violations.add("the loss of " + announcement + " was never announced");
+      }
+    });
   }
 }

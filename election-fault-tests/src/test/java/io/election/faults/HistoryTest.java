@@ -2,8 +2,11 @@ package io.election.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipLostEvent;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -48,6 +51,75 @@ class HistoryTest {
     assertThat(ClaimFile.open(folder.resolve("claims")).claims("a"))
         .containsExactly(
             new Claim("a", 7, 4, 7), new Claim("a", 7, 12, 12), new Claim("a", 8, 14, 14));
+  }
+
+  @Test
+  void eventsThatAlternateInGrowingTermsAreFine() {
+    assertThat(violations(
+            Set.of("a"),
+            acquired("a", 1),
+            acquired("b", 2),
+            lost("a", 1),
+            acquired("a", 3),
+            lost("a", 3)))
+        .isEmpty();
+  }
+
+  @Test
+  void eventsThatDoNotAlternateAreFound() {
+    assertThat(violations(Set.of(), acquired("a", 1), acquired("a", 2))).hasSize(1);
+    assertThat(violations(Set.of(), acquired("a", 1), lost("a", 1), lost("a", 1)))
+        .hasSize(1);
+    assertThat(violations(Set.of(), acquired("b", 1), lost("a", 1))).hasSize(1);
+  }
+
+  @Test
+  void eventsOfATermThatDoesNotGrowOrIsAnotherAreFound() {
+    assertThat(violations(Set.of(), acquired("a", 2), lost("a", 2), acquired("a", 2)))
+        .hasSize(1);
+    assertThat(violations(Set.of(), acquired("a", 2), lost("a", 2), acquired("a", 1)))
+        .hasSize(1);
+    assertThat(violations(Set.of(), acquired("a", 1), lost("a", 2))).hasSize(1);
+  }
+
+  @Test
+  void aLossThatIsNeverAnnouncedIsFoundUnlessTheProcessHadNoTime() {
+    assertThat(violations(Set.of("a"), acquired("a", 1))).hasSize(1);
+    assertThat(violations(Set.of("b"), acquired("a", 1))).isEmpty();
+  }
+
+  @Test
+  void announcementsAreReadFromTheLog() {
+    assertThat(Announcement.parse(
+            "a",
+            "12:00:00.000 INFO  SamplingNode: published "
+                + new LeadershipAcquiredEvent(
+                    "jobs", "x", 7, LeadershipAcquiredEvent.Reason.EXPIRED)))
+        .contains(acquired("a", 7));
+    assertThat(Announcement.parse(
+            "a",
+            "published "
+                + new LeadershipLostEvent("jobs", "x", 7, LeadershipLostEvent.Reason.EXPIRED)))
+        .contains(lost("a", 7));
+    assertThat(Announcement.parse(
+            "a",
+            "published "
+                + new LeadershipLostEvent("other", "x", 7, LeadershipLostEvent.Reason.EXPIRED)))
+        .isEmpty();
+    assertThat(Announcement.parse("a", "become leader by mysql: election 'jobs', term 1 (CREATED)"))
+        .isEmpty();
+  }
+
+  private static Announcement acquired(String node, long term) {
+    return new Announcement(node, true, term);
+  }
+
+  private static Announcement lost(String node, long term) {
+    return new Announcement(node, false, term);
+  }
+
+  private static List<String> violations(Set<String> ended, Announcement... announcements) {
+    return new History(List.of(), List.of(announcements), ended).violations();
   }
 
   private static List<String> violations(Claim... claims) {

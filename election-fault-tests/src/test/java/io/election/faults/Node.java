@@ -41,6 +41,11 @@ record Node(
         this.prefix);
   }
 
+  /** The same with its database behind a link. */
+  Node through(Link link) {
+    return with("spring.datasource.url=" + link.jdbcUrl());
+  }
+
   Node withJvmOption(String option) {
     return new Node(
         this.name,

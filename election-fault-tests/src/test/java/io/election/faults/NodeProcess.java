@@ -12,6 +12,8 @@ import java.util.stream.Stream;
 /** A {@link Node} in a JVM of its own. */
 final class NodeProcess {
 
+  private static final int SIGTERM_EXIT = 128 + 15;
+
   private final Node node;
 
   private final Process process;
@@ -90,6 +92,20 @@ final class NodeProcess {
 
   List<Claim> claims() {
     return this.claims.claims(name());
+  }
+
+  /** What the node published, in its order. */
+  List<Announcement> announcements() {
+    try (Stream<String> lines = this.log().lines()) {
+      return lines.flatMap((line) -> Announcement.parse(name(), line).stream()).toList();
+    }
+  }
+
+  /** Whether the node was asked to end, and did, with all that belongs to it. */
+  boolean endedCleanly() {
+    return !this.process.isAlive()
+        && this.process.exitValue() == SIGTERM_EXIT
+        && logLines("a listener of leadership events still runs").isEmpty();
   }
 
   String log() {

@@ -1,0 +1,268 @@
+package io.election.faults;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The broken network is itself checked, on a server that sends back what it gets. */
+@Timeout(30)
+class LinkTest {
+
+  private Echo echo;
+
+  private Link link;
+
+  @BeforeEach
+  void open() throws IOException {
+    this.echo = new Echo();
+    this.link = Link.to(this.echo.port());
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    this.link.close();
+    this.echo.close();
+  }
+
+  @Test
+  void what_is_sent_comes_back() throws IOException {
+    try (Socket client = connect()) {
+      assertThat(ask(client, "hello")).isEqualTo("hello");
+      String long_one = "x".repeat(10_000);
+      assertThat(ask(client, long_one)).isEqualTo(long_one);
+      assertThat(this.link.connectionCount()).isEqualTo(1);
+      assertThat(this.link.requestCount()).isPositive();
+    }
+    Awaitility.await().until(() -> this.link.connectionCount() == 0);
+  }
+
+  @Test
+  void lost_requests_arrive_after_the_client_has_gone() throws IOException {
+    try (Socket client = connect()) {
+      this.link.loseRequests();
+      send(client, "late");
+      assertNoAnswer(client);
+      assertThat(this.echo.received()).isEmpty();
+    }
+    this.link.heal();
+    Awaitility.await().until(() -> this.echo.received().equals("late"));
+    Awaitility.await().until(() -> this.link.connectionCount() == 0);
+  }
+
+  @Test
+  void of_a_request_whose_answer_is_lost_the_server_knows() throws IOException {
+    try (Socket client = connect()) {
+      this.link.loseAnswers();
+      send(client, "heard");
+      assertNoAnswer(client);
+      assertThat(this.echo.received()).isEqualTo("heard");
+      this.link.heal();
+      assertThat(receive(client, 5)).isEqualTo("heard");
+    }
+  }
+
+  @Test
+  void a_link_that_is_cut_carries_nothing_and_then_all() throws IOException {
+    try (Socket client = connect()) {
+      this.link.cut();
+      send(client, "both");
+      assertNoAnswer(client);
+      assertThat(this.echo.received()).isEmpty();
+      this.link.heal();
+      assertThat(receive(client, 4)).isEqualTo("both");
+      assertThat(this.link.longestWait()).isGreaterThan(Duration.ofMillis(100));
+    }
+  }
+
+  @Test
+  void a_link_that_refuses_keeps_what_it_has_and_lets_others_in_when_healed() throws IOException {
+    try (Socket client = connect()) {
+      assertThat(ask(client, "before")).isEqualTo("before");
+      this.link.refuse();
+      assertThatThrownBy(this::connect).isInstanceOf(ConnectException.class);
+      assertThat(ask(client, "still")).isEqualTo("still");
+      this.link.heal();
+      try (Socket other = connect()) {
+        assertThat(ask(other, "again")).isEqualTo("again");
+      }
+    }
+  }
+
+  @Test
+  void connections_are_reset() throws IOException {
+    try (Socket client = connect()) {
+      assertThat(ask(client, "before")).isEqualTo("before");
+      this.link.reset();
+      assertThatThrownBy(() -> receive(client, 1)).isInstanceOf(SocketException.class);
+      assertThat(this.link.connectionCount()).isZero();
+    }
+  }
+
+  @Test
+  void the_answer_to_the_last_of_some_statements_is_swallowed_once() throws IOException {
+    Link.Trap trap = this.link.resetAfterAnswerTo("INSERT", "COMMIT");
+    try (Socket client = connect()) {
+      assertThat(ask(client, "commit")).isEqualTo("commit");
+      assertThat(ask(client, "an insert")).isEqualTo("an insert");
+      assertThat(trap.isSprung()).isFalse();
+      send(client, "com");
+      assertThat(receive(client, 3)).isEqualTo("com");
+      send(client, "mit");
+      assertThatThrownBy(() -> receive(client, 1)).isInstanceOf(SocketException.class);
+    }
+    assertThat(this.echo.received()).endsWith("commit");
+    Awaitility.await().until(trap::isSprung);
+    try (Socket client = connect()) {
+      assertThat(ask(client, "insert, commit")).isEqualTo("insert, commit");
+    }
+  }
+
+  @Test
+  void bytes_are_delayed_in_both_directions() throws IOException {
+    try (Socket client = connect()) {
+      this.link.delay(Duration.ofMillis(100), Duration.ofMillis(50));
+      long start = System.nanoTime();
+      assertThat(ask(client, "slow")).isEqualTo("slow");
+      assertThat(System.nanoTime() - start).isGreaterThan(Duration.ofMillis(200).toNanos());
+    }
+  }
+
+  @Test
+  void no_more_bytes_pass_than_the_limit() throws IOException {
+    try (Socket client = connect()) {
+      this.link.limit(10_000);
+      long start = System.nanoTime();
+      String text = "x".repeat(3_000);
+      assertThat(ask(client, text)).isEqualTo(text);
+      assertThat(System.nanoTime() - start).isGreaterThan(Duration.ofMillis(300).toNanos());
+    }
+  }
+
+  @Test
+  void connections_are_reset_again_and_again_until_healed() throws IOException {
+    this.link.resetEvery(Duration.ofMillis(50));
+    for (int i = 1; i <= 3; i++) {
+      try (Socket client = connect()) {
+        assertThatThrownBy(() -> receive(client, 1)).isInstanceOf(SocketException.class);
+      }
+    }
+    assertThat(this.link.resetCount()).isGreaterThanOrEqualTo(3);
+    this.link.heal();
+    try (Socket client = connect()) {
+      assertNoAnswer(client);
+      assertThat(ask(client, "healed")).isEqualTo("healed");
+    }
+  }
+
+  @Test
+  void new_connections_lead_to_where_the_link_was_moved() throws IOException {
+    try (Echo other = new Echo();
+        Socket old = connect()) {
+      assertThat(ask(old, "old")).isEqualTo("old");
+      this.link.moveTo(other.port());
+      try (Socket client = connect()) {
+        assertThat(ask(client, "new")).isEqualTo("new");
+      }
+      assertThat(other.received()).isEqualTo("new");
+      assertThat(this.echo.received()).isEqualTo("old");
+    }
+  }
+
+  private Socket connect() throws IOException {
+    Socket socket = new Socket(InetAddress.getLoopbackAddress(), this.link.port());
+    socket.setSoTimeout(10_000);
+    return socket;
+  }
+
+  private static String ask(Socket client, String text) throws IOException {
+    send(client, text);
+    return receive(client, text.length());
+  }
+
+  private static void send(Socket client, String text) throws IOException {
+    client.getOutputStream().write(text.getBytes(US_ASCII));
+  }
+
+  private static String receive(Socket client, int length) throws IOException {
+    return new String(client.getInputStream().readNBytes(length), US_ASCII);
+  }
+
+  private static void assertNoAnswer(Socket client) throws IOException {
+    client.setSoTimeout(200);
+    assertThatThrownBy(() -> receive(client, 1)).isInstanceOf(SocketTimeoutException.class);
+    client.setSoTimeout(10_000);
+  }
+
+  /** Sends back what it gets. */
+  private static final class Echo implements AutoCloseable {
+
+    private final ServerSocket listener;
+
+    private final List<String> received = new CopyOnWriteArrayList<>();
+
+    Echo() throws IOException {
+      this.listener = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
+      start(this::accept);
+    }
+
+    int port() {
+      return this.listener.getLocalPort();
+    }
+
+    String received() {
+      return String.join("", this.received);
+    }
+
+    private void accept() {
+      while (true) {
+        try {
+          Socket client = this.listener.accept();
+          start(() -> answer(client));
+        } catch (IOException ex) {
+          return;
+        }
+      }
+    }
+
+    private void answer(Socket client) {
+      byte[] buffer = new byte[10_000];
+      try (client) {
+        for (int n = client.getInputStream().read(buffer);
+            n > 0;
+            n = client.getInputStream().read(buffer)) {
+          this.received.add(new String(buffer, 0, n, US_ASCII));
+          client.getOutputStream().write(buffer, 0, n);
+        }
+      } catch (IOException ex) {
+        // reset
+      }
+    }
+
+    private static void start(Runnable task) {
+      Thread thread = new Thread(task, "echo");
+      thread.setDaemon(true);
+      thread.start();
+    }
+
+    @Override
+    public void close() throws IOException {
+      this.listener.close();
+    }
+  }
+}
