@@ -168,6 +168,34 @@ final class Cluster {
     within(patience(), "nobody leads").until(() -> leader().isEmpty());
   }
 
+  /** Waits until a node has logged something. */
+  void awaitLog(NodeProcess node, String text) {
+    within(Duration.ofSeconds(30), node + " logs '" + text + "'")
+        .until(() -> !node.logLines(text).isEmpty());
+  }
+
+  /** Waits until the last thing that a node published is a loss. */
+  void awaitLoss(NodeProcess node) {
+    within(Duration.ofSeconds(30), node + " announces its loss").until(() -> {
+      List<Announcement> published = node.announcements();
+      return !published.isEmpty() && !published.get(published.size() - 1).acquired();
+    });
+  }
+
+  /** Waits until the record was written so many times more. */
+  void awaitWrites(int count) {
+    long goal = version() + count;
+    within(patience().plus(this.renew.multipliedBy(2L * count)), count + " writes")
+        .pollInterval(Duration.ofMillis(100))
+        .until(() -> version() >= goal);
+  }
+
+  private long version() {
+    String version = this.database.query(
+        "SELECT version FROM leader_election WHERE service_id = '" + SERVICE + "'");
+    return version != null ? Long.parseLong(version) : 0;
+  }
+
   Optional<NodeProcess> leader() {
     return this.nodes.stream().filter(NodeProcess::leads).findFirst();
   }

@@ -94,6 +94,12 @@ final class NodeProcess {
     return this.claims.claims(name());
   }
 
+  /** The latest claim of a node that has led. */
+  Claim lastClaim() {
+    List<Claim> claims = claims();
+    return claims.get(claims.size() - 1);
+  }
+
   /** What the node published, in its order. */
   List<Announcement> announcements() {
     try (Stream<String> lines = this.log().lines()) {

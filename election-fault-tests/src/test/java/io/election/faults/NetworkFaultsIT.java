@@ -1,0 +1,192 @@
+package io.election.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.test.TestDatabase;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What a network does to three nodes, each behind a link of its own. */
+class NetworkFaultsIT {
+
+  private final TestDatabase database = TestDatabase.newDatabase();
+
+  @Test
+  void fault_10_node_and_database_cut_off_both_ways() throws Exception {
+    breakLinks("10 leader cut off", Link::cut);
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_11_only_requests_lost() throws Exception {
+    breakLinks("11 the leader's requests lost", Link::loseRequests);
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_12_only_answers_lost() throws Exception {
+    breakLinks("12 the leader's answers lost", Link::loseAnswers);
+  }
+
+  private void breakLinks(String fault, Consumer<Link> how) throws Exception {
+    try (Links links = Links.to(this.database)) {
+      Cluster.run(this.database, links.nodes(), (cluster, leader) -> {
+        breakLeader(fault, cluster, leader, links.of(leader), how);
+
+        links.forEach(how);
+        cluster.awaitNoLeader();
+        links.forEach(Link::heal);
+        cluster.awaitRecovery(fault + ", then all nodes", System.nanoTime());
+      });
+    }
+  }
+
+  /** One node that loses the database is replaced, and follows when it finds it again. */
+  private static void breakLeader(
+      String fault, Cluster cluster, NodeProcess leader, Link link, Consumer<Link> how) {
+    Claim last = leader.lastClaim();
+    how.accept(link);
+    NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+    cluster.printGap(fault, leader, next);
+    cluster.awaitLoss(leader);
+    assertThat(leader.logLines("lost leader by mysql")).last().asString().contains("EXPIRED");
+    assertThat(next.lastClaim().term()).isGreaterThan(last.term());
+    int claims = leader.claims().size();
+
+    link.heal();
+    cluster.awaitLog(
+        leader, "is held by " + next + " in term " + next.lastClaim().term());
+    assertThat(leader.claims()).hasSize(claims);
+    assertThat(cluster.awaitLeader()).isEqualTo(next);
+  }
+
+  @Test
+  void fault_13_connection_reset_after_the_commit_of_a_renewal_a_take_over_and_a_release()
+      throws Exception {
+    try (Links links = Links.to(this.database)) {
+      Cluster.run(this.database, links.nodes(), (cluster, leader) -> {
+        Claim claim = leader.lastClaim();
+        Link.Trap renewal = links.of(leader).resetAfterAnswerTo("lease_millis > 0");
+        cluster.within(Duration.ofSeconds(20), "a renewal").until(renewal::isSprung);
+        cluster.awaitLog(leader, "the mysql store works again");
+        cluster.awaitWrites(2);
+        assertThat(cluster.awaitLeader()).isEqualTo(leader);
+        assertThat(leader.claims()).hasSize(1);
+        assertThat(leader.lastClaim().term()).isEqualTo(claim.term());
+
+        Map<NodeProcess, Link.Trap> takeOvers = new HashMap<>();
+        for (NodeProcess node : cluster.nodes()) {
+          if (node != leader) {
+            takeOvers.put(
+                node,
+                links.of(node).resetAfterAnswerTo("INSERT INTO leader_election_history", "COMMIT"));
+          }
+        }
+        Link.Trap release = links.of(leader).resetAfterAnswerTo("lease_millis = 0");
+        long stopping = System.nanoTime();
+        leader.stop();
+        assertThat(release.isSprung()).isTrue();
+        assertThat(System.nanoTime() - stopping).isLessThan(TimeUnit.SECONDS.toNanos(20));
+        cluster
+            .within(Duration.ofSeconds(20), "a take-over")
+            .until(() -> takeOvers.values().stream().anyMatch(Link.Trap::isSprung));
+        links.forEach(Link::heal);
+        NodeProcess next = cluster.awaitRecovery(
+            "13 reset after the commit of a release and a take-over", System.nanoTime());
+        assertThat(next.lastClaim().term()).isGreaterThan(claim.term());
+      });
+    }
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_14_delay_with_jitter_and_56_kbit_a_second() throws Exception {
+    try (Links links = Links.to(this.database)) {
+      List<Node> nodes = links.nodes("as.election.mysql.operation-timeout=1500ms");
+      Cluster.run(
+          this.database, Duration.ofSeconds(6), Duration.ofSeconds(1), nodes, (cluster, leader) -> {
+            links.forEach((link) -> link.delay(Duration.ofMillis(450), Duration.ofMillis(100)));
+            cluster.awaitWrites(8);
+            assertThat(links.of(leader).longestWait()).isGreaterThan(Duration.ofMillis(900));
+            assertThat(leader.claims()).hasSize(1);
+
+            links.forEach(Link::heal);
+            links.forEach((link) -> link.limit(7_000));
+            links.forEach(Link::reset);
+            cluster.awaitWrites(6);
+            assertThat(leader.claims()).hasSize(1);
+            links.forEach(Link::heal);
+            assertThat(cluster.awaitRecovery("14 delay and 56 kbit/s", System.nanoTime()))
+                .isEqualTo(leader);
+          });
+    }
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_15_connection_cut_every_200_ms() throws Exception {
+    Assumptions.assumeTrue(
+        Files.isDirectory(Path.of("/proc/self/task")), "no /proc to count threads");
+    try (Links links = Links.to(this.database)) {
+      Cluster.run(this.database, links.nodes(), (cluster, leader) -> {
+        Map<NodeProcess, Integer> threads = new HashMap<>();
+        for (NodeProcess node : cluster.nodes()) {
+          threads.put(node, threads(node, "").size());
+        }
+        assertThat(threads(leader, "election")).hasSize(2);
+
+        links.forEach((link) -> link.resetEvery(Duration.ofMillis(200)));
+        for (NodeProcess node : cluster.nodes()) {
+          cluster
+              .within(Duration.ofSeconds(60), "30 connections of " + node + " are cut")
+              .until(() -> links.of(node).resetCount() >= 30);
+        }
+        links.forEach(Link::heal);
+        cluster.awaitRecovery("15 connections cut every 200 ms", System.nanoTime());
+        for (NodeProcess node : cluster.nodes()) {
+          cluster
+              .within(Duration.ofSeconds(20), "only the two threads of " + node + " are left")
+              .until(() -> threads(node, "election").size() == 2);
+          assertThat(threads(node, "").size())
+              .as("threads of %s", node)
+              .isLessThanOrEqualTo(threads.get(node) + 4);
+        }
+        cluster
+            .within(Duration.ofSeconds(20), "each node has one connection")
+            .pollInterval(Duration.ofMillis(200))
+            .until(() -> this.database
+                .query("SELECT COUNT(*) FROM information_schema.processlist WHERE user = '%s'"
+                    .formatted(this.database.username()))
+                .equals("3"));
+      });
+    }
+  }
+
+  private static List<String> threads(NodeProcess node, String prefix) throws IOException {
+    try (Stream<Path> tasks = Files.list(Path.of("/proc/" + node.pid() + "/task"))) {
+      return tasks
+          .map(NetworkFaultsIT::nameOf)
+          .filter((name) -> name.startsWith(prefix))
+          .toList();
+    }
+  }
+
+  private static String nameOf(Path task) {
+    try {
+      return Files.readString(task.resolve("comm")).strip();
+    } catch (IOException ex) {
+      return "(ended)";
+    }
+  }
+}

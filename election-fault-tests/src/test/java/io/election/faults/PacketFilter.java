@@ -1,0 +1,105 @@
+package io.election.faults;
+
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import org.junit.jupiter.api.Assumptions;
+
+/**
+ * Packets of some ports that the kernel drops on the loopback interface. The rules go with this object,
+ * or with the JVM.
+ */
+final class PacketFilter implements AutoCloseable {
+
+  private final List<Integer> ports;
+
+  private final Deque<List<String>> rules = new ArrayDeque<>();
+
+  private final Thread cleanup = new Thread(this::removeAll, "packet-filter-cleanup");
+
+  /** A filter for packets from and to some ports. */
+  PacketFilter(Integer... ports) {
+    this.ports = List.of(ports);
+    Runtime.getRuntime().addShutdownHook(this.cleanup);
+  }
+
+  /** Skips the test where packets cannot be dropped. */
+  static void assumeUsable() {
+    Assumptions.assumeTrue(
+        run(List.of("iptables", "-w", "-n", "-L", "INPUT")) == 0,
+        "packets can only be dropped with iptables, as root");
+  }
+
+  void loseRequests() {
+    add("--dport");
+  }
+
+  void loseAnswers() {
+    add("--sport");
+  }
+
+  void loseBoth() {
+    loseRequests();
+    loseAnswers();
+  }
+
+  /** Drops some packets, in each direction. */
+  void lose(double probability) {
+    String[] some = {"-m", "statistic", "--mode", "random", "--probability", "" + probability};
+    add("--dport", some);
+    add("--sport", some);
+  }
+
+  void heal() {
+    removeAll();
+  }
+
+  private synchronized void add(String direction, String... matches) {
+    for (int port : this.ports) {
+      List<String> rule = new ArrayList<>(
+          List.of("INPUT", "-i", "lo", "-p", "tcp", direction, Integer.toString(port)));
+      rule.addAll(List.of(matches));
+      rule.addAll(List.of("-j", "DROP"));
+      change("-I", rule);
+      this.rules.push(rule);
+    }
+  }
+
+  private synchronized void removeAll() {
+    while (!this.rules.isEmpty()) {
+      change("-D", this.rules.pop());
+    }
+  }
+
+  private static void change(String action, List<String> rule) {
+    List<String> command = new ArrayList<>(List.of("iptables", "-w", action));
+    command.addAll(rule);
+    int exit = run(command);
+    if (exit != 0) {
+      throw new IllegalStateException(command + " ended with " + exit);
+    }
+  }
+
+  private static int run(List<String> command) {
+    try {
+      return new ProcessBuilder(command)
+          .redirectErrorStream(true)
+          .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+          .start()
+          .waitFor();
+    } catch (IOException ex) {
+      return -1;
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(ex);
+    }
+  }
+
+  @Override
+  public void close() {
+    removeAll();
+    Runtime.getRuntime().removeShutdownHook(this.cleanup);
+  }
+}
