@@ -224,7 +224,14 @@ final class Cluster {
    * @param end the instant when it was over
    */
   NodeProcess awaitRecovery(String fault, long end) {
-    NodeProcess leader = awaitLeader();
+    return awaitRecovery(fault, end, patience());
+  }
+
+  /** The same with more patience. */
+  NodeProcess awaitRecovery(String fault, long end, Duration patience) {
+    NodeProcess leader = within(patience, "a node leads after: " + fault)
+        .until(this::leader, Optional::isPresent)
+        .orElseThrow();
     long from = history().claims().stream()
         .filter((claim) -> claim.to() - end > 0)
         .mapToLong((claim) -> Math.max(claim.from() - end, 0))

@@ -4,7 +4,6 @@ import static io.election.faults.Cluster.LEASE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.test.TestDatabase;
-import io.election.test.TestServer;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
@@ -72,44 +71,6 @@ class ElectionProcessIT {
         cluster.awaitLeader();
       }
     });
-  }
-
-  @Test
-  void nobodyLeadsWithoutTheDatabaseAndSomebodyDoesSoonAfterItIsBack() throws Exception {
-    try (TestServer server = TestServer.startOwn()) {
-      Cluster.run(server.newDatabase(), (cluster, leader) -> {
-        long term = leader.claims().get(leader.claims().size() - 1).term();
-        server.stop();
-        cluster.awaitNoLeader();
-        server.start();
-        NodeProcess next = cluster.awaitLeader();
-        assertThat(next.claims().get(next.claims().size() - 1).term()).isGreaterThan(term);
-        for (NodeProcess node : cluster.nodes()) {
-          assertThat(node.logLines(" WARN ").size()).as("warnings of %s", node).isLessThan(12);
-          cluster
-              .within(Duration.ofSeconds(20), node + " is back")
-              .until(() -> !node.logLines("the mysql store works again").isEmpty());
-        }
-      });
-    }
-  }
-
-  @Test
-  void nobodyLeadsOnADatabaseThatHangsAndTheLossIsAnnouncedMeanwhile() throws Exception {
-    try (TestServer server = TestServer.startOwn()) {
-      Cluster.run(server.newDatabase(), (cluster, leader) -> {
-        server.pause();
-        try {
-          cluster.awaitNoLeader();
-          cluster
-              .within(Duration.ofSeconds(20), "the loss is announced")
-              .until(() -> leader.logLines("published LeadershipLostEvent").size() == 1);
-        } finally {
-          server.resume();
-        }
-        cluster.awaitLeader();
-      });
-    }
   }
 
   @Test

@@ -1,9 +1,13 @@
 package io.election.test;
 
 import com.github.dockerjava.api.DockerClient;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.DockerClientFactory;
+import org.testcontainers.containers.Container.ExecResult;
 import org.testcontainers.containers.ContainerFetchException;
 import org.testcontainers.containers.ContainerLaunchException;
 import org.testcontainers.containers.JdbcDatabaseContainer;
@@ -15,6 +19,8 @@ final class ContainerServer extends TestServer {
 
   private static final int DATABASE_PORT = 3306;
 
+  private static final String DATA = "/var/lib/mysql";
+
   private final JdbcDatabaseContainer<?> container;
   private final boolean mariaDb;
 
@@ -25,11 +31,19 @@ final class ContainerServer extends TestServer {
   }
 
   static TestServer launch(DatabaseImage image) {
+    return launch(image, 0);
+  }
+
+  /** On a disk of so many megabytes in memory; 0 for the engine's own. */
+  static TestServer launch(DatabaseImage image, int megabytes) {
     Assumptions.assumeTrue(hasDocker(), () -> "no Docker for " + image.imageName());
     int port = freePort();
     ContainerServer server = new ContainerServer(container(image), image.isMariaDb(), port);
     // Docker gives a container that is started again another port, unless it is fixed.
     server.container.setPortBindings(List.of("127.0.0.1:" + port + ":" + DATABASE_PORT));
+    if (megabytes > 0) {
+      server.container.withTmpFs(Map.of(DATA, "rw,size=" + megabytes + "m"));
+    }
     try {
       server.container.start();
     } catch (ContainerFetchException ex) {
@@ -85,6 +99,33 @@ final class ContainerServer extends TestServer {
   @Override
   public void close() {
     this.container.stop();
+  }
+
+  @Override
+  public void fillDisk() {
+    // Byte by byte at the end: an error of dd is what is wanted.
+    run(
+        "cd " + DATA
+            + "; dd if=/dev/zero of=ballast bs=64k; dd if=/dev/zero of=ballast2 bs=1 count=100000; test -s ballast");
+  }
+
+  @Override
+  public void freeDisk() {
+    run("rm " + DATA + "/ballast*");
+  }
+
+  private void run(String script) {
+    try {
+      ExecResult result = this.container.execInContainer("sh", "-c", script);
+      if (result.getExitCode() != 0) {
+        throw new IllegalStateException(script + ": " + result.getStderr());
+      }
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(ex);
+    }
   }
 
   private String id() {

@@ -80,6 +80,18 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   /**
+   * Starts MySQL in a container whose data lie on a small disk, in memory. The test is skipped
+   * without Docker. The data are lost when the server stops.
+   *
+   * @param megabytes the size of the disk, of which a fresh server takes 200
+   * @return the running server; must be closed
+   */
+  public static TestServer startOnDisk(int megabytes) {
+    return ContainerServer.launch(DatabaseImage.MYSQL_9_7, megabytes)
+        .told("Testcontainers " + DatabaseImage.MYSQL_9_7.imageName() + " on a small disk");
+  }
+
+  /**
    * Makes an empty database.
    *
    * @return the database
@@ -158,6 +170,20 @@ public abstract class TestServer implements AutoCloseable {
 
   /** Starts the server after {@link #stop()} or {@link #kill()}, on the same port and data. */
   public abstract void start();
+
+  /**
+   * Leaves no byte free on the disk of {@link #startOnDisk}.
+   *
+   * @throws UnsupportedOperationException if the server has no disk of its own
+   */
+  public void fillDisk() {
+    throw new UnsupportedOperationException("This server has no disk of its own");
+  }
+
+  /** Frees what {@link #fillDisk()} took. */
+  public void freeDisk() {
+    throw new UnsupportedOperationException("This server has no disk of its own");
+  }
 
   /** Stops the server and deletes its data. */
   @Override

@@ -1,0 +1,259 @@
+package io.election.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.test.TestDatabase;
+import io.election.test.TestServer;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What a database server, which is one of our own, does to three nodes. */
+class DatabaseFaultsIT {
+
+  /** Longer than a server takes to start again. */
+  private static final Duration LONG_LEASE = Duration.ofSeconds(15);
+
+  /** What a call may take beyond its time-out on a busy machine. */
+  private static final Duration GRACE = Duration.ofSeconds(2);
+
+  private static TestServer server;
+
+  private final TestDatabase database = server.newDatabase();
+
+  @BeforeAll
+  static void start() {
+    server = TestServer.startOwn();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  @Test
+  void fault_16_database_restarted_in_less_than_the_lease() throws Exception {
+    restart("16 database restarted", server::stop);
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_18_database_killed() throws Exception {
+    restart("18 database killed and started", server::kill);
+  }
+
+  /** The leader stays the leader in its term, for the server has forgotten nothing. */
+  private void restart(String fault, Runnable end) throws Exception {
+    Cluster.run(
+        this.database,
+        LONG_LEASE,
+        Duration.ofSeconds(1),
+        Cluster.threeNodes(),
+        (cluster, leader) -> {
+          cluster.awaitWrites(1);
+          String acknowledged = this.database.query("SELECT version FROM leader_election");
+          long begin = System.nanoTime();
+          end.run();
+          server.start();
+          Duration away = Duration.ofNanos(System.nanoTime() - begin);
+          System.out.printf("Measured: %s: away for %.3f s%n", fault, away.toMillis() / 1e3);
+          Assumptions.assumeTrue(
+              away.multipliedBy(4).compareTo(LONG_LEASE.multipliedBy(3)) < 0,
+              "here a database takes longer to start than a lease lasts: " + away);
+          assertThat(Long.parseLong(this.database.query("SELECT version FROM leader_election")))
+              .isGreaterThanOrEqualTo(Long.parseLong(acknowledged));
+          cluster.awaitWrites(2);
+          assertThat(cluster.awaitRecovery(fault, System.nanoTime())).isEqualTo(leader);
+          assertThat(leader.claims()).hasSize(1);
+          assertThat(cluster.history().claims()).hasSize(1);
+        });
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_17_database_away_for_longer_than_the_lease() throws Exception {
+    Cluster.run(this.database, Cluster.threeNodes(), (cluster, leader) -> {
+      long term = leader.lastClaim().term();
+      server.stop();
+      try {
+        cluster.awaitNoLeader();
+        cluster.awaitLoss(leader);
+      } finally {
+        server.start();
+      }
+      NodeProcess next = cluster.awaitRecovery("17 database away", System.nanoTime());
+      assertThat(next.lastClaim().term()).isGreaterThan(term);
+      for (NodeProcess node : cluster.nodes()) {
+        assertThat(node.logLines(" WARN ").size()).as("warnings of %s", node).isLessThan(12);
+        cluster.awaitLog(node, "the mysql store works again");
+      }
+    });
+  }
+
+  @Test
+  void fault_19_database_paused_for_longer_than_the_lease() throws Exception {
+    Cluster.run(this.database, Cluster.threeNodes(), (cluster, leader) -> {
+      long term = leader.lastClaim().term();
+      server.pause();
+      try {
+        cluster.awaitNoLeader();
+        cluster.awaitLoss(leader);
+      } finally {
+        server.resume();
+      }
+      NodeProcess next = cluster.awaitRecovery("19 database paused", System.nanoTime());
+      assertThat(next.lastClaim().term()).isGreaterThan(term);
+    });
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_20_row_lock_global_read_lock_and_alter_table() throws Exception {
+    try (Links links = Links.to(this.database)) {
+      Cluster.run(this.database, links.nodes(), (cluster, leader) -> {
+        try (Connection holder = this.database.connect();
+            Statement statement = holder.createStatement()) {
+          holder.setAutoCommit(false);
+          statement.executeQuery("SELECT * FROM leader_election FOR UPDATE").close();
+          cluster.awaitNoLeader();
+          holder.rollback();
+          cluster.awaitRecovery("20 row lock held", System.nanoTime());
+
+          holder.setAutoCommit(true);
+          statement.execute("FLUSH TABLES WITH READ LOCK");
+          cluster.awaitNoLeader();
+          statement.execute("UNLOCK TABLES");
+          cluster.awaitRecovery("20 FLUSH TABLES WITH READ LOCK", System.nanoTime());
+
+          holder.setAutoCommit(false);
+          statement.executeQuery("SELECT * FROM leader_election").close();
+          // It waits for the transaction, and all others wait for it.
+          CompletableFuture<Void> alter = CompletableFuture.runAsync(() ->
+              this.database.execute("ALTER TABLE leader_election ADD COLUMN note varchar(10)"));
+          cluster.awaitNoLeader();
+          assertThat(alter).isNotDone();
+          holder.commit();
+          alter.join();
+          cluster.awaitRecovery("20 ALTER TABLE", System.nanoTime());
+        }
+        assertBounded(links);
+        System.out.printf(
+            "Measured: 20 locks: the leader waited at most %d ms for one answer (operation time-out 500 ms)%n",
+            links.of(leader).longestWait().toMillis());
+      });
+    }
+  }
+
+  /** What a server does on a full disk is its own business: MySQL hangs and looks once a minute. */
+  @Test
+  @Tag("faults")
+  void fault_20_disk_full() throws Exception {
+    try (TestServer small = TestServer.startOnDisk(500)) {
+      TestDatabase own = small.newDatabase();
+      try (Links links = Links.to(own)) {
+        Cluster.run(own, links.nodes(), (cluster, leader) -> {
+          small.fillDisk();
+          cluster
+              .within(Duration.ofSeconds(60), "nobody leads on a full disk")
+              .until(() -> cluster.leader().isEmpty());
+          cluster.awaitLoss(leader);
+          small.freeDisk();
+          cluster.awaitRecovery("20 disk full", System.nanoTime(), Duration.ofSeconds(120));
+          assertBounded(links);
+        });
+      }
+    }
+  }
+
+  private static void assertBounded(Links links) {
+    links.forEach((link) -> assertThat(link.longestWait())
+        .as("the wait for one answer, with an operation time-out of 500 ms")
+        .isLessThan(Duration.ofMillis(500).plus(GRACE)));
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_22_max_connections_reached() throws Exception {
+    List<Node> nodes = Cluster.threeNodes().stream()
+        .map((node) -> node.with("spring.datasource.username="
+            + this.database.newUser(userOf(node.name()), "ALL ON " + this.database.name() + ".*")))
+        .toList();
+    Cluster.run(this.database, nodes, (cluster, leader) -> {
+      NodeProcess follower = cluster.follower();
+      List<Connection> taken = new ArrayList<>();
+      try (Connection administrator = server.connectAsRoot();
+          Statement statement = administrator.createStatement()) {
+        statement.execute("SET GLOBAL max_connections = 20");
+        try {
+          cluster
+              .within(Duration.ofSeconds(60), "a follower finds no connection")
+              .until(() -> {
+                takeAll(taken);
+                Sessions.kill(statement, userOf(follower.name()));
+                takeAll(taken);
+                return !follower.logLines("has no connection left").isEmpty();
+              });
+          cluster.awaitWrites(8);
+          assertThat(cluster.awaitLeader()).isEqualTo(leader);
+          assertThat(leader.claims()).hasSize(1);
+        } finally {
+          statement.execute("SET GLOBAL max_connections = 151");
+          for (Connection connection : taken) {
+            connection.close();
+          }
+        }
+        cluster.awaitLog(follower, "the mysql store works again");
+        cluster.awaitRecovery("22 max_connections reached", System.nanoTime());
+        assertThat(leader.claims()).hasSize(1);
+      }
+    });
+  }
+
+  private String userOf(String node) {
+    return node + "_" + this.database.name();
+  }
+
+  private void takeAll(List<Connection> taken) {
+    try {
+      while (true) {
+        taken.add(DriverManager.getConnection(
+            this.database.jdbcUrl(), this.database.username(), this.database.password()));
+      }
+    } catch (SQLException ex) {
+      // That was the last one.
+    }
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_29_read_only_and_super_read_only() throws Exception {
+    Cluster.run(this.database, Cluster.threeNodes(), (cluster, leader) -> {
+      readOnly("read_only", cluster, leader);
+      if (!server.isMariaDb()) {
+        readOnly("super_read_only", cluster, cluster.awaitLeader());
+      }
+    });
+  }
+
+  private static void readOnly(String variable, Cluster cluster, NodeProcess leader) {
+    server.execute("SET GLOBAL " + variable + " = 1");
+    try {
+      cluster.awaitNoLeader();
+      cluster.awaitLoss(leader);
+      cluster.awaitLog(leader, "is read-only (");
+    } finally {
+      server.execute("SET GLOBAL read_only = 0");
+    }
+    cluster.awaitRecovery("29 " + variable, System.nanoTime());
+  }
+}

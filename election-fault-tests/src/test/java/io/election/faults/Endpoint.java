@@ -1,0 +1,78 @@
+package io.election.faults;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+
+/** The endpoint of a node that has a web server. */
+final class Endpoint {
+
+  private static final HttpClient CLIENT =
+      HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(1)).build();
+
+  private final int port;
+
+  private Endpoint(int port) {
+    this.port = port;
+  }
+
+  /** An endpoint on a port that is free now. */
+  static Endpoint onFreePort() {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return new Endpoint(socket.getLocalPort());
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  /** A node that serves this endpoint, open to all. */
+  Node on(Node node) {
+    return node.with("spring.main.web-application-type=servlet")
+        .with("server.port=" + this.port)
+        .with("server.address=127.0.0.1")
+        .with("server.tomcat.threads.min-spare=2")
+        .with("management.endpoint.leader.access=unrestricted");
+  }
+
+  String show() throws IOException {
+    return send(request().GET(), 200);
+  }
+
+  void designate(String node) throws IOException {
+    send(
+        request()
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString("{\"leaderId\": \"" + node + "\"}")),
+        204);
+  }
+
+  void forceElection() throws IOException {
+    send(request().DELETE(), 204);
+  }
+
+  private HttpRequest.Builder request() {
+    return HttpRequest.newBuilder(
+            URI.create("http://127.0.0.1:" + this.port + "/actuator/leader/" + Cluster.SERVICE))
+        .timeout(Duration.ofSeconds(1));
+  }
+
+  private static String send(HttpRequest.Builder request, int expected) throws IOException {
+    try {
+      var response = CLIENT.send(request.build(), BodyHandlers.ofString());
+      if (response.statusCode() != expected) {
+        throw new IOException(response.statusCode() + ": " + response.body());
+      }
+      return response.body();
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw new IOException(ex);
+    }
+  }
+}

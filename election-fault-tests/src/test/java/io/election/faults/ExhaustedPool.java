@@ -1,0 +1,40 @@
+package io.election.faults;
+
+import java.sql.Connection;
+import java.sql.SQLTransientConnectionException;
+import java.util.ArrayList;
+import java.util.List;
+import javax.sql.DataSource;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.ApplicationRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/** Takes all connections of the application's pool and keeps them, as work does that never ends. */
+@Configuration(proxyBeanMethods = false)
+class ExhaustedPool {
+
+  private static final Logger log = LoggerFactory.getLogger(SamplingNode.class);
+
+  private final List<Connection> held = new ArrayList<>();
+
+  static Node on(Node node) {
+    return node.with("spring.main.sources=" + ExhaustedPool.class.getName())
+        .with("spring.datasource.hikari.maximum-pool-size=2")
+        .with("spring.datasource.hikari.connection-timeout=250");
+  }
+
+  @Bean
+  ApplicationRunner exhaust(DataSource pool) {
+    return (arguments) -> {
+      try {
+        while (true) {
+          this.held.add(pool.getConnection());
+        }
+      } catch (SQLTransientConnectionException ex) {
+        log.info("the pool is exhausted, {} connections are held", this.held.size());
+      }
+    };
+  }
+}

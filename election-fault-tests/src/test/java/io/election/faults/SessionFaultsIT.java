@@ -1,0 +1,155 @@
+package io.election.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.test.TestDatabase;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What others do to the connections, the locks and the account of three nodes. */
+class SessionFaultsIT {
+
+  private final TestDatabase database = TestDatabase.newDatabase();
+
+  @Test
+  @Tag("faults")
+  void fault_21_application_pool_exhausted() throws Exception {
+    List<Node> nodes = Cluster.threeNodes().stream().map(ExhaustedPool::on).toList();
+    Cluster.run(this.database, nodes, (cluster, leader) -> {
+      cluster
+          .nodes()
+          .forEach(
+              (node) -> cluster.awaitLog(node, "the pool is exhausted, 2 connections are held"));
+      cluster.awaitWrites(5);
+      killSessions();
+      cluster.awaitWrites(3);
+      assertThat(cluster.awaitLeader()).isEqualTo(leader);
+      assertThat(leader.claims()).hasSize(1);
+
+      leader.kill();
+      NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+      cluster.printGap("21 leader killed, all pools exhausted", leader, next);
+    });
+  }
+
+  @Test
+  void fault_23_connection_of_the_election_killed() throws Exception {
+    Cluster.run(this.database, (cluster, leader) -> {
+      for (int i = 1; i <= 5; i++) {
+        killSessions();
+        cluster.awaitWrites(2);
+      }
+      cluster.awaitLog(leader, "the mysql store works again");
+      assertThat(cluster.awaitRecovery("23 connections killed five times", System.nanoTime()))
+          .isEqualTo(leader);
+      assertThat(leader.claims()).hasSize(1);
+      assertThat(leader.announcements()).hasSize(1);
+    });
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_24_lock_wait_and_deadlock() throws Exception {
+    List<Node> nodes = Cluster.threeNodes().stream()
+        .map((node) -> node.with("as.election.mysql.operation-timeout=1500ms"))
+        .toList();
+    Cluster.run(
+        this.database, Duration.ofSeconds(8), Duration.ofSeconds(1), nodes, (cluster, leader) -> {
+          try (Connection holder = this.database.connect();
+              Statement statement = holder.createStatement()) {
+            holder.setAutoCommit(false);
+            statement.executeQuery("SELECT * FROM leader_election FOR UPDATE").close();
+            cluster.awaitLog(leader, "(Lock wait timeout exceeded");
+            holder.rollback();
+            cluster.awaitWrites(2);
+            assertThat(leader.claims()).hasSize(1);
+            assertThat(leader.announcements()).hasSize(1);
+
+            this.database.execute("CREATE TABLE heavy (id int PRIMARY KEY AUTO_INCREMENT, v int)");
+            lockHistory(statement);
+            leader.stop();
+            cluster
+                .within(Duration.ofSeconds(60), "a follower is the victim of a deadlock")
+                .until(() -> {
+                  if (isTakingOver()) {
+                    statement
+                        .executeQuery("SELECT * FROM leader_election FOR UPDATE")
+                        .close();
+                    holder.rollback();
+                    lockHistory(statement);
+                  }
+                  return cluster.nodes().stream()
+                      .anyMatch((node) -> !node.logLines("(Deadlock found").isEmpty());
+                });
+            holder.rollback();
+          }
+          cluster.awaitRecovery("24 deadlock of a take-over", System.nanoTime());
+        });
+  }
+
+  /** Locks the second of the two tables that a take-over locks, in a transaction that is the heavier. */
+  private static void lockHistory(Statement statement) throws SQLException {
+    statement.execute("INSERT INTO heavy (v) VALUES (1)" + ", (1)".repeat(500));
+    statement.executeQuery("SELECT * FROM leader_election_history FOR UPDATE").close();
+  }
+
+  /** Whether somebody has changed the first table and waits for the second. */
+  private boolean isTakingOver() {
+    return !"0".equals(this.database.query("""
+            SELECT COUNT(*) FROM information_schema.innodb_trx
+            WHERE trx_state = 'LOCK WAIT' AND trx_rows_modified > 0
+            """));
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_38_rights_revoked_password_changed_account_locked() throws Exception {
+    String user = "'" + this.database.username() + "'@'%'";
+    String rights = "ALL ON " + this.database.name() + ".*";
+    String password = this.database.password();
+    Cluster.run(this.database, (cluster, leader) -> {
+      refuse(
+          "38 rights revoked",
+          cluster,
+          "REVOKE " + rights + " FROM " + user,
+          "GRANT " + rights + " TO " + user);
+      refuse(
+          "38 password changed",
+          cluster,
+          "ALTER USER " + user + " IDENTIFIED BY 'another'",
+          "ALTER USER " + user + " IDENTIFIED BY '" + password + "'");
+      refuse(
+          "38 account locked",
+          cluster,
+          "ALTER USER " + user + " ACCOUNT LOCK",
+          "ALTER USER " + user + " ACCOUNT UNLOCK");
+    });
+  }
+
+  private void refuse(String fault, Cluster cluster, String sql, String undo) throws SQLException {
+    NodeProcess leader = cluster.awaitLeader();
+    int refused = leader.logLines("refuses the user").size();
+    this.database.execute(sql);
+    // Those that are connected go on for a while.
+    killSessions();
+    cluster.awaitNoLeader();
+    cluster.awaitLoss(leader);
+    cluster
+        .within(Duration.ofSeconds(20), leader + " says why")
+        .until(() -> leader.logLines("refuses the user").size() > refused);
+    this.database.execute(undo);
+    cluster.awaitRecovery(fault, System.nanoTime());
+  }
+
+  private void killSessions() throws SQLException {
+    try (Connection connection = this.database.connect();
+        Statement statement = connection.createStatement()) {
+      Sessions.kill(statement, this.database.username());
+    }
+  }
+}

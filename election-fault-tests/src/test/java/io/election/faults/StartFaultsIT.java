@@ -1,0 +1,114 @@
+package io.election.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.test.TestDatabase;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A database that is not where it should be. */
+@Tag("faults")
+class StartFaultsIT {
+
+  private final TestDatabase database = TestDatabase.newDatabase();
+
+  @Test
+  void fault_44_database_absent_silent_or_refusing_at_start() throws Exception {
+    String user = this.database.newUser(
+        "late_" + this.database.name(), "ALL ON " + this.database.name() + ".*");
+    this.database.execute("ALTER USER '" + user + "'@'%' IDENTIFIED BY 'another'");
+    try (Link absent = Link.to(this.database);
+        Link silent = Link.to(this.database)) {
+      absent.refuse();
+      silent.cut();
+      List<Node> nodes = List.of(
+          Node.named("absent").through(absent),
+          Node.named("silent").through(silent),
+          Node.named("refused").with("spring.datasource.username=" + user),
+          Node.named("wrong")
+              .with("spring.datasource.url="
+                  + this.database.jdbcUrl().replace(this.database.name(), "elsewhere")));
+      Cluster.start(this.database, Cluster.LEASE, Cluster.RENEW, nodes, (cluster) -> {
+        cluster.awaitLog(cluster.nodes().get(0), "cannot be reached");
+        cluster.awaitLog(cluster.nodes().get(1), "did not answer within");
+        cluster.awaitLog(cluster.nodes().get(2), "refuses the user");
+        cluster.awaitLog(cluster.nodes().get(3), " WARN ");
+        assertThat(cluster.history().claims()).isEmpty();
+
+        this.database.execute(
+            "ALTER USER '" + user + "'@'%' IDENTIFIED BY '" + this.database.password() + "'");
+        absent.heal();
+        silent.heal();
+        NodeProcess leader = cluster.awaitRecovery(
+            "44 database absent, silent or refusing at start", System.nanoTime());
+        for (NodeProcess node : cluster.nodes().subList(0, 3)) {
+          if (node != leader) {
+            cluster.awaitLog(node, "is held by " + leader);
+          }
+        }
+        assertThat(cluster.nodes().get(3).claims()).isEmpty();
+      });
+    }
+  }
+
+  @Test
+  void fault_45_database_host_moves_to_another_address(@TempDir Path folder) throws Exception {
+    Assumptions.assumeTrue(
+        hasMountNamespaces(), "a hosts file of one's own needs mount namespaces, as root");
+    Path hosts = folder.resolve("hosts");
+    Files.writeString(hosts, "127.0.0.1 localhost database.test\n");
+    String[] inOwnNamespace = {
+      "unshare", "-m", "sh", "-c", "mount --bind " + hosts + " /etc/hosts && exec \"$0\" \"$@\""
+    };
+    try (Link here = Link.to(this.database);
+        Link there = Link.at(InetAddress.getByName("127.0.0.2"), here.port(), this.database)) {
+      // A JVM keeps an address for 30 s, unless told otherwise.
+      List<Node> nodes = List.of(
+          Node.named("a").withJvmOption("-Dsun.net.inetaddr.ttl=1"),
+          Node.named("b").withJvmOption("-Dsun.net.inetaddr.ttl=1"),
+          Node.named("slow"));
+      Cluster.run(
+          this.database,
+          nodes.stream()
+              .map((node) -> node.startedBy(inOwnNamespace)
+                  .with("spring.datasource.url=" + here.jdbcUrl("database.test")))
+              .toList(),
+          (cluster, leader) -> {
+            Files.writeString(hosts, "127.0.0.1 localhost\n127.0.0.2 database.test\n");
+            here.refuse();
+            here.reset();
+            long moved = System.nanoTime();
+            cluster
+                .within(Duration.ofSeconds(60), "all are connected to the new address")
+                .until(() -> there.connectionCount() >= 3);
+            System.out.printf(
+                "Measured: 45 database moved: all nodes are connected to the new address after %.3f s%n",
+                (System.nanoTime() - moved) / 1e9);
+            cluster.awaitRecovery("45 database moved", moved);
+            assertThat(here.connectionCount()).isZero();
+            cluster.awaitWrites(2);
+          });
+    }
+  }
+
+  private static boolean hasMountNamespaces() throws InterruptedException {
+    try {
+      return new ProcessBuilder("unshare", "-m", "mount", "--bind", "/etc/hosts", "/etc/hosts")
+              .redirectErrorStream(true)
+              .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+              .start()
+              .waitFor()
+          == 0;
+    } catch (IOException ex) {
+      return false;
+    }
+  }
+}
