@@ -96,6 +96,7 @@ final class Cluster {
     } catch (Exception | Error ex) {
       cluster.dump();
       cluster.nodes.forEach(NodeProcess::destroy);
+      cluster.judge(ex);
       throw ex;
     }
   }
@@ -273,6 +274,15 @@ final class Cluster {
     assertThat(history.claims()).as("claims").isNotEmpty();
     assertThat(history.violations()).as("violations").isEmpty();
     deleteFiles();
+  }
+
+  /** Adds to what stopped a scenario half-way what may be at the root of it. */
+  private void judge(Throwable failure) {
+    List<String> violations = history().violations();
+    if (!violations.isEmpty()) {
+      failure.addSuppressed(new AssertionError("violations: " + violations));
+      System.out.println("Violations: " + violations);
+    }
   }
 
   private void deleteFiles() {
