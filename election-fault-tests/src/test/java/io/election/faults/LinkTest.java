@@ -44,8 +44,8 @@ class LinkTest {
   void what_is_sent_comes_back() throws IOException {
     try (Socket client = connect()) {
       assertThat(ask(client, "hello")).isEqualTo("hello");
-      String long_one = "x".repeat(10_000);
-      assertThat(ask(client, long_one)).isEqualTo(long_one);
+      String longText = "x".repeat(10_000);
+      assertThat(ask(client, longText)).isEqualTo(longText);
       assertThat(this.link.connectionCount()).isEqualTo(1);
       assertThat(this.link.requestCount()).isPositive();
     }

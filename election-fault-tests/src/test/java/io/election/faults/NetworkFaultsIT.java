@@ -117,14 +117,14 @@ class NetworkFaultsIT {
       Cluster.run(
           this.database, Duration.ofSeconds(6), Duration.ofSeconds(1), nodes, (cluster, leader) -> {
             links.forEach((link) -> link.delay(Duration.ofMillis(450), Duration.ofMillis(100)));
-            cluster.awaitWrites(8);
+            cluster.awaitWrites(6);
             assertThat(links.of(leader).longestWait()).isGreaterThan(Duration.ofMillis(900));
             assertThat(leader.claims()).hasSize(1);
 
             links.forEach(Link::heal);
             links.forEach((link) -> link.limit(7_000));
             links.forEach(Link::reset);
-            cluster.awaitWrites(6);
+            cluster.awaitWrites(4);
             assertThat(leader.claims()).hasSize(1);
             links.forEach(Link::heal);
             assertThat(cluster.awaitRecovery("14 delay and 56 kbit/s", System.nanoTime()))
@@ -149,8 +149,8 @@ class NetworkFaultsIT {
         links.forEach((link) -> link.resetEvery(Duration.ofMillis(200)));
         for (NodeProcess node : cluster.nodes()) {
           cluster
-              .within(Duration.ofSeconds(60), "30 connections of " + node + " are cut")
-              .until(() -> links.of(node).resetCount() >= 30);
+              .within(Duration.ofSeconds(60), "15 connections of " + node + " are cut")
+              .until(() -> links.of(node).resetCount() >= 15);
         }
         links.forEach(Link::heal);
         cluster.awaitRecovery("15 connections cut every 200 ms", System.nanoTime());

@@ -70,15 +70,12 @@ class StartFaultsIT {
     };
     try (Link here = Link.to(this.database);
         Link there = Link.at(InetAddress.getByName("127.0.0.2"), here.port(), this.database)) {
-      // A JVM keeps an address for 30 s, unless told otherwise.
-      List<Node> nodes = List.of(
-          Node.named("a").withJvmOption("-Dsun.net.inetaddr.ttl=1"),
-          Node.named("b").withJvmOption("-Dsun.net.inetaddr.ttl=1"),
-          Node.named("slow"));
       Cluster.run(
           this.database,
-          nodes.stream()
+          Cluster.threeNodes().stream()
               .map((node) -> node.startedBy(inOwnNamespace)
+                  // A JVM keeps an address for 30 s, unless told otherwise.
+                  .withJvmOption("-Dsun.net.inetaddr.ttl=1")
                   .with("spring.datasource.url=" + here.jdbcUrl("database.test")))
               .toList(),
           (cluster, leader) -> {
