@@ -5,11 +5,17 @@ package io.election.faults;
  * before the last one of a term.
  *
  * @param node the process
- * @param term the term
+ * @param term the term; {@link #NO_TERM} of a tool that knows no terms
  * @param from {@link System#nanoTime()} after the first {@code true} was returned
  * @param to {@link System#nanoTime()} before the last {@code true} was asked for
  */
 record Claim(String node, long term, long from, long to) {
+
+  static final long NO_TERM = 0;
+
+  boolean hasTerm() {
+    return this.term != NO_TERM;
+  }
 
   boolean overlaps(Claim other) {
     return this.from - other.to <= 0 && other.from - this.to <= 0;

@@ -15,6 +15,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
+import org.jspecify.annotations.Nullable;
 import org.springframework.util.FileSystemUtils;
 
 /**
@@ -40,6 +41,10 @@ final class Cluster {
   private final Path folder;
 
   private final List<NodeProcess> nodes = new ArrayList<>();
+
+  private @Nullable RowAudit audit;
+
+  private boolean broken;
 
   private Cluster(TestDatabase database, Duration lease, Duration renew) {
     this.database = database;
@@ -80,7 +85,11 @@ final class Cluster {
   static void run(
       TestDatabase database, Duration lease, Duration renew, List<Node> nodes, Scenario scenario)
       throws Exception {
-    start(database, lease, renew, nodes, (cluster) -> scenario.run(cluster, cluster.awaitLeader()));
+    start(database, lease, renew, nodes, (cluster) -> {
+      NodeProcess leader = cluster.awaitLeader();
+      cluster.audit = RowAudit.install(database);
+      scenario.run(cluster, leader);
+    });
   }
 
   /** Plays a scenario on nodes that run, but may have no leader yet. */
@@ -272,7 +281,14 @@ final class Cluster {
     this.nodes.stream().filter(NodeProcess::isAlive).forEach(NodeProcess::stop);
     History history = history();
     assertThat(history.claims()).as("claims").isNotEmpty();
-    assertThat(history.violations()).as("violations").isEmpty();
+    if (this.broken) {
+      assertThat(history.violations()).as("violations").isNotEmpty();
+    } else {
+      assertThat(history.violations()).as("violations").isEmpty();
+    }
+    if (this.audit != null) {
+      assertThat(this.audit.falls()).as("terms and versions that fell").isEmpty();
+    }
     deleteFiles();
   }
 
@@ -283,6 +299,27 @@ final class Cluster {
       failure.addSuppressed(new AssertionError("violations: " + violations));
       System.out.println("Violations: " + violations);
     }
+  }
+
+  /** Says that the scenario breaks a rule on purpose: the promise must be seen broken at its end. */
+  void expectViolations() {
+    this.broken = true;
+  }
+
+  /** Waits until a node has led for so long without a break, which it may have done already. */
+  void awaitSteady(NodeProcess node, Duration duration) {
+    within(patience().plus(duration.multipliedBy(2)), node + " leads for " + duration)
+        .until(() ->
+            node.leads() && node.lastClaim().to() - node.lastClaim().from() > duration.toNanos());
+  }
+
+  /** Watches that a leader goes on in its term. */
+  void staysLeader(NodeProcess leader, Duration duration) {
+    Claim claim = leader.lastClaim();
+    within(patience().plus(duration), leader + " goes on for " + duration)
+        .until(() -> leader.lastClaim().to() - claim.to() > duration.toNanos()
+            || leader.lastClaim().term() != claim.term());
+    assertThat(leader.lastClaim().term()).as("term of the leader").isEqualTo(claim.term());
   }
 
   private void deleteFiles() {

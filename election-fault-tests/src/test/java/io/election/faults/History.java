@@ -52,8 +52,9 @@ final class History {
         if (claim.overlaps(later)) {
           violations.add(claim + " and " + later + " overlap");
         }
-        if (later.term() < claim.term()
-            || (later.term() == claim.term() && !later.node().equals(claim.node()))) {
+        boolean grows = later.term() > claim.term()
+            || (later.term() == claim.term() && later.node().equals(claim.node()));
+        if (claim.hasTerm() && later.hasTerm() && !grows) {
           violations.add(later + " has no higher term than " + claim);
         }
       }

@@ -33,6 +33,16 @@ class HistoryTest {
   }
 
   @Test
+  void claimsWithoutTermsMustOnlyNotOverlap() {
+    Claim old = new Claim("old", Claim.NO_TERM, 11, 20);
+    assertThat(violations(new Claim("a", 1, 0, 10), old, new Claim("a", 2, 21, 30)))
+        .isEmpty();
+    assertThat(violations(new Claim("a", 1, 0, 11), old)).hasSize(1);
+    assertThat(violations(new Claim("a", 2, 0, 10), old, new Claim("b", 1, 21, 30)))
+        .hasSize(1);
+  }
+
+  @Test
   void aTermThatIsUsedTwiceOrFallsIsFound() {
     assertThat(violations(new Claim("a", 1, 0, 10), new Claim("b", 1, 11, 20))).hasSize(1);
     assertThat(violations(new Claim("a", 2, 0, 10), new Claim("b", 1, 11, 20))).hasSize(1);

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -137,6 +138,13 @@ final class NodeProcess {
   void stop() {
     signal("TERM");
     awaitEnd();
+  }
+
+  /** Asks for a clean stop; gives how long that took. */
+  Duration timeToStop() {
+    long asked = System.nanoTime();
+    stop();
+    return Duration.ofNanos(System.nanoTime() - asked);
   }
 
   void pause() {

@@ -49,9 +49,7 @@ class WorkingNode {
         "worker");
     worker.setDaemon(true);
     worker.start();
-    SamplingNode.sample(
-        election,
-        ClaimFile.open(Path.of(context.getEnvironment().getRequiredProperty("test.claims"))));
+    SamplingNode.sample(context);
   }
 
   private static void work(Job job, long term) {
