@@ -1,0 +1,70 @@
+package io.election.faults;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Assumptions;
+
+/** A share of a processor that processes can be put into: a cgroup, of version 1 or 2. */
+final class CpuQuota implements AutoCloseable {
+
+  private static final int PERIOD_MICROS = 100_000;
+
+  private final Path group;
+
+  private CpuQuota(Path group) {
+    this.group = group;
+  }
+
+  /** Makes a group; the test is aborted, that is skipped with a reason, where that is not allowed. */
+  static CpuQuota ofPercent(int percent) {
+    int quota = PERIOD_MICROS / 100 * percent;
+    String name = "election-test-" + ProcessHandle.current().pid();
+    for (Path parent : parents()) {
+      Path group = parent.resolve(name);
+      try {
+        Files.createDirectory(group);
+        try {
+          if (Files.exists(group.resolve("cpu.cfs_quota_us"))) {
+            Files.writeString(group.resolve("cpu.cfs_period_us"), Integer.toString(PERIOD_MICROS));
+            Files.writeString(group.resolve("cpu.cfs_quota_us"), Integer.toString(quota));
+          } else {
+            Files.writeString(group.resolve("cpu.max"), quota + " " + PERIOD_MICROS);
+          }
+          return new CpuQuota(group);
+        } catch (IOException ex) {
+          Files.delete(group);
+        }
+      } catch (IOException ex) {
+        // Try the next place.
+      }
+    }
+    return Assumptions.abort("no CPU cgroup can be made here");
+  }
+
+  private static List<Path> parents() {
+    return Stream.of("cpu", "cpu,cpuacct", "")
+        .map((controller) -> Path.of("/sys/fs/cgroup", controller))
+        .filter(Files::isDirectory)
+        .toList();
+  }
+
+  void add(NodeProcess node) throws IOException {
+    Files.writeString(this.group.resolve("cgroup.procs"), Long.toString(node.pid()));
+  }
+
+  /** Sets all processes free. */
+  void lift() throws IOException {
+    for (String pid : Files.readAllLines(this.group.resolve("cgroup.procs"))) {
+      Files.writeString(this.group.resolveSibling("cgroup.procs"), pid);
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    lift();
+    Files.delete(this.group);
+  }
+}

@@ -1,0 +1,65 @@
+package io.election.faults;
+
+import io.election.ElectionService;
+import io.election.Leadership;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
+import org.awaitility.Awaitility;
+
+/** Samples nodes that live in the test's own process, as {@link SamplingNode} does in processes. */
+final class LocalSampler implements AutoCloseable {
+
+  private final Path folder;
+
+  private final Map<String, ClaimFile> files = new ConcurrentHashMap<>();
+
+  private final Map<String, ElectionService> nodes = new ConcurrentHashMap<>();
+
+  private final Thread thread = new Thread(this::run, "sampler");
+
+  private volatile boolean closed;
+
+  LocalSampler(Path folder) {
+    this.folder = folder;
+    this.thread.setDaemon(true);
+    this.thread.start();
+  }
+
+  void add(String name, ElectionService node) {
+    this.files.put(name, ClaimFile.open(this.folder.resolve(name)));
+    this.nodes.put(name, node);
+  }
+
+  private void run() {
+    while (!this.closed) {
+      this.nodes.forEach((name, node) -> {
+        long before = System.nanoTime();
+        boolean leader = node.isLeader();
+        long after = System.nanoTime();
+        long term = leader ? node.leadership().map(Leadership::term).orElse(Long.MAX_VALUE) : -1;
+        if (term != Long.MAX_VALUE) {
+          this.files.get(name).sample(before, after, term);
+        }
+      });
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  List<Claim> claims(String name) {
+    return this.files.get(name).claims(name);
+  }
+
+  History history() {
+    return new History(
+        this.files.keySet().stream().flatMap((name) -> claims(name).stream()).toList());
+  }
+
+  @Override
+  public void close() {
+    this.closed = true;
+    Awaitility.await("the sampler ends").until(() -> !this.thread.isAlive());
+  }
+}

@@ -1,0 +1,377 @@
+package io.election.faults;
+
+import static io.election.faults.Cluster.LEASE;
+import static io.election.faults.Cluster.RENEW;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.test.TestDatabase;
+import io.election.test.TestServer;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What may happen to a process: it dies, sleeps, starves, or has listeners and jobs that misbehave. */
+class ProcessFaultsIT {
+
+  /** Drain time-out, and some calls to a database that does not answer. */
+  private static final Duration TIME_TO_STOP = Duration.ofSeconds(20);
+
+  @Test
+  void fault_01_leader_is_killed() throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    Cluster.run(database, (cluster, leader) -> {
+      leader.kill();
+      long killed = System.nanoTime();
+      String renewed = database.query("SELECT last_active_time FROM leader_election");
+      NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+      cluster.printGap("kill -9 of the leader", leader, next);
+      Claim first = next.lastClaim();
+      assertThat(first.term()).isEqualTo(leader.lastClaim().term() + 1);
+      assertThat(first.from() - killed).isLessThan(LEASE.multipliedBy(3).toNanos());
+      assertThat(next.logLines("become leader by mysql")).hasSize(1);
+      assertThat(next.logLines("try acquire leader by mysql with result: true")).hasSize(1);
+      String waited = database.query("""
+          SELECT TIMESTAMPDIFF(MICROSECOND, '%s', elected_at) FROM leader_election_history
+          WHERE term = %d
+          """.formatted(renewed, first.term()));
+      assertThat(Duration.ofNanos(Long.parseLong(waited) * 1000))
+          .as("from the last renewal to the next term")
+          .isGreaterThanOrEqualTo(LEASE);
+    });
+  }
+
+  @Test
+  void fault_02_leader_is_stopped() throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    Cluster.run(database, (cluster, leader) -> {
+      leader.stop();
+      NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+      cluster.printGap("SIGTERM of the leader", leader, next);
+      assertThat(leader.logLines("published LeadershipLostEvent")).hasSize(1);
+      assertThat(leader.logLines("handed term 1 back")).hasSize(1);
+      assertThat(next.logLines("RELEASED")).isNotEmpty();
+    });
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_02_leader_is_stopped_while_the_database_is_dead() throws Exception {
+    try (TestServer server = TestServer.startOwn()) {
+      Cluster.run(server.newDatabase(), (cluster, leader) -> {
+        server.pause();
+        try {
+          stopWithoutDatabase("hangs", leader);
+        } finally {
+          server.resume();
+        }
+        NodeProcess next =
+            cluster.awaitRecovery("SIGTERM of the leader on a database that hangs", now());
+        server.stop();
+        try {
+          stopWithoutDatabase("is down", next);
+        } finally {
+          server.start();
+        }
+        cluster.awaitRecovery("SIGTERM of the leader on a database that is down", now());
+      });
+    }
+  }
+
+  private static void stopWithoutDatabase(String how, NodeProcess leader) {
+    Duration taken = leader.timeToStop();
+    System.out.printf(
+        "Measured: SIGTERM of a leader whose database %s: the process ended after %s%n",
+        how, taken);
+    assertThat(taken).isLessThan(TIME_TO_STOP);
+    assertThat(leader.logLines("published LeadershipLostEvent")).hasSize(1);
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_03_leader_is_paused_for_less_than_its_lease() throws Exception {
+    int pauses = 5;
+    TestDatabase database = TestDatabase.newDatabase();
+    Cluster.run(database, (cluster, leader) -> {
+      NodeProcess current = leader;
+      for (int i = 0; i < pauses; i++) {
+        current.pause();
+        letPass(cluster, LEASE.dividedBy(2));
+        current.resume();
+        current = cluster.awaitLeader();
+      }
+      long changes = current.lastClaim().term() - leader.claims().get(0).term();
+      System.out.printf(
+          "Measured: leader paused %d times for half a lease: %d changes of leader%n",
+          pauses, changes);
+      assertThat(changes).as("changes of leader").isLessThanOrEqualTo(pauses);
+    });
+  }
+
+  @Test
+  void fault_04_leader_is_paused_for_longer_than_its_lease() throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    Cluster.run(database, (cluster, leader) -> {
+      leader.pause();
+      NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+      cluster.printGap("SIGSTOP of the leader", leader, next);
+      List<Claim> claims = leader.claims();
+      leader.resume();
+      cluster
+          .within(Duration.ofSeconds(20), "the woken node knows that it lost")
+          .until(() -> leader.logLines("published LeadershipLostEvent").size() == 1);
+      assertThat(leader.claims()).isEqualTo(claims);
+      cluster.staysLeader(next, RENEW.multipliedBy(2));
+    });
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_05_pause_between_question_and_action() throws Exception {
+    int pauses = 4;
+    TestDatabase database = TestDatabase.newDatabase();
+    FencedRegister.create(database);
+    List<Node> nodes = Cluster.threeNodes().stream()
+        .map((node) -> node.running(WritingNode.class))
+        .toList();
+    Cluster.run(database, nodes, (cluster, first) -> {
+      NodeProcess leader = first;
+      for (int i = 0; i < pauses; i++) {
+        awaitWrite(cluster, database);
+        letPass(cluster, Duration.ofMillis(ThreadLocalRandom.current().nextLong(100)));
+        leader.pause();
+        NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+        awaitWrite(cluster, database);
+        leader.resume();
+        leader = next;
+      }
+      awaitWrite(cluster, database);
+      long refused = FencedRegister.refused(database);
+      System.out.printf(
+          "Measured: leader paused %d times at random, nearly always between question and action: %d writes accepted, %d refused%n",
+          pauses, FencedRegister.accepted(database), refused);
+      assertThat(refused).as("late writes").isBetween(1L, (long) pauses);
+      assertThat(FencedRegister.outOfOrder(database)).isZero();
+    });
+  }
+
+  private static void awaitWrite(Cluster cluster, TestDatabase database) {
+    long writes = FencedRegister.accepted(database);
+    cluster
+        .within(Duration.ofSeconds(20), "a write is accepted")
+        .pollInterval(Duration.ofMillis(200))
+        .until(() -> FencedRegister.accepted(database) > writes);
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_06_follower_is_paused() throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    List<Node> nodes = Cluster.threeNodes().stream()
+        .map((node) -> node.with("spring.datasource.username="
+            + database.newUser("user_" + node.name(), "ALL ON " + database.name() + ".*")))
+        .toList();
+    Cluster.run(database, nodes, (cluster, leader) -> {
+      NodeProcess follower = cluster.follower();
+      follower.pause();
+      cluster.staysLeader(leader, LEASE.multipliedBy(2));
+      follower.resume();
+
+      // Whoever takes the election over now is caught in the middle of it, with a lock on the row.
+      database.execute("""
+          CREATE TRIGGER slow_take BEFORE UPDATE ON leader_election FOR EACH ROW
+          IF NEW.leader_id <> OLD.leader_id THEN
+              DO GET_LOCK(SUBSTRING_INDEX(USER(), '@', 1), 0) + SLEEP(0.3) + RELEASE_ALL_LOCKS();
+          END IF
+          """);
+      NodeProcess taker;
+      try (Connection watching = database.connect()) {
+        leader.kill();
+        taker = cluster
+            .within(LEASE.multipliedBy(3), "a follower is in the middle of its take-over")
+            .until(() -> taker(cluster, watching), Optional::isPresent)
+            .orElseThrow();
+        taker.pause();
+      }
+      long paused = now();
+      cluster.awaitLeaderOtherThan(taker);
+      NodeProcess next =
+          cluster.awaitRecovery("follower paused in the middle of its take-over", paused);
+      database.execute("DROP TRIGGER slow_take");
+      taker.resume();
+      cluster.staysLeader(next, LEASE);
+    });
+  }
+
+  private static Optional<NodeProcess> taker(Cluster cluster, Connection watching)
+      throws SQLException {
+    try (PreparedStatement query = watching.prepareStatement("SELECT IS_USED_LOCK(?)")) {
+      for (NodeProcess node : cluster.nodes()) {
+        query.setString(1, "user_" + node.name());
+        try (ResultSet rows = query.executeQuery()) {
+          if (rows.next() && rows.getString(1) != null) {
+            return Optional.of(node);
+          }
+        }
+      }
+      return Optional.empty();
+    }
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_07_no_memory_and_long_collections(@TempDir Path folder) throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    List<Node> nodes = troubled(Trouble.NO_MEMORY, folder.resolve("once")).toList();
+    Cluster.run(database, nodes, (cluster, leader) -> {
+      NodeProcess troubled = awaitTrouble(cluster);
+      cluster
+          .within(Duration.ofSeconds(60), "memory is back")
+          .until(() -> !troubled.logLines("memory is back").isEmpty());
+      NodeProcess next = cluster.awaitRecovery("a leader without memory", now());
+      System.out.printf(
+          "Measured: a leader without memory for %d s: %s leads afterwards; %s%n",
+          Trouble.SECONDS,
+          next == troubled ? "the same" : "another",
+          String.join(", ", troubled.logLines("memory is back")));
+
+      // Its loops have survived: it takes over when nobody else is there, and says so.
+      cluster.nodes().stream().filter((node) -> node != troubled).forEach(NodeProcess::kill);
+      cluster.awaitLeads(troubled);
+      assertThat(troubled.timeToStop()).isLessThan(TIME_TO_STOP);
+      List<Announcement> announcements = troubled.announcements();
+      assertThat(announcements).isNotEmpty();
+      assertThat(announcements.get(announcements.size() - 1).acquired()).isFalse();
+    });
+  }
+
+  /**
+   * Needs cgroups. On a JVM with virtual threads their carriers are taken as well: the test's own, or
+   * the first in {@code /usr/lib/jvm} that has them.
+   */
+  @Test
+  @Tag("faults")
+  void fault_08_no_processor(@TempDir Path folder) throws Exception {
+    Optional<Path> java = jvmWithVirtualThreads();
+    TestDatabase database = TestDatabase.newDatabase();
+    try (CpuQuota quota = CpuQuota.ofPercent(5)) {
+      List<Node> nodes = troubled(Trouble.NO_PROCESSOR, folder.resolve("once"))
+          .map((node) -> java.map((program) -> startedBy(program, node)).orElse(node))
+          .toList();
+      Cluster.run(database, nodes, (cluster, leader) -> {
+        NodeProcess troubled = awaitTrouble(cluster);
+        quota.add(troubled);
+        letPass(cluster, Duration.ofSeconds(Trouble.SECONDS));
+        cluster.awaitLeader();
+        quota.lift();
+        cluster.awaitRecovery("a leader with 5 % of a processor and 300 threads", now());
+        if (java.isPresent()) {
+          cluster.awaitLog(troubled, "a virtual thread keeps its carrier");
+        } else {
+          System.out.println("Not tried, since no JDK 21 or newer is here: carriers taken");
+        }
+        cluster.nodes().stream().filter((node) -> node != troubled).forEach(NodeProcess::kill);
+        cluster.awaitLeads(troubled);
+      });
+    }
+  }
+
+  private static Optional<Path> jvmWithVirtualThreads() throws IOException {
+    if (Runtime.version().feature() >= 21) {
+      return Optional.of(Path.of(System.getProperty("java.home"), "bin", "java"));
+    }
+    File[] homes = new File("/usr/lib/jvm").listFiles();
+    for (File home : homes != null ? homes : new File[0]) {
+      Path release = home.toPath().resolve("release");
+      if (Files.exists(release)
+          && Files.readString(release).matches("(?s).*JAVA_VERSION=\"(2[1-9]|[3-9][0-9])[.\"].*")) {
+        return Optional.of(home.toPath().resolve("bin/java"));
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** The shell leaves out the first argument, which is the JVM of the test. */
+  private static Node startedBy(Path java, Node node) {
+    return node.startedBy("sh", "-c", "shift; exec \"$0\" \"$@\"", java.toString())
+        .with("spring.threads.virtual.enabled=true");
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_09_listener_or_job_misbehaves() throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    List<Node> nodes = Stream.of(
+            Trouble.LISTENER_THROWS,
+            Trouble.LISTENER_INTERRUPTED,
+            Trouble.ALL_INTERRUPTED,
+            Trouble.JOB_BLOCKS,
+            Trouble.LISTENER_BLOCKS)
+        .map(ProcessFaultsIT::troubled)
+        .toList();
+    Cluster.run(database, nodes, (cluster, first) -> {
+      NodeProcess last = first;
+      for (NodeProcess node : cluster.nodes()) {
+        if (node != last) {
+          database.execute("UPDATE leader_election SET leader_id = '" + node.name() + "'");
+          cluster.awaitLeads(node);
+          cluster.printGap(last + " displaced by SQL", last, node);
+        }
+        cluster.awaitSteady(node, LEASE.multipliedBy(4).dividedBy(3));
+        last = node;
+      }
+      for (NodeProcess node : cluster.nodes()) {
+        Duration taken = node.timeToStop();
+        System.out.printf("Measured: SIGTERM of %s: ended after %s%n", node, taken);
+        assertThat(taken).isLessThan(TIME_TO_STOP);
+        if (!node.name().equals(Trouble.LISTENER_BLOCKS.name())) {
+          assertThat(node.endedCleanly()).as("%s delivered all events", node).isTrue();
+        }
+      }
+    });
+  }
+
+  private static Node troubled(Trouble trouble) {
+    return Node.named(trouble.name()).running(TroubledNode.class).with("test.trouble=" + trouble);
+  }
+
+  private static Stream<Node> troubled(Trouble trouble, Path once) {
+    return Cluster.threeNodes().stream()
+        .map((node) -> node.running(TroubledNode.class)
+            .with("test.trouble=" + trouble)
+            .with("test.once=" + once));
+  }
+
+  private static NodeProcess awaitTrouble(Cluster cluster) {
+    return cluster
+        .within(Duration.ofSeconds(30), "a node is in trouble")
+        .until(
+            () -> cluster.nodes().stream()
+                .filter((node) -> !node.logLines("trouble begins").isEmpty())
+                .findFirst(),
+            Optional::isPresent)
+        .orElseThrow();
+  }
+
+  /** The fault's own duration. */
+  private static void letPass(Cluster cluster, Duration duration) {
+    long end = now() + duration.toNanos();
+    cluster.within(duration.plusSeconds(5), duration + " have passed").until(() -> now() - end > 0);
+  }
+
+  private static long now() {
+    return System.nanoTime();
+  }
+}

@@ -1,0 +1,131 @@
+package io.election.faults;
+
+import static io.election.faults.Cluster.LEASE;
+import static io.election.faults.Cluster.RENEW;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.test.TestDatabase;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What operators may do to the tables while nodes run. */
+class TableFaultsIT {
+
+  @Test
+  @Tag("faults")
+  void fault_35_table_is_truncated_renamed_dropped_and_made_again() throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    Cluster.run(database, (cluster, first) -> {
+      NodeProcess leader = forcedAfterAWholeLease(cluster, database, "TRUNCATE leader_election");
+
+      database.execute("RENAME TABLE leader_election TO hidden");
+      cluster.awaitNoLeader();
+      database.execute("RENAME TABLE hidden TO leader_election");
+      leader = cluster.awaitRecovery("table renamed and renamed back", System.nanoTime());
+
+      String again = "CREATE TABLE leader_election LIKE leases_as_made";
+      database.execute(
+          "CREATE TABLE leases_as_made LIKE leader_election",
+          "CREATE TABLE history_as_made LIKE leader_election_history",
+          "DROP TABLE leader_election");
+      cluster.awaitNoLeader();
+      assertThat(leader.logLines("CREATE TABLE leader_election ")).isNotEmpty();
+      forcedAfterAWholeLease(cluster, database, again);
+
+      database.execute("DROP TABLE leader_election", "DROP TABLE leader_election_history");
+      cluster.awaitNoLeader();
+      database.execute("CREATE TABLE leader_election_history LIKE history_as_made");
+      forcedAfterAWholeLease(cluster, database, again);
+    });
+  }
+
+  @Test
+  void fault_36_row_is_deleted_by_hand() throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    Cluster.run(database, (cluster, leader) -> {
+      long term = leader.lastClaim().term();
+      long deleted = System.nanoTime();
+      NodeProcess next = forcedAfterAWholeLease(cluster, database, "DELETE FROM leader_election");
+      assertThat(leader.claims().stream()
+              .filter((claim) -> claim.term() == term)
+              .allMatch((claim) -> claim.to() - deleted < LEASE.toNanos()))
+          .as("the leader stepped down before its lease was over")
+          .isTrue();
+      assertThat(next.lastClaim().term()).isGreaterThan(term);
+    });
+  }
+
+  /** Edits, after which the next leader has waited for a whole lease. */
+  private static NodeProcess forcedAfterAWholeLease(
+      Cluster cluster, TestDatabase database, String edit) {
+    long before = System.nanoTime();
+    database.execute(edit);
+    long edited = System.nanoTime();
+    cluster.awaitNoLeader();
+    NodeProcess next = cluster.awaitLeader();
+    System.out.printf(
+        "Measured: %s: next leader after %.3f s (lease %s, renew interval %s)%n",
+        edit, (next.lastClaim().from() - edited) / 1e9, LEASE, RENEW);
+    assertThat(Duration.ofNanos(next.lastClaim().from() - before))
+        .as("from the edit to the next leader")
+        .isGreaterThanOrEqualTo(LEASE);
+    return next;
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_37_row_is_edited_by_hand() throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    Cluster.run(database, (cluster, first) -> {
+      NodeProcess leader = first;
+      NodeProcess designated = cluster.follower();
+      database.execute("UPDATE leader_election SET leader_id = '" + designated.name() + "'");
+      cluster.awaitLeads(designated);
+      cluster.printGap("leader designated by SQL", leader, designated);
+      assertThat(leader.logLines("DISPLACED")).isNotEmpty();
+
+      database.execute("REPLACE INTO leader_election (service_id, leader_id) VALUES ('%s', '%s')"
+          .formatted(Cluster.SERVICE, leader.name()));
+      cluster.awaitLeads(leader);
+      cluster.printGap("leader designated by REPLACE", designated, leader);
+
+      for (String harmless : List.of(
+          "last_active_time = '2037-12-31 23:59:59'",
+          "last_active_time = '1970-01-02 00:00:00'",
+          "lease_millis = 2147483648")) {
+        database.execute("UPDATE leader_election SET " + harmless);
+        cluster.staysLeader(leader, RENEW.multipliedBy(3));
+      }
+      // The lease of 24 days ends with its leader, who hands it over.
+      designated = cluster.follower();
+      database.execute("UPDATE leader_election SET leader_id = '" + designated.name() + "'");
+      cluster.awaitLeads(designated);
+      assertThat(database.query("SELECT lease_millis FROM leader_election"))
+          .isEqualTo(Long.toString(LEASE.toMillis()));
+
+      for (String edit : List.of(
+          "term = 0", "term = -5", "lease_millis = NULL", "lease_millis = -1", "version = -7")) {
+        long term = cluster.awaitLeader().lastClaim().term();
+        database.execute("UPDATE leader_election SET " + edit);
+        long edited = System.nanoTime();
+        letNodesSee(cluster);
+        leader = cluster.awaitRecovery(edit, edited);
+        assertThat(leader.lastClaim().term()).as(edit).isGreaterThanOrEqualTo(term);
+      }
+
+      database.execute("DELETE FROM leader_election", "DELETE FROM leader_election_history");
+      long emptied = System.nanoTime();
+      cluster.awaitNoLeader();
+      cluster.awaitRecovery("both tables emptied", emptied);
+    });
+  }
+
+  private static void letNodesSee(Cluster cluster) {
+    long end = System.nanoTime() + RENEW.multipliedBy(2).toNanos();
+    cluster
+        .within(RENEW.multipliedBy(10), "all nodes have seen the edit")
+        .until(() -> System.nanoTime() - end > 0);
+  }
+}
