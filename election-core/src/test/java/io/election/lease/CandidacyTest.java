@@ -116,8 +116,9 @@ class CandidacyTest {
           .isEqualTo(this.leader);
     }
 
+    /** The wall clock shortens a leadership, but never lengthens it. */
     @Test
-    void theWallClockShortensALeadershipButNeverLengthensIt() {
+    void fault_28_machine_is_suspended() {
       assertThat(this.leader.at(at(1_000), WALL + TENURE).standing())
           .as("suspended for a lease")
           .isInstanceOf(Following.class);

@@ -3,10 +3,13 @@ package io.election.test;
 import com.github.dockerjava.api.DockerClient;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.DockerClientFactory;
+import org.testcontainers.containers.BindMode;
 import org.testcontainers.containers.Container.ExecResult;
 import org.testcontainers.containers.ContainerFetchException;
 import org.testcontainers.containers.ContainerLaunchException;
@@ -31,19 +34,40 @@ final class ContainerServer extends TestServer {
   }
 
   static TestServer launch(DatabaseImage image) {
-    return launch(image, 0);
+    return launch(image, container -> {});
   }
 
-  /** On a disk of so many megabytes in memory; 0 for the engine's own. */
+  /** On a disk of so many megabytes in memory. */
   static TestServer launch(DatabaseImage image, int megabytes) {
+    return launch(
+        image, container -> container.withTmpFs(Map.of(DATA, "rw,size=" + megabytes + "m")));
+  }
+
+  /** A server with a wall clock of its own. */
+  static TestServer launch(DatabaseImage image, FakeClock clock, String timeZone) {
+    Path library = Path.of("/faketime/library");
+    Path folder = Path.of("/faketime/clock");
+    return launch(
+        image,
+        container -> container
+            .withFileSystemBind(clock.library().toString(), library.toString(), BindMode.READ_ONLY)
+            .withFileSystemBind(clock.folder().toString(), folder.toString(), BindMode.READ_ONLY)
+            .withEnv(FakeClock.environment(library, folder))
+            .withEnv("TZ", timeZone)
+            // One user all along: libfaketime shares memory with what it starts.
+            .withCreateContainerCmdModifier(command -> command.withUser("999:999"))
+            .withCommand(
+                "--socket=/tmp/mysqld.sock", "--pid-file=/tmp/mysqld.pid", "--mysqlx=OFF"));
+  }
+
+  private static TestServer launch(
+      DatabaseImage image, Consumer<JdbcDatabaseContainer<?>> customizer) {
     Assumptions.assumeTrue(hasDocker(), () -> "no Docker for " + image.imageName());
     int port = freePort();
     ContainerServer server = new ContainerServer(container(image), image.isMariaDb(), port);
+    customizer.accept(server.container);
     // Docker gives a container that is started again another port, unless it is fixed.
     server.container.setPortBindings(List.of("127.0.0.1:" + port + ":" + DATABASE_PORT));
-    if (megabytes > 0) {
-      server.container.withTmpFs(Map.of(DATA, "rw,size=" + megabytes + "m"));
-    }
     try {
       server.container.start();
     } catch (ContainerFetchException ex) {

@@ -92,6 +92,19 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   /**
+   * Starts MySQL in a container with a wall clock that can be moved. The test is aborted, that is
+   * skipped with a reason, without Docker or without the image.
+   *
+   * @param clock its clock
+   * @param timeZone its system time zone, for instance {@code America/New_York}
+   * @return the running server; must be closed
+   */
+  public static TestServer start(FakeClock clock, String timeZone) {
+    return ContainerServer.launch(DatabaseImage.MYSQL_9_7, clock, timeZone)
+        .told("Testcontainers " + DatabaseImage.MYSQL_9_7.imageName() + " with libfaketime");
+  }
+
+  /**
    * Makes an empty database.
    *
    * @return the database

@@ -1,0 +1,165 @@
+package io.election.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.test.FakeClock;
+import io.election.test.TestDatabase;
+import io.election.test.TestServer;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What may happen to wall clocks, of the database and of nodes. Without libfaketime, and without
+ * Docker for the database's, these are skipped. That monotonic clocks differ in rate, and that a
+ * machine is suspended, cannot be had here: {@code LeaseSettingsTest.fault_28_clock_rates_differ},
+ * {@code CandidacyTest.fault_28_machine_is_suspended} and the schedules of {@code SimulationTest} have
+ * them.
+ */
+@Tag("faults")
+class ClockFaultsIT {
+
+  private static final Duration LEASE = Duration.ofSeconds(4);
+
+  private static final Duration RENEW = Duration.ofSeconds(1);
+
+  @Test
+  void fault_25_clock_of_the_database_jumps() throws Exception {
+    FakeClock clock = FakeClock.create();
+    try (TestServer server = TestServer.start(clock, "UTC")) {
+      TestDatabase database = server.newDatabase();
+      Cluster.run(database, LEASE, RENEW, Cluster.threeNodes(), (cluster, leader) -> {
+        clock.setOffset(Duration.ofHours(1));
+        assertThat(offset(database)).isBetween(3_590L, 3_610L);
+        cluster.staysLeader(leader, LEASE.plus(RENEW));
+        clock.setOffset(Duration.ofHours(-1));
+        assertThat(offset(database)).isBetween(-3_610L, -3_590L);
+        cluster.staysLeader(leader, LEASE.plus(RENEW));
+
+        // Jumping each second, then slewing at half the speed again.
+        long end = System.nanoTime() + LEASE.multipliedBy(2).toNanos();
+        cluster
+            .within(LEASE.multipliedBy(3), "the clock has jumped")
+            .pollInterval(Duration.ofSeconds(1))
+            .until(() -> {
+              clock.setOffset(Duration.ofSeconds(System.nanoTime() % 7_200 - 3_600));
+              return System.nanoTime() - end > 0;
+            });
+        long began = System.nanoTime();
+        cluster
+            .within(LEASE.multipliedBy(2), "the clock has slewed")
+            .pollInterval(Duration.ofMillis(20))
+            .until(() -> {
+              Duration slewed = Duration.ofNanos(System.nanoTime() - began);
+              clock.setOffset(Duration.ofHours(-2).plus(slewed.dividedBy(2)));
+              return slewed.compareTo(LEASE) > 0;
+            });
+        assertThat(leader.lastClaim().term()).isEqualTo(leader.claims().get(0).term());
+
+        // Above all, no hour without a leader: neither way.
+        leader.kill();
+        NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+        cluster.printGap("kill -9 with the database's clock 2 h back", leader, next);
+        clock.setOffset(Duration.ofHours(2));
+        cluster.staysLeader(next, LEASE.plus(RENEW));
+        clock.setOffset(Duration.ofHours(-1));
+        next.kill();
+        NodeProcess last = cluster.awaitLeaderOtherThan(next);
+        cluster.printGap("kill -9 when the database's clock jumped back by 3 h", next, last);
+      });
+    }
+  }
+
+  @Test
+  void fault_26_daylight_saving_and_time_zones() throws Exception {
+    FakeClock clock = FakeClock.create();
+    try (TestServer server = TestServer.start(clock, "America/New_York")) {
+      TestDatabase database = server.newDatabase();
+      List<Node> nodes = List.of(
+          inZone("a", "Europe/Berlin", database, "time_zone='-08:00'"),
+          inZone("b", "Asia/Kolkata", database, "time_zone='SYSTEM'"),
+          inZone("c", "America/New_York", database, "time_zone='+13:00'"));
+      Cluster.run(database, LEASE, RENEW, nodes, (cluster, leader) -> {
+        // In New York the clocks go forward at 2 h, and back at 2 h.
+        throughMidOf(clock, Instant.parse("2027-03-14T07:00:00Z"));
+        cluster.staysLeader(leader, LEASE.multipliedBy(2));
+        assertThat(zone(database)).isEqualTo("-14400");
+        throughMidOf(clock, Instant.parse("2027-11-07T06:00:00Z"));
+        cluster.staysLeader(leader, LEASE.multipliedBy(2));
+        assertThat(zone(database)).isEqualTo("-18000");
+        database.execute("SET GLOBAL time_zone = '+05:30'");
+        cluster.staysLeader(leader, LEASE);
+
+        throughMidOf(clock, Instant.parse("2028-03-12T07:00:00Z"));
+        database.execute("SET GLOBAL time_zone = 'SYSTEM'");
+        leader.kill();
+        NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+        cluster.printGap("kill -9 while the clocks go forward by an hour", leader, next);
+      });
+    }
+  }
+
+  @Test
+  void fault_27_clock_of_a_node_jumps() throws Exception {
+    Map<String, FakeClock> clocks =
+        Map.of("a", FakeClock.create(), "b", FakeClock.create(), "c", FakeClock.create());
+    TestDatabase database = TestDatabase.newDatabase();
+    List<Node> nodes = new ArrayList<>();
+    for (Node node : Cluster.threeNodes()) {
+      Node faked = node;
+      for (Map.Entry<String, String> variable :
+          clocks.get(node.name()).environment().entrySet()) {
+        faked = faked.withEnvironment(variable.getKey(), variable.getValue());
+      }
+      nodes.add(faked);
+    }
+    Cluster.run(database, LEASE, RENEW, nodes, (cluster, leader) -> {
+      long term = leader.lastClaim().term();
+      clocks.get(leader.name()).setOffset(Duration.ofHours(2));
+      cluster
+          .within(LEASE.multipliedBy(2), "the leader's clock has jumped")
+          .until(() -> !leader.logLines("lost leader by mysql").isEmpty());
+      NodeProcess next = cluster.awaitRecovery("the leader's clock + 2 h", System.nanoTime());
+      cluster.staysLeader(next, LEASE.multipliedBy(2));
+      assertThat(next.lastClaim().term() - term).as("changes of leader").isEqualTo(1);
+
+      clocks.get(next.name()).setOffset(Duration.ofHours(-2));
+      cluster.staysLeader(next, LEASE.multipliedBy(2));
+
+      // Nor does a follower care.
+      for (Duration offset : List.of(Duration.ofHours(2), Duration.ofHours(-2))) {
+        cluster.nodes().stream()
+            .filter((node) -> node != next)
+            .forEach((node) -> clocks.get(node.name()).setOffset(offset));
+        cluster.staysLeader(next, LEASE);
+      }
+    });
+  }
+
+  private static Node inZone(String name, String zone, TestDatabase database, String variables) {
+    return Node.named(name)
+        .withEnvironment("TZ", zone)
+        .withJvmOption("-Duser.timezone=" + zone)
+        .with("spring.datasource.url=" + database.jdbcUrl() + "&sessionVariables=" + variables);
+  }
+
+  /** Sets the clock so that an instant comes in the middle of the next lease. */
+  private static void throughMidOf(FakeClock clock, Instant instant) {
+    clock.setOffset(Duration.between(Instant.now(), instant).minus(LEASE.dividedBy(2)));
+  }
+
+  /** By how many seconds the database's clock is ahead. */
+  private static long offset(TestDatabase database) {
+    String time = database.query("SELECT UNIX_TIMESTAMP()");
+    return Long.parseLong(time) - Instant.now().getEpochSecond();
+  }
+
+  /** The offset of the server's zone now, in seconds. */
+  private static String zone(TestDatabase database) {
+    return database.query("SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW())");
+  }
+}

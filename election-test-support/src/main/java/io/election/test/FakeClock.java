@@ -1,0 +1,115 @@
+package io.election.test;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Assumptions;
+
+/**
+ * The wall clock of other processes, by libfaketime: it can be moved while they run. Their monotonic
+ * clocks stay what they are.
+ */
+public final class FakeClock {
+
+  private static final String LIBRARY = "libfaketimeMT.so.1";
+
+  private final Path library;
+  private final Path folder;
+
+  private FakeClock(Path library, Path folder) {
+    this.library = library;
+    this.folder = folder;
+  }
+
+  /**
+   * Makes a clock that is right. The test is aborted, that is skipped with a reason, where libfaketime
+   * is not installed.
+   *
+   * @return the clock
+   */
+  public static FakeClock create() {
+    Path library = libraryFolder();
+    if (library == null) {
+      return Assumptions.abort("libfaketime is not installed");
+    }
+    try {
+      // A server in a container is another user.
+      Path folder = Files.createTempDirectory(
+          "election-clock-",
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwxr-xr-x")));
+      FakeClock clock = new FakeClock(library, folder);
+      clock.setOffset(Duration.ZERO);
+      return clock;
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  private static @Nullable Path libraryFolder() {
+    try (Stream<Path> folders = Stream.of("/usr/lib", "/usr/lib64").map(Path::of)) {
+      return folders
+          .filter(Files::isDirectory)
+          .flatMap(folder -> {
+            try (Stream<Path> children = Files.list(folder)) {
+              return Stream.concat(Stream.of(folder), children.toList().stream());
+            } catch (IOException ex) {
+              throw new UncheckedIOException(ex);
+            }
+          })
+          .map(folder -> folder.resolve("faketime"))
+          .filter(folder -> Files.exists(folder.resolve(LIBRARY)))
+          .findFirst()
+          .orElse(null);
+    }
+  }
+
+  /**
+   * Moves the clock of all processes that have it.
+   *
+   * @param offset by how much it is ahead of the true time; may be negative
+   */
+  public void setOffset(Duration offset) {
+    try {
+      Path next = this.folder.resolve("next");
+      Files.writeString(next, "%+d.%03d\n".formatted(offset.toSeconds(), offset.toMillisPart()));
+      Files.setPosixFilePermissions(next, PosixFilePermissions.fromString("rw-r--r--"));
+      Files.move(next, this.folder.resolve("offset"), StandardCopyOption.ATOMIC_MOVE);
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  /**
+   * What gives a process of this machine the clock.
+   *
+   * @return environment variables
+   */
+  public Map<String, String> environment() {
+    return environment(this.library, this.folder);
+  }
+
+  static Map<String, String> environment(Path libraryFolder, Path folder) {
+    return Map.of(
+        "LD_PRELOAD", libraryFolder.resolve(LIBRARY).toString(),
+        "FAKETIME_TIMESTAMP_FILE", folder.resolve("offset").toString(),
+        "FAKETIME_NO_CACHE", "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC", "1",
+        // Otherwise timed waits on the monotonic clock return at once.
+        "FAKETIME_FORCE_MONOTONIC_FIX", "0");
+  }
+
+  Path library() {
+    return this.library;
+  }
+
+  Path folder() {
+    return this.folder;
+  }
+}
