@@ -1,0 +1,92 @@
+package io.election.faults;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The tool that teams wrote by hand before: every second or two it runs one statement, and leads until
+ * the next one says otherwise. It has no deadline and no terms.
+ */
+final class OldNode {
+
+  /** What the table was made by, by hand. */
+  static final String TABLE = """
+      CREATE TABLE leader_election (
+          service_id varchar(128),
+          leader_id varchar(128),
+          last_active_time timestamp,
+          PRIMARY KEY (service_id))
+      """;
+
+  private static final String ATTEMPT = """
+      insert ignore into leader_election (service_id, leader_id, last_active_time)
+      values (?, ?, now())
+      on duplicate key update
+          leader_id = if(last_active_time <= now() - interval 5 second,
+              values(leader_id), leader_id),
+          last_active_time = if(leader_id = values(leader_id),
+              values(last_active_time), last_active_time)
+      """;
+
+  private final Map<String, String> settings;
+
+  private @Nullable Connection connection;
+
+  private OldNode(Map<String, String> settings) {
+    this.settings = settings;
+  }
+
+  public static void main(String[] arguments) {
+    Map<String, String> settings = Stream.of(arguments)
+        .map((argument) -> argument.substring("--".length()).split("=", 2))
+        .collect(Collectors.toMap((pair) -> pair[0], (pair) -> pair[1]));
+    new OldNode(settings).run(ClaimFile.open(Path.of(settings.get("test.claims"))));
+  }
+
+  private void run(ClaimFile file) {
+    boolean leader = false;
+    long next = System.nanoTime();
+    while (true) {
+      if (System.nanoTime() - next >= 0) {
+        leader = attempt();
+        next = System.nanoTime()
+            + TimeUnit.MILLISECONDS.toNanos(ThreadLocalRandom.current().nextLong(1000, 2000));
+      }
+      // In this thread, so that no answer comes between two samples unseen.
+      long now = System.nanoTime();
+      file.sample(now, now, leader ? Claim.NO_TERM : -1);
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  private boolean attempt() {
+    try {
+      if (this.connection == null) {
+        // Otherwise a losing statement changes a row as well, and all of them lead.
+        this.connection = DriverManager.getConnection(
+            this.settings.get("spring.datasource.url") + "&useAffectedRows=true",
+            this.settings.get("spring.datasource.username"),
+            this.settings.get("spring.datasource.password"));
+      }
+      try (PreparedStatement statement = this.connection.prepareStatement(ATTEMPT)) {
+        statement.setString(1, Cluster.SERVICE);
+        statement.setString(2, this.settings.get("as.election.node-id"));
+        return statement.executeUpdate() > 0;
+      }
+    } catch (SQLException ex) {
+      System.out.println(ex);
+      this.connection = null;
+      return false;
+    }
+  }
+}

@@ -1,0 +1,172 @@
+package io.election.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.test.TestDatabase;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Nodes of ours and nodes with hand-written SQL on one table, as in a rolling upgrade. */
+class RollingUpgradeIT {
+
+  /** After which the hand-written SQL takes over, by the database's clock. */
+  private static final Duration OLD_INTERVAL = Duration.ofSeconds(5);
+
+  /** At most the old interval. */
+  private static final Duration LEASE = OLD_INTERVAL;
+
+  private static final Duration RENEW = Duration.ofSeconds(1);
+
+  @Test
+  void fault_42_old_and_new_together() throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    database.execute(OldNode.TABLE);
+    List<Node> nodes =
+        Stream.of("old-1", "old-2", "old-3").map(RollingUpgradeIT::old).toList();
+    Cluster.run(database, LEASE, RENEW, nodes, (cluster, first) -> {
+      // There: each time one of the old nodes ends, the leader first.
+      replace(cluster, first, true, Node.named("new-1"));
+      replace(cluster, anyOld(cluster), false, Node.named("new-2"));
+      replace(cluster, anyOld(cluster), true, Node.named("new-3"));
+      NodeProcess leader = cluster.awaitLeader();
+      assertThat(isOld(leader)).isFalse();
+      assertThat(leader.lastClaim().hasTerm()).isTrue();
+
+      // And back: killed, stopped, and stopped when no other node of ours is left to take over.
+      replace(cluster, leader, true, old("old-4"));
+      replace(cluster, anyNew(cluster), false, old("old-5"));
+      NodeProcess last = anyNew(cluster);
+      killOldNodes(cluster);
+      cluster.awaitLeads(last);
+      last.stop();
+      NodeProcess old = cluster.add(old("old-6"));
+      cluster.awaitLeads(old);
+      cluster.printGap("SIGTERM of the last leader of ours, followed by an old node", last, old);
+      assertThat(database.query("SELECT lease_millis FROM leader_election")).isEqualTo("0");
+
+      // Though the row still says that the lease was handed back, it belongs to who keeps it.
+      NodeProcess again = cluster.add(Node.named("new-4"));
+      cluster.awaitUp();
+      cluster.staysLeader(old, LEASE.multipliedBy(2));
+      assertThat(again.claims()).isEmpty();
+      killOldNodes(cluster);
+      cluster.awaitLeads(again);
+    });
+  }
+
+  /**
+   * Why the lease must not be longer than the old interval: a leader of ours that is cut off goes on
+   * until its deadline, but the old tool follows when its own interval has passed.
+   */
+  @Test
+  @Tag("faults")
+  void fault_42_a_lease_longer_than_the_old_interval_makes_two_leaders() throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    String user = database.newUser("cut_off", "ALL ON " + database.name() + ".*");
+    Node ours = Node.named("new").with("spring.datasource.username=" + user);
+    Cluster.run(database, LEASE.multipliedBy(4), RENEW, List.of(ours), (cluster, leader) -> {
+      cluster.expectViolations();
+      NodeProcess old = cluster.add(old("old"));
+      cluster.awaitUp();
+      cutOff(database, user);
+      cluster.awaitLeads(old);
+      assertThat(leader.leads()).isTrue();
+    });
+  }
+
+  /** The same with a lease that is as long as the old interval. */
+  @Test
+  @Tag("faults")
+  void fault_42_a_lease_as_long_as_the_old_interval_makes_one_leader() throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    String user = database.newUser("cut_off_in_time", "ALL ON " + database.name() + ".*");
+    Node ours = Node.named("new").with("spring.datasource.username=" + user);
+    Cluster.run(database, LEASE, RENEW, List.of(ours), (cluster, leader) -> {
+      NodeProcess old = cluster.add(old("old"));
+      cluster.awaitUp();
+      cutOff(database, user);
+      cluster.awaitLeads(old);
+      cluster.printGap("a leader of ours cut off, an old node follows", leader, old);
+    });
+  }
+
+  /**
+   * Why a node of ours needs an id that no old node has: the old tool leaves the mark of a lease that
+   * was handed back, and such a lease belongs to whom it names.
+   */
+  @Test
+  @Tag("faults")
+  void fault_42_one_id_for_old_and_new_makes_two_leaders() throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    Cluster.run(database, LEASE, RENEW, List.of(Node.named("new")), (cluster, leader) -> {
+      cluster.expectViolations();
+      leader.stop();
+      NodeProcess old = cluster.add(old("twin"));
+      cluster.awaitUp();
+      cluster.awaitLeads(old);
+      assertThat(database.query("SELECT lease_millis FROM leader_election")).isEqualTo("0");
+      NodeProcess twin = cluster.add(Node.named("ours").with("as.election.node-id=twin"));
+      cluster.awaitUp();
+      cluster.awaitLeads(twin);
+      cluster.awaitSteady(old, LEASE);
+    });
+  }
+
+  private static void cutOff(TestDatabase database, String user) {
+    database.execute("ALTER USER '" + user + "'@'%' ACCOUNT LOCK");
+    String connection =
+        database.query("SELECT id FROM information_schema.processlist WHERE user = '" + user + "'");
+    database.execute("KILL " + connection);
+  }
+
+  /** Ends a node; waits for a leader, and for the node that comes instead. */
+  private static void replace(Cluster cluster, NodeProcess node, boolean kill, Node next) {
+    boolean led = node.leads();
+    if (kill) {
+      node.kill();
+    } else {
+      node.stop();
+    }
+    cluster.add(next);
+    cluster.awaitUp();
+    NodeProcess leader = cluster.awaitLeader();
+    if (led) {
+      cluster.printGap(
+          "%s of the leader %s, followed by %s"
+              .formatted(kill ? "kill -9" : "SIGTERM", node, leader),
+          node,
+          leader);
+    }
+  }
+
+  private static void killOldNodes(Cluster cluster) {
+    cluster.nodes().stream()
+        .filter((node) -> node.isAlive() && isOld(node))
+        .forEach(NodeProcess::kill);
+  }
+
+  private static Node old(String name) {
+    return Node.named(name).running(OldNode.class);
+  }
+
+  private static boolean isOld(NodeProcess node) {
+    return node.node().program() == OldNode.class;
+  }
+
+  private static NodeProcess anyOld(Cluster cluster) {
+    return cluster.nodes().stream()
+        .filter((node) -> node.isAlive() && isOld(node))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static NodeProcess anyNew(Cluster cluster) {
+    return cluster.nodes().stream()
+        .filter((node) -> node.isAlive() && !isOld(node))
+        .findFirst()
+        .orElseThrow();
+  }
+}
