@@ -50,6 +50,8 @@ public final class MysqlLeaseStore implements LeaseStore {
   private final Duration operationTimeout;
   private final long restSeconds;
   private @Nullable Session session;
+  private String lastSource = "";
+  private String lastHost = "";
   private long lastUse;
 
   /**
@@ -94,13 +96,17 @@ public final class MysqlLeaseStore implements LeaseStore {
             CASE WHEN lease_millis >= 0 THEN NULL ELSE (
                 SELECT h.lease_millis FROM leader_election_history h
                 WHERE h.service_id = l.service_id ORDER BY h.term DESC LIMIT 1) END,
-            UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time)
+            UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time), %s
         FROM leader_election l WHERE service_id IN (%s)
-        """.formatted(marks("?", serviceIds.size()));
+        """.formatted(Session.READ_ONLY, marks("?", serviceIds.size()));
     Map<String, Reading> readings = new HashMap<>();
     session.query(
         sql,
-        row -> readings.put(Session.string(row, 1), reading(session, row)),
+        row -> {
+          // A primary may have become a replica since the session was opened.
+          Session.requireWritable(row, 9);
+          return readings.put(Session.string(row, 1), reading(session, row));
+        },
         serviceIds.toArray());
     for (String found : readings.keySet()) {
       if (!serviceIds.contains(found)) {
@@ -516,7 +522,21 @@ public final class MysqlLeaseStore implements LeaseStore {
     session = Session.open(this.database, Deadline.in(this.operationTimeout), this.restSeconds);
     this.session = session;
     this.lastUse = System.nanoTime();
+    tellIfMoved(session);
     return session;
+  }
+
+  private void tellIfMoved(Session session) {
+    if (!this.lastSource.isEmpty() && !this.lastSource.equals(session.source())) {
+      log.warn(
+          "The database of the election is another server now: {} ({}), before it was {} ({}). Its records are watched anew for a whole lease. If this was no failover, both may take writes, and each would have a leader of its own",
+          session.host(),
+          session.source(),
+          this.lastHost,
+          this.lastSource);
+    }
+    this.lastSource = session.source();
+    this.lastHost = session.host();
   }
 
   /** Whether the server has ended the connection, or will within the call. */

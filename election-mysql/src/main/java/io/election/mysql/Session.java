@@ -22,10 +22,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class Session {
 
+  /** An SQL expression for whether the server takes no writes, those of administrators included. */
+  static final String READ_ONLY = "@@GLOBAL.read_only OR @@GLOBAL.innodb_read_only";
+
   private final Connection connection;
   private Deadline deadline;
   private Product product = Product.MYSQL;
   private String source = "";
+  private String host = "";
   private String account = "";
   private @Nullable String schema;
 
@@ -89,16 +93,35 @@ final class Session {
     this.product = Product.of(
         driverSays,
         query("SELECT VERSION()", row -> string(row, 1)).stream().findFirst().orElse(""));
-    query("SELECT %s, CURRENT_USER(), DATABASE()".formatted(this.product.source()), row -> {
+    String sql = """
+        SELECT %s, CURRENT_USER(), DATABASE(), CONCAT(@@hostname, ':', @@port), %s
+        """.formatted(this.product.source(), READ_ONLY);
+    query(sql, row -> {
       this.source = string(row, 1);
       this.account = string(row, 2);
       this.schema = row.getString(3);
+      this.host = string(row, 4);
+      requireWritable(row, 5);
       return "";
     });
     if (this.schema == null) {
       throw new UnusableSchemaException(
           "The JDBC URL of the election names no database (" + database.location() + ").",
           "Add it to the URL: jdbc:mysql://host:3306/database.");
+    }
+  }
+
+  /**
+   * Refuses a server that takes no writes. It is a replica, whose rows may be old: they must not be
+   * watched, or a follower would take one over, the moment the replica becomes the primary, that its
+   * holder has renewed elsewhere meanwhile.
+   *
+   * @param column shows {@link #READ_ONLY}
+   */
+  static void requireWritable(ResultSet row, int column) throws SQLException {
+    if (row.getBoolean(column)) {
+      throw new SQLException(
+          "read_only or innodb_read_only is set", "HY000", SqlFailure.READ_ONLY_SERVER);
     }
   }
 
@@ -114,6 +137,11 @@ final class Session {
   /** The server that answers. */
   String source() {
     return this.source;
+  }
+
+  /** The server that answers, as host name and port, for people. */
+  String host() {
+    return this.host;
   }
 
   /** The account that the server took us for, as {@code user@host}. */

@@ -125,11 +125,27 @@ class ServerFaultsIT {
     server.execute("SET GLOBAL read_only = 1");
     try {
       assertFails(() -> renew("mysql"), "is read-only (", "let the URL point to the primary");
-      assertThat(this.store.read(Set.of("mysql"))).hasSize(1);
+      assertFails(() -> renew("mysql"), "is read-only (");
     } finally {
       server.execute("SET GLOBAL read_only = 0");
     }
     assertRenews("mysql");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"mysql", "mariadb"})
+  void a_server_that_becomes_a_replica_is_not_read_from(String driver) throws Exception {
+    use(driver);
+    assertThat(this.store.read(Set.of(driver))).hasSize(1);
+    server.execute("SET GLOBAL read_only = 1");
+    try {
+      // First on the session that was open, then on one that is opened.
+      assertFails(() -> this.store.read(Set.of(driver)), "is read-only (");
+      assertFails(() -> this.store.read(Set.of(driver)), "is read-only (");
+    } finally {
+      server.execute("SET GLOBAL read_only = 0");
+    }
+    assertThat(this.store.read(Set.of(driver)).get(driver).row()).isEqualTo(this.row);
   }
 
   @Test
