@@ -20,7 +20,8 @@ final class SqlFailure {
   static final int READ_ONLY_SERVER = 1290;
 
   private static final int MISSING_TABLE = 1146;
-  private static final Set<Integer> LOCK_TROUBLE = Set.of(1205, 1213, 1020, 3101, 3572);
+  private static final int GROUP_CONFLICT = 3101;
+  private static final Set<Integer> LOCK_TROUBLE = Set.of(1205, 1213, 1020, GROUP_CONFLICT, 3572);
   private static final Set<Integer> READ_ONLY = Set.of(READ_ONLY_SERVER, 1792, 1836);
   private static final Set<Integer> TOO_MANY = Set.of(1040, 1203, 1226);
   private static final Set<Integer> DENIED =
@@ -108,6 +109,10 @@ final class SqlFailure {
     if (TOO_MANY.contains(code)) {
       return "%s has no connection left (%s). Raise max_connections or max_user_connections, or let applications use fewer."
           .formatted(where, text(ex));
+    }
+    if (code == GROUP_CONFLICT) {
+      return "A write to the same row through another member of %s came first (%d). While this is rare it is no harm; it ends when all nodes write to one member."
+          .formatted(where, code);
     }
     if (LOCK_TROUBLE.contains(code)) {
       return "Another transaction in %s holds a lock on a row of the election (%s). If this lasts, look for it: SELECT * FROM information_schema.innodb_trx."
