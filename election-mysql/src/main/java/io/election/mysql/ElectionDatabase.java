@@ -1,9 +1,11 @@
 package io.election.mysql;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
 import java.sql.SQLTransientConnectionException;
+import java.sql.Statement;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -47,6 +49,21 @@ public final class ElectionDatabase {
   public ElectionDatabase(DataSource dataSource, @Nullable String url) {
     this.dataSource = dataSource;
     this.location = url != null ? location(url) : null;
+  }
+
+  /**
+   * Tells whether a server takes writes, rather than being a replica. The election uses no other: the
+   * rows of a replica may be old.
+   *
+   * @param connection a connection to the server, used and left as it is
+   * @return whether it is not read-only, for administrators either
+   * @throws SQLException if the server does not say
+   */
+  public static boolean takesWrites(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet row = statement.executeQuery("SELECT " + Session.READ_ONLY)) {
+      return row.next() && !row.getBoolean(1);
+    }
   }
 
   /** Host, port and database for a message. */

@@ -11,6 +11,8 @@ import java.util.Set;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.BeanUtils;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
@@ -36,6 +38,8 @@ final class ElectionConnection {
       DatabaseDriver.UNKNOWN,
       DatabaseDriver.TESTCONTAINERS,
       DatabaseDriver.AWS_WRAPPER));
+
+  private static final Logger log = LoggerFactory.getLogger(ElectionConnection.class);
 
   private static final String WITHOUT_DATABASE =
       "In tests, or for a single node, set as.election.enabled=false; for an election without a database, as.election.algorithm=ManualAllocation.";
@@ -108,6 +112,11 @@ final class ElectionConnection {
     requireSupported(login.url());
     if (login.driver() == null) {
       throw UnusableSetupException.missingDriver(withoutSecrets(login.url()));
+    }
+    if (JdbcHosts.writesToFirstAlone(login.url())) {
+      log.warn(
+          "The JDBC URL names several hosts ({}), but Connector/J writes to the first alone: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that takes writes",
+          withoutSecrets(login.url()));
     }
     return new ElectionDatabase(new UnpooledDataSource(logins, this.timeout), login.url());
   }
