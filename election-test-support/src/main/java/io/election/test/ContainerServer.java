@@ -1,6 +1,7 @@
 package io.election.test;
 
 import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.model.ContainerNetwork;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -14,6 +15,7 @@ import org.testcontainers.containers.Container.ExecResult;
 import org.testcontainers.containers.ContainerFetchException;
 import org.testcontainers.containers.ContainerLaunchException;
 import org.testcontainers.containers.JdbcDatabaseContainer;
+import org.testcontainers.containers.Network;
 import org.testcontainers.mariadb.MariaDBContainer;
 import org.testcontainers.mysql.MySQLContainer;
 
@@ -60,14 +62,19 @@ final class ContainerServer extends TestServer {
                 "--socket=/tmp/mysqld.sock", "--pid-file=/tmp/mysqld.pid", "--mysqlx=OFF"));
   }
 
-  private static TestServer launch(
-      DatabaseImage image, Consumer<JdbcDatabaseContainer<?>> customizer) {
+  /**
+   * Starts a container.
+   *
+   * @param image the product and version
+   * @param setUp what else it needs
+   */
+  static ContainerServer launch(DatabaseImage image, Consumer<JdbcDatabaseContainer<?>> setUp) {
     Assumptions.assumeTrue(hasDocker(), () -> "no Docker for " + image.imageName());
     int port = freePort();
     ContainerServer server = new ContainerServer(container(image), image.isMariaDb(), port);
-    customizer.accept(server.container);
     // Docker gives a container that is started again another port, unless it is fixed.
     server.container.setPortBindings(List.of("127.0.0.1:" + port + ":" + DATABASE_PORT));
+    setUp.accept(server.container);
     try {
       server.container.start();
     } catch (ContainerFetchException ex) {
@@ -150,6 +157,42 @@ final class ContainerServer extends TestServer {
       Thread.currentThread().interrupt();
       throw new IllegalStateException(ex);
     }
+  }
+
+  /** Whether the server was neither stopped nor killed nor paused. */
+  boolean isRunning() {
+    var state = docker().inspectContainerCmd(id()).exec().getState();
+    return Boolean.TRUE.equals(state.getRunning()) && !Boolean.TRUE.equals(state.getPaused());
+  }
+
+  /** Undoes a stop, a kill or a pause. */
+  void revive() {
+    var state = docker().inspectContainerCmd(id()).exec().getState();
+    if (Boolean.TRUE.equals(state.getPaused())) {
+      resume();
+    } else if (!Boolean.TRUE.equals(state.getRunning())) {
+      start();
+    }
+  }
+
+  /** Joins a network, beside the one that the port of the host leads through. */
+  void connect(Network network, String alias) {
+    docker()
+        .connectToNetworkCmd()
+        .withNetworkId(network.getId())
+        .withContainerId(id())
+        .withContainerNetwork(new ContainerNetwork().withAliases(alias))
+        .exec();
+  }
+
+  /** Leaves a network: what goes through it is dropped, without a word to either side. */
+  void disconnect(Network network) {
+    docker()
+        .disconnectFromNetworkCmd()
+        .withNetworkId(network.getId())
+        .withContainerId(id())
+        .withForce(true)
+        .exec();
   }
 
   private String id() {

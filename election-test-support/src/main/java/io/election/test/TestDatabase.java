@@ -5,7 +5,9 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
@@ -88,6 +90,24 @@ public final class TestDatabase {
         + this.name
         + TestServer.parameters(driver.equals("mariadb"));
     return parameters.isEmpty() ? url : url + "&" + parameters;
+  }
+
+  /**
+   * The URL of Connector/J for this database on several servers, each of which may be the one that
+   * takes writes.
+   *
+   * @param servers the servers, in the order of the URL
+   * @return the URL, without credentials
+   */
+  public String jdbcUrl(List<? extends TestServer> servers) {
+    return "jdbc:mysql://"
+        + servers.stream()
+            .map(server -> "127.0.0.1:" + server.port())
+            .collect(Collectors.joining(","))
+        + "/"
+        + this.name
+        + TestServer.parameters(false)
+        + "&failOverReadOnly=false";
   }
 
   /**

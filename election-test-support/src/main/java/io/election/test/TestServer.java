@@ -11,6 +11,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.testcontainers.DockerClientFactory;
 
 /**
@@ -141,6 +142,22 @@ public abstract class TestServer implements AutoCloseable {
     try (Connection connection = connectAsRoot();
         Statement statement = connection.createStatement()) {
       statement.execute(sql);
+    } catch (SQLException ex) {
+      throw new IllegalStateException(sql + ": " + ex.getMessage(), ex);
+    }
+  }
+
+  /**
+   * Asks the server for one value as root.
+   *
+   * @param sql a query
+   * @return the first column of the first row as text; {@code null} if there is no row or no value
+   */
+  public @Nullable String query(String sql) {
+    try (Connection connection = connectAsRoot();
+        Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery(sql)) {
+      return rows.next() ? rows.getString(1) : null;
     } catch (SQLException ex) {
       throw new IllegalStateException(sql + ": " + ex.getMessage(), ex);
     }

@@ -1,0 +1,211 @@
+package io.election.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.test.ReplicatedServers;
+import io.election.test.TestDatabase;
+import io.election.test.TestServer;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Three processes on a MySQL server with an asynchronous replica, which loses what it has not yet
+ * received: what is kept then, and, in the last test, what is not.
+ */
+@Tag("faults")
+class ReplicaFaultsIT {
+
+  private static final Duration LEASE = Duration.ofSeconds(5);
+
+  private static final Duration RENEW = Duration.ofSeconds(1);
+
+  @FunctionalInterface
+  private interface Scenario {
+    void run(Cluster cluster, ReplicatedServers servers, TestDatabase database) throws Exception;
+  }
+
+  private static void onThreeNodes(Duration replicaAhead, Scenario scenario) throws Exception {
+    try (ReplicatedServers servers = ReplicatedServers.start(replicaAhead)) {
+      TestDatabase database = servers.source().newDatabase();
+      Cluster.start(
+          database,
+          LEASE,
+          RENEW,
+          nodes(database, List.of(servers.source(), servers.replica())),
+          (cluster) -> {
+            cluster.awaitLeader();
+            servers.awaitSameData();
+            scenario.run(cluster, servers, database);
+          });
+    }
+  }
+
+  private static List<Node> nodes(TestDatabase database, List<TestServer> servers) {
+    return Cluster.threeNodes().stream().map((node) -> on(node, database, servers)).toList();
+  }
+
+  private static Node on(Node node, TestDatabase database, List<TestServer> servers) {
+    return node.with("spring.datasource.url=" + database.jdbcUrl(servers))
+        .with("as.election.mysql.operation-timeout=1s");
+  }
+
+  @Test
+  void fault_30_failover_to_a_replica_that_lost_the_last_writes() throws Exception {
+    onThreeNodes(Duration.ZERO, (cluster, servers, database) -> {
+      NodeProcess first = cluster.awaitLeader();
+      // This one sees nothing but the replica, from before the failover.
+      NodeProcess replicas =
+          cluster.add(on(Node.named("replicas"), database, List.of(servers.replica())));
+      cluster.awaitUp();
+      servers.stopReceiving();
+      first.kill();
+      NodeProcess second = cluster.awaitLeaderOtherThan(first);
+      long lost = second.lastClaim().term();
+      awaitReplicaStale(cluster, servers, database);
+
+      // The failover: the row on the replica has not changed for more than a lease, second leads by
+      // what is lost, and its promise still holds.
+      servers.source().kill();
+      long promoted = System.nanoTime();
+      servers.promote();
+      cluster.awaitNoLeader();
+      NodeProcess third = cluster.awaitLeader();
+      Claim claim = third.lastClaim();
+      assertThat(claim.from() - promoted).isGreaterThan(LEASE.toNanos());
+      assertThat(claim.term()).isGreaterThan(lost);
+      System.out.printf(
+          "Measured: failover to a replica that lost term %d: %s led term %d on the replica %.3f s after its promotion%n",
+          lost, third, claim.term(), (claim.from() - promoted) / 1e9);
+      assertThat(replicas.logLines("is read-only")).isNotEmpty();
+    });
+  }
+
+  /** Waits until the replica has shown an older term, unchanged, for longer than a lease. */
+  private static void awaitReplicaStale(
+      Cluster cluster, ReplicatedServers servers, TestDatabase database) {
+    String row = "SELECT CONCAT_WS(' ', leader_id, term, version) FROM %s.leader_election"
+        .formatted(database.name());
+    String stale = String.valueOf(servers.replica().query(row));
+    long since = System.nanoTime();
+    cluster
+        .within(LEASE.multipliedBy(2), "the replica's row has rested for a lease")
+        .until(() -> System.nanoTime() - since > LEASE.plus(RENEW).toNanos());
+    assertThat(servers.replica().query(row)).isEqualTo(stale);
+    assertThat(servers.source().query(row)).isNotEqualTo(stale);
+    assertThat(cluster.leader()).isPresent();
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, -1})
+  void fault_32_failover_to_a_server_whose_clock_differs_by_an_hour(int hours) throws Exception {
+    onThreeNodes(Duration.ofHours(hours), (cluster, servers, database) -> {
+      long difference = seconds(servers.replica()) - seconds(servers.source());
+      assertThat(difference).isBetween(hours * 3600L - 60, hours * 3600L + 60);
+      NodeProcess leader = cluster.awaitLeader();
+      Claim before = leader.lastClaim();
+
+      servers.source().execute("SET GLOBAL super_read_only = ON");
+      servers.awaitSameData();
+      servers.promote();
+
+      // Nobody looks at the time: the leader finds its row, and goes on.
+      cluster
+          .within(LEASE.multipliedBy(3), "the leader has followed")
+          .until(() -> !leader.logLines("is another server now").isEmpty());
+      assertThat(cluster.awaitLeader()).isEqualTo(leader);
+      assertThat(leader.lastClaim().term()).isEqualTo(before.term());
+
+      leader.kill();
+      NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+      cluster.printGap(
+          "kill -9 of the leader on a server whose clock is %+d h off".formatted(hours),
+          leader,
+          next);
+      assertThat(cluster.gapSeconds(leader, next))
+          .isLessThan(LEASE.multipliedBy(3).toSeconds());
+    });
+  }
+
+  private static long seconds(TestServer server) {
+    return Long.parseLong(String.valueOf(server.query("SELECT UNIX_TIMESTAMP()")));
+  }
+
+  @Test
+  void fault_33_reads_from_a_lagging_replica() throws Exception {
+    onThreeNodes(Duration.ZERO, (cluster, servers, database) -> {
+      NodeProcess leader = cluster.awaitLeader();
+      NodeProcess lagging =
+          cluster.add(on(Node.named("lagging"), database, List.of(servers.replica())));
+      cluster.awaitUp();
+      servers.stopApplying();
+      awaitReplicaLags(cluster, servers, database);
+      assertThat(lagging.claims()).isEmpty();
+      assertThat(lagging.logLines("is read-only (")).isNotEmpty();
+
+      // Even with nobody else to lead, what a replica shows grants nothing.
+      leader.kill();
+      NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+      assertThat(next).isNotEqualTo(lagging);
+      assertThat(lagging.claims()).isEmpty();
+    });
+  }
+
+  private static void awaitReplicaLags(
+      Cluster cluster, ReplicatedServers servers, TestDatabase database) {
+    String version = "SELECT MAX(version) FROM %s.leader_election".formatted(database.name());
+    cluster
+        .within(LEASE.multipliedBy(4), "the replica is more than a lease behind")
+        .until(() -> Long.parseLong(String.valueOf(servers.source().query(version)))
+                - Long.parseLong(String.valueOf(servers.replica().query(version)))
+            > LEASE.dividedBy(RENEW) + 1);
+  }
+
+  @Test
+  void fault_31_a_on_the_old_primary_and_b_on_the_new() throws Exception {
+    try (ReplicatedServers servers = ReplicatedServers.start()) {
+      TestDatabase database = servers.source().newDatabase();
+      List<Node> nodes = nodes(database, List.of(servers.source()));
+      Cluster.start(database, LEASE, RENEW, nodes, (cluster) -> {
+        NodeProcess old = cluster.awaitLeader();
+        NodeProcess moved = cluster.add(
+            on(Node.named("moved"), database, List.of(servers.replica(), servers.source())));
+        cluster.awaitUp();
+        cluster
+            .within(LEASE, "the node follows on the source")
+            .until(() -> !moved.logLines("is held by " + old).isEmpty());
+        servers.awaitSameData();
+        long promoted = System.nanoTime();
+        servers.promote();
+        disconnectAll(servers.source(), database);
+
+        // Not promised: two servers that take writes are two databases, each with a leader.
+        cluster.expectViolations();
+        cluster.awaitLeads(moved);
+        assertThat(old.leads()).isTrue();
+        // But it says so before, and takes its time.
+        assertThat(moved.logLines("is another server now")).hasSize(1);
+        assertThat(moved.lastClaim().from() - promoted).isGreaterThan(LEASE.toNanos());
+        assertThat(old.logLines("is another server now")).isEmpty();
+      });
+    }
+  }
+
+  /** Ends the connections of all nodes, which may come back at once. */
+  private static void disconnectAll(TestServer server, TestDatabase database) {
+    String ids =
+        server.query("SELECT GROUP_CONCAT(id) FROM information_schema.processlist WHERE user = '%s'"
+            .formatted(database.username()));
+    for (String id : String.valueOf(ids).split(",")) {
+      try {
+        server.execute("KILL " + id);
+      } catch (IllegalStateException ex) {
+        // It has ended by itself.
+        assertThat(ex.getMessage()).contains("Unknown thread");
+      }
+    }
+  }
+}

@@ -1,0 +1,161 @@
+package io.election.test;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Assumptions;
+import org.testcontainers.containers.JdbcDatabaseContainer;
+import org.testcontainers.containers.Network;
+import org.testcontainers.utility.MountableFile;
+
+/** A MySQL server and its asynchronous, read-only replica, in containers. */
+public final class ReplicatedServers implements AutoCloseable {
+
+  private static final String FAKE_TIME = "/usr/local/lib/libfaketime.so";
+
+  private static final List<Path> FAKE_TIMES = List.of(
+      Path.of("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"),
+      Path.of("/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1"));
+
+  private final Network network = Network.newNetwork();
+  private final ContainerServer source;
+  private final ContainerServer replica;
+
+  private ReplicatedServers(Duration ahead) {
+    ContainerServer source = launch(1, Duration.ZERO);
+    try {
+      source.connect(this.network, "source");
+      this.replica = launch(2, ahead);
+    } catch (RuntimeException | Error ex) {
+      source.close();
+      throw ex;
+    }
+    this.source = source;
+  }
+
+  /**
+   * Starts both servers. The test is aborted, that is skipped with a reason, without Docker or without
+   * the image.
+   *
+   * @return the running servers; must be closed
+   */
+  public static ReplicatedServers start() {
+    return start(Duration.ZERO);
+  }
+
+  /**
+   * Starts both servers. The test is aborted, that is skipped with a reason, without Docker or without
+   * the image; and without libfaketime, if the clocks shall differ.
+   *
+   * @param ahead by how much the replica's clock is ahead of the source's; may be negative
+   * @return the running servers; must be closed
+   */
+  public static ReplicatedServers start(Duration ahead) {
+    ReplicatedServers servers = new ReplicatedServers(ahead);
+    try {
+      servers.replicate();
+      return servers;
+    } catch (RuntimeException | Error ex) {
+      servers.close();
+      throw ex;
+    }
+  }
+
+  private static ContainerServer launch(int number, Duration ahead) {
+    return ContainerServer.launch(DatabaseImage.MYSQL_9_7, container -> {
+      container.setCommand(
+          "--server-id=" + number,
+          "--gtid-mode=ON",
+          "--enforce-gtid-consistency=ON",
+          "--innodb-buffer-pool-size=64M");
+      if (!ahead.isZero()) {
+        shiftClock(container, ahead);
+      }
+    });
+  }
+
+  private static void shiftClock(JdbcDatabaseContainer<?> container, Duration ahead) {
+    Path library = FAKE_TIMES.stream().filter(Files::exists).findFirst().orElse(null);
+    Assumptions.assumeTrue(library != null, "no libfaketime");
+    if (library != null) {
+      container.withCopyFileToContainer(MountableFile.forHostPath(library), FAKE_TIME);
+    }
+    // Its shared memory must not belong to root, who hands over to another user; and it is slow.
+    container.withCreateContainerCmdModifier(command -> command.withUser("mysql"));
+    container.withTmpFs(Map.of("/run/mysqld", "mode=1777"));
+    container.withStartupTimeoutSeconds(300);
+    container.addEnv("LD_PRELOAD", FAKE_TIME);
+    container.addEnv("FAKETIME", "%+d".formatted(ahead.toSeconds()));
+    container.addEnv("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+  }
+
+  private void replicate() {
+    this.replica.connect(this.network, "replica");
+    // What a server does at its first start must not count as a transaction that the other lacks.
+    this.source.execute("RESET BINARY LOGS AND GTIDS");
+    this.replica.execute("RESET BINARY LOGS AND GTIDS");
+    this.replica.execute("""
+        CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'source', SOURCE_USER = 'root',
+            SOURCE_PASSWORD = '%s', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1
+        """.formatted(TestServer.ROOT_PASSWORD));
+    this.replica.execute("START REPLICA");
+    this.replica.execute("SET GLOBAL super_read_only = ON");
+  }
+
+  /**
+   * The server that takes writes at first.
+   *
+   * @return the source
+   */
+  public TestServer source() {
+    return this.source;
+  }
+
+  /**
+   * The server that follows.
+   *
+   * @return the replica, which is read-only until it is promoted
+   */
+  public TestServer replica() {
+    return this.replica;
+  }
+
+  /** Waits until the replica has all that the source has. */
+  public void awaitSameData() {
+    String executed = this.source.query("SELECT @@GLOBAL.gtid_executed");
+    Awaitility.await("the replica has what the source has")
+        .atMost(Duration.ofSeconds(60))
+        .until(() -> "1"
+            .equals(this.replica.query(
+                "SELECT GTID_SUBSET('%s', @@GLOBAL.gtid_executed)".formatted(executed))));
+  }
+
+  /** Lets the replica receive nothing more: what the source acknowledges from now on is there alone. */
+  public void stopReceiving() {
+    this.replica.execute("STOP REPLICA IO_THREAD");
+  }
+
+  /** Lets the replica receive, but not apply: what it shows stays as it is. */
+  public void stopApplying() {
+    this.replica.execute("STOP REPLICA SQL_THREAD");
+  }
+
+  /** Lets the replica take writes, and follow nobody, whatever becomes of the source. */
+  public void promote() {
+    this.replica.execute("STOP REPLICA");
+    this.replica.execute("RESET REPLICA ALL");
+    this.replica.execute("SET GLOBAL super_read_only = OFF");
+    this.replica.execute("SET GLOBAL read_only = OFF");
+  }
+
+  /** Stops both servers and deletes their data. */
+  @Override
+  public void close() {
+    this.source.close();
+    this.replica.close();
+    this.network.close();
+  }
+}

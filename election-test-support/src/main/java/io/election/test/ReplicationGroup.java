@@ -1,0 +1,223 @@
+package io.election.test;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import org.awaitility.Awaitility;
+import org.testcontainers.containers.Network;
+
+/**
+ * Three MySQL servers that are one group: MySQL Group Replication with a single primary, in
+ * containers. The members talk to each other in a network of their own, so that one of them can be
+ * cut off from the others while clients still reach it.
+ */
+public final class ReplicationGroup implements AutoCloseable {
+
+  private static final int SIZE = 3;
+
+  /** Within it a member finds the group, fetches what it missed, and counts. */
+  private static final Duration PATIENCE = Duration.ofSeconds(90);
+
+  private final Network network = Network.newNetwork();
+  private final String name = UUID.randomUUID().toString();
+  private final List<ContainerServer> members = new ArrayList<>();
+  private final List<ContainerServer> cutOff = new ArrayList<>();
+
+  private ReplicationGroup() {}
+
+  /**
+   * Starts a group. The test is aborted, that is skipped with a reason, without Docker or without the
+   * image.
+   *
+   * @return the running group; must be closed
+   */
+  public static ReplicationGroup start() {
+    ReplicationGroup group = new ReplicationGroup();
+    try {
+      for (int number = 1; number <= SIZE; number++) {
+        group.add(number);
+      }
+      group.form();
+      return group;
+    } catch (RuntimeException | Error ex) {
+      group.close();
+      throw ex;
+    }
+  }
+
+  private void add(int number) {
+    String alias = "member" + number;
+    ContainerServer member = ContainerServer.launch(
+        DatabaseImage.MYSQL_9_7, container -> container.setCommand(options(number, alias)));
+    this.members.add(member);
+    member.connect(this.network, alias);
+  }
+
+  /** The settings that the documentation recommends, besides what is needed to run at all. */
+  private String[] options(int number, String alias) {
+    return new String[] {
+      "--server-id=" + number,
+      "--report-host=" + alias,
+      "--gtid-mode=ON",
+      "--enforce-gtid-consistency=ON",
+      "--innodb-buffer-pool-size=64M",
+      "--plugin-load-add=group_replication.so",
+      // The plugin is not there yet while the server makes its files.
+      "--loose-group-replication-group-name=" + this.name,
+      "--loose-group-replication-start-on-boot=OFF",
+      "--loose-group-replication-local-address=" + alias + ":33061",
+      "--loose-group-replication-group-seeds=member1:33061,member2:33061,member3:33061",
+      "--loose-group-replication-recovery-get-public-key=ON",
+      "--loose-group-replication-consistency=BEFORE_ON_PRIMARY_FAILOVER",
+      "--loose-group-replication-member-expel-timeout=0",
+      "--loose-group-replication-unreachable-majority-timeout=1",
+      "--loose-group-replication-exit-state-action=READ_ONLY",
+      "--loose-group-replication-autorejoin-tries=0",
+    };
+  }
+
+  private void form() {
+    // What a server does at its first start must not count as a transaction that others lack.
+    this.members.forEach(member -> member.execute("RESET BINARY LOGS AND GTIDS"));
+    ContainerServer first = this.members.get(0);
+    first.execute("SET GLOBAL group_replication_bootstrap_group = ON");
+    first.execute("START GROUP_REPLICATION");
+    first.execute("SET GLOBAL group_replication_bootstrap_group = OFF");
+    this.members.stream().skip(1).forEach(this::join);
+    System.out.println("Test database: three members in Group Replication, MySQL "
+        + first.version().replaceFirst("[^0-9.].*", ""));
+  }
+
+  private void join(ContainerServer member) {
+    Awaitility.await("the server joins the group")
+        .atMost(PATIENCE)
+        .pollInterval(Duration.ofMillis(500))
+        .ignoreExceptions()
+        .until(() -> {
+          if (!isIn(member)) {
+            member.execute("STOP GROUP_REPLICATION");
+            member.execute("START GROUP_REPLICATION USER = 'root', PASSWORD = '"
+                + TestServer.ROOT_PASSWORD + "'");
+          }
+          return isIn(member);
+        });
+  }
+
+  /** By its own word and by another's: a member that was paused does not know yet that it is out. */
+  private boolean isIn(ContainerServer member) {
+    String id = member.query("SELECT @@server_uuid");
+    String sql = """
+        SELECT COUNT(*) FROM performance_schema.replication_group_members
+        WHERE member_id = '%s' AND member_state = 'ONLINE'
+        """.formatted(id);
+    return "1".equals(member.query(sql))
+        && primaryOtherThan(member).map(other -> "1".equals(other.query(sql))).orElse(true);
+  }
+
+  /**
+   * The members, whatever their state.
+   *
+   * @return the servers
+   */
+  public List<TestServer> members() {
+    return List.copyOf(this.members);
+  }
+
+  /**
+   * Makes an empty database on the primary.
+   *
+   * @return the database, on the server that is the primary now
+   */
+  public TestDatabase newDatabase() {
+    return TestDatabase.create(primary().orElseThrow());
+  }
+
+  /**
+   * The member that takes writes.
+   *
+   * @return the primary, if there is one
+   */
+  public Optional<TestServer> primary() {
+    return primaryAmong(this.members);
+  }
+
+  /**
+   * The member that takes writes, if it is not the one named, which is not asked.
+   *
+   * @param last a member that was the primary
+   * @return another primary, if there is one
+   */
+  public Optional<TestServer> primaryOtherThan(TestServer last) {
+    return primaryAmong(this.members.stream().filter(member -> member != last).toList());
+  }
+
+  private static Optional<TestServer> primaryAmong(List<ContainerServer> members) {
+    return members.stream()
+        .filter(ContainerServer::isRunning)
+        .filter(ReplicationGroup::isPrimary)
+        .map(TestServer.class::cast)
+        .findFirst();
+  }
+
+  private static boolean isPrimary(ContainerServer member) {
+    return "1".equals(member.query("""
+        SELECT @@GLOBAL.super_read_only = 0 AND COUNT(*) = 1
+        FROM performance_schema.replication_group_members
+        WHERE member_id = @@server_uuid AND member_role = 'PRIMARY' AND member_state = 'ONLINE'
+        """));
+  }
+
+  /**
+   * Cuts a member off from the others. Clients still reach it.
+   *
+   * @param member the member
+   */
+  public void cutOff(TestServer member) {
+    ContainerServer server = containerOf(member);
+    this.cutOff.add(server);
+    server.disconnect(this.network);
+  }
+
+  /**
+   * Makes another member the primary, in good order.
+   *
+   * @param member the primary to be
+   */
+  public void switchTo(TestServer member) {
+    member.execute("SELECT group_replication_set_as_primary(@@server_uuid)");
+  }
+
+  /** Lets all members take writes. */
+  public void switchToMultiPrimary() {
+    this.members.get(0).execute("SELECT group_replication_switch_to_multi_primary_mode()");
+  }
+
+  /** Lets one member take writes, as at first. */
+  public void switchToSinglePrimary() {
+    this.members.get(0).execute("SELECT group_replication_switch_to_single_primary_mode()");
+  }
+
+  /** Brings all members back that were killed, paused or cut off, and waits until the group is whole. */
+  public void restore() {
+    for (ContainerServer member : this.members) {
+      member.revive();
+      if (this.cutOff.remove(member)) {
+        member.connect(this.network, "member" + (this.members.indexOf(member) + 1));
+      }
+      join(member);
+    }
+  }
+
+  private ContainerServer containerOf(TestServer member) {
+    return this.members.stream().filter(server -> server == member).findFirst().orElseThrow();
+  }
+
+  /** Stops all members and deletes their data. */
+  @Override
+  public void close() {
+    this.members.forEach(ContainerServer::close);
+    this.network.close();
+  }
+}
