@@ -1,0 +1,270 @@
+package io.election.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.test.ReplicationGroup;
+import io.election.test.TestDatabase;
+import io.election.test.TestServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Three processes on three MySQL servers in Group Replication, by one URL with three hosts. Prints how
+ * long nobody leads when the primary ends; asserts safety, and that somebody leads again.
+ */
+@Tag("faults")
+class GroupReplicationIT {
+
+  private static final Duration LEASE = Duration.ofSeconds(5);
+
+  private static final Duration RENEW = Duration.ofSeconds(1);
+
+  private static final Duration OPERATION_TIMEOUT = Duration.ofSeconds(1);
+
+  private static final int ROUNDS = 3;
+
+  private static ReplicationGroup group;
+
+  private TestDatabase database;
+
+  @BeforeAll
+  static void startGroup() {
+    group = ReplicationGroup.start();
+  }
+
+  @AfterAll
+  static void stopGroup() {
+    if (group != null) {
+      group.close();
+    }
+  }
+
+  @BeforeEach
+  void prepare() {
+    group.restore();
+    this.database = group.newDatabase();
+  }
+
+  @FunctionalInterface
+  private interface Scenario {
+    void run(Cluster cluster) throws Exception;
+  }
+
+  private void onThreeNodes(Scenario scenario) throws Exception {
+    onThreeNodes(LEASE, RENEW, scenario);
+  }
+
+  private void onThreeNodes(Duration lease, Duration renew, Scenario scenario) throws Exception {
+    Cluster cluster = Cluster.start(
+        this.database, this.database.jdbcUrl(group.members()), lease, renew, OPERATION_TIMEOUT);
+    try {
+      scenario.run(cluster);
+      cluster.close();
+    } catch (Exception | Error ex) {
+      cluster.dump();
+      cluster.nodes().forEach(NodeProcess::destroy);
+      throw ex;
+    }
+  }
+
+  @Test
+  void aPrimaryThatIsKilledIsFollowedByAnotherAndByALeader() throws Exception {
+    endPrimaries("kill -9 of the primary", ROUNDS, TestServer::kill);
+  }
+
+  @Test
+  void aPrimaryThatIsCutOffFromTheGroupIsLeftThoughItAnswers() throws Exception {
+    endPrimaries("the primary cut off from the group, not from the nodes", ROUNDS, group::cutOff);
+  }
+
+  @Test
+  void aPrimaryThatHangsAndComesBackHasNoSay() throws Exception {
+    endPrimaries("the primary hung", 1, TestServer::pause);
+  }
+
+  @Test
+  void aLeaderWithADefaultLeaseMayOutliveTheElectionOfAPrimary() throws Exception {
+    onThreeNodes(Duration.ofSeconds(10), Duration.ofSeconds(2), cluster -> {
+      for (int round = 0; round < ROUNDS; round++) {
+        NodeProcess leader = cluster.awaitLeader();
+        int moves = leader.logLines("is another server now").size();
+        int claims = cluster.history().claims().size();
+        TestServer primary = group.primary().orElseThrow();
+        primary.kill();
+        awaitPrimaryOtherThan(primary, cluster);
+        cluster
+            .within(Duration.ofSeconds(60), "the leader has found the other primary")
+            .until(() -> leader.logLines("is another server now").size() > moves);
+        NodeProcess next = cluster.awaitLeader();
+        System.out.printf(
+            "Measured: kill -9 of the primary, lease 10 s, renew interval 2 s: %s%n",
+            cluster.history().claims().size() == claims
+                ? "the same leader without a gap"
+                : "another leadership, %s after %s".formatted(next, leader));
+        group.restore();
+      }
+    });
+  }
+
+  private void endPrimaries(String what, int rounds, Consumer<TestServer> end) throws Exception {
+    List<Outage> outages = new ArrayList<>();
+    onThreeNodes(cluster -> {
+      for (int round = 0; round < rounds; round++) {
+        outages.add(outage(cluster, end));
+        group.restore();
+        cluster.awaitLeader();
+      }
+    });
+    print(what, outages);
+  }
+
+  /** Times in nanoseconds since the fault. */
+  private record Outage(long primary, long lost, long led) {
+
+    double gap() {
+      return (this.led - this.lost) / 1e9;
+    }
+  }
+
+  /** Ends the primary, waits until the leader has stepped down, and until a node leads again. */
+  private Outage outage(Cluster cluster, Consumer<TestServer> end) {
+    NodeProcess leader = cluster.awaitLeader();
+    TestServer primary = group.primary().orElseThrow();
+    long begin = System.nanoTime();
+    end.accept(primary);
+    long withoutPrimary = awaitPrimaryOtherThan(primary, cluster);
+    long elected = System.nanoTime();
+    cluster.awaitNoLeader();
+    Claim last = leader.claims().get(leader.claims().size() - 1);
+    NodeProcess next = cluster
+        .within(LEASE.multipliedBy(6), "a node leads")
+        .until(cluster::leader, Optional::isPresent)
+        .orElseThrow();
+    Claim first = next.claims().get(next.claims().size() - 1);
+    assertThat(first.term()).isGreaterThan(last.term());
+    // Nobody can have seen the record there before that server began to take writes.
+    assertThat(first.from() - withoutPrimary).isGreaterThan(LEASE.toNanos());
+    return new Outage(elected - begin, last.to() - begin, first.from() - begin);
+  }
+
+  /** Gives the last instant at which there surely was no other primary. */
+  private static long awaitPrimaryOtherThan(TestServer last, Cluster cluster) {
+    AtomicLong without = new AtomicLong();
+    cluster.within(Duration.ofSeconds(60), "the group has another primary").until(() -> {
+      long now = System.nanoTime();
+      boolean found = group.primaryOtherThan(last).isPresent();
+      if (!found) {
+        without.set(now);
+      }
+      return found;
+    });
+    return without.get();
+  }
+
+  private static void print(String what, List<Outage> outages) {
+    for (Outage outage : outages) {
+      System.out.printf(
+          "Measured: %s: another primary after %.3f s, leader stepped down after %.3f s, next leader after %.3f s%n",
+          what, outage.primary() / 1e9, outage.lost() / 1e9, outage.led() / 1e9);
+    }
+    List<Double> sorted = outages.stream().map(Outage::gap).sorted().toList();
+    assertThat(sorted).isNotEmpty();
+    System.out.printf(
+        "Measured: %d times %s: min %.3f s, median %.3f s, max %.3f s without a leader (lease %s, renew interval %s)%n",
+        sorted.size(),
+        what,
+        sorted.get(0),
+        sorted.get(sorted.size() / 2),
+        sorted.get(sorted.size() - 1),
+        LEASE,
+        RENEW);
+  }
+
+  @Test
+  void aSwitchOfThePrimaryInGoodOrderChangesNoLeader() throws Exception {
+    onThreeNodes(cluster -> {
+      NodeProcess leader = cluster.awaitLeader();
+      TestServer primary = group.primary().orElseThrow();
+      TestServer next = group.members().stream()
+          .filter(member -> member != primary)
+          .findFirst()
+          .orElseThrow();
+      group.switchTo(next);
+      assertThat(group.primary()).isEqualTo(Optional.of(next));
+      cluster
+          .within(LEASE.multipliedBy(3), "all nodes have followed")
+          .until(() -> cluster.nodes().stream()
+              .noneMatch(node -> node.logLines("is another server now").isEmpty()));
+      assertThat(cluster.awaitLeader()).isEqualTo(leader);
+      assertThat(cluster.history().claims()).hasSize(1);
+    });
+  }
+
+  @Test
+  void fault_34_conflicts_on_group_replication() throws Exception {
+    group.switchToMultiPrimary();
+    try {
+      conflicts();
+    } finally {
+      group.switchToSinglePrimary();
+    }
+  }
+
+  private void conflicts() throws Exception {
+    onThreeNodes(cluster -> {
+      // The three are on the first member of the URL, these on the others.
+      List<TestServer> members = group.members();
+      for (int i = 1; i < members.size(); i++) {
+        cluster.add("on-" + i, "on-" + i, this.database.jdbcUrl(List.of(members.get(i))));
+      }
+      cluster.awaitUp();
+      AtomicBoolean over = new AtomicBoolean();
+      Thread writer = new Thread(() -> write(members.get(1), over));
+      writer.start();
+      try {
+        cluster
+            .within(Duration.ofSeconds(60), "a renewal meets a conflict")
+            .until(() -> cluster.nodes().stream()
+                .anyMatch(node -> !node.logLines("(3101)").isEmpty()));
+      } finally {
+        over.set(true);
+        writer.join();
+      }
+      // Now those on all members stand for one election.
+      NodeProcess leader = cluster.awaitLeader();
+      leader.kill();
+      NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+      System.out.printf(
+          "Measured: conflicts on Group Replication: %s; then %s was killed and %s led%n",
+          members
+              .get(1)
+              .query(
+                  "SELECT MAX(count_conflicts_detected) FROM performance_schema.replication_group_member_stats"),
+          leader,
+          next);
+    });
+  }
+
+  /** Writes to the election's row without end. */
+  private void write(TestServer member, AtomicBoolean over) {
+    while (!over.get()) {
+      try {
+        member.execute(
+            "UPDATE %s.leader_election SET version = version + 1".formatted(this.database.name()));
+      } catch (IllegalStateException ex) {
+        // This time the conflict was its own.
+        Thread.onSpinWait();
+      }
+    }
+  }
+}
