@@ -29,8 +29,6 @@ class GroupReplicationIT {
 
   private static final Duration RENEW = Duration.ofSeconds(1);
 
-  private static final Duration OPERATION_TIMEOUT = Duration.ofSeconds(1);
-
   private static final int ROUNDS = 3;
 
   private static ReplicationGroup group;
@@ -55,26 +53,23 @@ class GroupReplicationIT {
     this.database = group.newDatabase();
   }
 
-  @FunctionalInterface
-  private interface Scenario {
-    void run(Cluster cluster) throws Exception;
-  }
-
-  private void onThreeNodes(Scenario scenario) throws Exception {
+  private void onThreeNodes(Cluster.Start scenario) throws Exception {
     onThreeNodes(LEASE, RENEW, scenario);
   }
 
-  private void onThreeNodes(Duration lease, Duration renew, Scenario scenario) throws Exception {
-    Cluster cluster = Cluster.start(
-        this.database, this.database.jdbcUrl(group.members()), lease, renew, OPERATION_TIMEOUT);
-    try {
+  private void onThreeNodes(Duration lease, Duration renew, Cluster.Start scenario)
+      throws Exception {
+    List<Node> nodes =
+        Cluster.threeNodes().stream().map((node) -> on(node, group.members())).toList();
+    Cluster.start(this.database, lease, renew, nodes, (cluster) -> {
+      cluster.awaitLeader();
       scenario.run(cluster);
-      cluster.close();
-    } catch (Exception | Error ex) {
-      cluster.dump();
-      cluster.nodes().forEach(NodeProcess::destroy);
-      throw ex;
-    }
+    });
+  }
+
+  private Node on(Node node, List<TestServer> members) {
+    return node.with("spring.datasource.url=" + this.database.jdbcUrl(members))
+        .with("as.election.mysql.operation-timeout=1s");
   }
 
   @Test
@@ -145,12 +140,12 @@ class GroupReplicationIT {
     long withoutPrimary = awaitPrimaryOtherThan(primary, cluster);
     long elected = System.nanoTime();
     cluster.awaitNoLeader();
-    Claim last = leader.claims().get(leader.claims().size() - 1);
+    Claim last = leader.lastClaim();
     NodeProcess next = cluster
         .within(LEASE.multipliedBy(6), "a node leads")
         .until(cluster::leader, Optional::isPresent)
         .orElseThrow();
-    Claim first = next.claims().get(next.claims().size() - 1);
+    Claim first = next.lastClaim();
     assertThat(first.term()).isGreaterThan(last.term());
     // Nobody can have seen the record there before that server began to take writes.
     assertThat(first.from() - withoutPrimary).isGreaterThan(LEASE.toNanos());
@@ -225,7 +220,7 @@ class GroupReplicationIT {
       // The three are on the first member of the URL, these on the others.
       List<TestServer> members = group.members();
       for (int i = 1; i < members.size(); i++) {
-        cluster.add("on-" + i, "on-" + i, this.database.jdbcUrl(List.of(members.get(i))));
+        cluster.add(on(Node.named("on-" + i), List.of(members.get(i))));
       }
       cluster.awaitUp();
       AtomicBoolean over = new AtomicBoolean();

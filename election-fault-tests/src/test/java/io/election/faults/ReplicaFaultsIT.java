@@ -45,7 +45,9 @@ class ReplicaFaultsIT {
   }
 
   private static List<Node> nodes(TestDatabase database, List<TestServer> servers) {
-    return Cluster.threeNodes().stream().map((node) -> on(node, database, servers)).toList();
+    return Cluster.threeNodes().stream()
+        .map((node) -> on(node, database, servers))
+        .toList();
   }
 
   private static Node on(Node node, TestDatabase database, List<TestServer> servers) {
