@@ -457,7 +457,7 @@ final class Simulation {
     List<Process> successors = this.processes.stream()
         .filter((process) -> process != leader && process.isCandidate())
         .toList();
-    if (leader == null || successors.isEmpty()) {
+    if (leader == null || leader.isOfAnEarlierCount() || successors.isEmpty()) {
       return;
     }
     leader.suffer(Fault.STOP, 0);
