@@ -1,0 +1,403 @@
+package io.election.faults;
+
+import io.election.test.TestDatabase;
+import io.election.test.TestServer;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.awaitility.Awaitility;
+
+/**
+ * Random faults against a few nodes, one after the other and together, for a given time. From time to
+ * time all of them end, and a leader has to appear.
+ */
+final class Soak {
+
+  private static final Duration CHAOS = Duration.ofSeconds(20);
+
+  private static final Duration LONGEST_FAULT = Cluster.LEASE.multipliedBy(5).dividedBy(2);
+
+  /** An attempt of the driver's own to reach a server that it may have paused itself. */
+  private static final String IMPATIENT = "&connectTimeout=2000&socketTimeout=2000";
+
+  private final TestServer server;
+
+  private final TestDatabase database;
+
+  private final Random random;
+
+  private final Map<String, Link> links = new TreeMap<>();
+
+  /** The life that each node is in. */
+  private final Map<String, NodeProcess> lives = new TreeMap<>();
+
+  private final List<Kind> kinds = new ArrayList<>();
+
+  private final List<Ongoing> ongoing = new ArrayList<>();
+
+  private final Map<String, Integer> injected = new TreeMap<>();
+
+  private final List<Long> healedAt = new ArrayList<>();
+
+  private int starts;
+
+  private Cluster cluster;
+
+  /**
+   * Creates a soak.
+   *
+   * @param server is paused, stopped and killed
+   * @param seed decides which faults come when; the processes' own pace does not repeat
+   * @param nodes how many
+   */
+  Soak(TestServer server, long seed, int nodes) {
+    this.server = server;
+    this.database = server.newDatabase();
+    this.random = new Random(seed);
+    for (int i = 0; i < nodes; i++) {
+      this.links.put(String.valueOf((char) ('a' + i)), Link.to(this.database));
+    }
+    addKinds();
+  }
+
+  /** Injects faults for a time and lets the cluster judge. */
+  void run(Duration duration) throws Exception {
+    long begin = System.nanoTime();
+    Cluster.run(this.database, nodes(), (started, leader) -> {
+      this.cluster = started;
+      started.nodes().forEach((node) -> this.lives.put(node.name(), node));
+      while (System.nanoTime() - begin < duration.toNanos()) {
+        breakThings();
+        healAll();
+        this.cluster.awaitUp();
+        this.healedAt.add(System.nanoTime());
+        this.cluster.awaitLeader();
+        long rest = this.random.nextLong(Cluster.LEASE.toNanos());
+        idleUntil(System.nanoTime() + rest);
+      }
+      report(Duration.ofNanos(System.nanoTime() - begin));
+    });
+    this.links.values().forEach(Link::close);
+  }
+
+  private List<Node> nodes() {
+    return this.links.entrySet().stream()
+        .map((link) -> Node.named(link.getKey()).through(link.getValue()))
+        .toList();
+  }
+
+  private void breakThings() {
+    long end = System.nanoTime() + CHAOS.toNanos();
+    while (System.nanoTime() - end < 0) {
+      Kind kind = this.kinds.get(this.random.nextInt(this.kinds.size()));
+      String victim = victim();
+      String place = kind.place().replace("*", victim);
+      if (this.ongoing.stream().noneMatch((fault) -> fault.place().equals(place))) {
+        begin(kind, place, victim);
+      }
+      long next =
+          System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(200 + this.random.nextInt(1800));
+      while (System.nanoTime() - next < 0) {
+        endWhatIsDue();
+        idleUntil(Math.min(next, System.nanoTime() + 50_000_000));
+      }
+    }
+  }
+
+  /** The leader as often as not. */
+  private String victim() {
+    if (this.random.nextBoolean()) {
+      for (Map.Entry<String, NodeProcess> life : this.lives.entrySet()) {
+        if (life.getValue().leads()) {
+          return life.getKey();
+        }
+      }
+    }
+    List<String> names = List.copyOf(this.links.keySet());
+    return names.get(this.random.nextInt(names.size()));
+  }
+
+  private void begin(Kind kind, String place, String victim) {
+    long nanos =
+        (long) (LONGEST_FAULT.toNanos() * Math.pow(this.random.nextDouble(), 2)) + 50_000_000;
+    Runnable end = kind.fault().begin(victim);
+    this.injected.merge(kind.name(), 1, Integer::sum);
+    this.ongoing.add(new Ongoing(place, System.nanoTime() + nanos, end));
+  }
+
+  private void endWhatIsDue() {
+    for (Ongoing fault : List.copyOf(this.ongoing)) {
+      if (System.nanoTime() - fault.endAt() >= 0) {
+        this.ongoing.remove(fault);
+        fault.end().run();
+      }
+    }
+  }
+
+  /** The server first: what others undo by SQL waits for it. */
+  private void healAll() {
+    List<Ongoing> faults = new ArrayList<>(this.ongoing);
+    this.ongoing.clear();
+    faults.sort(Comparator.comparing((fault) -> !fault.place().equals("server")));
+    faults.forEach((fault) -> fault.end().run());
+  }
+
+  private static void idleUntil(long instant) {
+    while (instant - System.nanoTime() > 0) {
+      LockSupport.parkNanos(instant - System.nanoTime());
+    }
+  }
+
+  private void addKinds() {
+    process("node killed", (node) -> this.lives.get(node).kill(), this::startAgain);
+    process("node stopped", (node) -> this.lives.get(node).stop(), this::startAgain);
+    process(
+        "node paused",
+        (node) -> this.lives.get(node).pause(),
+        (node) -> this.lives.get(node).resume());
+    this.kinds.add(new Kind("twin started", "twin", (node) -> {
+      NodeProcess twin = this.cluster.add(life(node));
+      return twin::kill;
+    }));
+    link("link cut", Link::cut);
+    link("requests lost", Link::loseRequests);
+    link("answers lost", Link::loseAnswers);
+    link("link slow", (link) -> link.delay(Duration.ofMillis(100), Duration.ofMillis(200)));
+    link("link narrow", (link) -> link.limit(7_000));
+    link("link reset again and again", (link) -> link.resetEvery(Duration.ofMillis(200)));
+    link("connections refused", (link) -> {
+      link.refuse();
+      link.reset();
+    });
+    server("server paused", this.server::pause, this.server::resume);
+    server("server stopped", this.server::stop, this.server::start);
+    server("server killed", this.server::kill, this.server::start);
+    this.kinds.add(new Kind("connections killed", "sql", (node) -> {
+      attempt((statement) -> killConnections(statement));
+      return () -> {};
+    }));
+    held("row locked", "SELECT * FROM leader_election FOR UPDATE");
+    held("tables locked", "FLUSH TABLES WITH READ LOCK");
+    sql("server read-only", "SET GLOBAL read_only = ON", "SET GLOBAL read_only = OFF");
+    sql(
+        "account locked",
+        "ALTER USER '%s'@'%%' ACCOUNT LOCK",
+        "ALTER USER '%s'@'%%' ACCOUNT UNLOCK");
+    sql(
+        "table renamed",
+        "RENAME TABLE leader_election TO leader_election_away",
+        "RENAME TABLE leader_election_away TO leader_election");
+    edit("node designated", "UPDATE leader_election SET leader_id = '*'");
+    edit("row deleted", "DELETE FROM leader_election");
+    edit(
+        "row replaced",
+        "REPLACE INTO leader_election (service_id, leader_id) VALUES ('" + Cluster.SERVICE
+            + "', '*')");
+    edit("term lowered", "UPDATE leader_election SET term = term DIV 2");
+    edit("lease unknown", "UPDATE leader_election SET lease_millis = NULL");
+    edit("time in 1970", "UPDATE leader_election SET last_active_time = '1970-01-02 00:00:00'");
+    edit(
+        "time in the future",
+        "UPDATE leader_election SET last_active_time = '2037-01-01 00:00:00'");
+  }
+
+  private void process(String name, Consumer<String> begin, Consumer<String> end) {
+    this.kinds.add(new Kind(name, "process of *", (node) -> {
+      begin.accept(node);
+      return () -> end.accept(node);
+    }));
+  }
+
+  private void startAgain(String node) {
+    this.lives.put(node, this.cluster.add(life(node)));
+  }
+
+  /** The same node as a new process. */
+  private Node life(String node) {
+    return Node.named(node + "." + ++this.starts)
+        .through(this.links.get(node))
+        .with("as.election.node-id=" + node);
+  }
+
+  private void link(String name, Consumer<Link> begin) {
+    this.kinds.add(new Kind(name, "link of *", (node) -> {
+      Link link = this.links.get(node);
+      begin.accept(link);
+      return link::heal;
+    }));
+  }
+
+  private void server(String name, Runnable begin, Runnable end) {
+    this.kinds.add(new Kind(name, "server", (node) -> {
+      begin.run();
+      return end;
+    }));
+  }
+
+  /** What an operator may do by mistake, and undoes. */
+  private void sql(String name, String begin, String end) {
+    String user = this.database.username();
+    this.kinds.add(new Kind(name, "sql", (node) -> {
+      boolean done = attempt((statement) -> statement.execute(begin.formatted(user)));
+      return done ? () -> insist(end.formatted(user)) : () -> attemptQuietly(end.formatted(user));
+    }));
+  }
+
+  /** A lock that a session holds, which ends with it. */
+  private void held(String name, String lock) {
+    this.kinds.add(new Kind(name, "sql", (node) -> {
+      try {
+        Connection connection = connect();
+        try (Statement statement = connection.createStatement()) {
+          connection.setAutoCommit(false);
+          statement.execute(lock);
+        } catch (SQLException ex) {
+          close(connection);
+          return () -> {};
+        }
+        return () -> close(connection);
+      } catch (SQLException ex) {
+        return () -> {};
+      }
+    }));
+  }
+
+  private void edit(String name, String sql) {
+    this.kinds.add(new Kind(name, "edit", (node) -> {
+      attempt((statement) -> statement.execute(sql.replace("*", node)));
+      return () -> {};
+    }));
+  }
+
+  private void killConnections(Statement statement) throws SQLException {
+    List<Long> ids = new ArrayList<>();
+    try (var rows =
+        statement.executeQuery("SELECT id FROM information_schema.processlist WHERE user = '%s'"
+            .formatted(this.database.username()))) {
+      while (rows.next()) {
+        ids.add(rows.getLong(1));
+      }
+    }
+    for (long id : ids) {
+      statement.execute("KILL " + id);
+    }
+  }
+
+  private Connection connect() throws SQLException {
+    return DriverManager.getConnection(
+        this.database.jdbcUrl() + IMPATIENT, "root", this.database.password());
+  }
+
+  private static void close(Connection connection) {
+    try {
+      connection.abort(Runnable::run);
+    } catch (SQLException ex) {
+      // It is gone already.
+    }
+  }
+
+  /** Whether it was done; the server may be away, or locked. */
+  private boolean attempt(Sql sql) {
+    try (Connection connection = connect();
+        Statement statement = connection.createStatement()) {
+      statement.execute("SET SESSION lock_wait_timeout = 1, SESSION innodb_lock_wait_timeout = 1");
+      sql.run(statement);
+      return true;
+    } catch (SQLException ex) {
+      return false;
+    }
+  }
+
+  /** For what may have been done though no answer came. */
+  private void attemptQuietly(String sql) {
+    attempt((statement) -> statement.execute(sql));
+  }
+
+  private void insist(String sql) {
+    Awaitility.await(sql)
+        .atMost(Duration.ofSeconds(60))
+        .pollDelay(Duration.ZERO)
+        .until(() -> attempt((statement) -> statement.execute(sql)));
+  }
+
+  private void report(Duration duration) {
+    History history = this.cluster.history();
+    List<Claim> claims = history.claims();
+    double longestGap = 0;
+    double led = 0;
+    for (int i = 0; i < claims.size(); i++) {
+      led += (claims.get(i).to() - claims.get(i).from()) / 1e9;
+      if (i > 0) {
+        longestGap =
+            Math.max(longestGap, (claims.get(i).from() - claims.get(i - 1).to()) / 1e9);
+      }
+    }
+    double longestRecovery = this.healedAt.stream()
+        .mapToDouble((healed) -> claims.stream()
+                .filter((claim) -> claim.to() - healed > 0)
+                .mapToLong((claim) -> Math.max(0, claim.from() - healed))
+                .min()
+                .orElse(0)
+            / 1e9)
+        .max()
+        .orElse(0);
+    Map<String, Long> byNode = claims.stream()
+        .collect(Collectors.groupingBy(
+            (claim) -> claim.node().substring(0, 1), TreeMap::new, Collectors.counting()));
+    List<String> violations = history.violations();
+    System.out.printf(
+        Locale.ROOT,
+        """
+        Soak: %d s, %d nodes, %d processes, lease %s, renew interval %s
+        Soak: %d faults: %s
+        Soak: %d claims checked, %d terms, by node %s, a leader for %.0f %% of the time
+        Soak: longest gap with faults %.3f s; longest wait for a leader after %d times that all had ended %.3f s
+        Soak: overlaps and other violations: %d%n""",
+        duration.toSeconds(),
+        this.links.size(),
+        this.cluster.nodes().size(),
+        Cluster.LEASE,
+        Cluster.RENEW,
+        this.injected.values().stream().mapToInt(Integer::intValue).sum(),
+        this.injected,
+        claims.size(),
+        claims.stream().map(Claim::term).distinct().count(),
+        byNode,
+        100 * led / (duration.toMillis() / 1e3),
+        longestGap,
+        this.healedAt.size(),
+        longestRecovery,
+        violations.size());
+  }
+
+  /** A kind of fault; one at a time in each place, where {@code *} is the node. */
+  private record Kind(String name, String place, Fault fault) {}
+
+  private record Ongoing(String place, long endAt, Runnable end) {}
+
+  @FunctionalInterface
+  private interface Fault {
+
+    /** Begins, and gives what ends it. */
+    Runnable begin(String node);
+  }
+
+  @FunctionalInterface
+  private interface Sql {
+
+    void run(Statement statement) throws SQLException;
+  }
+}
