@@ -98,7 +98,7 @@ class ConfigurationFaultsIT {
           count, (first.from() - died) / 1e9, statements, rows, lease, renew);
       // Each follower tries once at most, and all but one in vain; then there are renewals.
       assertThat(statements).as("statements").isLessThan(count + 20);
-      assertThat(rows).as("rows").isBetween(3L, 20L);
+      assertThat(rows).as("rows").isLessThan(20);
       assertThat(sampler.history().violations()).isEmpty();
     } finally {
       nodes.parallelStream().forEach((node) -> node.elector().stop());
