@@ -24,7 +24,7 @@ class CommitFenceProcessIT {
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
-  void a_leader_that_is_paused_in_mid_transaction_cannot_commit_when_another_has_taken_over(
+  void fault_05_leader_is_paused_in_mid_transaction(
       TestServer server, @TempDir Path folder) throws Exception {
     TestDatabase database = server.newDatabase();
     database.execute("CREATE TABLE work (term bigint PRIMARY KEY)");

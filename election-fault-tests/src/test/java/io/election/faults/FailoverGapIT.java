@@ -9,9 +9,11 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Prints how long nobody leads when leaders end, round after round. Asserts safety, not speed. */
 @Tag("faults")
+@Isolated("it measures")
 class FailoverGapIT {
 
   private static final Duration LEASE = Duration.ofSeconds(5);

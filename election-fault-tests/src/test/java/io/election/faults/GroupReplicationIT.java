@@ -17,12 +17,14 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * Three processes on three MySQL servers in Group Replication, by one URL with three hosts. Prints how
  * long nobody leads when the primary ends; asserts safety, and that somebody leads again.
  */
 @Tag("faults")
+@Isolated("it measures")
 class GroupReplicationIT {
 
   private static final Duration LEASE = Duration.ofSeconds(5);
