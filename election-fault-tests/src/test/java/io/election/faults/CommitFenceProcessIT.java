@@ -24,8 +24,8 @@ class CommitFenceProcessIT {
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
-  void fault_05_leader_is_paused_in_mid_transaction(
-      TestServer server, @TempDir Path folder) throws Exception {
+  void fault_05_leader_is_paused_in_mid_transaction(TestServer server, @TempDir Path folder)
+      throws Exception {
     TestDatabase database = server.newDatabase();
     database.execute("CREATE TABLE work (term bigint PRIMARY KEY)");
     Path gate = folder.resolve("gate");
