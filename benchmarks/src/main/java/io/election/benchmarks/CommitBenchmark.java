@@ -81,6 +81,10 @@ public class CommitBenchmark {
           (status) -> this.jdbc.update("INSERT INTO benchmark_work () VALUES ()"));
     }
 
+    /** Does nothing on the leader. */
+    @LeaderOnly
+    public void rest() {}
+
     /** Asks the database for nothing. */
     public void ask() {
       this.jdbc.execute("DO 1");
@@ -124,6 +128,12 @@ public class CommitBenchmark {
   @TearDown(Level.Trial)
   public void stop() {
     this.context.close();
+  }
+
+  /** A guarded call whose commits would be fenced, without any. */
+  @Benchmark
+  public void guardedCall() {
+    this.job.rest();
   }
 
   /** A statement that does nothing, which the others are multiples of. */

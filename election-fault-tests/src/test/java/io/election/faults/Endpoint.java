@@ -8,6 +8,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 
@@ -38,7 +39,13 @@ final class Endpoint {
         .with("server.port=" + this.port)
         .with("server.address=127.0.0.1")
         .with("server.tomcat.threads.min-spare=2")
-        .with("management.endpoint.leader.access=unrestricted");
+        .with("management.endpoint.leader.access=unrestricted")
+        .with("management.endpoint.health.show-details=always");
+  }
+
+  /** What the node says of its health as far as the election goes: 200 if it is well, else 503. */
+  int health() throws IOException {
+    return exchange(request("health/election").GET()).statusCode();
   }
 
   String show() throws IOException {
@@ -58,18 +65,25 @@ final class Endpoint {
   }
 
   private HttpRequest.Builder request() {
-    return HttpRequest.newBuilder(
-            URI.create("http://127.0.0.1:" + this.port + "/actuator/leader/" + Cluster.SERVICE))
+    return request("leader/" + Cluster.SERVICE);
+  }
+
+  private HttpRequest.Builder request(String path) {
+    return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + this.port + "/actuator/" + path))
         .timeout(Duration.ofSeconds(1));
   }
 
   private static String send(HttpRequest.Builder request, int expected) throws IOException {
+    HttpResponse<String> response = exchange(request);
+    if (response.statusCode() != expected) {
+      throw new IOException(response.statusCode() + ": " + response.body());
+    }
+    return response.body();
+  }
+
+  private static HttpResponse<String> exchange(HttpRequest.Builder request) throws IOException {
     try {
-      var response = CLIENT.send(request.build(), BodyHandlers.ofString());
-      if (response.statusCode() != expected) {
-        throw new IOException(response.statusCode() + ": " + response.body());
-      }
-      return response.body();
+      return CLIENT.send(request.build(), BodyHandlers.ofString());
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
       throw new IOException(ex);

@@ -123,6 +123,7 @@ class OperatorFaultsIT {
           for (Endpoint endpoint : this.endpoints.values()) {
             long begin = System.nanoTime();
             assertThat(endpoint.show()).contains("\"leader\":");
+            assertThat(endpoint.health()).isIn(200, 503);
             nanos.add(System.nanoTime() - begin);
           }
         })) {
@@ -146,17 +147,27 @@ class OperatorFaultsIT {
           server.pause();
           try {
             cluster.awaitNoLeader();
+            awaitHealth(cluster, 503);
           } finally {
             server.resume();
           }
           printLatency("47 scrapes during a pause of the database", nanos);
           cluster.awaitRecovery("47 partition and pause of the database", System.nanoTime());
+          awaitHealth(cluster, 200);
           assertThat(monitor.failures()).isZero();
         }
         for (NodeProcess node : cluster.nodes()) {
           assertThat(node.log().lines().count()).as("lines logged by %s", node).isLessThan(60);
         }
       });
+    }
+  }
+
+  private void awaitHealth(Cluster cluster, int status) {
+    for (Endpoint endpoint : this.endpoints.values()) {
+      cluster
+          .within(Duration.ofSeconds(20), "health is " + status)
+          .until(() -> endpoint.health() == status);
     }
   }
 
