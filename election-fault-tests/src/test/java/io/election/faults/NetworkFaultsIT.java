@@ -60,6 +60,7 @@ class NetworkFaultsIT {
     NodeProcess next = cluster.awaitLeaderOtherThan(leader);
     cluster.printGap(fault, leader, next);
     cluster.awaitLoss(leader);
+    cluster.awaitLog(leader, "lost leader by mysql");
     assertThat(leader.logLines("lost leader by mysql")).last().asString().contains("EXPIRED");
     assertThat(next.lastClaim().term()).isGreaterThan(last.term());
     int claims = leader.claims().size();

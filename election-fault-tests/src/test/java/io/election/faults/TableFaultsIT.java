@@ -31,7 +31,7 @@ class TableFaultsIT {
           "CREATE TABLE history_as_made LIKE leader_election_history",
           "DROP TABLE leader_election");
       cluster.awaitNoLeader();
-      assertThat(leader.logLines("CREATE TABLE leader_election ")).isNotEmpty();
+      cluster.awaitLog(leader, "CREATE TABLE leader_election ");
       forcedAfterAWholeLease(cluster, database, again);
 
       database.execute("DROP TABLE leader_election", "DROP TABLE leader_election_history");
@@ -84,7 +84,7 @@ class TableFaultsIT {
       database.execute("UPDATE leader_election SET leader_id = '" + designated.name() + "'");
       cluster.awaitLeads(designated);
       cluster.printGap("leader designated by SQL", leader, designated);
-      assertThat(leader.logLines("DISPLACED")).isNotEmpty();
+      cluster.awaitLog(leader, "DISPLACED");
 
       database.execute("REPLACE INTO leader_election (service_id, leader_id) VALUES ('%s', '%s')"
           .formatted(Cluster.SERVICE, leader.name()));
