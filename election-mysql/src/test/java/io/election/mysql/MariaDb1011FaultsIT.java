@@ -2,30 +2,14 @@ package io.election.mysql;
 
 import io.election.test.DatabaseImage;
 import io.election.test.TestServer;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
 /** Faults on the oldest MariaDB that is supported. */
 @Tag("faults")
 class MariaDb1011FaultsIT extends LeaseStoreFaultsContract {
 
-  private static TestServer server;
-
-  @BeforeAll
-  static void start() {
-    server = TestServer.start(DatabaseImage.MARIADB_10_11);
-  }
-
-  @AfterAll
-  static void stop() {
-    if (server != null) {
-      server.close();
-    }
-  }
-
   @Override
   TestServer server() {
-    return server;
+    return TestServer.shared(DatabaseImage.MARIADB_10_11);
   }
 }

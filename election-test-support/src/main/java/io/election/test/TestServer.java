@@ -10,6 +10,8 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.testcontainers.DockerClientFactory;
@@ -56,6 +58,17 @@ public abstract class TestServer implements AutoCloseable {
    */
   public static TestServer sharedMariaDb() {
     return SharedMariaDb.SERVER;
+  }
+
+  /**
+   * The server of a product and version for all tests of this JVM. The test is aborted, that is
+   * skipped with a reason, without Docker or without the image.
+   *
+   * @param image the product and version
+   * @return the running server; must not be closed
+   */
+  public static TestServer shared(DatabaseImage image) {
+    return SharedImages.SERVERS.computeIfAbsent(image, TestServer::start);
   }
 
   /**
@@ -258,10 +271,15 @@ public abstract class TestServer implements AutoCloseable {
     static final TestServer DEFAULT = startOwn();
   }
 
+  private static final class SharedImages {
+
+    static final Map<DatabaseImage, TestServer> SERVERS = new ConcurrentHashMap<>();
+  }
+
   private static final class SharedMariaDb {
 
     static final TestServer SERVER =
-        hasDocker() ? start(DatabaseImage.MARIADB_11_8) : Shared.DEFAULT;
+        hasDocker() ? shared(DatabaseImage.MARIADB_11_8) : Shared.DEFAULT;
   }
 
   /** Says on what the tests run; reports of a build are searched for this line. */
