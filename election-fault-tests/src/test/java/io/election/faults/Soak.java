@@ -16,6 +16,7 @@ import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
@@ -33,6 +34,9 @@ final class Soak {
   /** An attempt of the driver's own to reach a server that it may have paused itself. */
   private static final String IMPATIENT = "&connectTimeout=2000&socketTimeout=2000";
 
+  /** The end of what has ended by itself. */
+  private static final BooleanSupplier NOTHING = () -> true;
+
   private final TestServer server;
 
   private final TestDatabase database;
@@ -45,6 +49,9 @@ final class Soak {
   private final Map<String, NodeProcess> lives = new TreeMap<>();
 
   private final List<Kind> kinds = new ArrayList<>();
+
+  /** The statements that undo faults; no harm where there is nothing to undo. */
+  private final List<String> undoings = new ArrayList<>();
 
   private final List<Ongoing> ongoing = new ArrayList<>();
 
@@ -83,6 +90,7 @@ final class Soak {
         breakThings();
         healAll();
         this.cluster.awaitUp();
+        undoAll();
         this.healedAt.add(System.nanoTime());
         this.cluster.awaitLeader();
         long rest = this.random.nextLong(Cluster.LEASE.toNanos());
@@ -133,16 +141,16 @@ final class Soak {
   private void begin(Kind kind, String place, String victim) {
     long nanos =
         (long) (LONGEST_FAULT.toNanos() * Math.pow(this.random.nextDouble(), 2)) + 50_000_000;
-    Runnable end = kind.fault().begin(victim);
+    BooleanSupplier end = kind.fault().begin(victim);
     this.injected.merge(kind.name(), 1, Integer::sum);
     this.ongoing.add(new Ongoing(place, System.nanoTime() + nanos, end));
   }
 
   private void endWhatIsDue() {
     for (Ongoing fault : List.copyOf(this.ongoing)) {
-      if (System.nanoTime() - fault.endAt() >= 0) {
+      // The server may be away just now, by another fault: then later.
+      if (System.nanoTime() - fault.endAt() >= 0 && fault.end().getAsBoolean()) {
         this.ongoing.remove(fault);
-        fault.end().run();
       }
     }
   }
@@ -152,7 +160,15 @@ final class Soak {
     List<Ongoing> faults = new ArrayList<>(this.ongoing);
     this.ongoing.clear();
     faults.sort(Comparator.comparing((fault) -> !fault.place().equals("server")));
-    faults.forEach((fault) -> fault.end().run());
+    faults.forEach((fault) -> Awaitility.await("the end of a fault of " + fault.place())
+        .atMost(Duration.ofSeconds(120))
+        .pollDelay(Duration.ZERO)
+        .until(fault.end()::getAsBoolean));
+  }
+
+  /** A statement that nobody waited for may have been run after what undoes it. */
+  private void undoAll() {
+    this.undoings.forEach((sql) -> attempt((statement) -> statement.execute(sql)));
   }
 
   private static void idleUntil(long instant) {
@@ -170,7 +186,7 @@ final class Soak {
         (node) -> this.lives.get(node).resume());
     this.kinds.add(new Kind("twin started", "twin", (node) -> {
       NodeProcess twin = this.cluster.add(life(node));
-      return twin::kill;
+      return done(twin::kill);
     }));
     link("link cut", Link::cut);
     link("requests lost", Link::loseRequests);
@@ -187,7 +203,7 @@ final class Soak {
     server("server killed", this.server::kill, this.server::start);
     this.kinds.add(new Kind("connections killed", "sql", (node) -> {
       attempt((statement) -> killConnections(statement));
-      return () -> {};
+      return NOTHING;
     }));
     held("row locked", "SELECT * FROM leader_election FOR UPDATE");
     held("tables locked", "FLUSH TABLES WITH READ LOCK");
@@ -217,7 +233,7 @@ final class Soak {
   private void process(String name, Consumer<String> begin, Consumer<String> end) {
     this.kinds.add(new Kind(name, "process of *", (node) -> {
       begin.accept(node);
-      return () -> end.accept(node);
+      return done(() -> end.accept(node));
     }));
   }
 
@@ -236,23 +252,28 @@ final class Soak {
     this.kinds.add(new Kind(name, "link of *", (node) -> {
       Link link = this.links.get(node);
       begin.accept(link);
-      return link::heal;
+      return done(link::heal);
     }));
   }
 
   private void server(String name, Runnable begin, Runnable end) {
     this.kinds.add(new Kind(name, "server", (node) -> {
       begin.run();
-      return end;
+      return done(end);
     }));
   }
 
   /** What an operator may do by mistake, and undoes. */
   private void sql(String name, String begin, String end) {
     String user = this.database.username();
+    this.undoings.add(end.formatted(user));
     this.kinds.add(new Kind(name, "sql", (node) -> {
       boolean done = attempt((statement) -> statement.execute(begin.formatted(user)));
-      return done ? () -> insist(end.formatted(user)) : () -> attemptQuietly(end.formatted(user));
+      return () -> {
+        boolean undone = attempt((statement) -> statement.execute(end.formatted(user)));
+        // What was never done cannot always be undone.
+        return undone || !done;
+      };
     }));
   }
 
@@ -266,11 +287,11 @@ final class Soak {
           statement.execute(lock);
         } catch (SQLException ex) {
           close(connection);
-          return () -> {};
+          return NOTHING;
         }
-        return () -> close(connection);
+        return done(() -> close(connection));
       } catch (SQLException ex) {
-        return () -> {};
+        return NOTHING;
       }
     }));
   }
@@ -278,7 +299,7 @@ final class Soak {
   private void edit(String name, String sql) {
     this.kinds.add(new Kind(name, "edit", (node) -> {
       attempt((statement) -> statement.execute(sql.replace("*", node)));
-      return () -> {};
+      return NOTHING;
     }));
   }
 
@@ -321,16 +342,11 @@ final class Soak {
     }
   }
 
-  /** For what may have been done though no answer came. */
-  private void attemptQuietly(String sql) {
-    attempt((statement) -> statement.execute(sql));
-  }
-
-  private void insist(String sql) {
-    Awaitility.await(sql)
-        .atMost(Duration.ofSeconds(60))
-        .pollDelay(Duration.ZERO)
-        .until(() -> attempt((statement) -> statement.execute(sql)));
+  private static BooleanSupplier done(Runnable end) {
+    return () -> {
+      end.run();
+      return true;
+    };
   }
 
   private void report(Duration duration) {
@@ -386,13 +402,13 @@ final class Soak {
   /** A kind of fault; one at a time in each place, where {@code *} is the node. */
   private record Kind(String name, String place, Fault fault) {}
 
-  private record Ongoing(String place, long endAt, Runnable end) {}
+  private record Ongoing(String place, long endAt, BooleanSupplier end) {}
 
   @FunctionalInterface
   private interface Fault {
 
-    /** Begins, and gives what ends it. */
-    Runnable begin(String node);
+    /** Begins, and gives what ends it, which tells whether it could. */
+    BooleanSupplier begin(String node);
   }
 
   @FunctionalInterface
