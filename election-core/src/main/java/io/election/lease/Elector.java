@@ -44,7 +44,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>One thread talks to the store. Another watches deadlines and delivers events, so that the loss of
  * a leadership is announced at its deadline even while a call to the store hangs, and so that a slow
- * listener never delays a renewal. Both are daemons.
+ * listener never delays a renewal. Both are daemons. An elector that was {@linkplain #join joined}
+ * rather than {@linkplain #start started} has neither: who joined it calls {@link #step()}.
  *
  * <p>Safe for use by any thread. Can be started again after a stop.
  */
@@ -78,7 +79,8 @@ public final class Elector {
 
   private volatile List<LeaseElectionService> services = List.of();
 
-  private @Nullable Thread electorThread;
+  /** {@code null} if the elector is stepped. */
+  private volatile @Nullable Thread electorThread;
 
   /** Whether the elector's thread has been told to end; each has its own, so that none outlives it. */
   private AtomicBoolean dismissed = new AtomicBoolean();
@@ -138,15 +140,31 @@ public final class Elector {
     }
     Thread lastElector = this.electorThread;
     Thread lastEvents = this.eventThread;
-    join(services);
+    enter(services);
     this.eventThread = daemon("election-events", () -> watch(lastEvents));
     AtomicBoolean dismissed = new AtomicBoolean();
     this.dismissed = dismissed;
     this.electorThread = daemon("election-elector", () -> run(lastElector, dismissed));
   }
 
-  /** Enters the elections, without threads: for those who call {@link #step()} themselves. */
-  void join(Collection<? extends LeaseElectionService> services) {
+  /**
+   * Begins to stand for elections without threads, for those who drive the elector by a loop and a clock
+   * of their own: nothing happens but in {@link #step()}.
+   *
+   * @param services the elections
+   * @throws IllegalStateException if the elector runs already, or its threads have not ended yet
+   */
+  public synchronized void join(Collection<? extends LeaseElectionService> services) {
+    Thread lastElector = this.electorThread;
+    if (this.running || (lastElector != null && lastElector.isAlive())) {
+      throw new IllegalStateException("The elector runs already");
+    }
+    this.electorThread = null;
+    this.eventThread = null;
+    enter(services);
+  }
+
+  private void enter(Collection<? extends LeaseElectionService> services) {
     Candidacy.Node node =
         new Candidacy.Node(Identifiers.requireUsable("node id", this.nodeId.get()), this.settings);
     this.services = List.copyOf(services);
@@ -162,16 +180,20 @@ public final class Elector {
   /**
    * Ends this node's part: it leads no more when this returns. Lets running leader work end, renewing
    * all the while, and hands the leases back. Waits for that at most the drain time-out and some
-   * operation time-outs; what is not handed back by then ends with its lease. Does nothing if the
-   * elector does not run.
+   * operation time-outs; what is not handed back by then ends with its lease. Without threads it makes
+   * one {@link #step()} and waits for nothing. Does nothing if the elector does not run.
    */
   public synchronized void stop() {
-    Thread elector = this.electorThread;
-    Thread events = this.eventThread;
-    if (!this.running || elector == null || events == null) {
+    if (!this.running) {
       return;
     }
     leave();
+    Thread elector = this.electorThread;
+    Thread events = this.eventThread;
+    if (elector == null || events == null) {
+      step();
+      return;
+    }
     wakeUp();
     Duration patience =
         this.settings.drainTimeout().plus(this.settings.operationTimeout().multipliedBy(5));
@@ -318,6 +340,9 @@ public final class Elector {
     }
     CompletableFuture<@Nullable Void> outcome = new CompletableFuture<>();
     submit(new Request(service, task, outcome));
+    if (this.electorThread == null) {
+      step();
+    }
     try {
       outcome.get(this.settings.operationTimeout().toNanos(), NANOSECONDS);
     } catch (ExecutionException ex) {
@@ -372,7 +397,7 @@ public final class Elector {
     try {
       this.wakeUps.tryAcquire(pause, NANOSECONDS);
       this.wakeUps.drainPermits();
-      return step();
+      return performDue();
     } catch (InterruptedException ex) {
       // Of stop(), and then it shows; or of somebody who has no business with this thread.
       return 0;
@@ -411,11 +436,25 @@ public final class Elector {
   }
 
   /**
-   * Does all that is due.
+   * Does all that is due, and delivers the events, on the calling thread. Goes on after {@link #stop()}
+   * as long as something is to be handed back.
    *
    * @return in how many nanoseconds something is due next, unless there is a wake-up before
+   * @throws IllegalStateException if the elector has threads of its own
    */
-  long step() {
+  public synchronized long step() {
+    if (this.electorThread != null) {
+      throw new IllegalStateException("The elector was started: its own threads step it");
+    }
+    long pause = performDue();
+    deliverNow();
+    if (!this.running && !isHandingBack()) {
+      this.store.close();
+    }
+    return pause;
+  }
+
+  private long performDue() {
     Map<LeaseElectionService, Throwable> failed = new LinkedHashMap<>();
     List<Request> served = new ArrayList<>();
     for (Request request = this.requests.poll(); request != null; request = this.requests.poll()) {
@@ -641,7 +680,7 @@ public final class Elector {
     return true;
   }
 
-  /** Delivers what has been queued, without waiting: for those who have no threads. */
+  /** Delivers what has been queued, without waiting. */
   void deliverNow() {
     for (Optional<LeadershipEvent> event = this.events.poll();
         event != null;

@@ -122,7 +122,6 @@ class ElectorTest {
     while (this.clock.get() < end) {
       for (Node node : nodes) {
         node.elector.step();
-        node.elector.deliverNow();
       }
       tick(Duration.ofMillis(50));
     }
@@ -346,6 +345,40 @@ class ElectorTest {
           }
         }
       }
+    }
+
+    @Test
+    void whatIsAskedOfASteppedElectorIsDoneOnTheAskingThread() throws Exception {
+      elect(this.a);
+      this.a.service.lostLeader();
+      this.a.elector.step();
+      this.a.service.becomeLeader();
+      assertThat(this.a.service.leadership()).map(Leadership::term).contains(2L);
+      assertThat(this.a.events()).hasSize(3);
+    }
+
+    @Test
+    void aSteppedElectorHandsBackWhenItStopsOrWhenItsWorkHasEnded() {
+      elect(this.a);
+      this.a.working = true;
+      this.a.elector.stop();
+      assertThat(this.a.service.isLeader()).isFalse();
+      assertThat(this.a.events()).hasSize(2);
+      assertThat(ElectorTest.this.database.row("jobs").isReleased()).isFalse();
+      this.a.working = false;
+      this.a.elector.step();
+      assertThat(ElectorTest.this.database.row("jobs").isReleased()).isTrue();
+      this.a.join();
+      this.a.elector.step();
+      assertThat(this.a.service.leadership()).map(Leadership::term).contains(2L);
+    }
+
+    @Test
+    void anElectorIsEitherSteppedOrStarted() {
+      assertThatThrownBy(this.a::join).isInstanceOf(IllegalStateException.class);
+      assertThatThrownBy(this.a::start).isInstanceOf(IllegalStateException.class);
+      Node started = new Node("started").start();
+      assertThatThrownBy(started.elector::step).isInstanceOf(IllegalStateException.class);
     }
 
     @Test

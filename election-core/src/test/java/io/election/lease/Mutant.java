@@ -5,7 +5,7 @@ import io.election.LeadershipLostEvent;
 import io.election.lease.Candidacy.Observation;
 import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
-import io.election.lease.SimulatedDatabase.Term;
+import io.election.lease.MemoryLeaseStore.Term;
 import io.election.lease.Standing.Following;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;

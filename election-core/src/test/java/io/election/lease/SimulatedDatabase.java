@@ -3,45 +3,25 @@ package io.election.lease;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The two tables in memory, and stores over them that can be made to fail. The stores pass the same
- * contract as those over a real database.
+ * The two tables in memory as operators, older tools and failing servers change them, and ways to them
+ * that can be made to fail.
  */
-public final class SimulatedDatabase {
+public final class SimulatedDatabase extends MemoryLeaseStore {
 
   /** An entry of the history. */
-  public record Term(String leaderId, long leaseMillis, String reason, boolean ended) {
-
-    Term over() {
-      return new Term(this.leaderId, this.leaseMillis, this.reason, true);
-    }
-  }
-
-  private record Row(
-      String leaderId, long term, long version, @Nullable Long leaseMillis, long written) {}
-
-  private final Map<String, Row> rows = new HashMap<>();
-
-  private final Map<String, NavigableMap<Long, Term>> history = new HashMap<>();
+  public record Entry(long term, String leaderId, long leaseMillis, String reason, boolean ended) {}
 
   private final @Nullable LongSupplier clock;
-
-  private long writes;
 
   /** How often another server has taken the place of the last. */
   private int failovers;
@@ -60,12 +40,37 @@ public final class SimulatedDatabase {
     this.clock = clock;
   }
 
-  private long time() {
-    return this.clock != null ? this.clock.getAsLong() : this.writes;
+  @Override
+  long time() {
+    return this.clock != null ? this.clock.getAsLong() : super.time();
   }
 
-  public synchronized NavigableMap<Long, Term> history(String serviceId) {
-    return this.history.computeIfAbsent(serviceId, (id) -> new TreeMap<>());
+  @Override
+  public String name() {
+    return "simulation";
+  }
+
+  @Override
+  String source() {
+    return "server-" + this.failovers;
+  }
+
+  /** The history of an election, the oldest term first. */
+  public synchronized List<Entry> terms(String serviceId) {
+    return history(serviceId).entrySet().stream()
+        .map((entry) -> new Entry(
+            entry.getKey(),
+            entry.getValue().leaderId(),
+            entry.getValue().leaseMillis(),
+            entry.getValue().reason(),
+            entry.getValue().ended()))
+        .toList();
+  }
+
+  /** Adds an open term to the history. */
+  public synchronized void insertTerm(
+      String serviceId, long term, String leaderId, long leaseMillis) {
+    history(serviceId).put(term, new Term(leaderId, leaseMillis, "by hand", false));
   }
 
   public synchronized void deleteRow(String serviceId) {
@@ -164,63 +169,18 @@ public final class SimulatedDatabase {
     this.writes = snapshot.writes();
   }
 
-  public synchronized @Nullable LeaseRow row(String serviceId) {
-    Row row = this.rows.get(serviceId);
-    if (row == null) {
-      return null;
-    }
-    boolean unknown = row.leaseMillis() == null || row.leaseMillis() < 0;
-    Map.Entry<Long, Term> last = history(serviceId).lastEntry();
-    return new LeaseRow(
-        row.leaderId(),
-        row.term(),
-        row.version(),
-        row.leaseMillis(),
-        unknown && last != null ? last.getValue().leaseMillis() : null,
-        Long.toString(row.written()),
-        "server-" + this.failovers);
-  }
-
   /** Another server takes over, which has missed the latest renewals of a row. */
   synchronized void failOver(String serviceId, LeaseRow missedRenewals) {
     this.failovers++;
     edit(serviceId, (row) -> missedRenewals);
   }
 
-  private synchronized void write(
-      String serviceId, String leaderId, long term, long version, @Nullable Long leaseMillis) {
-    this.writes++;
-    this.rows.put(serviceId, new Row(leaderId, term, version, leaseMillis, time()));
-  }
-
-  /** How long ago a row was written, by the database's clock. */
+  /** By the database's clock. */
+  @Override
   synchronized Duration age(LeaseRow row) {
     return this.clock == null
-        ? Duration.ZERO
+        ? super.age(row)
         : Duration.of(time() - Long.parseLong(row.lastActiveTime()), ChronoUnit.MICROS);
-  }
-
-  private void openTerm(String serviceId, long term, Term entry) {
-    NavigableMap<Long, Term> terms = history(serviceId);
-    terms.replaceAll((number, old) -> old.over());
-    terms.put(term, entry);
-  }
-
-  private void endTerm(String serviceId, long term) {
-    history(serviceId).computeIfPresent(term, (number, old) -> old.over());
-  }
-
-  private long newestTerm(String serviceId) {
-    NavigableMap<Long, Term> terms = history(serviceId);
-    return terms.isEmpty() ? 0 : Math.max(0, terms.lastKey());
-  }
-
-  private long termAbove(String serviceId, long term) throws LeaseStoreException {
-    long last = Math.max(term, newestTerm(serviceId));
-    if (last == Long.MAX_VALUE) {
-      throw new LeaseStoreException("There is no greater term");
-    }
-    return last + 1;
   }
 
   /** One node's way to the database. */
@@ -256,36 +216,13 @@ public final class SimulatedDatabase {
     @Override
     public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
       call("read");
-      Map<String, Reading> readings = new LinkedHashMap<>();
-      synchronized (SimulatedDatabase.this) {
-        for (String id : serviceIds) {
-          LeaseRow row = row(id);
-          if (row != null) {
-            readings.put(id, new Reading(row, age(row)));
-          }
-        }
-      }
-      return readings;
+      return SimulatedDatabase.this.read(serviceIds);
     }
 
     @Override
     public Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
       call("renew");
-      Set<String> renewed = new LinkedHashSet<>();
-      synchronized (SimulatedDatabase.this) {
-        terms.forEach((id, term) -> {
-          LeaseRow row = row(id);
-          if (row != null
-              && row.leaderId().equals(nodeId)
-              && row.term() == term
-              && row.leaseMillis() != null
-              && row.leaseMillis() > 0) {
-            write(id, nodeId, term, row.version() + 1, row.leaseMillis());
-            renewed.add(id);
-          }
-        });
-      }
-      return renewed;
+      return SimulatedDatabase.this.renew(nodeId, terms);
     }
 
     @Override
@@ -293,47 +230,20 @@ public final class SimulatedDatabase {
         String serviceId, String nodeId, long leaseMillis, long aboveTerm)
         throws LeaseStoreException {
       call("create");
-      synchronized (SimulatedDatabase.this) {
-        if (row(serviceId) != null) {
-          return Optional.empty();
-        }
-        Map.Entry<Long, Term> last = history(serviceId).lastEntry();
-        long lease =
-            last != null ? Math.max(leaseMillis, last.getValue().leaseMillis()) : leaseMillis;
-        long term = termAbove(serviceId, aboveTerm);
-        write(serviceId, nodeId, term, 1, lease);
-        openTerm(serviceId, term, new Term(nodeId, lease, "CREATED", false));
-        return Optional.ofNullable(row(serviceId));
-      }
+      return SimulatedDatabase.this.create(serviceId, nodeId, leaseMillis, aboveTerm);
     }
 
     @Override
     public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) throws LeaseStoreException {
       call("keepWarm");
-      synchronized (SimulatedDatabase.this) {
-        if (!seen.equals(row(serviceId))) {
-          return Optional.empty();
-        }
-        write(serviceId, seen.leaderId(), seen.term(), seen.version() + 1, seen.leaseMillis());
-        return Optional.ofNullable(row(serviceId));
-      }
+      return SimulatedDatabase.this.keepWarm(serviceId, seen);
     }
 
     @Override
     public boolean lead(String serviceId, LeaseRow seen, long leaseMillis)
         throws LeaseStoreException {
       call("lead");
-      synchronized (SimulatedDatabase.this) {
-        if (!seen.equals(row(serviceId))) {
-          return false;
-        }
-        write(serviceId, seen.leaderId(), seen.term(), seen.version() + 1, leaseMillis);
-        history(serviceId)
-            .computeIfPresent(
-                seen.term(),
-                (number, old) -> new Term(old.leaderId(), leaseMillis, old.reason(), old.ended()));
-        return true;
-      }
+      return SimulatedDatabase.this.lead(serviceId, seen, leaseMillis);
     }
 
     @Override
@@ -346,75 +256,32 @@ public final class SimulatedDatabase {
         String reason)
         throws LeaseStoreException {
       call("take");
-      synchronized (SimulatedDatabase.this) {
-        if (!seen.equals(row(serviceId))) {
-          return OptionalLong.empty();
-        }
-        long term = termAbove(serviceId, Math.max(seen.term(), aboveTerm));
-        write(serviceId, nodeId, term, seen.version() + 1, leaseMillis);
-        openTerm(serviceId, term, new Term(nodeId, leaseMillis, reason, false));
-        return OptionalLong.of(term);
-      }
+      return SimulatedDatabase.this.take(serviceId, seen, nodeId, leaseMillis, aboveTerm, reason);
     }
 
     @Override
     public boolean release(String serviceId, String nodeId, long term, String successor)
         throws LeaseStoreException {
       call("release");
-      synchronized (SimulatedDatabase.this) {
-        LeaseRow row = row(serviceId);
-        if (row == null || !row.leaderId().equals(nodeId) || row.term() != term) {
-          return false;
-        }
-        write(serviceId, successor, term, row.version() + 1, 0L);
-        endTerm(serviceId, term);
-        return true;
-      }
+      return SimulatedDatabase.this.release(serviceId, nodeId, term, successor);
     }
 
     @Override
     public boolean giveWay(String serviceId, String nodeId, long term) throws LeaseStoreException {
       call("giveWay");
-      synchronized (SimulatedDatabase.this) {
-        LeaseRow row = row(serviceId);
-        Term held = history(serviceId).get(term);
-        if (row == null
-            || row.leaderId().equals(nodeId)
-            || row.term() != term
-            || held == null
-            || !held.leaderId().equals(nodeId)) {
-          return false;
-        }
-        write(serviceId, row.leaderId(), term, row.version() + 1, 0L);
-        endTerm(serviceId, term);
-        return true;
-      }
+      return SimulatedDatabase.this.giveWay(serviceId, nodeId, term);
     }
 
     @Override
     public boolean designate(String serviceId, String leaderId) throws LeaseStoreException {
       call("designate");
-      synchronized (SimulatedDatabase.this) {
-        LeaseRow row = row(serviceId);
-        if (row == null) {
-          return false;
-        }
-        write(serviceId, leaderId, row.term(), row.version() + 1, row.leaseMillis());
-        return true;
-      }
+      return SimulatedDatabase.this.designate(serviceId, leaderId);
     }
 
     @Override
     public List<String> recentLeaders(String serviceId) throws LeaseStoreException {
       call("recentLeaders");
-      synchronized (SimulatedDatabase.this) {
-        return history(serviceId).entrySet().stream()
-            .sorted(Map.Entry.comparingByKey(Comparator.reverseOrder()))
-            .map((entry) -> entry.getValue().leaderId())
-            .distinct()
-            .limit(10)
-            .toList();
-      }
+      return SimulatedDatabase.this.recentLeaders(serviceId);
     }
 
     @Override

@@ -9,7 +9,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** The store that the simulation and the exhaustive search run on does what the real ones do. */
+/**
+ * The store in memory, on which the simulation, the exhaustive search and the test kit run, does what
+ * the real ones do.
+ */
 class SimulatedLeaseStoreTest extends LeaseStoreContract {
 
   private final AtomicLong micros = new AtomicLong(1_000_000_000);
@@ -104,20 +107,14 @@ class SimulatedLeaseStoreTest extends LeaseStoreContract {
 
     @Override
     public void insertTerm(String serviceId, long term, String leaderId, long leaseMillis) {
-      this.database
-          .history(serviceId)
-          .put(term, new SimulatedDatabase.Term(leaderId, leaseMillis, "by hand", false));
+      this.database.insertTerm(serviceId, term, leaderId, leaseMillis);
     }
 
     @Override
     public List<Term> history(String serviceId) {
-      return this.database.history(serviceId).entrySet().stream()
+      return this.database.terms(serviceId).stream()
           .map((entry) -> new Term(
-              entry.getKey(),
-              entry.getValue().leaderId(),
-              entry.getValue().leaseMillis(),
-              !entry.getValue().ended(),
-              entry.getValue().reason()))
+              entry.term(), entry.leaderId(), entry.leaseMillis(), !entry.ended(), entry.reason()))
           .toList();
     }
 

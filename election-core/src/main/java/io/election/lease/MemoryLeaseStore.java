@@ -1,0 +1,251 @@
+package io.election.lease;
+
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Leases in the memory of one process: what each method of {@link LeaseStore} means, without a
+ * database.
+ *
+ * <p>For tests, and for the nodes of one process alone: they share one such store, whose calls are
+ * atomic. Safe for use by any thread. {@link #close()} does nothing, since others go on.
+ */
+public class MemoryLeaseStore implements LeaseStore {
+
+  record Row(
+      String leaderId, long term, long version, @Nullable Long leaseMillis, long written) {}
+
+  /** An entry of the history. */
+  record Term(String leaderId, long leaseMillis, String reason, boolean ended) {
+
+    Term over() {
+      return new Term(this.leaderId, this.leaseMillis, this.reason, true);
+    }
+  }
+
+  final Map<String, Row> rows = new HashMap<>();
+
+  final Map<String, NavigableMap<Long, Term>> history = new HashMap<>();
+
+  long writes;
+
+  /** Creates a store without records. */
+  public MemoryLeaseStore() {}
+
+  /** What is kept as the time of a write; only ever compared for equality. */
+  long time() {
+    return this.writes;
+  }
+
+  /** How long ago a row was written, as a hint. */
+  Duration age(LeaseRow row) {
+    return Duration.ZERO;
+  }
+
+  synchronized NavigableMap<Long, Term> history(String serviceId) {
+    return this.history.computeIfAbsent(serviceId, (id) -> new TreeMap<>());
+  }
+
+  /** The record of an election; {@code null} if there is none. */
+  synchronized @Nullable LeaseRow row(String serviceId) {
+    Row row = this.rows.get(serviceId);
+    if (row == null) {
+      return null;
+    }
+    boolean unknown = row.leaseMillis() == null || row.leaseMillis() < 0;
+    Map.Entry<Long, Term> last = history(serviceId).lastEntry();
+    return new LeaseRow(
+        row.leaderId(),
+        row.term(),
+        row.version(),
+        row.leaseMillis(),
+        unknown && last != null ? last.getValue().leaseMillis() : null,
+        Long.toString(row.written()),
+        source());
+  }
+
+  /** The server that answers. */
+  String source() {
+    return "memory";
+  }
+
+  synchronized void write(
+      String serviceId, String leaderId, long term, long version, @Nullable Long leaseMillis) {
+    this.writes++;
+    this.rows.put(serviceId, new Row(leaderId, term, version, leaseMillis, time()));
+  }
+
+  @Override
+  public String name() {
+    return "memory";
+  }
+
+  @Override
+  public synchronized Map<String, Reading> read(Set<String> serviceIds) {
+    Map<String, Reading> readings = new LinkedHashMap<>();
+    for (String id : serviceIds) {
+      LeaseRow row = row(id);
+      if (row != null) {
+        readings.put(id, new Reading(row, age(row)));
+      }
+    }
+    return readings;
+  }
+
+  @Override
+  public synchronized Set<String> renew(String nodeId, Map<String, Long> terms) {
+    Set<String> renewed = new LinkedHashSet<>();
+    terms.forEach((id, term) -> {
+      LeaseRow row = row(id);
+      if (row != null
+          && row.leaderId().equals(nodeId)
+          && row.term() == term
+          && row.leaseMillis() != null
+          && row.leaseMillis() > 0) {
+        write(id, nodeId, term, row.version() + 1, row.leaseMillis());
+        renewed.add(id);
+      }
+    });
+    return renewed;
+  }
+
+  @Override
+  public synchronized Optional<LeaseRow> create(
+      String serviceId, String nodeId, long leaseMillis, long aboveTerm)
+      throws LeaseStoreException {
+    if (row(serviceId) != null) {
+      return Optional.empty();
+    }
+    Map.Entry<Long, Term> last = history(serviceId).lastEntry();
+    long lease = last != null ? Math.max(leaseMillis, last.getValue().leaseMillis()) : leaseMillis;
+    long term = termAbove(serviceId, aboveTerm);
+    write(serviceId, nodeId, term, 1, lease);
+    openTerm(serviceId, term, new Term(nodeId, lease, "CREATED", false));
+    return Optional.ofNullable(row(serviceId));
+  }
+
+  @Override
+  public synchronized Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) {
+    if (!seen.equals(row(serviceId))) {
+      return Optional.empty();
+    }
+    write(serviceId, seen.leaderId(), seen.term(), seen.version() + 1, seen.leaseMillis());
+    return Optional.ofNullable(row(serviceId));
+  }
+
+  @Override
+  public synchronized boolean lead(String serviceId, LeaseRow seen, long leaseMillis) {
+    if (!seen.equals(row(serviceId))) {
+      return false;
+    }
+    write(serviceId, seen.leaderId(), seen.term(), seen.version() + 1, leaseMillis);
+    history(serviceId)
+        .computeIfPresent(
+            seen.term(),
+            (number, old) -> new Term(old.leaderId(), leaseMillis, old.reason(), old.ended()));
+    return true;
+  }
+
+  @Override
+  public synchronized OptionalLong take(
+      String serviceId,
+      LeaseRow seen,
+      String nodeId,
+      long leaseMillis,
+      long aboveTerm,
+      String reason)
+      throws LeaseStoreException {
+    if (!seen.equals(row(serviceId))) {
+      return OptionalLong.empty();
+    }
+    long term = termAbove(serviceId, Math.max(seen.term(), aboveTerm));
+    write(serviceId, nodeId, term, seen.version() + 1, leaseMillis);
+    openTerm(serviceId, term, new Term(nodeId, leaseMillis, reason, false));
+    return OptionalLong.of(term);
+  }
+
+  @Override
+  public synchronized boolean release(
+      String serviceId, String nodeId, long term, String successor) {
+    LeaseRow row = row(serviceId);
+    if (row == null || !row.leaderId().equals(nodeId) || row.term() != term) {
+      return false;
+    }
+    write(serviceId, successor, term, row.version() + 1, 0L);
+    endTerm(serviceId, term);
+    return true;
+  }
+
+  @Override
+  public synchronized boolean giveWay(String serviceId, String nodeId, long term) {
+    LeaseRow row = row(serviceId);
+    Term held = history(serviceId).get(term);
+    if (row == null
+        || row.leaderId().equals(nodeId)
+        || row.term() != term
+        || held == null
+        || !held.leaderId().equals(nodeId)) {
+      return false;
+    }
+    write(serviceId, row.leaderId(), term, row.version() + 1, 0L);
+    endTerm(serviceId, term);
+    return true;
+  }
+
+  @Override
+  public synchronized boolean designate(String serviceId, String leaderId) {
+    LeaseRow row = row(serviceId);
+    if (row == null) {
+      return false;
+    }
+    write(serviceId, leaderId, row.term(), row.version() + 1, row.leaseMillis());
+    return true;
+  }
+
+  @Override
+  public synchronized List<String> recentLeaders(String serviceId) {
+    return history(serviceId).entrySet().stream()
+        .sorted(Map.Entry.comparingByKey(Comparator.reverseOrder()))
+        .map((entry) -> entry.getValue().leaderId())
+        .distinct()
+        .limit(10)
+        .toList();
+  }
+
+  @Override
+  public void close() {}
+
+  private void openTerm(String serviceId, long term, Term entry) {
+    NavigableMap<Long, Term> terms = history(serviceId);
+    terms.replaceAll((number, old) -> old.over());
+    terms.put(term, entry);
+  }
+
+  private void endTerm(String serviceId, long term) {
+    history(serviceId).computeIfPresent(term, (number, old) -> old.over());
+  }
+
+  private long newestTerm(String serviceId) {
+    NavigableMap<Long, Term> terms = history(serviceId);
+    return terms.isEmpty() ? 0 : Math.max(0, terms.lastKey());
+  }
+
+  private long termAbove(String serviceId, long term) throws LeaseStoreException {
+    long last = Math.max(term, newestTerm(serviceId));
+    if (last == Long.MAX_VALUE) {
+      throw new LeaseStoreException("There is no greater term");
+    }
+    return last + 1;
+  }
+}
