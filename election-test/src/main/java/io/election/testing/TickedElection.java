@@ -1,0 +1,168 @@
+package io.election.testing;
+
+import io.election.ElectionService;
+import io.election.LeadershipEvent;
+import io.election.lease.Elector;
+import io.election.lease.LeaseElectionService;
+import io.election.lease.LeaseSettings;
+import io.election.lease.LeaseStore;
+import io.election.lease.MemoryLeaseStore;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * An election of several nodes in one process, whose clock stands still until the test moves it.
+ *
+ * <p>The nodes are those of production, over a store in memory: the same protocol, deadlines, terms
+ * and events. What happens, happens in {@link #advance}, {@link #join} and the calls of a node, on the
+ * calling thread, and in the same order each time.
+ *
+ * <p>Safe for use by any thread.
+ */
+public final class TickedElection {
+
+  private static final Duration SHORTEST_STEP = Duration.ofMillis(1);
+
+  private final LeaseStore store = new MemoryLeaseStore();
+
+  private final List<Node> nodes = new ArrayList<>();
+
+  private final String serviceId;
+
+  private final LeaseSettings settings;
+
+  private volatile Duration time = Duration.ZERO;
+
+  /**
+   * Creates an election without nodes.
+   *
+   * @param serviceId its name; 1 to 128 characters
+   * @param leaseDuration how long a leader may go on without a renewal, from 10 ms to one hour; it
+   *     renews five times as often
+   * @throws IllegalArgumentException if the lease cannot be used
+   */
+  public TickedElection(String serviceId, Duration leaseDuration) {
+    this.serviceId = serviceId;
+    this.settings = new LeaseSettings(
+        leaseDuration,
+        leaseDuration.dividedBy(5),
+        leaseDuration.dividedBy(10),
+        Duration.ZERO,
+        true);
+  }
+
+  /**
+   * A node joins the election. The first ever leads after one lease.
+   *
+   * @param nodeId its name; 1 to 128 characters
+   * @param listener is given its events, in order; in Spring {@code events::publishEvent} of the {@code
+   *     ApplicationEventPublisher}
+   * @return the node
+   * @throws IllegalArgumentException if a name cannot be used
+   */
+  public synchronized Node join(String nodeId, Consumer<? super LeadershipEvent> listener) {
+    Node node = new Node(nodeId, listener);
+    this.nodes.add(node);
+    node.step();
+    return node;
+  }
+
+  /**
+   * Moves the clock, and lets all nodes do meanwhile what is due when it is due.
+   *
+   * @param duration how far; not negative
+   */
+  public synchronized void advance(Duration duration) {
+    Duration end = this.time.plus(duration);
+    Duration pause = step();
+    while (this.time.compareTo(end) < 0) {
+      Duration next = this.time.plus(pause);
+      this.time = next.compareTo(end) < 0 ? next : end;
+      pause = step();
+    }
+  }
+
+  /** Lets each node do what is due, and tells how long nothing will be. */
+  private Duration step() {
+    Duration pause = LeaseSettings.MAX_LEASE;
+    for (Node node : List.copyOf(this.nodes)) {
+      Duration wanted = node.step();
+      pause = wanted.compareTo(pause) < 0 ? wanted : pause;
+    }
+    return pause.compareTo(SHORTEST_STEP) > 0 ? pause : SHORTEST_STEP;
+  }
+
+  /** A node, as if it were a process by itself. */
+  public final class Node {
+
+    private final Elector elector;
+
+    private final Service service;
+
+    private boolean paused;
+
+    private Node(String nodeId, Consumer<? super LeadershipEvent> listener) {
+      InstantSource wall = () -> Instant.EPOCH.plus(TickedElection.this.time);
+      this.elector = new Elector(
+          TickedElection.this.store,
+          TickedElection.this.settings,
+          () -> nodeId,
+          (serviceId) -> false,
+          listener::accept,
+          () -> TickedElection.this.time.toNanos(),
+          wall);
+      this.service = new Service(TickedElection.this.serviceId, this.elector);
+      this.elector.join(List.of(this.service));
+    }
+
+    /**
+     * The node's part in the election, for instance as a bean of the application under test.
+     *
+     * @return the same each time
+     */
+    public ElectionService election() {
+      return this.service;
+    }
+
+    /**
+     * Stands still from now on, as a process that was killed or does not get the processor: nothing is
+     * renewed or handed back, and no event is delivered.
+     */
+    public void pause() {
+      synchronized (TickedElection.this) {
+        this.paused = true;
+      }
+    }
+
+    /** Goes on after {@link #pause()}, with what is due by now. */
+    public void resume() {
+      synchronized (TickedElection.this) {
+        this.paused = false;
+        step();
+      }
+    }
+
+    /** Leaves the election for good, and hands back what it holds, as a process that is stopped. */
+    public void stop() {
+      synchronized (TickedElection.this) {
+        TickedElection.this.nodes.remove(this);
+        this.elector.stop();
+      }
+    }
+
+    private Duration step() {
+      return this.paused ? LeaseSettings.MAX_LEASE : Duration.ofNanos(this.elector.step());
+    }
+  }
+
+  private static final class Service extends LeaseElectionService {
+
+    Service(String serviceId, Elector elector) {
+      super(serviceId, elector);
+    }
+  }
+}
