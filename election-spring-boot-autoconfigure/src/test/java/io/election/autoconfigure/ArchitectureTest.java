@@ -11,6 +11,7 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import io.election.lease.MemoryLeaseStore;
 import java.time.Clock;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
@@ -78,6 +79,32 @@ class ArchitectureTest {
         .should()
         .dependOnClassesThat(
             resideInAnyPackage("org.springframework..", "io.election.autoconfigure.."))
+        .check(CLASSES);
+  }
+
+  @Test
+  void theTestKitStandsOnTheCoreAloneAndNothingStandsOnIt() {
+    classes()
+        .that()
+        .resideInAPackage("io.election.testing")
+        .should()
+        .onlyDependOnClassesThat(resideInAnyPackage(
+            "io.election.testing", "io.election", "io.election.lease", "java..", "org.jspecify.."))
+        .check(CLASSES);
+    noClasses()
+        .that(not(resideInAnyPackage("io.election.testing")))
+        .should()
+        .dependOnClassesThat(resideInAnyPackage("io.election.testing"))
+        .check(CLASSES);
+  }
+
+  @Test
+  void productionKeepsNoLeaseInMemory() {
+    noClasses()
+        .that(not(resideInAnyPackage("io.election.testing"))
+            .and(not(simpleNameStartingWith(MemoryLeaseStore.class.getSimpleName()))))
+        .should()
+        .dependOnClassesThat(JavaClass.Predicates.equivalentTo(MemoryLeaseStore.class))
         .check(CLASSES);
   }
 
