@@ -1,0 +1,65 @@
+package io.election.sample;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.LeadershipLostEvent;
+import io.election.testing.DecidedElection;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
+import org.springframework.context.ApplicationEventPublisher;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.jdbc.core.simple.JdbcClient;
+
+/** The job on a node whose leadership the test decides; without a scheduler, so that the test runs it. */
+@SpringBootTest(
+    webEnvironment = WebEnvironment.NONE,
+    properties = "spring.datasource.url=jdbc:h2:mem:report;MODE=MySQL")
+class ReportJobTest {
+
+  @Autowired
+  DecidedElection election;
+
+  @Autowired
+  ReportJob job;
+
+  @Autowired
+  JdbcClient jdbc;
+
+  @Test
+  void theReportIsWrittenWhileThisNodeLeads() {
+    job.writeReport(); // nobody leads yet
+
+    election.lead();
+    job.writeReport();
+    assertThat(terms()).containsExactly(1L);
+
+    election.lose(LeadershipLostEvent.Reason.EXPIRED);
+    job.writeReport();
+    assertThat(terms()).containsExactly(1L);
+
+    election.lead();
+    job.writeReport();
+    assertThat(terms()).containsExactly(1L, 2L);
+  }
+
+  private List<Long> terms() {
+    return jdbc.sql("SELECT term FROM job_run ORDER BY id").query(Long.class).list();
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  @Import(ReportJob.class)
+  static class OneNode {
+
+    @Bean
+    DecidedElection election(ApplicationEventPublisher events) {
+      return new DecidedElection("sample-app", events::publishEvent);
+    }
+  }
+}
