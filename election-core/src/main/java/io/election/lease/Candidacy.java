@@ -192,6 +192,33 @@ record Candidacy(
   }
 
   /**
+   * Until when the lease covers leader work: while the node leads, and while it lets work end and goes
+   * on renewing. Empty if it covers none.
+   */
+  OptionalLong coveredUntil() {
+    if (this.standing instanceof Leading leading) {
+      return OptionalLong.of(leading.deadline());
+    }
+    return this.standing instanceof SteppingDown down && !down.displaced()
+        ? OptionalLong.of(earlier(down.deadline(), down.drainUntil()))
+        : OptionalLong.empty();
+  }
+
+  /** The term whose leader work the lease covers at this instant. */
+  OptionalLong coveredTerm(long now) {
+    OptionalLong until = coveredUntil();
+    if (until.isEmpty() || now - until.getAsLong() >= 0) {
+      return OptionalLong.empty();
+    }
+    if (this.standing instanceof Leading leading) {
+      return OptionalLong.of(leading.term());
+    }
+    return this.standing instanceof SteppingDown down
+        ? OptionalLong.of(down.term())
+        : OptionalLong.empty();
+  }
+
+  /**
    * After a read.
    *
    * @param row the record; {@code null} if there is none

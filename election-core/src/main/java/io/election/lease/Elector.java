@@ -5,7 +5,6 @@ import static java.util.concurrent.TimeUnit.NANOSECONDS;
 import io.election.LeadershipEvent;
 import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
-import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
 import io.election.lease.Step.Await;
 import io.election.lease.Step.Create;
@@ -25,6 +24,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -42,10 +42,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Drives a node's part in its elections, however many, over one {@link LeaseStore}.
  *
- * <p>One thread talks to the store. Another watches deadlines and delivers events, so that the loss of
- * a leadership is announced at its deadline even while a call to the store hangs, and so that a slow
- * listener never delays a renewal. Both are daemons. An elector that was {@linkplain #join joined}
- * rather than {@linkplain #start started} has neither: who joined it calls {@link #step()}.
+ * <p>One thread talks to the store. Another watches deadlines, so that a leadership ends at its deadline
+ * for leader work too, even while a call to the store hangs. A third delivers events, so that a slow
+ * listener delays nothing but later events. All are daemons. An elector that was {@linkplain #join
+ * joined} rather than {@linkplain #start started} has none of them: who joined it calls {@link #step()}.
  *
  * <p>Safe for use by any thread. Can be started again after a stop.
  */
@@ -87,6 +87,14 @@ public final class Elector {
 
   private @Nullable Thread eventThread;
 
+  private @Nullable Thread watchThread;
+
+  /** Something may have a deadline that had none, or an earlier one. */
+  private final Semaphore deadlines = new Semaphore(0);
+
+  /** Whether the watching thread has been told to end. */
+  private AtomicBoolean relieved = new AtomicBoolean();
+
   private volatile boolean running;
 
   private volatile RenewalListener renewalListener = (serviceId, outcome, duration) -> {};
@@ -105,7 +113,7 @@ public final class Elector {
    * @param settings how this node holds its leases
    * @param nodeId gives the id of this node; asked at each start, when the port of a web server is
    *     known
-   * @param work what a leader lets end before it hands its lease back
+   * @param work what a leader lets end before it hands its lease back, and what ends with the lease
    * @param listener is given all events, one after the other
    * @param ticker the monotonic clock; {@code System::nanoTime}
    * @param clock the wall clock; {@code InstantSource.system()}
@@ -140,8 +148,12 @@ public final class Elector {
     }
     Thread lastElector = this.electorThread;
     Thread lastEvents = this.eventThread;
+    Thread lastWatch = this.watchThread;
     enter(services);
-    this.eventThread = daemon("election-events", () -> watch(lastEvents));
+    this.eventThread = daemon("election-events", () -> deliver(lastEvents));
+    AtomicBoolean relieved = new AtomicBoolean();
+    this.relieved = relieved;
+    this.watchThread = daemon("election-deadlines", () -> watch(lastWatch, relieved));
     AtomicBoolean dismissed = new AtomicBoolean();
     this.dismissed = dismissed;
     this.electorThread = daemon("election-elector", () -> run(lastElector, dismissed));
@@ -203,6 +215,8 @@ public final class Elector {
         this.dismissed.set(true);
         elector.interrupt();
       }
+      this.relieved.set(true);
+      this.deadlines.release();
       this.events.add(Optional.empty());
       events.join(this.settings.operationTimeout().toMillis());
       if (events.isAlive()) {
@@ -650,28 +664,58 @@ public final class Elector {
 
   void deliverLater(LeadershipEvent event) {
     this.events.add(Optional.of(event));
+    this.deadlines.release();
   }
 
-  private void watch(@Nullable Thread predecessor) {
+  void uncover(String serviceId, long term) {
+    try {
+      this.work.onUncovered(serviceId, term);
+    } catch (RuntimeException ex) {
+      this.log.failedUnexpectedly(ex);
+    }
+  }
+
+  private void watch(@Nullable Thread predecessor, AtomicBoolean relieved) {
     try {
       awaitEnd(predecessor);
-      while (watchOn()) {}
+      while (!relieved.get()) {
+        watchOn();
+      }
     } catch (InterruptedException ex) {
       this.log.interrupted(ex);
     }
   }
 
-  /** Waits for an event or a deadline; false after the last event. Whatever goes wrong is survived. */
-  private boolean watchOn() {
+  /** Waits for a deadline. Whatever goes wrong is survived. */
+  private void watchOn() {
     try {
-      Optional<LeadershipEvent> event = this.events.poll(untilDeadline(), NANOSECONDS);
-      if (event == null) {
-        this.services.forEach((service) -> service.change((current) -> current));
-      } else if (event.isEmpty()) {
+      this.deadlines.tryAcquire(untilDeadline(), NANOSECONDS);
+      this.deadlines.drainPermits();
+      this.services.forEach((service) -> service.change((current) -> current));
+    } catch (InterruptedException ex) {
+      // Somebody who has no business with this thread.
+    } catch (Throwable ex) {
+      survive(ex);
+    }
+  }
+
+  private void deliver(@Nullable Thread predecessor) {
+    try {
+      awaitEnd(predecessor);
+      while (deliverNext()) {}
+    } catch (InterruptedException ex) {
+      this.log.interrupted(ex);
+    }
+  }
+
+  /** Waits for an event; false after the last one. Whatever goes wrong is survived. */
+  private boolean deliverNext() {
+    try {
+      Optional<LeadershipEvent> event = this.events.take();
+      if (event.isEmpty()) {
         return false;
-      } else {
-        deliver(event.get());
       }
+      deliver(event.get());
     } catch (InterruptedException ex) {
       // A listener has interrupted its thread, or was interrupted and said so.
     } catch (Throwable ex) {
@@ -693,8 +737,9 @@ public final class Elector {
     long now = now();
     long pause = LeaseSettings.MAX_LEASE.toNanos();
     for (LeaseElectionService service : this.services) {
-      if (service.candidacy().standing() instanceof Leading leading) {
-        pause = Math.min(pause, Math.max(leading.deadline() - now, 0));
+      OptionalLong until = service.coveredUntil();
+      if (until.isPresent()) {
+        pause = Math.min(pause, Math.max(until.getAsLong() - now, 0));
       }
     }
     return pause;

@@ -1,6 +1,6 @@
 package io.election.lease;
 
-/** The work that a leader lets end before it hands its lease back. */
+/** The work that a leader lets end before it hands its lease back, and that has to end with the lease. */
 @FunctionalInterface
 public interface LeaderWork {
 
@@ -13,4 +13,18 @@ public interface LeaderWork {
    * @return whether any such work runs
    */
   boolean isRunning(String serviceId);
+
+  /**
+   * Tells that the lease no longer covers leader work of a term: another node may lead from now on.
+   * That is when the lease has expired or somebody has changed the record, and otherwise when a leader
+   * that steps down has handed its lease back or is about to, since its drain time-out is over.
+   *
+   * <p>Comes on time even while a call to the store hangs and a listener blocks. Called by whichever
+   * thread notices, at least once for each leadership, for different elections at the same time; must
+   * not block.
+   *
+   * @param serviceId the name of the election
+   * @param term the term; work of earlier ones is not covered either
+   */
+  default void onUncovered(String serviceId, long term) {}
 }

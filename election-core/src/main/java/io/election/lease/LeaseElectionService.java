@@ -29,6 +29,9 @@ public class LeaseElectionService implements ElectionService {
 
   private volatile Candidacy candidacy;
 
+  /** The term whose work is covered, as far as leader work has been told; under {@link #changes}. */
+  private OptionalLong covered = OptionalLong.empty();
+
   /**
    * Creates the service; it takes part in the election while the elector runs.
    *
@@ -131,27 +134,47 @@ public class LeaseElectionService implements ElectionService {
 
   /**
    * Changes the candidacy, after it has been brought up to this instant. Events are queued in the
-   * order of the changes.
+   * order of the changes; leader work that is no longer covered is told before this returns.
    *
    * @return the candidacy after the change
    */
   final Candidacy change(UnaryOperator<Candidacy> change) {
     List<LeadershipEvent> events = new ArrayList<>(2);
     Candidacy after;
+    OptionalLong uncovered;
     synchronized (this.changes) {
       Candidacy before = this.candidacy;
       Candidacy current = before.at(this.elector.now(), this.elector.wall());
       after = change.apply(current);
-      if (after.equals(before)) {
-        return after;
+      uncovered = cover(after.coveredTerm(this.elector.now()));
+      if (!after.equals(before)) {
+        addEvent(before, current, events);
+        addEvent(current, after, events);
+        this.candidacy = after;
+        events.forEach(this.elector::deliverLater);
       }
-      addEvent(before, current, events);
-      addEvent(current, after, events);
-      this.candidacy = after;
-      events.forEach(this.elector::deliverLater);
     }
+    uncovered.ifPresent((term) -> this.elector.uncover(this.serviceId, term));
     events.forEach(this.elector::log);
     return after;
+  }
+
+  /**
+   * Until when leader work is covered, unless it has been told that it is not.
+   *
+   * @return a reading of the ticker; empty if there is nothing to tell
+   */
+  final OptionalLong coveredUntil() {
+    synchronized (this.changes) {
+      return this.covered.isPresent() ? this.candidacy.coveredUntil() : OptionalLong.empty();
+    }
+  }
+
+  /** Gives the term that was covered and is not any more. */
+  private OptionalLong cover(OptionalLong covered) {
+    OptionalLong before = this.covered;
+    this.covered = covered;
+    return before.equals(covered) ? OptionalLong.empty() : before;
   }
 
   /** The record that a follower saw last, if it names a holder. */

@@ -145,7 +145,7 @@ class NetworkFaultsIT {
         for (NodeProcess node : cluster.nodes()) {
           threads.put(node, threads(node, "").size());
         }
-        assertThat(threads(leader, "election")).hasSize(2);
+        assertThat(threads(leader, "election")).hasSize(3);
 
         links.forEach((link) -> link.resetEvery(Duration.ofMillis(200)));
         for (NodeProcess node : cluster.nodes()) {
@@ -157,8 +157,8 @@ class NetworkFaultsIT {
         cluster.awaitRecovery("15 connections cut every 200 ms", System.nanoTime());
         for (NodeProcess node : cluster.nodes()) {
           cluster
-              .within(Duration.ofSeconds(20), "only the two threads of " + node + " are left")
-              .until(() -> threads(node, "election").size() == 2);
+              .within(Duration.ofSeconds(20), "only the three threads of " + node + " are left")
+              .until(() -> threads(node, "election").size() == 3);
           assertThat(threads(node, "").size())
               .as("threads of %s", node)
               .isLessThanOrEqualTo(threads.get(node) + 4);
