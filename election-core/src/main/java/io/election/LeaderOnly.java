@@ -37,6 +37,44 @@ public @interface LeaderOnly {
    */
   OnFollower onFollower() default OnFollower.SKIP;
 
+  /**
+   * Whether the thread that runs a call is interrupted when leadership no longer covers the call, that
+   * is, when another node may lead:
+   *
+   * <ul>
+   *   <li>at once when the lease has {@linkplain LeadershipLostEvent.Reason#EXPIRED expired}, also
+   *       while the store hangs, or the node has been {@linkplain LeadershipLostEvent.Reason#DISPLACED
+   *       displaced};
+   *   <li>after a resignation, a hand-over or a stop when the drain time-out is over, just before the
+   *       lease is handed back. Until then the node does not lead any more but goes on renewing, so
+   *       that calls can end and nobody else leads. Should the lease be lost meanwhile, at once;
+   *   <li>where there is no lease ({@linkplain ManualAllocationElectionService manual allocation},
+   *       election disabled) at once after {@link ElectionService#lostLeader()}. A stop gives the
+   *       drain time-out under manual allocation, and interrupts nothing where the election is
+   *       disabled;
+   *   <li>an application's own {@link ElectionService} has to publish a {@link LeadershipLostEvent} as
+   *       an event of the application, with its service id and the term of its leadership.
+   * </ul>
+   *
+   * <p>A call is interrupted at most once, in the sense of {@link Thread#interrupt()}: waiting, sleeping
+   * and most locks end with an exception, code that computes has to look at {@link
+   * Thread#isInterrupted()}, and a JDBC call goes on until its own time-out. What the call throws then
+   * reaches its caller.
+   *
+   * <p>Never is a thread interrupted after the call, and the flag is cleared when the call ends with it,
+   * so that a thread of a pool begins its next task without it. (Unless somebody else had set it
+   * before. Who interrupts the thread later in the same call is not told apart from this.) Of guarded
+   * calls within each other each is interrupted by the loss of its own leadership, wherever the thread
+   * is; the flag outlives the inner call if an outer one was interrupted as well.
+   *
+   * <p>Only the thread that runs the method is interrupted, while it is within: not what a future that
+   * it returned waits for. A method that returns a reactive publisher has no such thread, and is refused
+   * at start-up, by name.
+   *
+   * @return whether running calls are interrupted
+   */
+  boolean interruptOnLoss() default false;
+
   /** What becomes of a call on a node that does not lead. */
   enum OnFollower {
     /** Do not run the method, and return nothing. */

@@ -1,6 +1,7 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
+import io.election.LeadershipEvent;
 import java.util.Collection;
 import java.util.List;
 import org.slf4j.Logger;
@@ -24,22 +25,28 @@ class DisabledElectionConfiguration {
 
   @Bean
   ElectionDriver disabledElectionDriver(
-      ElectionProperties properties, Environment environment, ApplicationEventPublisher events) {
+      ElectionProperties properties,
+      Environment environment,
+      LeaderOnlyCalls calls,
+      ApplicationEventPublisher events) {
     log.warn(
         "leader election is disabled by as.election.enabled=false: this process counts as leader, whatever others do");
-    return new Driver(new LocalNode(environment, properties.nodeId()), events);
+    return new Driver(new LocalNode(environment, properties.nodeId()), calls, events);
   }
 
   private static final class Driver implements ElectionDriver {
 
     private final LocalNode node;
 
+    private final LeaderOnlyCalls calls;
+
     private final ApplicationEventPublisher events;
 
     private List<DisabledElectionService> services = List.of();
 
-    Driver(LocalNode node, ApplicationEventPublisher events) {
+    Driver(LocalNode node, LeaderOnlyCalls calls, ApplicationEventPublisher events) {
       this.node = node;
+      this.calls = calls;
       this.events = events;
     }
 
@@ -50,7 +57,13 @@ class DisabledElectionConfiguration {
 
     @Override
     public ElectionService create(String serviceId) {
-      return new DisabledElectionService(serviceId, this.node::id, this.events::publishEvent);
+      return new DisabledElectionService(serviceId, this.node::id, this::tell);
+    }
+
+    /** The calls first: a listener may take long. */
+    private void tell(LeadershipEvent event) {
+      this.calls.onEvent(event);
+      this.events.publishEvent(event);
     }
 
     @Override

@@ -49,6 +49,8 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private static final String CALLS_SKIPPED = "election.calls.skipped";
 
+  private static final String CALLS_INTERRUPTED = "election.calls.interrupted";
+
   private static final String FENCE_REJECTIONS = "election.fence.rejections";
 
   private final MeterRegistry registry;
@@ -123,6 +125,10 @@ final class ElectionMetrics implements SmartLifecycle {
         (election) -> election.term().orElse(0));
     FunctionCounter.builder(CALLS_SKIPPED, this.calls, (calls) -> calls.refused(name))
         .description("Leader-only calls that did not run, since this node does not lead")
+        .tags(tags)
+        .register(this.registry);
+    FunctionCounter.builder(CALLS_INTERRUPTED, this.calls, (calls) -> calls.interrupted(name))
+        .description("Leader-only calls that were interrupted, since leadership went")
         .tags(tags)
         .register(this.registry);
     Gauge.builder(CALLS_RUNNING, this.calls, (calls) -> calls.running(name))

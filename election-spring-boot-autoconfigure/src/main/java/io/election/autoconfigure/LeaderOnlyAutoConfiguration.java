@@ -6,6 +6,7 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
@@ -41,6 +42,13 @@ public final class LeaderOnlyAutoConfiguration {
   static LeaderOnlyCheck leaderOnlyCheck(
       ObjectProvider<Elections> elections, Environment environment) {
     return new LeaderOnlyCheck(elections::getObject, proxiesClasses(environment));
+  }
+
+  /** Our own elections tell without events, which may wait for somebody else's listener. */
+  @Bean
+  @ConditionalOnMissingBean(ElectionDriver.class)
+  PublishedLosses publishedLosses(LeaderOnlyCalls calls) {
+    return new PublishedLosses(calls);
   }
 
   private static boolean proxiesClasses(Environment environment) {

@@ -2,10 +2,13 @@ package io.election.autoconfigure;
 
 import io.election.ElectionService;
 import io.election.Leadership;
+import io.election.LeadershipEvent;
+import io.election.LeadershipLostEvent;
 import io.election.NotLeaderException;
 import io.election.lease.LeaderWork;
 import java.time.Duration;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -20,7 +23,7 @@ import org.springframework.context.event.ContextClosedEvent;
 
 /**
  * The calls that run under {@link io.election.LeaderOnly}, counted by election, so that a leader that
- * steps down can wait for their end.
+ * steps down can wait for their end, and those among them that are interrupted when it is over.
  */
 final class LeaderOnlyCalls
     implements LeaderWork, ApplicationContextAware, ApplicationListener<ContextClosedEvent> {
@@ -101,6 +104,31 @@ final class LeaderOnlyCalls
     return gate != null ? gate.refused.sum() : 0;
   }
 
+  /** How many calls of an election were interrupted, since leadership went. */
+  long interrupted(String serviceId) {
+    Gate gate = this.gates.get(serviceId);
+    return gate != null ? gate.interruptible.interrupted() : 0;
+  }
+
+  @Override
+  public void onUncovered(String serviceId, long term) {
+    Gate gate = this.gates.get(serviceId);
+    if (gate != null) {
+      gate.interruptible.interrupt(term);
+    }
+  }
+
+  /**
+   * Hears of an election that has no lease: nothing covers calls after its loss but a stop, which waits
+   * for them.
+   */
+  void onEvent(LeadershipEvent event) {
+    if (event instanceof LeadershipLostEvent lost
+        && lost.reason() != LeadershipLostEvent.Reason.STOPPED) {
+      onUncovered(lost.serviceId(), lost.term());
+    }
+  }
+
   /** Waits until no call runs, whatever the election. */
   void awaitEnd(Duration patience) {
     long deadline = System.nanoTime() + patience.toNanos();
@@ -133,6 +161,8 @@ final class LeaderOnlyCalls
 
     private final @Nullable TermBoundCalls termBound;
 
+    private final InterruptibleCalls interruptible;
+
     private final AtomicInteger inside = new AtomicInteger();
 
     private final LongAdder refused = new LongAdder();
@@ -143,6 +173,7 @@ final class LeaderOnlyCalls
     private Gate(ElectionService election, @Nullable TermBoundCalls termBound) {
       this.election = election;
       this.termBound = termBound;
+      this.interruptible = new InterruptibleCalls(election.serviceId());
     }
 
     String serviceId() {
@@ -172,6 +203,47 @@ final class LeaderOnlyCalls
     boolean enterThread() {
       TermBoundCalls termBound = this.termBound;
       return termBound != null ? enter(() -> begin(termBound)) : enter();
+    }
+
+    /**
+     * The same for a call that is interrupted when leadership no longer covers it.
+     *
+     * @param method what is called, for people
+     * @return whether the call may run; then {@link #leaveInterruptible()} must follow on this thread,
+     *     before the rest
+     */
+    boolean enterInterruptible(String method) {
+      return enter(() -> beginInterruptible(method));
+    }
+
+    private boolean beginInterruptible(String method) {
+      if (!this.interruptible.begin(method, this::term)) {
+        return false;
+      }
+      TermBoundCalls termBound = this.termBound;
+      boolean begun = false;
+      try {
+        begun = termBound == null || begin(termBound);
+      } finally {
+        if (!begun) {
+          this.interruptible.end();
+        }
+      }
+      return begun;
+    }
+
+    private OptionalLong term() {
+      Leadership leadership = this.election.leadership().orElse(null);
+      if (leadership != null) {
+        return OptionalLong.of(leadership.term());
+      }
+      // An application's own election need not tell more.
+      return this.election.isLeader() ? OptionalLong.of(0) : OptionalLong.empty();
+    }
+
+    /** From now on the call is not interrupted any more. */
+    void leaveInterruptible() {
+      this.interruptible.end();
     }
 
     private boolean enter(BooleanSupplier asksElection) {

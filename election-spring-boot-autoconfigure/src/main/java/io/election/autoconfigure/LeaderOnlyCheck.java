@@ -123,6 +123,10 @@ final class LeaderOnlyCheck implements BeanPostProcessor, SmartInitializingSingl
       return "it returns the reactive type %s, which needs io.projectreactor:reactor-core on the class path"
           .formatted(returnType.getSimpleName());
     }
+    if (GuardedResult.isReactive(returnType) && leaderOnly.interruptOnLoss()) {
+      return "it returns the reactive type %s, whose work has no thread of its own that interruptOnLoss could interrupt; write @LeaderOnly without it on the method"
+          .formatted(returnType.getSimpleName());
+    }
     return null;
   }
 

@@ -55,7 +55,11 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
       return ReactiveGuard.of(method.getReturnType(), gate, leaderOnly.onFollower(), name);
     }
     return new CallGuard(
-        gate, leaderOnly.onFollower(), name, GuardedResult.ofSkipped(method.getReturnType()));
+        gate,
+        leaderOnly.onFollower(),
+        leaderOnly.interruptOnLoss(),
+        name,
+        GuardedResult.ofSkipped(method.getReturnType()));
   }
 
   /** What stands before one method. */
@@ -72,13 +76,16 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
   private record CallGuard(
       LeaderOnlyCalls.Gate gate,
       LeaderOnly.OnFollower onFollower,
+      boolean interruptible,
       String method,
       Supplier<@Nullable Object> skipped)
       implements Guard {
 
     @Override
     public @Nullable Object call(MethodInvocation invocation) throws Throwable {
-      if (!this.gate.enterThread()) {
+      boolean entered =
+          this.interruptible ? this.gate.enterInterruptible(this.method) : this.gate.enterThread();
+      if (!entered) {
         if (this.onFollower == LeaderOnly.OnFollower.THROW) {
           throw this.gate.notLeader();
         }
@@ -94,6 +101,9 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
         }
         return result;
       } finally {
+        if (this.interruptible) {
+          this.gate.leaveInterruptible();
+        }
         this.gate.leaveThread();
         if (!goesOn) {
           this.gate.leave();

@@ -1,6 +1,7 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
+import io.election.LeadershipEvent;
 import io.election.ManualAllocationElectionService;
 import io.election.autoconfigure.ElectionProperties.Algorithm;
 import io.election.lease.Identifiers;
@@ -94,8 +95,14 @@ class ManualAllocationElectionConfiguration {
           this.leaderId,
           this.node::id,
           this.node::isMeantBy,
-          this.events::publishEvent,
+          this::tell,
           InstantSource.system());
+    }
+
+    /** The calls first: a listener may take long. */
+    private void tell(LeadershipEvent event) {
+      this.calls.onEvent(event);
+      this.events.publishEvent(event);
     }
 
     @Override
@@ -109,6 +116,7 @@ class ManualAllocationElectionConfiguration {
     public void stop() {
       this.services.forEach(ManualAllocationElectionService::stop);
       this.calls.awaitEnd(this.drainTimeout);
+      this.services.forEach((service) -> this.calls.onUncovered(service.serviceId(), 0));
     }
   }
 }

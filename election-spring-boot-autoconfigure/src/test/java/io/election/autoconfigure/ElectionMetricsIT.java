@@ -48,6 +48,7 @@ class ElectionMetricsIT {
       ElectionService election = context.getBean(ElectionService.class);
       assertThat(names(registry))
           .containsExactly(
+              "election.calls.interrupted",
               "election.calls.running",
               "election.calls.skipped",
               "election.fence.rejections",

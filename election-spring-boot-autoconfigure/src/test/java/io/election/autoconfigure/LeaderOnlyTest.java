@@ -7,6 +7,8 @@ import static org.awaitility.Awaitility.await;
 import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.LeaderOnly.OnFollower;
+import io.election.LeadershipLostEvent;
+import io.election.LeadershipLostEvent.Reason;
 import io.election.NotLeaderException;
 import java.io.IOException;
 import java.lang.annotation.Retention;
@@ -15,10 +17,17 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -63,6 +72,13 @@ class LeaderOnlyTest {
 
   private final ApplicationContextRunner jobs =
       this.contextRunner.withBean("jobs", Jobs.class, Jobs::new);
+
+  private final ExecutorService executor = Executors.newCachedThreadPool();
+
+  @AfterEach
+  void shutDown() {
+    this.executor.shutdownNow();
+  }
 
   @Test
   void runsOnTheLeaderAndIsSkippedElsewhere() {
@@ -303,6 +319,70 @@ class LeaderOnlyTest {
   }
 
   @Test
+  void runningCallIsInterruptedWhenItsElectionPublishesItsLoss() throws Exception {
+    this.election.becomeLeader();
+    this.contextRunner.withBean(Blocking.class).run((context) -> {
+      Blocking job = context.getBean(Blocking.class);
+      Future<Boolean> interrupted = this.executor.submit(job::interruptible);
+      job.begun().await();
+      this.election.lostLeader();
+      context.publishEvent(new LeadershipLostEvent("default", "a", 0, Reason.EXPIRED));
+      assertThat(interrupted.get(30, TimeUnit.SECONDS)).isTrue();
+      assertThat(context.getBean(LeaderOnlyCalls.class).interrupted("default")).isEqualTo(1);
+    });
+  }
+
+  @Test
+  void callThatDoesNotAskForItIsNotInterrupted() throws Exception {
+    this.election.becomeLeader();
+    this.contextRunner.withBean(Blocking.class).run((context) -> {
+      Blocking job = context.getBean(Blocking.class);
+      Future<Boolean> interrupted = this.executor.submit(job::plain);
+      job.begun().await();
+      context.publishEvent(new LeadershipLostEvent("default", "a", 0, Reason.EXPIRED));
+      job.end().countDown();
+      assertThat(interrupted.get(30, TimeUnit.SECONDS)).isFalse();
+    });
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "as.election.enabled=false",
+        "as.election.algorithm=ManualAllocation,as.election.manual.leader-id=a"
+      })
+  void callIsInterruptedAtOnceWhereNoLeaseCoversIt(String properties) throws Exception {
+    withoutLease(properties).run((context) -> {
+      Blocking job = context.getBean(Blocking.class);
+      Future<Boolean> interrupted = this.executor.submit(job::interruptible);
+      job.begun().await();
+      context.getBean(ElectionService.class).lostLeader();
+      assertThat(interrupted.get(30, TimeUnit.SECONDS)).isTrue();
+    });
+  }
+
+  @Test
+  void stopOfAManualElectionInterruptsWhatHasNotEndedInTime() throws Exception {
+    withoutLease("as.election.algorithm=ManualAllocation,as.election.manual.leader-id=a")
+        .withPropertyValues("as.election.drain-timeout=50ms")
+        .run((context) -> {
+          Blocking job = context.getBean(Blocking.class);
+          Future<Boolean> interrupted = this.executor.submit(job::interruptible);
+          job.begun().await();
+          context.getSourceApplicationContext().stop();
+          assertThat(interrupted.get(30, TimeUnit.SECONDS)).isTrue();
+        });
+  }
+
+  @Test
+  void publisherThatAsksForInterruptionIsRefused() {
+    assertThat(failure(InterruptiblePublisher.class))
+        .contains("InterruptiblePublisher.run()")
+        .contains("it returns the reactive type Mono")
+        .contains("no thread of its own that interruptOnLoss could interrupt");
+  }
+
+  @Test
   void unknownElectionIsRefused() {
     assertThat(failure(UnknownElection.class))
         .contains("@LeaderOnly on bean 'job', method " + UnknownElection.class.getName() + ".run()")
@@ -362,6 +442,17 @@ class LeaderOnlyTest {
           this.election.becomeLeader();
           assertThat(context.getBean(Egg.class).ask()).isEqualTo("ran");
         });
+  }
+
+  private ApplicationContextRunner withoutLease(String properties) {
+    return new ApplicationContextRunner()
+        .withConfiguration(AutoConfigurations.of(
+            AopAutoConfiguration.class,
+            ElectionAutoConfiguration.class,
+            LeaderOnlyAutoConfiguration.class))
+        .withPropertyValues("spring.application.name=default", "as.election.node-id=a")
+        .withPropertyValues(properties.split(",", -1))
+        .withBean(Blocking.class);
   }
 
   private String failure(Class<?> job) {
@@ -621,6 +712,49 @@ class LeaderOnlyTest {
     @EventListener
     public void on(String event) {
       this.heard.incrementAndGet();
+    }
+  }
+
+  static class Blocking {
+
+    private final CountDownLatch begun = new CountDownLatch(1);
+
+    private final CountDownLatch end = new CountDownLatch(1);
+
+    CountDownLatch begun() {
+      return this.begun;
+    }
+
+    CountDownLatch end() {
+      return this.end;
+    }
+
+    @LeaderOnly(interruptOnLoss = true)
+    public Boolean interruptible() {
+      return block();
+    }
+
+    @LeaderOnly
+    public Boolean plain() {
+      return block();
+    }
+
+    private boolean block() {
+      this.begun.countDown();
+      try {
+        this.end.await();
+        return false;
+      } catch (InterruptedException ex) {
+        return true;
+      }
+    }
+  }
+
+  static class InterruptiblePublisher {
+
+    @LeaderOnly(interruptOnLoss = true)
+    public Mono<String> run() {
+      return Mono.just("ran");
     }
   }
 

@@ -11,11 +11,13 @@ import io.election.test.TestDatabase;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import javax.sql.DataSource;
@@ -117,6 +119,28 @@ class MysqlElectionIT {
         closed.get(30, TimeUnit.SECONDS);
         assertThat(this.database.query("SELECT lease_millis FROM leader_election"))
             .isEqualTo("0");
+      });
+    } finally {
+      executor.shutdownNow();
+    }
+  }
+
+  @Test
+  void callIsInterruptedWhenAnotherNodeIsWrittenIn() throws Exception {
+    ExecutorService executor = Executors.newCachedThreadPool();
+    try {
+      this.application.withBean(QueueJob.class).run((context) -> {
+        awaitLeader(context);
+        QueueJob job = context.getBean(QueueJob.class);
+        Future<String> interruptible = executor.submit(job::takeInterruptibly);
+        Future<String> plain = executor.submit(job::take);
+        job.begun().await();
+        this.database.execute("UPDATE leader_election SET leader_id = 'another'");
+        assertThat(interruptible.get(30, TimeUnit.SECONDS)).isEqualTo("interrupted");
+        assertThat(plain).isNotDone();
+        job.queue().add("item");
+        assertThat(plain.get(30, TimeUnit.SECONDS)).isEqualTo("item");
+        assertThat(context.getBean(LeaderOnlyCalls.class).interrupted("orders")).isEqualTo(1);
       });
     } finally {
       executor.shutdownNow();
@@ -334,6 +358,40 @@ class MysqlElectionIT {
     @Bean
     DataSource another() {
       return new HikariDataSource();
+    }
+  }
+
+  static class QueueJob {
+
+    private final CountDownLatch begun = new CountDownLatch(2);
+
+    private final BlockingQueue<String> queue = new LinkedBlockingQueue<>();
+
+    CountDownLatch begun() {
+      return this.begun;
+    }
+
+    BlockingQueue<String> queue() {
+      return this.queue;
+    }
+
+    @LeaderOnly(interruptOnLoss = true)
+    public String takeInterruptibly() {
+      return block();
+    }
+
+    @LeaderOnly
+    public String take() {
+      return block();
+    }
+
+    private String block() {
+      this.begun.countDown();
+      try {
+        return this.queue.take();
+      } catch (InterruptedException ex) {
+        return "interrupted";
+      }
     }
   }
 
