@@ -98,7 +98,11 @@ final class ElectionLog {
     if (changed
         && !row.leaderId().equals(nodeId)
         && LeaseElectionService.rowOfLeader(after).isPresent()) {
-      log.info("election '{}' is held by {} in term {}", serviceId, row.leaderId(), row.term());
+      log.info(
+          "election '{}' is held by {} in term {}",
+          serviceId,
+          Identifiers.printable(row.leaderId()),
+          row.term());
     }
   }
 
@@ -108,7 +112,7 @@ final class ElectionLog {
         serviceId,
         nodeId,
         release.term(),
-        release.successor().isEmpty() ? "" : " to " + release.successor());
+        release.successor().isEmpty() ? "" : " to " + Identifiers.printable(release.successor()));
   }
 
   void designatedUnknown(String serviceId, String leaderId, Collection<String> known) {
@@ -116,7 +120,7 @@ final class ElectionLog {
         "election '{}': designated node '{}' has not led lately; seen were {}. If it does not answer, others lead after one lease",
         serviceId,
         leaderId,
-        known);
+        known.stream().map(Identifiers::printable).toList());
   }
 
   void storeFailed(Throwable failure, Collection<LeaseElectionService> services, long now) {

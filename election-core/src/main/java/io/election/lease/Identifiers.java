@@ -50,7 +50,15 @@ public final class Identifiers {
     return null;
   }
 
-  private static String printable(String id) {
+  /**
+   * Spells a name that nobody has checked so that it can be shown: an operator, or somebody with
+   * access to the store, may have written anything into a record.
+   *
+   * @param id the name as it was found
+   * @return the name on one line: control characters and others that do not show are spelled by
+   *     their codes, and what is longer than {@link #MAX_LENGTH} is cut
+   */
+  public static String printable(String id) {
     StringBuilder text = new StringBuilder();
     id.codePoints().limit(MAX_LENGTH).forEach(c -> {
       if (isUnprintable(c)) {

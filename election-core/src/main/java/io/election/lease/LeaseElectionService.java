@@ -103,7 +103,7 @@ public class LeaseElectionService implements ElectionService {
     if (current.standing() instanceof Leading leading) {
       return isValid(leading) ? Optional.of(current.node().id()) : Optional.empty();
     }
-    return rowOfLeader(current).map(LeaseRow::leaderId);
+    return rowOfLeader(current).map(LeaseRow::leaderId).map(Identifiers::printable);
   }
 
   @Override

@@ -278,6 +278,23 @@ class ElectorTest {
     }
 
     @Test
+    void aNameThatSomebodyWroteIntoTheRecordCannotForgeALogLine() throws Exception {
+      elect(this.a, this.b);
+      String forged = "x\n12:00:00 INFO become leader by mysql\u2028" + "y".repeat(200);
+      ElectorTest.this.database.edit("jobs", (row) -> named(row, forged));
+      ElectorTest.this.run(Duration.ofSeconds(5), this.b);
+      assertThat(this.b.service.leaderId().orElseThrow())
+          .startsWith("x\\u000a12:00:00 INFO")
+          .hasSizeLessThan(150);
+      ElectorTest.this.run(Duration.ofSeconds(5), this.a, this.b);
+
+      assertThat(lines())
+          .anyMatch((line) -> line.startsWith("election 'jobs' is held by x\\u000a12:00:00"))
+          .allSatisfy(
+              (line) -> assertThat(line).doesNotContain("\n", "\u2028").hasSizeLessThan(400));
+    }
+
+    @Test
     void aNodeDesignatedByHandWaitsOneLeaseIfTheOldLeaderIsDead() {
       elect(this.a, this.b);
       ElectorTest.this.database.edit("jobs", (row) -> named(row, "b"));

@@ -2,6 +2,7 @@ package io.election.mysql;
 
 import io.election.ElectionService;
 import io.election.LeadershipLostException;
+import io.election.lease.Identifiers;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -125,7 +126,7 @@ public final class CommitFence {
         if (!row.next()) {
           reason = "is not in leader_election_history";
         } else if (!nodeId.equals(row.getString(1))) {
-          reason = "belongs to node '" + row.getString(1) + "'";
+          reason = "belongs to node '" + Identifiers.printable(row.getString(1)) + "'";
         } else if (!row.getBoolean(2)) {
           reason = "has ended";
         }

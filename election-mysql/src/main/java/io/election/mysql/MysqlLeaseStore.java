@@ -1,5 +1,6 @@
 package io.election.mysql;
 
+import io.election.lease.Identifiers;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
@@ -112,7 +113,7 @@ public final class MysqlLeaseStore implements LeaseStore {
       if (!serviceIds.contains(found)) {
         throw new SQLException(
             "leader_election.service_id takes '%s' for another name of the elections %s: it needs the collation utf8mb4_bin"
-                .formatted(found, serviceIds));
+                .formatted(Identifiers.printable(found), serviceIds));
       }
     }
     return readings;
