@@ -149,7 +149,7 @@ public final class LeaderElectionSchema {
     return new UnusableSchemaException(
         "The tables of the election in %s are not complete, and the database user may not make them (%s)."
             .formatted(this.database.location(), SqlFailure.text(cause)),
-        "Grant it CREATE, ALTER, INDEX, SELECT, INSERT, UPDATE and DELETE on the database; or run this as somebody who may, and set as.election.mysql.schema=validate:\n"
+        "Grant it SELECT, INSERT, UPDATE, DELETE, CREATE and ALTER on the database; or run this as somebody who may, and set as.election.mysql.schema=validate:\n"
             + sql(missing),
         cause);
   }

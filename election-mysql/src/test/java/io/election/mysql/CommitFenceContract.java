@@ -218,6 +218,24 @@ abstract class CommitFenceContract {
     assertThat(committed()).isEqualTo(1);
   }
 
+  @Test
+  void a_user_of_the_applications_own_needs_to_read_the_history_alone() throws Exception {
+    String user = this.database.newUser(
+        "app_of_" + this.database.name(),
+        "INSERT ON " + this.database.name() + ".work",
+        "SELECT ON " + this.database.name() + ".leader_election_history");
+    try (Connection connection = new TestDataSource(
+            this.database.jdbcUrl(), user, this.database.password())
+        .getConnection()) {
+      connection.setAutoCommit(false);
+      try (Statement statement = connection.createStatement()) {
+        statement.executeUpdate("INSERT INTO work () VALUES ()");
+      }
+      this.fence.commit(connection, new Election("a"), this.term);
+    }
+    assertThat(committed()).isEqualTo(1);
+  }
+
   private CommitFence.Held hold() throws SQLException {
     return this.fence.hold(this.worker, "a", Map.of("billing", this.term));
   }

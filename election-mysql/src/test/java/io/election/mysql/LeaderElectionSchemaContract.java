@@ -16,6 +16,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -26,6 +27,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.flywaydb.core.Flyway;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -57,6 +59,13 @@ abstract class LeaderElectionSchemaContract {
         unique key uniq_idx_name(name)
       ) ENGINE=InnoDB default charset=utf8mb4 comment 'leader选举'
       """;
+
+  /** What docs/operations.md says is needed on both tables where somebody else makes them. */
+  private static final List<String> USE = List.of("SELECT", "INSERT", "UPDATE");
+
+  /** What docs/operations.md says is needed on the database where the election makes them. */
+  private static final List<String> MAKE =
+      List.of("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER");
 
   private TestDatabase database;
 
@@ -361,7 +370,7 @@ abstract class LeaderElectionSchemaContract {
         .contains("the database user may not make them", "CREATE command denied to user '" + user);
     assertThat(refused.remedy())
         .contains(
-            "Grant it CREATE, ALTER",
+            "Grant it SELECT, INSERT, UPDATE, DELETE, CREATE and ALTER",
             "as.election.mysql.schema=validate",
             "CREATE TABLE leader_election (",
             "CREATE TABLE leader_election_history (");
@@ -382,6 +391,87 @@ abstract class LeaderElectionSchemaContract {
         as(user), this.database.jdbcUrl(), Mode.VALIDATE, Database.OPERATION_TIMEOUT)) {
       assertIsUsable(store);
     }
+  }
+
+  @Test
+  void each_of_the_documented_grants_is_needed_to_use_the_tables_and_no_other() throws Exception {
+    assertThat(problemOfUser(USE, USE)).isNull();
+    for (String table : List.of("leader_election", "leader_election_history")) {
+      for (String grant : USE) {
+        List<String> less = without(USE, grant);
+        assertThat(
+                table.equals("leader_election")
+                    ? problemOfUser(less, USE)
+                    : problemOfUser(USE, less))
+            .as("without %s on %s", grant, table)
+            .contains("denied");
+      }
+    }
+  }
+
+  @Test
+  void each_of_the_documented_grants_is_needed_to_make_the_tables_and_no_other() throws Exception {
+    assertThat(problemOfMaker(MAKE)).isNull();
+    for (String grant : MAKE) {
+      assertThat(problemOfMaker(without(MAKE, grant))).as("without %s", grant).contains("denied");
+    }
+  }
+
+  /** What keeps a user from taking part with these grants on the two tables. */
+  private @Nullable String problemOfUser(List<String> leases, List<String> history)
+      throws Exception {
+    TestDatabase database = Database.withTables(server().newDatabase());
+    String user = database.newUser(
+        "user_of_" + database.name(),
+        String.join(", ", leases) + " ON " + database.name() + ".leader_election",
+        String.join(", ", history) + " ON " + database.name() + ".leader_election_history");
+    return problem(database, user, Mode.VALIDATE);
+  }
+
+  /** What keeps a user from making, upgrading or mending the tables with these grants. */
+  private @Nullable String problemOfMaker(List<String> grants) throws Exception {
+    for (String found : List.of("nothing", "the hand-made table", "a migration that failed")) {
+      TestDatabase database = server().newDatabase();
+      if (found.equals("the hand-made table")) {
+        database.execute(HAND_MADE);
+      } else if (found.equals("a migration that failed")) {
+        Database.schema(database, Mode.MIGRATE).ensure();
+        database.execute(
+            "DROP TABLE leader_election_history",
+            "UPDATE leader_election_schema_history SET success = 0 WHERE version = '7'");
+      }
+      String user = database.newUser(
+          "maker_of_" + database.name(),
+          String.join(", ", grants) + " ON " + database.name() + ".*");
+      String problem = problem(database, user, Mode.MIGRATE);
+      if (problem != null) {
+        return "found " + found + ": " + problem;
+      }
+    }
+    return null;
+  }
+
+  /** What keeps a user from all that the election ever does. */
+  private static @Nullable String problem(TestDatabase database, String user, Mode mode)
+      throws Exception {
+    TestDataSource dataSource = new TestDataSource(database.jdbcUrl(), user, database.password());
+    try (LeaseStore store =
+        Database.store(dataSource, database.jdbcUrl(), mode, Database.OPERATION_TIMEOUT)) {
+      Database.schema(dataSource, database.jdbcUrl(), mode).ensure();
+      assertIsUsable(store);
+      assertThat(store.renew("other", Map.of("case", 2L))).containsExactly("case");
+      assertThat(store.recentLeaders("case")).containsExactly("other", "node");
+      assertThat(store.designate("case", "third")).isTrue();
+      assertThat(store.designate("case", "other")).isTrue();
+      assertThat(store.release("case", "other", 2, "")).isTrue();
+      return null;
+    } catch (LeaseStoreException | UnusableSchemaException ex) {
+      return ex.getMessage();
+    }
+  }
+
+  private static List<String> without(List<String> grants, String grant) {
+    return grants.stream().filter(other -> !other.equals(grant)).toList();
   }
 
   @Test
