@@ -37,6 +37,8 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private static final String TERM = "election.term";
 
+  private static final String HEALTHY = "election.healthy";
+
   private static final String LEASE_REMAINING = "election.lease.remaining";
 
   private static final String RENEWAL_AGE = "election.renewal.age";
@@ -57,6 +59,8 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private final Elections elections;
 
+  private final ElectionDriver driver;
+
   private final LeaderOnlyCalls calls;
 
   private final @Nullable TermBoundCalls termBound;
@@ -72,11 +76,13 @@ final class ElectionMetrics implements SmartLifecycle {
   ElectionMetrics(
       MeterRegistry registry,
       Elections elections,
+      ElectionDriver driver,
       LeaderOnlyCalls calls,
       @Nullable TermBoundCalls termBound,
       @Nullable Elector elector) {
     this.registry = registry;
     this.elections = elections;
+    this.driver = driver;
     this.calls = calls;
     this.termBound = termBound;
     this.elector = elector;
@@ -123,6 +129,10 @@ final class ElectionMetrics implements SmartLifecycle {
         tags,
         service,
         (election) -> election.term().orElse(0));
+    Gauge.builder(HEALTHY, this.driver, (driver) -> driver.problem().isEmpty() ? 1 : 0)
+        .description("1 while this node can lead or follow, else 0, as its health says")
+        .tags(tags)
+        .register(this.registry);
     FunctionCounter.builder(CALLS_SKIPPED, this.calls, (calls) -> calls.refused(name))
         .description("Leader-only calls that did not run, since this node does not lead")
         .tags(tags)

@@ -23,10 +23,11 @@ public final class ElectionMetricsAutoConfiguration {
   ElectionMetrics electionMetrics(
       MeterRegistry registry,
       Elections elections,
+      ElectionDriver driver,
       LeaderOnlyCalls calls,
       ObjectProvider<TermBoundCalls> termBound,
       ObjectProvider<Elector> elector) {
     return new ElectionMetrics(
-        registry, elections, calls, termBound.getIfAvailable(), elector.getIfAvailable());
+        registry, elections, driver, calls, termBound.getIfAvailable(), elector.getIfAvailable());
   }
 }

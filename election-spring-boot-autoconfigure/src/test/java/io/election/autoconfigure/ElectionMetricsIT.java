@@ -52,6 +52,7 @@ class ElectionMetricsIT {
               "election.calls.running",
               "election.calls.skipped",
               "election.fence.rejections",
+              "election.healthy",
               "election.leader",
               "election.lease.remaining",
               "election.renewal.age",
@@ -72,6 +73,7 @@ class ElectionMetricsIT {
 
       await().atMost(LONG).until(election::isLeader);
       assertThat(registry.get("election.leader").gauge().value()).isEqualTo(1);
+      assertThat(registry.get("election.healthy").gauge().value()).isEqualTo(1);
       assertThat(registry.get("election.term").gauge().value()).isEqualTo(1);
       assertThat(registry.get("election.lease.remaining").gauge().value()).isBetween(0.0, 2.94);
       assertThat(registry.get("election.renewal.age").gauge().value()).isBetween(0.0, 2.94);
