@@ -15,6 +15,7 @@ import io.election.mysql.LeaderElectionSchema;
 import io.election.mysql.MysqlElectionService;
 import io.election.mysql.MysqlLeaseStore;
 import io.election.test.TestDatabase;
+import io.election.test.TestServer;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
@@ -56,7 +57,16 @@ class ConfigurationFaultsIT {
     int count = 100;
     Duration lease = Duration.ofSeconds(5);
     Duration renew = Duration.ofSeconds(1);
-    TestDatabase database = TestDatabase.newDatabase();
+    // Of its own, since it is the server that counts.
+    try (TestServer server = TestServer.startOwn()) {
+      TestDatabase database = server.newDatabase();
+      hundredNodes(folder, count, lease, renew, database);
+    }
+  }
+
+  private static void hundredNodes(
+      Path folder, int count, Duration lease, Duration renew, TestDatabase database)
+      throws Exception {
     database.execute("SET GLOBAL max_connections = 500");
     LeaseSettings settings =
         new LeaseSettings(lease, renew, Duration.ofSeconds(1), Duration.ofSeconds(1), true);
