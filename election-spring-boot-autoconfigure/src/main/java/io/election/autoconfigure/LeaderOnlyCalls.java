@@ -201,8 +201,7 @@ final class LeaderOnlyCalls
      *     {@link #leave()} when the call has ended
      */
     boolean enterThread() {
-      TermBoundCalls termBound = this.termBound;
-      return termBound != null ? enter(() -> begin(termBound)) : enter();
+      return this.termBound != null ? enter(() -> begin().isPresent()) : enter();
     }
 
     /**
@@ -213,23 +212,17 @@ final class LeaderOnlyCalls
      *     before the rest
      */
     boolean enterInterruptible(String method) {
-      return enter(() -> beginInterruptible(method));
+      return enter(() -> this.interruptible.begin(method, this::begin));
     }
 
-    private boolean beginInterruptible(String method) {
-      if (!this.interruptible.begin(method, this::term)) {
-        return false;
-      }
+    /** Binds the call to the term in which this node leads, and gives that; empty if it does not lead. */
+    private OptionalLong begin() {
+      OptionalLong term = term();
       TermBoundCalls termBound = this.termBound;
-      boolean begun = false;
-      try {
-        begun = termBound == null || begin(termBound);
-      } finally {
-        if (!begun) {
-          this.interruptible.end();
-        }
+      if (termBound != null) {
+        term.ifPresent((number) -> termBound.begin(this.election, number));
       }
-      return begun;
+      return term;
     }
 
     private OptionalLong term() {
@@ -238,7 +231,9 @@ final class LeaderOnlyCalls
         return OptionalLong.of(leadership.term());
       }
       // An application's own election need not tell more.
-      return this.election.isLeader() ? OptionalLong.of(0) : OptionalLong.empty();
+      return this.termBound == null && this.election.isLeader()
+          ? OptionalLong.of(0)
+          : OptionalLong.empty();
     }
 
     /** From now on the call is not interrupted any more. */
@@ -258,15 +253,6 @@ final class LeaderOnlyCalls
         }
       }
       return leads;
-    }
-
-    private boolean begin(TermBoundCalls termBound) {
-      Leadership leadership = this.election.leadership().orElse(null);
-      if (leadership == null) {
-        return false;
-      }
-      termBound.begin(this.election, leadership.term());
-      return true;
     }
 
     /** The call leaves this thread; it may go on elsewhere. */
