@@ -66,12 +66,17 @@ public final class CommitFence {
    */
   public void commit(Connection connection, ElectionService election, long term)
       throws SQLException {
-    try (Held held = hold(connection, election.nodeId(), Map.of(election.serviceId(), term))) {
-      log.trace("{} lasts", held);
-      connection.commit();
+    Held held;
+    try {
+      held = hold(connection, election.nodeId(), Map.of(election.serviceId(), term));
     } catch (LeadershipLostException ex) {
       connection.rollback();
       throw ex;
+    }
+    try {
+      connection.commit();
+    } finally {
+      held.close();
     }
   }
 
@@ -97,18 +102,15 @@ public final class CommitFence {
           """.formatted(this.restSeconds));
     }
     Held held = new Held(connection);
-    boolean confirmed = false;
     try {
       for (Map.Entry<String, Long> term : terms.entrySet()) {
         confirm(connection, nodeId, term.getKey(), term.getValue());
       }
-      confirmed = true;
-      return held;
-    } finally {
-      if (!confirmed) {
-        held.close();
-      }
+    } catch (SQLException | RuntimeException | Error ex) {
+      held.close();
+      throw ex;
     }
+    return held;
   }
 
   private static void confirm(Connection connection, String nodeId, String serviceId, long term)
