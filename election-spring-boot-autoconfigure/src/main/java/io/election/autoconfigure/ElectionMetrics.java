@@ -67,9 +67,9 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private final @Nullable Elector elector;
 
-  private final Map<String, Counter> transitions = new ConcurrentHashMap<>();
+  private final Map<Key, Counter> transitions = new ConcurrentHashMap<>();
 
-  private final Map<String, Timer> renewals = new ConcurrentHashMap<>();
+  private final Map<Key, Timer> renewals = new ConcurrentHashMap<>();
 
   private volatile boolean running;
 
@@ -173,7 +173,7 @@ final class ElectionMetrics implements SmartLifecycle {
         (election) -> seconds(election.renewalAge().orElse(Duration.ZERO)));
     for (RenewalListener.Outcome outcome : RenewalListener.Outcome.values()) {
       this.renewals.put(
-          key(name, outcome),
+          new Key(name, outcome),
           Timer.builder(RENEWALS)
               .description("Renewals of the lease, by what came of them")
               .tags(tags.and("outcome", text(outcome)))
@@ -204,7 +204,7 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private void transition(String name, Tags tags, String event, Enum<?> reason) {
     this.transitions.put(
-        key(name, reason.getDeclaringClass().getName(), reason),
+        new Key(name, reason),
         Counter.builder(TRANSITIONS)
             .description("Changes of this node's leadership")
             .tags(tags.and("event", event, "reason", text(reason)))
@@ -217,22 +217,17 @@ final class ElectionMetrics implements SmartLifecycle {
     Enum<?> reason = event instanceof LeadershipAcquiredEvent acquired
         ? acquired.reason()
         : ((LeadershipLostEvent) event).reason();
-    Counter counter =
-        this.transitions.get(key(event.serviceId(), reason.getDeclaringClass().getName(), reason));
+    Counter counter = this.transitions.get(new Key(event.serviceId(), reason));
     if (counter != null) {
       counter.increment();
     }
   }
 
   private void renewed(String serviceId, RenewalListener.Outcome outcome, Duration duration) {
-    Timer timer = this.renewals.get(key(serviceId, outcome));
+    Timer timer = this.renewals.get(new Key(serviceId, outcome));
     if (timer != null) {
       timer.record(duration);
     }
-  }
-
-  private static String key(Object... parts) {
-    return Arrays.toString(parts);
   }
 
   private static String text(Enum<?> value) {
@@ -242,4 +237,7 @@ final class ElectionMetrics implements SmartLifecycle {
   private static double seconds(Duration duration) {
     return duration.toNanos() / 1e9;
   }
+
+  /** Which meter of several is meant. */
+  private record Key(String serviceId, Enum<?> value) {}
 }
