@@ -1,7 +1,6 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
-import io.election.LeadershipEvent;
 import java.util.Collection;
 import java.util.List;
 import org.slf4j.Logger;
@@ -57,13 +56,8 @@ class DisabledElectionConfiguration {
 
     @Override
     public ElectionService create(String serviceId) {
-      return new DisabledElectionService(serviceId, this.node::id, this::tell);
-    }
-
-    /** The calls first: a listener may take long. */
-    private void tell(LeadershipEvent event) {
-      this.calls.onEvent(event);
-      this.events.publishEvent(event);
+      return new DisabledElectionService(
+          serviceId, this.node::id, this.calls.before(this.events::publishEvent));
     }
 
     @Override

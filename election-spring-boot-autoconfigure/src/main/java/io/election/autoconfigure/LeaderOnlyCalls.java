@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.ApplicationContext;
@@ -119,14 +120,17 @@ final class LeaderOnlyCalls
   }
 
   /**
-   * Hears of an election that has no lease: nothing covers calls after its loss but a stop, which waits
-   * for them.
+   * Lets the calls hear of an election that has no lease before a listener does, which may take long:
+   * nothing covers calls after its loss but a stop, which waits for them.
    */
-  void onEvent(LeadershipEvent event) {
-    if (event instanceof LeadershipLostEvent lost
-        && lost.reason() != LeadershipLostEvent.Reason.STOPPED) {
-      onUncovered(lost.serviceId(), lost.term());
-    }
+  Consumer<LeadershipEvent> before(Consumer<LeadershipEvent> listener) {
+    return (event) -> {
+      if (event instanceof LeadershipLostEvent lost
+          && lost.reason() != LeadershipLostEvent.Reason.STOPPED) {
+        onUncovered(lost.serviceId(), lost.term());
+      }
+      listener.accept(event);
+    };
   }
 
   /** Waits until no call runs, whatever the election. */

@@ -1,7 +1,6 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
-import io.election.LeadershipEvent;
 import io.election.ManualAllocationElectionService;
 import io.election.autoconfigure.ElectionProperties.Algorithm;
 import io.election.lease.Identifiers;
@@ -95,14 +94,8 @@ class ManualAllocationElectionConfiguration {
           this.leaderId,
           this.node::id,
           this.node::isMeantBy,
-          this::tell,
+          this.calls.before(this.events::publishEvent),
           InstantSource.system());
-    }
-
-    /** The calls first: a listener may take long. */
-    private void tell(LeadershipEvent event) {
-      this.calls.onEvent(event);
-      this.events.publishEvent(event);
     }
 
     @Override
