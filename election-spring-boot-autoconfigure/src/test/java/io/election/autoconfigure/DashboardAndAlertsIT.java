@@ -101,6 +101,15 @@ class DashboardAndAlertsIT {
   }
 
   @Test
+  void dashboardShowsAllThatTheElectionExposes() throws IOException {
+    String dashboard = dashboard().toString();
+    assertThat(scraped.keySet())
+        .filteredOn((name) -> name.startsWith("election_"))
+        .hasSizeGreaterThan(10)
+        .allSatisfy((name) -> assertThat(dashboard).contains(name));
+  }
+
+  @Test
   void dashboardAsksForItsDataSourceAndItsElections() throws IOException {
     Map<String, JsonNode> variables = new HashMap<>();
     for (JsonNode variable : dashboard().path("templating").path("list")) {
