@@ -112,6 +112,32 @@ record Candidacy(
     return new Await(opening != null ? earlier(this.dueAt, opening.from()) : this.dueAt);
   }
 
+  /**
+   * What may be done before it is due, when the same is done for other elections with one request: so
+   * that all fall due together from then on.
+   *
+   * @param now this instant, at which {@link #next} is to wait
+   * @param working whether leader work of this election runs in this process
+   * @return a {@link Renew}, or a {@link Read} that is due within half a renew interval; else {@code
+   *     null}
+   */
+  @Nullable
+  Step early(long now, boolean working) {
+    if (this.standing instanceof Leading leading) {
+      return new Renew(leading.term());
+    }
+    if (this.standing instanceof SteppingDown down) {
+      return working && !down.displaced() && now - down.drainUntil() < 0
+          ? new Renew(down.term())
+          : null;
+    }
+    return this.standing instanceof Following
+            && this.memory.running()
+            && isDue(now + renewNanos() / 2)
+        ? new Read()
+        : null;
+  }
+
   private Step nextOf(SteppingDown down, long now, boolean working) {
     if (working && now - down.drainUntil() < 0) {
       if (down.displaced()) {

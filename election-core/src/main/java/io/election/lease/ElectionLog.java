@@ -5,6 +5,8 @@ import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.lease.Candidacy.Observation;
 import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -15,9 +17,13 @@ final class ElectionLog {
 
   private static final Logger log = LoggerFactory.getLogger(Elector.class);
 
+  private static final int MAX_NAMED = 5;
+
   private final String store;
 
   private final FailureLog failures = new FailureLog(log);
+
+  private final FailureLog partialRenewals = new FailureLog(log);
 
   private final FailureLog twins = new FailureLog(log);
 
@@ -127,6 +133,15 @@ final class ElectionLog {
     this.failures.failed(text(failure), consequence(services), failure, now);
   }
 
+  void renewedInPart(
+      LeaseStoreException failure, Collection<LeaseElectionService> undecided, long now) {
+    this.partialRenewals.failed(text(failure), consequence(undecided), failure, now);
+  }
+
+  void renewedAll(long now) {
+    this.partialRenewals.succeeded("the renewal of all leases", now);
+  }
+
   static String text(Throwable failure) {
     String message = failure.getMessage();
     return failure instanceof LeaseStoreException && message != null ? message : failure.toString();
@@ -162,16 +177,24 @@ final class ElectionLog {
     log.debug("interrupted: ends", ex);
   }
 
+  /** Names those that end first, for a node may lead hundreds. */
   private static String consequence(Collection<LeaseElectionService> services) {
+    Map<String, Long> remaining = new HashMap<>();
+    services.forEach((service) -> service
+        .leadership()
+        .ifPresent((leadership) ->
+            remaining.put(service.serviceId(), leadership.remaining().toMillis())));
     StringBuilder text = new StringBuilder("keeps trying");
-    for (LeaseElectionService service : services) {
-      service
-          .leadership()
-          .ifPresent((leadership) -> text.append("; leads '")
-              .append(service.serviceId())
-              .append("' for another ")
-              .append(leadership.remaining().toMillis())
-              .append(" ms unless a renewal succeeds"));
+    remaining.entrySet().stream()
+        .sorted(Map.Entry.comparingByValue())
+        .limit(MAX_NAMED)
+        .forEach((entry) -> text.append("; leads '")
+            .append(entry.getKey())
+            .append("' for another ")
+            .append(entry.getValue())
+            .append(" ms unless a renewal succeeds"));
+    if (remaining.size() > MAX_NAMED) {
+      text.append("; and ").append(remaining.size() - MAX_NAMED).append(" others no shorter");
     }
     return text.toString();
   }

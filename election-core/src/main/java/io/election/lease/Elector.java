@@ -17,7 +17,6 @@ import io.election.lease.Step.Renew;
 import io.election.lease.Step.Take;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -51,8 +50,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Elector {
 
-  /** More steps in a row than any election needs; the loop comes round again at once. */
-  private static final int MAX_ROUNDS = 16;
+  /** Calls to the store before the loop looks at requests, and at whether it is to end. */
+  private static final int MAX_CALLS = 16;
 
   private final LeaseStore store;
 
@@ -102,6 +101,12 @@ public final class Elector {
   private volatile long answeredAt;
 
   private volatile @Nullable String lastFailure;
+
+  /** After a failure nothing but renewals is tried before this instant. */
+  private long restsUntil;
+
+  /** The first of the services whose turn it is to have a call of its own. */
+  private int turn;
 
   /** Since when a stopping elector has had no leader work to wait for; its own thread's. */
   private @Nullable Long idleSince;
@@ -181,6 +186,7 @@ public final class Elector {
         new Candidacy.Node(Identifiers.requireUsable("node id", this.nodeId.get()), this.settings);
     this.services = List.copyOf(services);
     this.answeredAt = now();
+    this.restsUntil = now();
     this.lastFailure = null;
     this.running = true;
     for (LeaseElectionService service : services) {
@@ -450,8 +456,8 @@ public final class Elector {
   }
 
   /**
-   * Does all that is due, and delivers the events, on the calling thread. Goes on after {@link #stop()}
-   * as long as something is to be handed back.
+   * Does what is due, and delivers the events, on the calling thread. Goes on after {@link #stop()} as
+   * long as something is to be handed back.
    *
    * @return in how many nanoseconds something is due next, unless there is a wake-up before
    * @throws IllegalStateException if the elector has threads of its own
@@ -461,6 +467,10 @@ public final class Elector {
       throw new IllegalStateException("The elector was started: its own threads step it");
     }
     long pause = performDue();
+    // However many elections there are; but no election for ever.
+    for (int i = 0; !this.requests.isEmpty() || (pause == 0 && i < this.services.size()); i++) {
+      pause = performDue();
+    }
     deliverNow();
     if (!this.running && !isHandingBack()) {
       this.store.close();
@@ -468,27 +478,33 @@ public final class Elector {
     return pause;
   }
 
+  /**
+   * Does what is due, call by call. Before each call renewals come first, so that at most one call is
+   * ahead of them, however many elections there are and whatever is done about them.
+   *
+   * @return in how many nanoseconds something is due next; 0 also if there may be more to do at once
+   */
   private long performDue() {
-    Map<LeaseElectionService, Throwable> failed = new LinkedHashMap<>();
-    List<Request> served = new ArrayList<>();
-    for (Request request = this.requests.poll(); request != null; request = this.requests.poll()) {
-      try {
-        request.task().run();
-        served.add(request);
-      } catch (Exception ex) {
-        request.outcome().completeExceptionally(ex);
-      }
+    if (!this.requests.isEmpty()) {
+      renewDue();
     }
+    Request request = serve();
+    Map<LeaseElectionService, Throwable> failed = new LinkedHashMap<>();
     long pause = 0;
-    for (int round = 0; round < MAX_ROUNDS; round++) {
+    for (int calls = 0; calls < MAX_CALLS; calls++) {
       Map<LeaseElectionService, Step> due = new LinkedHashMap<>();
-      pause = collect(due);
+      Map<LeaseElectionService, Step> early = new LinkedHashMap<>();
+      pause = collect(due, early);
       if (due.isEmpty()) {
         break;
       }
-      failed.putAll(perform(due));
+      failed.putAll(perform(oneCall(due, early, request)));
+      pause = 0;
+      if (rests()) {
+        break;
+      }
     }
-    for (Request request : served) {
+    if (request != null) {
       Throwable failure = failed.get(request.service());
       if (failure != null) {
         request.outcome().completeExceptionally(failure);
@@ -496,47 +512,120 @@ public final class Elector {
         request.outcome().complete(null);
       }
     }
-    return pause;
+    return this.requests.isEmpty() ? pause : 0;
   }
 
-  private long collect(Map<LeaseElectionService, Step> due) {
+  private void renewDue() {
+    Map<LeaseElectionService, Step> due = new LinkedHashMap<>();
+    Map<LeaseElectionService, Step> early = new LinkedHashMap<>();
+    collect(due, early);
+    if (due.values().stream().anyMatch(Renew.class::isInstance)) {
+      perform(oneCall(due, early, null));
+    }
+  }
+
+  private boolean rests() {
+    return now() - this.restsUntil < 0;
+  }
+
+  /** Does what somebody has asked for; what follows from it is due at once. */
+  private @Nullable Request serve() {
+    Request request = this.requests.poll();
+    if (request == null) {
+      return null;
+    }
+    try {
+      request.task().run();
+      this.restsUntil = now();
+      return request;
+    } catch (Exception ex) {
+      request.outcome().completeExceptionally(ex);
+      return null;
+    }
+  }
+
+  private long collect(Map<LeaseElectionService, Step> due, Map<LeaseElectionService, Step> early) {
     long now = now();
     long pause = this.settings.renewInterval().toNanos();
     for (LeaseElectionService service : this.services) {
+      boolean working = this.work.isRunning(service.serviceId());
       Candidacy candidacy = service.change((current) -> current);
-      Step step = candidacy.next(now, this.work.isRunning(service.serviceId()));
+      Step step = candidacy.next(now, working);
       if (step instanceof Await await) {
         pause = Math.min(pause, Math.max(await.until() - now, 0));
-      } else {
+        Step ahead = candidacy.early(now, working);
+        if (ahead != null) {
+          early.put(service, ahead);
+        }
+      } else if (step instanceof Renew || !rests()) {
         due.put(service, step);
+      } else {
+        pause = Math.min(pause, Math.max(this.restsUntil - now, 0));
       }
     }
     return pause;
   }
 
+  /** The most urgent of what is due, as much as one call to the store can do. */
+  private Map<LeaseElectionService, Step> oneCall(
+      Map<LeaseElectionService, Step> due,
+      Map<LeaseElectionService, Step> early,
+      @Nullable Request request) {
+    for (Class<? extends Step> together : List.of(Renew.class, Read.class)) {
+      if (due.values().stream().anyMatch(together::isInstance)) {
+        Map<LeaseElectionService, Step> all = new LinkedHashMap<>();
+        // In their order, not in that in which they fall due.
+        for (LeaseElectionService service : this.services) {
+          Step step = due.getOrDefault(service, early.get(service));
+          if (together.isInstance(step)) {
+            all.put(service, step);
+          }
+        }
+        return all;
+      }
+    }
+    LeaseElectionService next =
+        request != null && due.containsKey(request.service()) ? request.service() : takeTurn(due);
+    return Map.of(next, due.get(next));
+  }
+
+  /** One that fails again and again does not keep the others from theirs. */
+  private LeaseElectionService takeTurn(Map<LeaseElectionService, Step> due) {
+    LeaseElectionService next;
+    do {
+      next = this.services.get(this.turn % this.services.size());
+      this.turn = (this.turn + 1) % this.services.size();
+    } while (!due.containsKey(next));
+    return next;
+  }
+
   /**
-   * Performs steps; renewals first, since they have deadlines.
+   * Performs steps that are one call.
    *
    * @return the failures of those whose outcome is unknown
    */
-  private Map<LeaseElectionService, Throwable> perform(Map<LeaseElectionService, Step> due) {
+  private Map<LeaseElectionService, Throwable> perform(Map<LeaseElectionService, Step> steps) {
     Map<LeaseElectionService, Throwable> failed = new LinkedHashMap<>();
     try {
-      renew(due);
-      read(due);
-      for (Map.Entry<LeaseElectionService, Step> entry : List.copyOf(due.entrySet())) {
-        perform(entry.getKey(), entry.getValue());
-        due.remove(entry.getKey());
+      Map.Entry<LeaseElectionService, Step> first = steps.entrySet().iterator().next();
+      if (first.getValue() instanceof Renew) {
+        renew(steps, failed);
+      } else if (first.getValue() instanceof Read) {
+        read(steps.keySet());
+      } else {
+        perform(first.getKey(), first.getValue());
       }
       this.answeredAt = now();
       this.lastFailure = null;
       this.log.storeAnswered(this.answeredAt);
     } catch (Throwable ex) {
       long now = now();
-      due.forEach((service, step) -> {
+      steps.forEach((service, step) -> {
         service.change((candidacy) -> candidacy.onFailure(step, now));
         failed.put(service, ex);
       });
+      // As long as those wait that have failed.
+      this.restsUntil = now + this.settings.renewInterval().toNanos() / 4;
       this.lastFailure = ElectionLog.text(ex);
       this.log.storeFailed(ex, this.services, now);
       if (ex instanceof Error error) {
@@ -546,42 +635,58 @@ public final class Elector {
     return failed;
   }
 
-  private void renew(Map<LeaseElectionService, Step> due) throws LeaseStoreException {
+  private void renew(
+      Map<LeaseElectionService, Step> steps, Map<LeaseElectionService, Throwable> failed)
+      throws LeaseStoreException {
     Map<LeaseElectionService, Renew> renewals = new LinkedHashMap<>();
     Map<String, Long> terms = new LinkedHashMap<>();
-    due.forEach((service, step) -> {
+    steps.forEach((service, step) -> {
       if (step instanceof Renew renew) {
         renewals.put(service, renew);
         terms.put(service.serviceId(), renew.term());
       }
     });
-    if (renewals.isEmpty()) {
-      return;
-    }
     String node = renewals.keySet().iterator().next().nodeId();
     long wallSent = wall();
     long sent = now();
     Set<String> renewed;
+    PartialRenewalException partial = null;
     try {
       renewed = this.store.renew(node, terms);
+    } catch (PartialRenewalException ex) {
+      renewed = ex.renewed();
+      partial = ex;
     } catch (LeaseStoreException | RuntimeException ex) {
       terms.keySet().forEach((id) -> tell(id, RenewalListener.Outcome.UNKNOWN, sent));
       throw ex;
     }
     Timing timing = new Timing(sent, wallSent, now(), wall());
-    renewals.forEach((service, step) -> {
-      due.remove(service);
-      boolean confirmed = renewed.contains(service.serviceId());
-      service.change((candidacy) -> candidacy.onRenewed(step, confirmed, timing));
-    });
-    terms
-        .keySet()
-        .forEach((id) -> tell(
-            id,
-            renewed.contains(id)
-                ? RenewalListener.Outcome.CONFIRMED
-                : RenewalListener.Outcome.REFUSED,
-            sent));
+    for (Map.Entry<LeaseElectionService, Renew> renewal : renewals.entrySet()) {
+      LeaseElectionService service = renewal.getKey();
+      Renew step = renewal.getValue();
+      if (partial != null && partial.undecided().contains(service.serviceId())) {
+        service.change((candidacy) -> candidacy.onFailure(step, timing.now()));
+        failed.put(service, partial);
+      } else {
+        boolean confirmed = renewed.contains(service.serviceId());
+        service.change((candidacy) -> candidacy.onRenewed(step, confirmed, timing));
+      }
+    }
+    if (partial != null) {
+      this.log.renewedInPart(partial, failed.keySet(), timing.now());
+    } else {
+      this.log.renewedAll(timing.now());
+    }
+    for (Map.Entry<LeaseElectionService, Renew> renewal : renewals.entrySet()) {
+      String id = renewal.getKey().serviceId();
+      RenewalListener.Outcome decided = renewed.contains(id)
+          ? RenewalListener.Outcome.CONFIRMED
+          : RenewalListener.Outcome.REFUSED;
+      tell(
+          id,
+          failed.containsKey(renewal.getKey()) ? RenewalListener.Outcome.UNKNOWN : decided,
+          sent);
+    }
   }
 
   private void tell(String serviceId, RenewalListener.Outcome outcome, long sent) {
@@ -592,27 +697,21 @@ public final class Elector {
     }
   }
 
-  private void read(Map<LeaseElectionService, Step> due) throws LeaseStoreException {
-    List<LeaseElectionService> readers = new ArrayList<>();
+  /** Who reads together looks again together, at the time that suits the first of them. */
+  private void read(Collection<LeaseElectionService> readers) throws LeaseStoreException {
     Set<String> ids = new LinkedHashSet<>();
-    due.forEach((service, step) -> {
-      if (step instanceof Read) {
-        readers.add(service);
-        ids.add(service.serviceId());
-      }
-    });
-    if (readers.isEmpty()) {
-      return;
-    }
+    readers.forEach((service) -> ids.add(service.serviceId()));
     Map<String, Reading> readings = this.store.read(ids);
     long now = now();
+    LeaseElectionService first = readers.iterator().next();
+    Reading ofFirst = readings.get(first.serviceId());
+    long nextLook =
+        first.candidacy().nextLook(now, ofFirst != null ? ofFirst.age() : Duration.ZERO);
     for (LeaseElectionService service : readers) {
-      due.remove(service);
       Reading reading = readings.get(service.serviceId());
       Candidacy before = service.candidacy();
-      Candidacy after = service.change((candidacy) -> reading != null
-          ? candidacy.onRead(reading.row(), now, candidacy.nextLook(now, reading.age()))
-          : candidacy.onRead(null, now, candidacy.nextLook(now, Duration.ZERO)));
+      Candidacy after = service.change(
+          (candidacy) -> candidacy.onRead(reading != null ? reading.row() : null, now, nextLook));
       this.log.observed(service.serviceId(), before, after, now);
     }
   }

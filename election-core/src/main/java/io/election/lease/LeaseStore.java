@@ -43,6 +43,8 @@ public interface LeaseStore extends AutoCloseable {
    * @param terms the term that this node holds in each election
    * @return the elections whose record named this node in that term, unreleased, and now is renewed;
    *     the lease of any other is lost
+   * @throws PartialRenewalException if the outcome is unknown for some of them, and known for the
+   *     others. A record that cannot be written must not keep others from being renewed
    * @throws LeaseStoreException if the outcome is unknown for any of them: then none counts
    */
   Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException;

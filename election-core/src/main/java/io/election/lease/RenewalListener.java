@@ -23,7 +23,7 @@ public interface RenewalListener {
     CONFIRMED,
     /** The record no longer names this node in this term. */
     REFUSED,
-    /** There was no answer: the lease counts as not renewed. */
+    /** There was no answer, or the record was locked: the lease counts as not renewed. */
     UNKNOWN
   }
 }

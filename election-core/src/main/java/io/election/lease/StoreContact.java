@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * How an elector and its store get on, as it stood when asked for.
  *
- * @param silence how long ago the store last answered all that it was asked, or since when the elector
- *     has run if it never did
+ * @param silence how long ago the store last answered, also to say that some records are locked, or
+ *     since when the elector has run if it never did
  * @param failure what went wrong since then, for people; {@code null} if nothing did, or if a call has
  *     not come back
  */

@@ -1,0 +1,325 @@
+package io.election.lease;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.LeadershipEvent;
+import io.election.LeadershipLostEvent;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Many elections on one node, over a simulated database whose every call takes its time. */
+class ManyElectionsTest {
+
+  private static final Duration LEASE = Duration.ofSeconds(10);
+
+  private static final Duration INTERVAL = Duration.ofSeconds(2);
+
+  /** The tightest that is allowed: only one other call fits before a renewal. */
+  private static final LeaseSettings SETTINGS =
+      new LeaseSettings(LEASE, INTERVAL, Duration.ofMillis(3_900), Duration.ofSeconds(5), true);
+
+  private final AtomicLong clock = new AtomicLong();
+
+  private final SimulatedDatabase database = new SimulatedDatabase();
+
+  private final List<LeadershipEvent> lost = new ArrayList<>();
+
+  /** One process with its elections. */
+  private final class Node {
+
+    final SlowStore store = new SlowStore();
+
+    final Elector elector;
+
+    final List<LeaseElectionService> services;
+
+    Node(String id, int elections) {
+      this.elector = new Elector(
+          this.store,
+          SETTINGS,
+          () -> id,
+          (serviceId) -> false,
+          (event) -> {
+            if (event instanceof LeadershipLostEvent) {
+              ManyElectionsTest.this.lost.add(event);
+            }
+          },
+          ManyElectionsTest.this.clock::get,
+          () -> Instant.EPOCH.plusNanos(ManyElectionsTest.this.clock.get()));
+      this.services = IntStream.range(0, elections)
+          .<LeaseElectionService>mapToObj(
+              (i) -> new LeaseElectionService("service-" + i, this.elector) {})
+          .toList();
+      this.elector.join(this.services);
+    }
+
+    LeaseElectionService service(int i) {
+      return this.services.get(i);
+    }
+
+    long leading() {
+      return this.services.stream().filter(LeaseElectionService::isLeader).count();
+    }
+  }
+
+  /** Calls take time, and some records are locked. */
+  private final class SlowStore extends SimulatedDatabase.Store {
+
+    final Set<String> locked = new HashSet<>();
+
+    SlowStore() {
+      ManyElectionsTest.this.database.super();
+    }
+
+    @Override
+    public Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
+      Set<String> undecided = new HashSet<>(terms.keySet());
+      undecided.retainAll(this.locked);
+      Map<String, Long> free = new LinkedHashMap<>(terms);
+      free.keySet().removeAll(undecided);
+      Set<String> renewed = super.renew(nodeId, free);
+      if (!undecided.isEmpty()) {
+        throw new PartialRenewalException("locked", renewed, undecided);
+      }
+      return renewed;
+    }
+
+    @Override
+    public OptionalLong take(
+        String serviceId,
+        LeaseRow seen,
+        String nodeId,
+        long leaseMillis,
+        long aboveTerm,
+        String reason)
+        throws LeaseStoreException {
+      if (this.locked.contains(serviceId)) {
+        this.calls.add("take");
+        tick(SETTINGS.operationTimeout());
+        throw new LeaseStoreException("locked");
+      }
+      return super.take(serviceId, seen, nodeId, leaseMillis, aboveTerm, reason);
+    }
+  }
+
+  private void tick(Duration duration) {
+    this.clock.addAndGet(duration.toNanos());
+  }
+
+  private void step(Node... nodes) {
+    for (Node node : nodes) {
+      node.elector.step();
+    }
+    tick(Duration.ofMillis(10));
+  }
+
+  private void run(Duration duration, Node... nodes) {
+    long end = this.clock.get() + duration.toNanos();
+    while (this.clock.get() < end) {
+      step(nodes);
+    }
+  }
+
+  private void runUntilAllAreLed(Node node) {
+    long end = this.clock.get() + Duration.ofMinutes(10).toNanos();
+    while (node.leading() < node.services.size()) {
+      step(node);
+      assertThat(this.clock.get()).as("all are led in time").isLessThan(end);
+    }
+  }
+
+  @Test
+  void noNumberOfTakesKeepsALeaseFromBeingRenewed() throws Exception {
+    try (SimulatedDatabase.Store dead = this.database.new Store()) {
+      for (int i = 1; i < 300; i++) {
+        dead.create("service-" + i, "dead", LEASE.toMillis(), 0);
+      }
+    }
+    Node node = new Node("a", 300);
+    node.store.before((name) -> tick(Duration.ofMillis(100)));
+
+    runUntilAllAreLed(node);
+
+    assertThat(node.store.calls).filteredOn("take"::equals).hasSize(299);
+    assertThat(this.lost).isEmpty();
+  }
+
+  @Test
+  void noNumberOfNewRecordsKeepsALeaseFromBeingRenewed() {
+    Node node = new Node("a", 200);
+    node.store.before((name) -> tick(Duration.ofMillis(100)));
+
+    runUntilAllAreLed(node);
+
+    assertThat(node.store.calls).filteredOn("create"::equals).hasSize(200);
+    assertThat(this.lost).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 50, 500})
+  void aLeaderSendsOneRequestEachRenewIntervalAndAFollowerOneRead(int elections) {
+    Node leader = new Node("a", elections);
+    // They become due at all sorts of instants.
+    leader.store.before((name) -> tick(Duration.ofMillis(5)));
+    runUntilAllAreLed(leader);
+    leader.store.before((name) -> {});
+    Node follower = new Node("b", elections);
+    run(INTERVAL.multipliedBy(2), leader, follower);
+    leader.store.calls.clear();
+    follower.store.calls.clear();
+
+    run(INTERVAL.multipliedBy(20), leader, follower);
+
+    assertThat(leader.store.calls).containsOnly("renew").hasSizeBetween(19, 20);
+    assertThat(follower.store.calls).containsOnly("read").hasSizeBetween(19, 20);
+    assertThat(follower.services)
+        .allSatisfy((service) -> assertThat(service.leaderId()).contains("a"));
+  }
+
+  @Test
+  void aFollowerOfSeveralLeadersSendsOneReadEachRenewInterval() {
+    List<Node> leaders = new ArrayList<>();
+    for (String id : List.of("a", "b", "c")) {
+      leaders.add(new Node(id, 30));
+      tick(Duration.ofMillis(500));
+    }
+    Node[] all = leaders.toArray(Node[]::new);
+    for (int i = 0; i < 30; i++) {
+      // Each leads ten; the nodes stand at different instants.
+      int leader = i % 3;
+      for (int j = 0; j < 3; j++) {
+        if (j != leader) {
+          all[j].service(i).lostLeader();
+        }
+      }
+    }
+    run(LEASE.multipliedBy(3), all);
+    assertThat(leaders).allSatisfy((node) -> assertThat(node.leading()).isPositive());
+    Node follower = new Node("d", 30);
+    run(INTERVAL.multipliedBy(2), leaders.get(0), leaders.get(1), leaders.get(2), follower);
+    follower.store.calls.clear();
+
+    run(INTERVAL.multipliedBy(20), leaders.get(0), leaders.get(1), leaders.get(2), follower);
+
+    assertThat(follower.store.calls).containsOnly("read").hasSizeBetween(18, 22);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {3, 50})
+  void aLockedRecordCostsItsOwnElectionTheLeadershipAndNoOther(int elections) {
+    Node node = new Node("a", elections);
+    runUntilAllAreLed(node);
+    node.store.locked.add("service-1");
+
+    run(LEASE.multipliedBy(3), node);
+
+    assertThat(this.lost).singleElement().satisfies((event) -> {
+      assertThat(event.serviceId()).isEqualTo("service-1");
+      assertThat(((LeadershipLostEvent) event).reason())
+          .isEqualTo(LeadershipLostEvent.Reason.EXPIRED);
+    });
+    node.store.locked.clear();
+    runUntilAllAreLed(node);
+    assertThat(this.lost).hasSize(1);
+  }
+
+  @Test
+  void aRecordThatCannotBeTakenKeepsNoOtherFromBeingTaken() throws Exception {
+    try (SimulatedDatabase.Store dead = this.database.new Store()) {
+      for (int i = 0; i < 20; i++) {
+        dead.create("service-" + i, "dead", LEASE.toMillis(), 0);
+      }
+    }
+    Node node = new Node("a", 20);
+    node.store.locked.addAll(Set.of("service-0", "service-1"));
+
+    run(LEASE.multipliedBy(3), node);
+
+    assertThat(node.leading()).isEqualTo(18);
+    assertThat(this.lost).isEmpty();
+    node.store.locked.clear();
+    runUntilAllAreLed(node);
+  }
+
+  @Test
+  void aRenewalThatFailedInPartIsToldElectionByElectionAndIsNoSilenceOfTheStore() throws Exception {
+    Node node = new Node("a", 3);
+    runUntilAllAreLed(node);
+    node.store.locked.add("service-1");
+    this.database.designate("service-2", "b");
+    Map<String, RenewalListener.Outcome> outcomes = new LinkedHashMap<>();
+    node.elector.onRenewal((serviceId, outcome, duration) -> outcomes.put(serviceId, outcome));
+
+    tick(INTERVAL);
+    step(node);
+
+    assertThat(outcomes)
+        .containsExactly(
+            Map.entry("service-0", RenewalListener.Outcome.CONFIRMED),
+            Map.entry("service-1", RenewalListener.Outcome.UNKNOWN),
+            Map.entry("service-2", RenewalListener.Outcome.REFUSED));
+    assertThat(node.services)
+        .map(LeaseElectionService::isLeader)
+        .containsExactly(true, true, false);
+    assertThat(node.elector.storeContact())
+        .hasValueSatisfying(
+            (contact) -> assertThat(contact.silence()).isLessThan(Duration.ofSeconds(1)));
+  }
+
+  @Test
+  void oneStepHandsBackAllLeases() {
+    Node node = new Node("a", 50);
+    runUntilAllAreLed(node);
+
+    node.elector.stop();
+
+    assertThat(node.services)
+        .allSatisfy((service) ->
+            assertThat(this.database.row(service.serviceId()).isReleased()).isTrue());
+  }
+
+  @Test
+  void oneStepServesAllWhoHaveAsked() throws Exception {
+    Node node = new Node("a", 3);
+    runUntilAllAreLed(node);
+    node.service(0).designate("b");
+    node.service(1).designate("b");
+    node.service(2).lostLeader();
+    step(node);
+    node.service(0).designate("b");
+
+    node.service(2).becomeLeader();
+
+    assertThat(node.service(2).isLeader()).isTrue();
+  }
+
+  @Test
+  void whoAsksWaitsForRenewalsThatAreDueAndForNoLockedRecord() throws Exception {
+    Node node = new Node("a", 3);
+    runUntilAllAreLed(node);
+    node.service(2).lostLeader();
+    step(node);
+    node.store.locked.add("service-1");
+    tick(INTERVAL);
+    node.store.calls.clear();
+
+    node.service(2).designate("a");
+    node.service(2).becomeLeader();
+
+    assertThat(node.store.calls).startsWith("renew", "recentLeaders", "designate");
+    assertThat(this.database.row("service-2").leaderId()).isEqualTo("a");
+    assertThat(node.leading()).isEqualTo(3);
+  }
+}
