@@ -4,6 +4,7 @@ import io.election.lease.Identifiers;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.PartialRenewalException;
 import java.math.BigDecimal;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -17,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,6 +56,7 @@ public final class MysqlLeaseStore implements LeaseStore {
   private String lastSource = "";
   private String lastHost = "";
   private long lastUse;
+  private boolean someAreLocked;
 
   /**
    * Creates the store; it connects upon the first call.
@@ -134,58 +137,128 @@ public final class MysqlLeaseStore implements LeaseStore {
         age == null ? Duration.ZERO : Duration.ofMillis(age.movePointRight(3).longValue()));
   }
 
+  /**
+   * {@inheritDoc}
+   *
+   * <p>A record that another transaction has locked holds up the renewal of a lease that is this
+   * node's only one, and never that of several.
+   */
   @Override
   public Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
     if (terms.isEmpty()) {
       return Set.of();
     }
-    return call("Renewing", session -> renew(session, nodeId, terms));
+    Renewal renewal = call("Renewing", session -> renew(session, nodeId, terms));
+    if (!renewal.locked().isEmpty()) {
+      throw new PartialRenewalException(
+          "%d of %d leases could not be renewed (%s). %s"
+              .formatted(
+                  renewal.locked().size(),
+                  terms.size(),
+                  some(renewal.locked()),
+                  SqlFailure.lockedRow(this.database)),
+          renewal.renewed(),
+          renewal.locked());
+    }
+    return renewal.renewed();
   }
 
-  private static Set<String> renew(Session session, String nodeId, Map<String, Long> terms)
+  /**
+   * What came of the renewal of several leases; one that is in neither set is lost.
+   *
+   * @param renewed those that are renewed
+   * @param locked those that are held, and are not renewed
+   */
+  private record Renewal(Set<String> renewed, Set<String> locked) {}
+
+  private Renewal renew(Session session, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    if (terms.size() > 1 && renewTogether(session, nodeId, terms)) {
-      return Set.copyOf(terms.keySet());
-    }
-    Set<String> renewed = new HashSet<>();
-    for (Map.Entry<String, Long> held : terms.entrySet()) {
-      boolean done = session.updateOne("""
-              UPDATE leader_election
-              SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
-              WHERE service_id = ? AND leader_id = ? AND term = ? AND lease_millis > 0
-              """, held.getKey(), nodeId, held.getValue());
-      if (done) {
-        renewed.add(held.getKey());
+    if (terms.size() > 1) {
+      // While a row stays locked the attempt would fail again, and drivers log that.
+      if (!this.someAreLocked && renewTogether(session, nodeId, terms)) {
+        return new Renewal(terms.keySet(), Set.of());
       }
+      Renewal renewal = inTransaction(
+              session, () -> Optional.of(renewUnlocked(session, nodeId, terms)))
+          .orElseThrow();
+      this.someAreLocked = !renewal.locked().isEmpty();
+      return renewal;
     }
-    return renewed;
+    Map.Entry<String, Long> held = terms.entrySet().iterator().next();
+    boolean done = session.updateOne("""
+            UPDATE leader_election
+            SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
+            WHERE service_id = ? AND leader_id = ? AND term = ? AND lease_millis > 0
+            """, held.getKey(), nodeId, held.getValue());
+    return new Renewal(done ? terms.keySet() : Set.of(), Set.of());
   }
 
-  /** Whether all were renewed by one statement; otherwise nobody can tell which were. */
+  /**
+   * Whether all were renewed by one statement; otherwise nobody can tell which were. It waits for no
+   * lock: it would hold those of its other rows meanwhile, for longer than the call lasts.
+   */
   private static boolean renewTogether(Session session, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    String sql = """
-        UPDATE leader_election
-        SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
-        WHERE service_id IN (%s) AND leader_id = ? AND lease_millis > 0
-            AND (service_id, term) IN (%s)
-        """.formatted(marks("?", terms.size()), marks("(?, ?)", terms.size()));
+    String sql = session.product().renewal(held(terms), terms.size());
+    try {
+      return session.update(sql, held(nodeId, terms)) == terms.size();
+    } catch (SQLException ex) {
+      if (SqlFailure.isLockTrouble(ex)) {
+        // Outside a transaction the server has undone the statement, and holds nothing more.
+        log.debug("The leases could not be renewed together", ex);
+        return false;
+      }
+      throw ex;
+    }
+  }
+
+  /**
+   * As many statements as ever, however many leases there are and however many are locked. All go by
+   * the index, for a scan of the table would meet the locked rows.
+   */
+  private static Renewal renewUnlocked(Session session, String nodeId, Map<String, Long> terms)
+      throws SQLException {
+    String select =
+        "SELECT service_id FROM leader_election FORCE INDEX (PRIMARY) WHERE " + held(terms);
+    Object[] parameters = held(nodeId, terms);
+    Set<String> renewed = new HashSet<>(session.query(
+        select + " FOR UPDATE SKIP LOCKED", row -> Session.string(row, 1), parameters));
+    if (!renewed.isEmpty()) {
+      session.update("""
+          UPDATE leader_election FORCE INDEX (PRIMARY)
+          SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
+          WHERE service_id IN (%s)
+          """.formatted(marks("?", renewed.size())), renewed.toArray());
+    }
+    Set<String> locked =
+        new HashSet<>(session.query(select, row -> Session.string(row, 1), parameters));
+    locked.removeAll(renewed);
+    return new Renewal(renewed, locked);
+  }
+
+  /** The condition for leases that this node holds. */
+  private static String held(Map<String, Long> terms) {
+    return "service_id IN (%s) AND leader_id = ? AND lease_millis > 0 AND (service_id, term) IN (%s)"
+        .formatted(marks("?", terms.size()), marks("(?, ?)", terms.size()));
+  }
+
+  private static Object[] held(String nodeId, Map<String, Long> terms) {
     List<Object> parameters = new ArrayList<>(terms.keySet());
     parameters.add(nodeId);
     terms.forEach((serviceId, term) -> {
       parameters.add(serviceId);
       parameters.add(term);
     });
-    try {
-      return session.update(sql, parameters.toArray()) == terms.size();
-    } catch (SQLException ex) {
-      if (SqlFailure.isLockTrouble(ex)) {
-        // Outside a transaction the server has undone the statement, and holds nothing more.
-        log.debug("The leases could not be renewed together, each is renewed by itself", ex);
-        return false;
-      }
-      throw ex;
-    }
+    return parameters.toArray();
+  }
+
+  private static String some(Set<String> serviceIds) {
+    String names = serviceIds.stream()
+        .sorted()
+        .limit(5)
+        .map(name -> "'" + name + "'")
+        .collect(Collectors.joining(", "));
+    return serviceIds.size() > 5 ? names + ", …" : names;
   }
 
   @Override

@@ -4,9 +4,33 @@ import java.util.Locale;
 
 /** The products that speak the protocol, and all in which they differ. */
 enum Product {
-  MYSQL("MySQL", "@@server_uuid"),
+  MYSQL("MySQL", "@@server_uuid") {
+
+    /** The limit, which is none, keeps the inner query one of its own, that locks before the outer. */
+    @Override
+    String renewal(String held, int leases) {
+      return """
+          UPDATE (SELECT service_id FROM leader_election FORCE INDEX (PRIMARY)
+                  WHERE %s LIMIT %d FOR UPDATE SKIP LOCKED) free
+              STRAIGHT_JOIN leader_election l ON l.service_id = free.service_id
+          SET l.version = l.version + 1, l.last_active_time = CURRENT_TIMESTAMP(6)
+          """.formatted(held, leases);
+    }
+  },
   /** Has no server UUID. */
-  MARIADB("MariaDB", "CONCAT(@@hostname, ':', @@port, ':', @@server_id)");
+  MARIADB("MariaDB", "CONCAT(@@hostname, ':', @@port, ':', @@server_id)") {
+
+    /** A wait of zero is none; MySQL takes it for a second. */
+    @Override
+    String renewal(String held, int leases) {
+      return """
+          SET STATEMENT innodb_lock_wait_timeout = 0 FOR
+          UPDATE leader_election FORCE INDEX (PRIMARY)
+          SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
+          WHERE %s
+          """.formatted(held);
+    }
+  };
 
   private final String label;
   private final String source;
@@ -24,6 +48,14 @@ enum Product {
   String source() {
     return this.source;
   }
+
+  /**
+   * A statement that renews leases and waits for no lock.
+   *
+   * @param held the condition for those to be renewed
+   * @param leases how many there are at most
+   */
+  abstract String renewal(String held, int leases);
 
   /**
    * Finds the product.

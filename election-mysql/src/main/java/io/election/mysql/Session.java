@@ -134,6 +134,10 @@ final class Session {
     return this.deadline;
   }
 
+  Product product() {
+    return this.product;
+  }
+
   /** The server that answers. */
   String source() {
     return this.source;

@@ -78,6 +78,12 @@ final class SqlFailure {
         what + " failed. " + explain(ex, database, session, timeout), ex);
   }
 
+  /** What to do about rows that stay locked. */
+  static String lockedRow(ElectionDatabase database) {
+    return "Another transaction in %s holds a lock on their rows. If this lasts, look for it: SELECT * FROM information_schema.innodb_trx."
+        .formatted(database.location());
+  }
+
   private static String explain(
       Throwable ex, ElectionDatabase database, @Nullable Session session, Duration timeout) {
     int code = code(ex);

@@ -460,6 +460,7 @@ abstract class LeaderElectionSchemaContract {
       Database.schema(dataSource, database.jdbcUrl(), mode).ensure();
       assertIsUsable(store);
       assertThat(store.renew("other", Map.of("case", 2L))).containsExactly("case");
+      assertThat(store.renew("other", Map.of("case", 2L, "lost", 1L))).containsExactly("case");
       assertThat(store.recentLeaders("case")).containsExactly("other", "node");
       assertThat(store.designate("case", "third")).isTrue();
       assertThat(store.designate("case", "other")).isTrue();

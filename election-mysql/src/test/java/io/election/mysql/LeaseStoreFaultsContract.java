@@ -7,17 +7,18 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.PartialRenewalException;
 import io.election.mysql.LeaderElectionSchema.Mode;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import java.sql.Connection;
 import java.sql.ResultSet;
-import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -27,6 +28,8 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the store does when the database does not do as it should, and what it says then. */
 abstract class LeaseStoreFaultsContract {
@@ -160,28 +163,47 @@ abstract class LeaseStoreFaultsContract {
     }
   }
 
-  @Test
-  void after_a_lock_wait_each_lease_of_a_batch_is_renewed_by_itself() throws Exception {
-    LeaseRow billing = led("billing");
-    LeaseRow mail = led("mail");
-    this.store = store(this.database.dataSource(), Duration.ofSeconds(10));
-    this.store.read(Set.of("billing"));
-    try (Connection locker =
-        lock("SELECT * FROM leader_election WHERE service_id = 'mail' FOR UPDATE")) {
-      Thread unlocker = new Thread(() -> {
-        String together = awaitLockWait("");
-        awaitLockWait(together);
-        try {
-          locker.rollback();
-        } catch (SQLException ex) {
-          throw new IllegalStateException(ex);
-        }
-      });
-      unlocker.start();
-      assertThat(this.store.renew("a", Map.of("billing", billing.term(), "mail", mail.term())))
-          .containsExactlyInAnyOrder("billing", "mail");
-      unlocker.join();
+  @ParameterizedTest
+  @ValueSource(ints = {2, 50})
+  void a_locked_row_keeps_no_other_lease_from_being_renewed(int leases) throws Exception {
+    List<Connection> connections = new ArrayList<>();
+    this.store = store(remembering(connections, this.database.dataSource()));
+    Map<String, Long> terms = new HashMap<>();
+    for (int i = 0; i < leases; i++) {
+      terms.put("service-" + i, led("service-" + i).term());
     }
+    terms.put("lost", led("lost").term() + 1);
+    Set<String> free = new HashSet<>(terms.keySet());
+    free.removeAll(Set.of("service-1", "lost"));
+    try (Connection locker =
+        lock("SELECT * FROM leader_election WHERE service_id = 'service-1' FOR UPDATE")) {
+      Map<String, LeaseRow> before = rows(terms.keySet());
+      for (int i = 0; i < 3; i++) {
+        long statements = statements(connections);
+        assertThatThrownBy(() -> this.store.renew("a", terms))
+            .isInstanceOfSatisfying(PartialRenewalException.class, (partial) -> {
+              assertThat(partial.renewed()).isEqualTo(free);
+              assertThat(partial.undecided()).containsExactly("service-1");
+              assertThat(partial.getMessage())
+                  .startsWith(
+                      "1 of %d leases could not be renewed ('service-1')".formatted(leases + 1))
+                  .contains("SELECT * FROM information_schema.innodb_trx");
+            });
+        assertThat(statements(connections) - statements)
+            .as("however many leases")
+            .isLessThan(10);
+      }
+      Map<String, LeaseRow> after = rows(terms.keySet());
+      for (String service : terms.keySet()) {
+        assertThat(after.get(service).version() > before.get(service).version())
+            .as(service)
+            .isEqualTo(free.contains(service));
+      }
+      locker.rollback();
+    }
+    terms.remove("lost");
+    assertThat(this.store.renew("a", terms)).isEqualTo(terms.keySet());
+    assertThat(connections).as("none was given up").hasSize(1);
   }
 
   @Test
@@ -417,6 +439,12 @@ abstract class LeaseStoreFaultsContract {
     return this.store.read(Set.of(service)).get(service).row();
   }
 
+  private Map<String, LeaseRow> rows(Set<String> services) throws LeaseStoreException {
+    Map<String, LeaseRow> rows = new HashMap<>();
+    this.store.read(services).forEach((service, reading) -> rows.put(service, reading.row()));
+    return rows;
+  }
+
   private void assertRenews(LeaseRow row) {
     Awaitility.await()
         .ignoreExceptionsInstanceOf(LeaseStoreException.class)
@@ -440,17 +468,6 @@ abstract class LeaseStoreFaultsContract {
       statement.executeQuery(sql);
     }
     return connection;
-  }
-
-  /** Waits until a statement waits for a lock, another than the one that began to wait then. */
-  private String awaitLockWait(String other) {
-    return Awaitility.await()
-        // InnoDB shows the same again to whoever asks more often than each 100 ms.
-        .pollInterval(Duration.ofMillis(150))
-        .until(
-            () -> this.database.query(
-                "SELECT trx_wait_started FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"),
-            since -> since != null && !since.equals(other));
   }
 
   /** What the server has executed for the store's connection. */

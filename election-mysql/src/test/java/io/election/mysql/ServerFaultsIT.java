@@ -2,9 +2,11 @@ package io.election.mysql;
 
 import static io.election.mysql.LeaseStoreFaultsContract.assertFails;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.PartialRenewalException;
 import io.election.mysql.LeaderElectionSchema.Mode;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
@@ -146,6 +148,30 @@ class ServerFaultsIT {
       server.execute("SET GLOBAL read_only = 0");
     }
     assertThat(this.store.read(Set.of(driver)).get(driver).row()).isEqualTo(this.row);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"mysql", "mariadb"})
+  void what_a_replica_shows_is_no_loss_of_one_of_several_leases(String driver) throws Exception {
+    use(driver);
+    Map<String, Long> terms = Map.of(driver, this.row.term(), "missed", 1L);
+    try (Connection locker = this.database.connect();
+        Statement statement = locker.createStatement()) {
+      locker.setAutoCommit(false);
+      statement.executeQuery("SELECT * FROM leader_election FOR UPDATE");
+      assertThatThrownBy(() -> this.store.renew("a", terms))
+          .isInstanceOfSatisfying(
+              PartialRenewalException.class,
+              partial -> assertThat(partial.undecided()).containsExactly(driver));
+      server.execute("SET GLOBAL read_only = 1");
+      try {
+        assertFails(() -> this.store.renew("a", terms), "is read-only (");
+        assertFails(() -> this.store.renew("a", terms), "is read-only (");
+      } finally {
+        server.execute("SET GLOBAL read_only = 0");
+      }
+    }
+    assertRenews(driver);
   }
 
   @Test
