@@ -1,5 +1,6 @@
 package io.election.autoconfigure;
 
+import io.election.ElectionRegistry;
 import io.election.ElectionService;
 import java.util.Collection;
 import java.util.Collections;
@@ -10,7 +11,7 @@ import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 
 /** The elections of this application, ours or its own, by name. */
-final class Elections {
+final class Elections implements ElectionRegistry {
 
   private final ListableBeanFactory beanFactory;
 
@@ -27,13 +28,13 @@ final class Elections {
   }
 
   /**
-   * The election of a name.
+   * The election that a user means by a name.
    *
    * @param name the name; empty for the default election
    * @return its service, or {@code null} if there is none
    */
   @Nullable
-  ElectionService find(String name) {
+  ElectionService meantBy(String name) {
     return name.isEmpty() ? defaultElection() : known().byName().get(name);
   }
 
@@ -42,8 +43,8 @@ final class Elections {
     return known().byName().keySet();
   }
 
-  /** All elections, the default one first. */
-  Map<String, ElectionService> all() {
+  @Override
+  public Map<String, ElectionService> all() {
     return known().byName();
   }
 

@@ -70,7 +70,7 @@ final class LeaderEndpoint {
   @ReadOperation
   @Nullable
   Map<String, Object> election(@Selector String serviceId) {
-    ElectionService service = this.elections.find(serviceId);
+    ElectionService service = this.elections.meantBy(serviceId);
     return service != null ? describe(service) : null;
   }
 
@@ -80,7 +80,7 @@ final class LeaderEndpoint {
    */
   @ReadOperation
   WebEndpointResponse<Void> check(@Selector String serviceId, @Selector Question question) {
-    ElectionService service = this.elections.find(serviceId);
+    ElectionService service = this.elections.meantBy(serviceId);
     if (service == null) {
       return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
     }
@@ -94,7 +94,7 @@ final class LeaderEndpoint {
   @WriteOperation
   WebEndpointResponse<Map<String, Object>> designate(
       @Selector String serviceId, @Nullable String leaderId) {
-    ElectionService service = this.elections.find(serviceId);
+    ElectionService service = this.elections.meantBy(serviceId);
     if (service == null) {
       return unknown(serviceId);
     }
@@ -109,7 +109,7 @@ final class LeaderEndpoint {
   /** Forces a new election. */
   @DeleteOperation
   WebEndpointResponse<Map<String, Object>> forceElection(@Selector String serviceId) {
-    ElectionService service = this.elections.find(serviceId);
+    ElectionService service = this.elections.meantBy(serviceId);
     return service != null ? decide(service, service::forceElection) : unknown(serviceId);
   }
 

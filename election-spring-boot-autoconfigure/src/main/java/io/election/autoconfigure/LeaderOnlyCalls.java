@@ -75,7 +75,7 @@ final class LeaderOnlyCalls
    */
   Gate gate(String name) {
     Elections elections = this.elections.get();
-    ElectionService election = elections.find(name);
+    ElectionService election = elections.meantBy(name);
     if (election == null) {
       throw UnusableSetupException.unknownElection("@LeaderOnly", name, elections.names());
     }

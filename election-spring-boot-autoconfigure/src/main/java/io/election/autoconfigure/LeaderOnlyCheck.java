@@ -84,7 +84,7 @@ final class LeaderOnlyCheck implements BeanPostProcessor, SmartInitializingSingl
 
   private void checkElection(String place, String name) {
     Elections elections = this.elections.get();
-    if (elections.find(name) == null) {
+    if (elections.meantBy(name) == null) {
       throw UnusableSetupException.unknownElection(
           "@LeaderOnly on " + place, name, elections.names());
     }

@@ -3,6 +3,7 @@ package io.election.autoconfigure;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.election.ElectionRegistry;
 import io.election.ElectionService;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
@@ -152,8 +153,13 @@ class ElectionAutoConfigurationTest {
           assertThat(consumer.reports.serviceId()).isEqualTo("reports");
           assertThat(consumer.reports.isLeader()).isTrue();
           assertThat(context.getBeansOfType(ElectionService.class)).hasSize(3);
-          assertThat(context.getBean(Elections.class).names())
-              .containsExactly("billing", "reports", "exports");
+          assertThat(consumer.registry.all())
+              .containsOnlyKeys("billing", "reports", "exports")
+              .containsEntry("billing", consumer.byDefault)
+              .containsEntry("reports", consumer.reports);
+          assertThat(consumer.registry.all().keySet()).first().isEqualTo("billing");
+          assertThat(consumer.registry.find("reports")).containsSame(consumer.reports);
+          assertThat(consumer.registry.find("shipping")).isEmpty();
         });
   }
 
@@ -371,9 +377,15 @@ class ElectionAutoConfigurationTest {
 
     final ElectionService reports;
 
-    Consumer(ElectionService byDefault, @Qualifier("reports") ElectionService reports) {
+    final ElectionRegistry registry;
+
+    Consumer(
+        ElectionService byDefault,
+        @Qualifier("reports") ElectionService reports,
+        ElectionRegistry registry) {
       this.byDefault = byDefault;
       this.reports = reports;
+      this.registry = registry;
     }
   }
 
