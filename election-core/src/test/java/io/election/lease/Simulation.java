@@ -18,6 +18,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -45,9 +46,20 @@ final class Simulation {
   /** How the production code is driven. */
   enum Drive {
     /** Requests and answers apart, the decisions called one by one. */
-    CALL_BY_CALL,
+    CALL_BY_CALL(EnumSet.of(Fault.ROW_LOCKED)),
     /** The elector's own loop body over a store that lets time pass. */
-    ELECTOR
+    ELECTOR(EnumSet.noneOf(Fault.class));
+
+    private final List<Fault> faults;
+
+    Drive(EnumSet<Fault> without) {
+      this.faults = List.copyOf(EnumSet.complementOf(without));
+    }
+
+    /** What may happen: only the elector is told that a lease could not be renewed for now. */
+    List<Fault> faults() {
+      return this.faults;
+    }
   }
 
   /** Who else works on the row. */
@@ -111,7 +123,8 @@ final class Simulation {
     HAND_OVER,
     CAMPAIGN,
     STOP,
-    WORK
+    WORK,
+    ROW_LOCKED
   }
 
   /** A promise that was broken. */
@@ -189,6 +202,8 @@ final class Simulation {
   private static final long MILLI = 1_000_000;
 
   private static final long SECOND = 1_000 * MILLI;
+
+  private static final Object LOCKED = "the row is locked";
 
   private static final Set<Fault> LASTING =
       Set.of(Fault.PAUSE, Fault.SUSPEND, Fault.CUT_OFF, Fault.WORK);
@@ -279,6 +294,9 @@ final class Simulation {
   private long quietAt;
 
   private long databaseBackAt;
+
+  /** Renewals before this instant find the row locked, and do not wait. */
+  private long rowFreeAt;
 
   private final long databaseOrigin;
 
@@ -690,7 +708,7 @@ final class Simulation {
   private void disturb() {
     List<Process> alive =
         this.processes.stream().filter((process) -> process.alive).toList();
-    Fault fault = pick(List.of(Fault.values()));
+    Fault fault = pick(this.drive.faults());
     if (this.without.contains(fault)
         || (this.company != Company.NONE && NOT_BESIDE_AN_OLDER_TOOL.contains(fault))
         || (fault == Fault.TABLES_EMPTIED && !mayBeEmptied(alive))) {
@@ -711,6 +729,12 @@ final class Simulation {
     boolean done = switch (fault) {
       case RESTART, TWIN -> start(id, fault == Fault.TWIN, alive);
       case DATABASE_STALLS -> stall(more);
+      case ROW_LOCKED -> {
+        this.rowFreeAt = this.now + more;
+        lasts(this.rowFreeAt);
+        tell("somebody locks the row until " + Story.time(this.rowFreeAt));
+        yield true;
+      }
       case DATABASE_CLOCK_STEPS -> {
         this.databaseStep +=
             (draw(2) == 0 ? 1 : -1) * (draw(20_000) + draw(2) * 3_600_000L) * 1_000;
@@ -1512,13 +1536,20 @@ final class Simulation {
     @Override
     @SuppressWarnings("unchecked")
     public Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
-      return (Set<String>) this.process.await(
+      Object outcome = this.process.await(
           () -> {
+            if (Simulation.this.now < Simulation.this.rowFreeAt) {
+              return LOCKED;
+            }
             Set<String> renewed = Simulation.this.server.renew(nodeId, terms);
             renewed.forEach((serviceId) -> judgeRenewal(nodeId, terms.get(serviceId)));
             return renewed;
           },
           new Renew(terms.get(Call.SERVICE)));
+      if (outcome == LOCKED) {
+        throw new PartialRenewalException("locked", Set.of(), terms.keySet());
+      }
+      return (Set<String>) outcome;
     }
 
     @Override
