@@ -81,7 +81,7 @@ public final class Elector {
   /** {@code null} if the elector is stepped. */
   private volatile @Nullable Thread electorThread;
 
-  /** Whether the elector's thread has been told to end; each has its own, so that none outlives it. */
+  /** Whether the threads have been told to end; those of each start have their own. */
   private AtomicBoolean dismissed = new AtomicBoolean();
 
   private @Nullable Thread eventThread;
@@ -90,9 +90,6 @@ public final class Elector {
 
   /** Something may have a deadline that had none, or an earlier one. */
   private final Semaphore deadlines = new Semaphore(0);
-
-  /** Whether the watching thread has been told to end. */
-  private AtomicBoolean relieved = new AtomicBoolean();
 
   private volatile boolean running;
 
@@ -155,12 +152,10 @@ public final class Elector {
     Thread lastEvents = this.eventThread;
     Thread lastWatch = this.watchThread;
     enter(services);
-    this.eventThread = daemon("election-events", () -> deliver(lastEvents));
-    AtomicBoolean relieved = new AtomicBoolean();
-    this.relieved = relieved;
-    this.watchThread = daemon("election-deadlines", () -> watch(lastWatch, relieved));
     AtomicBoolean dismissed = new AtomicBoolean();
     this.dismissed = dismissed;
+    this.eventThread = daemon("election-events", () -> deliver(lastEvents));
+    this.watchThread = daemon("election-deadlines", () -> watch(lastWatch, dismissed));
     this.electorThread = daemon("election-elector", () -> run(lastElector, dismissed));
   }
 
@@ -198,8 +193,9 @@ public final class Elector {
   /**
    * Ends this node's part: it leads no more when this returns. Lets running leader work end, renewing
    * all the while, and hands the leases back. Waits for that at most the drain time-out and some
-   * operation time-outs; what is not handed back by then ends with its lease. Without threads it makes
-   * one {@link #step()} and waits for nothing. Does nothing if the elector does not run.
+   * operation time-outs, or until the calling thread is interrupted; what is not handed back by then
+   * ends with its lease. Without threads it makes one {@link #step()} and waits for nothing. Does
+   * nothing if the elector does not run.
    */
   public synchronized void stop() {
     if (!this.running) {
@@ -217,13 +213,14 @@ public final class Elector {
         this.settings.drainTimeout().plus(this.settings.operationTimeout().multipliedBy(5));
     try {
       elector.join(patience.toMillis());
-      if (elector.isAlive()) {
-        this.dismissed.set(true);
-        elector.interrupt();
-      }
-      this.relieved.set(true);
-      this.deadlines.release();
-      this.events.add(Optional.empty());
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+    }
+    this.dismissed.set(true);
+    elector.interrupt();
+    this.deadlines.release();
+    this.events.add(Optional.empty());
+    try {
       events.join(this.settings.operationTimeout().toMillis());
       if (events.isAlive()) {
         this.log.listenerStillRuns();
@@ -774,10 +771,10 @@ public final class Elector {
     }
   }
 
-  private void watch(@Nullable Thread predecessor, AtomicBoolean relieved) {
+  private void watch(@Nullable Thread predecessor, AtomicBoolean dismissed) {
     try {
       awaitEnd(predecessor);
-      while (!relieved.get()) {
+      while (!dismissed.get()) {
         watchOn();
       }
     } catch (InterruptedException ex) {

@@ -675,6 +675,27 @@ class ElectorTest {
     }
 
     @Test
+    void anInterruptedStopWaitsForNothingAndLeavesNoThreadBehind() throws Exception {
+      elect();
+      this.node.working = true;
+      Thread stopping = new Thread(() -> {
+        Thread.currentThread().interrupt();
+        this.node.elector.stop();
+      });
+      stopping.start();
+      await().until(() -> !stopping.isAlive());
+      assertThat(this.node.service.isLeader()).isFalse();
+      await()
+          .untilAsserted(() -> assertThat(Thread.getAllStackTraces().keySet())
+              .noneMatch((thread) -> thread.getName().startsWith("election-")));
+      assertThat(this.node.store.calls).doesNotContain("release");
+      this.node.working = false;
+      this.node.start();
+      await().until(() -> this.node.events().size() == 2);
+      elect();
+    }
+
+    @Test
     void stopsThoughTheStoreIsDead() {
       elect();
       this.node.store.before((name) -> {
