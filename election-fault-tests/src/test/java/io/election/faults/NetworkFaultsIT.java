@@ -114,9 +114,9 @@ class NetworkFaultsIT {
   @Tag("faults")
   void fault_14_delay_with_jitter_and_56_kbit_a_second() throws Exception {
     try (Links links = Links.to(this.database)) {
-      List<Node> nodes = links.nodes("as.election.mysql.operation-timeout=1500ms");
+      List<Node> nodes = links.nodes("as.election.mysql.operation-timeout=2500ms");
       Cluster.run(
-          this.database, Duration.ofSeconds(6), Duration.ofSeconds(1), nodes, (cluster, leader) -> {
+          this.database, Duration.ofSeconds(8), Duration.ofSeconds(1), nodes, (cluster, leader) -> {
             links.forEach((link) -> link.delay(Duration.ofMillis(450), Duration.ofMillis(100)));
             cluster.awaitWrites(6);
             assertThat(links.of(leader).longestWait()).isGreaterThan(Duration.ofMillis(900));
