@@ -118,6 +118,19 @@ public interface ElectionService {
   }
 
   /**
+   * The same, and notes in the log and the history who wanted it, and why.
+   *
+   * @param leaderId the node id of the node that shall lead; 1 to 128 characters
+   * @param instruction who asks, and why. An implementation that keeps no such notes ignores it
+   * @throws IllegalStateException if there is no election to decide yet
+   * @throws UnsupportedOperationException if this kind of election cannot be decided at run time
+   * @throws Exception if the store could not be told
+   */
+  default void designate(String leaderId, Instruction instruction) throws Exception {
+    designate(leaderId);
+  }
+
+  /**
    * Forces a new election: the leader, wherever it is, lets running leader work end, releases the
    * lease and stands aside for one lease.
    *
@@ -128,5 +141,17 @@ public interface ElectionService {
   default void forceElection() throws Exception {
     throw new UnsupportedOperationException(
         getClass().getSimpleName() + " cannot force an election at run time");
+  }
+
+  /**
+   * The same, and notes in the log and the history who wanted it, and why.
+   *
+   * @param instruction who asks, and why. An implementation that keeps no such notes ignores it
+   * @throws IllegalStateException if there is no election to decide yet
+   * @throws UnsupportedOperationException if this kind of election cannot be decided at run time
+   * @throws Exception if the store could not be told
+   */
+  default void forceElection(Instruction instruction) throws Exception {
+    forceElection();
   }
 }

@@ -1,5 +1,7 @@
 package io.election.benchmarks;
 
+import io.election.Instruction;
+import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import java.time.Duration;
@@ -9,6 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** A store in which every lease is free to take and every renewal succeeds: what is measured is not it. */
 final class ReleasedLease implements LeaseStore {
@@ -60,17 +63,18 @@ final class ReleasedLease implements LeaseStore {
   }
 
   @Override
-  public boolean release(String serviceId, String nodeId, long term, String successor) {
+  public boolean release(
+      String serviceId, String nodeId, long term, String successor, Ending ending) {
     return true;
   }
 
   @Override
-  public boolean giveWay(String serviceId, String nodeId, long term) {
+  public boolean giveWay(String serviceId, String nodeId, long term, Ending ending) {
     return false;
   }
 
   @Override
-  public boolean designate(String serviceId, String leaderId) {
+  public boolean designate(String serviceId, String leaderId, @Nullable Instruction instruction) {
     return false;
   }
 

@@ -3,6 +3,7 @@ package io.election.lease;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
+import io.election.Instruction;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.lease.Standing.Following;
@@ -150,7 +151,9 @@ record Candidacy(
     if (now - down.retryAt() < 0) {
       return new Await(down.retryAt());
     }
-    return down.displaced() ? new GiveWay(down.term()) : new Release(down.term(), down.successor());
+    return down.displaced()
+        ? new GiveWay(down.term(), down.ending())
+        : new Release(down.term(), down.successor(), down.ending());
   }
 
   private Step nextOf(Warming warming, long now) {
@@ -293,7 +296,8 @@ record Candidacy(
     if (this.standing instanceof Leading leading && leading.term() == step.term()) {
       return renewed
           ? with(leading(leading.term(), timing, leading.since(), leading.reason()), due)
-          : steppingDown(leading, "", true, LeadershipLostEvent.Reason.DISPLACED, timing.now());
+          : steppingDown(
+              leading, "", true, Ending.of(LeadershipLostEvent.Reason.DISPLACED), timing.now());
     }
     if (this.standing instanceof SteppingDown down && down.term() == step.term()) {
       return renewed
@@ -362,9 +366,10 @@ record Candidacy(
           leading,
           "",
           false,
-          this.memory.running()
-              ? LeadershipLostEvent.Reason.RESIGNED
-              : LeadershipLostEvent.Reason.STOPPED,
+          Ending.of(
+              this.memory.running()
+                  ? LeadershipLostEvent.Reason.RESIGNED
+                  : LeadershipLostEvent.Reason.STOPPED),
           timing.now());
     }
     return elected.at(timing.now(), timing.wall());
@@ -411,34 +416,36 @@ record Candidacy(
 
   /** After {@link io.election.ElectionService#lostLeader()}. */
   Candidacy resign(long now) {
-    return stepDown(aside(now), "", LeadershipLostEvent.Reason.RESIGNED, now);
+    return resign(null, now);
+  }
+
+  /** After an election was forced. */
+  Candidacy resign(@Nullable Instruction instruction, long now) {
+    Ending ending = new Ending(LeadershipLostEvent.Reason.RESIGNED, instruction);
+    return stepDown(aside(now), "", ending, now);
   }
 
   /** After the designation of another node, if this one leads. */
-  Candidacy handOver(String successor, long now) {
-    return stepDown(this.memory, successor, LeadershipLostEvent.Reason.HANDED_OVER, now);
+  Candidacy handOver(String successor, @Nullable Instruction instruction, long now) {
+    Ending ending = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, instruction);
+    return stepDown(this.memory, successor, ending, now);
   }
 
   /** After the end of this node's part: hands back what it holds, and takes nothing any more. */
   Candidacy stop(long now) {
-    return stepDown(this.memory.stopped(), "", LeadershipLostEvent.Reason.STOPPED, now);
+    return stepDown(this.memory.stopped(), "", Ending.of(LeadershipLostEvent.Reason.STOPPED), now);
   }
 
-  private Candidacy stepDown(
-      Memory memory, String successor, LeadershipLostEvent.Reason reason, long now) {
+  private Candidacy stepDown(Memory memory, String successor, Ending ending, long now) {
     Candidacy remembering = new Candidacy(this.node, memory, this.standing, this.seen, this.dueAt);
     if (this.standing instanceof Leading leading) {
-      return remembering.steppingDown(leading, successor, false, reason, now);
+      return remembering.steppingDown(leading, successor, false, ending, now);
     }
     return this.standing instanceof Warming ? following(memory, now) : remembering;
   }
 
   private Candidacy steppingDown(
-      Leading leading,
-      String successor,
-      boolean displaced,
-      LeadershipLostEvent.Reason reason,
-      long now) {
+      Leading leading, String successor, boolean displaced, Ending ending, long now) {
     return with(
         new SteppingDown(
             leading.term(),
@@ -447,7 +454,7 @@ record Candidacy(
             now,
             successor,
             displaced,
-            reason),
+            ending),
         this.dueAt);
   }
 

@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.Instruction;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
@@ -119,6 +120,23 @@ final class ElectionLog {
         nodeId,
         release.term(),
         release.successor().isEmpty() ? "" : " to " + Identifiers.printable(release.successor()));
+  }
+
+  void designated(String serviceId, String leaderId, @Nullable Instruction instruction) {
+    log.info(
+        "election '{}': node {} was designated{}",
+        serviceId,
+        Identifiers.printable(leaderId),
+        by(instruction));
+  }
+
+  void forced(String serviceId, @Nullable Instruction instruction) {
+    log.info("election '{}': a new election was forced{}", serviceId, by(instruction));
+  }
+
+  /** The end of a sentence. */
+  private static String by(@Nullable Instruction instruction) {
+    return instruction != null ? " by " + instruction : "";
   }
 
   void designatedUnknown(String serviceId, String leaderId, Collection<String> known) {

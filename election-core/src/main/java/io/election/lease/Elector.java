@@ -2,6 +2,7 @@ package io.election.lease;
 
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
+import io.election.Instruction;
 import io.election.LeadershipEvent;
 import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
@@ -294,32 +295,43 @@ public final class Elector {
     ask(service, () -> service.change((candidacy) -> candidacy.campaign(now())));
   }
 
-  void designate(LeaseElectionService service, String leaderId) throws Exception {
+  void designate(LeaseElectionService service, String leaderId, @Nullable Instruction instruction)
+      throws Exception {
     if (service.isLeader()) {
       if (leaderId.equals(service.nodeId())) {
         return;
       }
-      service.change((candidacy) -> candidacy.handOver(leaderId, now()));
+      this.log.designated(service.serviceId(), leaderId, instruction);
+      service.change((candidacy) -> candidacy.handOver(leaderId, instruction, now()));
       submit(
           new Request(service, () -> warnIfUnknown(service, leaderId), new CompletableFuture<>()));
       return;
     }
     ask(service, () -> {
       warnIfUnknown(service, leaderId);
-      edit(service, leaderId);
+      edit(service, leaderId, instruction);
+      this.log.designated(service.serviceId(), leaderId, instruction);
     });
   }
 
-  void forceElection(LeaseElectionService service) throws Exception {
+  void forceElection(LeaseElectionService service, @Nullable Instruction instruction)
+      throws Exception {
     if (service.isLeader()) {
-      service.lostLeader();
+      this.log.forced(service.serviceId(), instruction);
+      service.change((candidacy) -> candidacy.resign(instruction, now()));
+      wakeUp();
     } else {
-      ask(service, () -> edit(service, ""));
+      ask(service, () -> {
+        edit(service, "", instruction);
+        this.log.forced(service.serviceId(), instruction);
+      });
     }
   }
 
-  private void edit(LeaseElectionService service, String leaderId) throws LeaseStoreException {
-    if (!this.store.designate(service.serviceId(), leaderId)) {
+  private void edit(
+      LeaseElectionService service, String leaderId, @Nullable Instruction instruction)
+      throws LeaseStoreException {
+    if (!this.store.designate(service.serviceId(), leaderId, instruction)) {
       throw new IllegalStateException(
           "Election '%s' has no record yet: it has one as soon as a node stands for it"
               .formatted(service.serviceId()));
@@ -741,14 +753,15 @@ public final class Elector {
       long now = now();
       service.change((candidacy) -> candidacy.onKeptWarm(keepWarm, kept.orElse(null), now));
     } else if (step instanceof Release release) {
-      boolean released = this.store.release(id, node, release.term(), release.successor());
+      boolean released =
+          this.store.release(id, node, release.term(), release.successor(), release.ending());
       long now = now();
       service.change((candidacy) -> candidacy.onReleased(release, released, now));
       if (released) {
         this.log.released(id, node, release);
       }
     } else if (step instanceof GiveWay giveWay) {
-      boolean gaveWay = this.store.giveWay(id, node, giveWay.term());
+      boolean gaveWay = this.store.giveWay(id, node, giveWay.term(), giveWay.ending());
       long now = now();
       service.change((candidacy) -> candidacy.onGivenWay(giveWay, gaveWay, now));
     }

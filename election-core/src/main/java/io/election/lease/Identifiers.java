@@ -59,8 +59,19 @@ public final class Identifiers {
    *     their codes, and what is longer than {@link #MAX_LENGTH} is cut
    */
   public static String printable(String id) {
+    return printable(id, MAX_LENGTH);
+  }
+
+  /**
+   * Spells a text that nobody has checked so that it can be shown.
+   *
+   * @param found the text as it was found
+   * @param length how many of its characters are shown
+   * @return the text on one line, as {@link #printable(String)} does it
+   */
+  public static String printable(String found, int length) {
     StringBuilder text = new StringBuilder();
-    id.codePoints().limit(MAX_LENGTH).forEach(c -> {
+    found.codePoints().limit(length).forEach(c -> {
       if (isUnprintable(c)) {
         text.append("\\u%04x".formatted(c));
       } else {
@@ -68,6 +79,23 @@ public final class Identifiers {
       }
     });
     return text.toString();
+  }
+
+  /**
+   * Makes a name that can be used of one that nobody has checked.
+   *
+   * @param found the name as it was found
+   * @param otherwise a usable name for the case that nothing is left of it
+   * @return the name, {@linkplain #printable(String) spelled} so that it can be shown, and cut
+   */
+  public static String usable(String found, String otherwise) {
+    String text = printable(found.strip());
+    int end = Math.min(text.length(), MAX_LENGTH);
+    if (end < text.length() && Character.isHighSurrogate(text.charAt(end - 1))) {
+      end--;
+    }
+    String usable = text.substring(0, end).strip();
+    return usable.isEmpty() ? otherwise : usable;
   }
 
   private static boolean isUnprintable(int c) {

@@ -1,6 +1,7 @@
 package io.election.lease;
 
 import io.election.ElectionService;
+import io.election.Instruction;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
@@ -119,13 +120,22 @@ public class LeaseElectionService implements ElectionService {
 
   @Override
   public final void designate(String leaderId) throws Exception {
-    Identifiers.requireUsable("leader id", leaderId);
-    this.elector.designate(this, leaderId);
+    this.elector.designate(this, Identifiers.requireUsable("leader id", leaderId), null);
+  }
+
+  @Override
+  public final void designate(String leaderId, Instruction instruction) throws Exception {
+    this.elector.designate(this, Identifiers.requireUsable("leader id", leaderId), instruction);
   }
 
   @Override
   public final void forceElection() throws Exception {
-    this.elector.forceElection(this);
+    this.elector.forceElection(this, null);
+  }
+
+  @Override
+  public final void forceElection(Instruction instruction) throws Exception {
+    this.elector.forceElection(this, instruction);
   }
 
   final Candidacy candidacy() {
@@ -199,7 +209,7 @@ public class LeaseElectionService implements ElectionService {
     String nodeId = after.node().id();
     if (left != Long.MIN_VALUE) {
       LeadershipLostEvent.Reason reason = after.standing() instanceof SteppingDown down
-          ? down.reason()
+          ? down.ending().reason()
           : LeadershipLostEvent.Reason.EXPIRED;
       events.add(new LeadershipLostEvent(this.serviceId, nodeId, left, reason));
     }

@@ -1,11 +1,13 @@
 package io.election.lease;
 
+import io.election.Instruction;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where the leases of elections are kept.
@@ -51,7 +53,8 @@ public interface LeaseStore extends AutoCloseable {
 
   /**
    * Creates the record of an election that has none, with a term above all in its history and a lease
-   * no shorter than the last one in its history, and opens that term in the history.
+   * no shorter than the last one in its history, ends the open terms of the history, as displaced, and
+   * opens the new one.
    *
    * @param serviceId the election
    * @param nodeId the holder to be
@@ -87,7 +90,8 @@ public interface LeaseStore extends AutoCloseable {
 
   /**
    * Takes an election over with a new term, which is above the record's, all in the history, and
-   * {@code aboveTerm}. Ends the open terms of the history and opens the new one.
+   * {@code aboveTerm}. Ends the open terms of the history, as expired, or as released if the record
+   * was, and opens the new one.
    *
    * @param serviceId the election
    * @param seen the record as last seen
@@ -115,11 +119,12 @@ public interface LeaseStore extends AutoCloseable {
    * @param nodeId this node
    * @param term the term it holds
    * @param successor who shall lead next; empty for anyone
+   * @param ending why, for the history; it takes the place of what {@link #designate} has noted
    * @return whether the record named this node in this term and now is released; {@code false}:
    *     nothing was changed
    * @throws LeaseStoreException if the outcome is unknown
    */
-  boolean release(String serviceId, String nodeId, long term, String successor)
+  boolean release(String serviceId, String nodeId, long term, String successor, Ending ending)
       throws LeaseStoreException;
 
   /**
@@ -129,21 +134,27 @@ public interface LeaseStore extends AutoCloseable {
    * @param serviceId the election
    * @param nodeId this node
    * @param term the term it held
+   * @param ending why it ended, for the history; without an {@linkplain Ending#instruction()
+   *     instruction} that which {@link #designate} has noted stays
    * @return whether the record named another node in this term, which the history has as this node's,
    *     and now is released; {@code false}: nothing was changed
    * @throws LeaseStoreException if the outcome is unknown
    */
-  boolean giveWay(String serviceId, String nodeId, long term) throws LeaseStoreException;
+  boolean giveWay(String serviceId, String nodeId, long term, Ending ending)
+      throws LeaseStoreException;
 
   /**
-   * Writes another holder into the record, as an operator would by hand; lease and term stay.
+   * Writes another holder into the record, as an operator would by hand; lease and term stay. If that
+   * ends a term, notes in the history who wanted it, as far as nobody holds up the note.
    *
    * @param serviceId the election
    * @param leaderId the node to lead; empty for anyone
+   * @param instruction who wanted it; {@code null} if nobody said so
    * @return whether there is a record
    * @throws LeaseStoreException if the outcome is unknown
    */
-  boolean designate(String serviceId, String leaderId) throws LeaseStoreException;
+  boolean designate(String serviceId, String leaderId, @Nullable Instruction instruction)
+      throws LeaseStoreException;
 
   /**
    * Lists those who led an election lately.

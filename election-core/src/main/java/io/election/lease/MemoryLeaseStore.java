@@ -1,5 +1,7 @@
 package io.election.lease;
 
+import io.election.Instruction;
+import io.election.LeadershipLostEvent;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -12,6 +14,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,13 +29,44 @@ public class MemoryLeaseStore implements LeaseStore {
   record Row(
       String leaderId, long term, long version, @Nullable Long leaseMillis, long written) {}
 
-  /** An entry of the history. */
-  record Term(String leaderId, long leaseMillis, String reason, boolean ended) {
+  /**
+   * An entry of the history.
+   *
+   * @param endReason why it ended; {@code null} if it has not, or nobody has noted it
+   * @param instruction who ended it; {@code null} if nobody has noted that
+   */
+  record Term(
+      String leaderId,
+      long leaseMillis,
+      String reason,
+      boolean ended,
+      @Nullable String endReason,
+      @Nullable Instruction instruction) {
 
-    Term over() {
-      return new Term(this.leaderId, this.leaseMillis, this.reason, true);
+    Term(String leaderId, long leaseMillis, String reason) {
+      this(leaderId, leaseMillis, reason, false, null, null);
+    }
+
+    Term over(String reason, @Nullable Instruction instruction) {
+      return this.ended
+          ? this
+          : new Term(
+              this.leaderId,
+              this.leaseMillis,
+              this.reason,
+              true,
+              reason,
+              instruction != null ? instruction : this.instruction);
+    }
+
+    Term noting(@Nullable Instruction instruction) {
+      return new Term(
+          this.leaderId, this.leaseMillis, this.reason, this.ended, this.endReason, instruction);
     }
   }
+
+  /** Of a term that was released by who did not note its end. */
+  private static final String RELEASED = "RELEASED";
 
   final Map<String, Row> rows = new HashMap<>();
 
@@ -131,7 +165,11 @@ public class MemoryLeaseStore implements LeaseStore {
     long lease = last != null ? Math.max(leaseMillis, last.getValue().leaseMillis()) : leaseMillis;
     long term = termAbove(serviceId, aboveTerm);
     write(serviceId, nodeId, term, 1, lease);
-    openTerm(serviceId, term, new Term(nodeId, lease, "CREATED", false));
+    openTerm(
+        serviceId,
+        LeadershipLostEvent.Reason.DISPLACED.name(),
+        term,
+        new Term(nodeId, lease, "CREATED"));
     return Optional.ofNullable(row(serviceId));
   }
 
@@ -153,7 +191,13 @@ public class MemoryLeaseStore implements LeaseStore {
     history(serviceId)
         .computeIfPresent(
             seen.term(),
-            (number, old) -> new Term(old.leaderId(), leaseMillis, old.reason(), old.ended()));
+            (number, old) -> new Term(
+                old.leaderId(),
+                leaseMillis,
+                old.reason(),
+                old.ended(),
+                old.endReason(),
+                old.instruction()));
     return true;
   }
 
@@ -171,24 +215,29 @@ public class MemoryLeaseStore implements LeaseStore {
     }
     long term = termAbove(serviceId, Math.max(seen.term(), aboveTerm));
     write(serviceId, nodeId, term, seen.version() + 1, leaseMillis);
-    openTerm(serviceId, term, new Term(nodeId, leaseMillis, reason, false));
+    openTerm(
+        serviceId,
+        seen.isReleased() ? RELEASED : LeadershipLostEvent.Reason.EXPIRED.name(),
+        term,
+        new Term(nodeId, leaseMillis, reason));
     return OptionalLong.of(term);
   }
 
   @Override
   public synchronized boolean release(
-      String serviceId, String nodeId, long term, String successor) {
+      String serviceId, String nodeId, long term, String successor, Ending ending) {
     LeaseRow row = row(serviceId);
     if (row == null || !row.leaderId().equals(nodeId) || row.term() != term) {
       return false;
     }
     write(serviceId, successor, term, row.version() + 1, 0L);
-    endTerm(serviceId, term);
+    note(serviceId, term, (entry) -> entry.ended() ? entry : entry.noting(null));
+    endTerm(serviceId, term, ending);
     return true;
   }
 
   @Override
-  public synchronized boolean giveWay(String serviceId, String nodeId, long term) {
+  public synchronized boolean giveWay(String serviceId, String nodeId, long term, Ending ending) {
     LeaseRow row = row(serviceId);
     Term held = history(serviceId).get(term);
     if (row == null
@@ -199,17 +248,25 @@ public class MemoryLeaseStore implements LeaseStore {
       return false;
     }
     write(serviceId, row.leaderId(), term, row.version() + 1, 0L);
-    endTerm(serviceId, term);
+    endTerm(serviceId, term, ending);
     return true;
   }
 
   @Override
-  public synchronized boolean designate(String serviceId, String leaderId) {
+  public synchronized boolean designate(
+      String serviceId, String leaderId, @Nullable Instruction instruction) {
     LeaseRow row = row(serviceId);
     if (row == null) {
       return false;
     }
     write(serviceId, leaderId, row.term(), row.version() + 1, row.leaseMillis());
+    if (instruction != null && !row.isReleased()) {
+      note(
+          serviceId,
+          row.term(),
+          (entry) ->
+              entry.ended() || entry.instruction() != null ? entry : entry.noting(instruction));
+    }
     return true;
   }
 
@@ -226,14 +283,18 @@ public class MemoryLeaseStore implements LeaseStore {
   @Override
   public void close() {}
 
-  private void openTerm(String serviceId, long term, Term entry) {
+  private void openTerm(String serviceId, String lastEnd, long term, Term entry) {
     NavigableMap<Long, Term> terms = history(serviceId);
-    terms.replaceAll((number, old) -> old.over());
+    terms.replaceAll((number, old) -> old.over(lastEnd, null));
     terms.put(term, entry);
   }
 
-  private void endTerm(String serviceId, long term) {
-    history(serviceId).computeIfPresent(term, (number, old) -> old.over());
+  private void endTerm(String serviceId, long term, Ending ending) {
+    note(serviceId, term, (entry) -> entry.over(ending.reason().name(), ending.instruction()));
+  }
+
+  private void note(String serviceId, long term, UnaryOperator<Term> note) {
+    history(serviceId).computeIfPresent(term, (number, entry) -> note.apply(entry));
   }
 
   private long newestTerm(String serviceId) {

@@ -1,7 +1,6 @@
 package io.election.lease;
 
 import io.election.LeadershipAcquiredEvent;
-import io.election.LeadershipLostEvent;
 import java.time.Instant;
 
 /** Where a node stands in one election. Instants are readings of the {@link Ticker}. */
@@ -54,7 +53,7 @@ sealed interface Standing {
    * @param retryAt before when the lease is not handed back, since an attempt has just failed
    * @param displaced whether the record already names another node, so that there is nothing to
    *     renew
-   * @param reason why the leadership ended
+   * @param ending why the leadership ended
    */
   record SteppingDown(
       long term,
@@ -63,7 +62,7 @@ sealed interface Standing {
       long retryAt,
       String successor,
       boolean displaced,
-      LeadershipLostEvent.Reason reason)
+      Ending ending)
       implements Standing {
 
     SteppingDown renewed(long deadline) {
@@ -74,7 +73,7 @@ sealed interface Standing {
           this.retryAt,
           this.successor,
           this.displaced,
-          this.reason);
+          this.ending);
     }
 
     SteppingDown retryAt(long retryAt) {
@@ -85,7 +84,7 @@ sealed interface Standing {
           retryAt,
           this.successor,
           this.displaced,
-          this.reason);
+          this.ending);
     }
 
     SteppingDown displacedBySomebodyElse() {
@@ -96,7 +95,7 @@ sealed interface Standing {
           this.retryAt,
           this.successor,
           true,
-          this.reason);
+          this.ending);
     }
   }
 }

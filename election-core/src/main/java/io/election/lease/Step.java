@@ -57,13 +57,15 @@ sealed interface Step {
    *
    * @param term the term held
    * @param successor who shall lead next; empty for anyone
+   * @param ending why, for the history
    */
-  record Release(long term, String successor) implements Step {}
+  record Release(long term, String successor, Ending ending) implements Step {}
 
   /**
    * Release the record in favour of the node that an operator wrote into it.
    *
    * @param term the term that was held
+   * @param ending why it ended, for the history
    */
-  record GiveWay(long term) implements Step {}
+  record GiveWay(long term, Ending ending) implements Step {}
 }

@@ -63,10 +63,11 @@ record Call(Step step, String nodeId, long leaseMillis, long aboveTerm, long sen
           take.reason().name());
     }
     if (this.step instanceof Release release) {
-      return store.release(SERVICE, this.nodeId, release.term(), release.successor());
+      return store.release(
+          SERVICE, this.nodeId, release.term(), release.successor(), release.ending());
     }
     if (this.step instanceof GiveWay giveWay) {
-      return store.giveWay(SERVICE, this.nodeId, giveWay.term());
+      return store.giveWay(SERVICE, this.nodeId, giveWay.term(), giveWay.ending());
     }
     throw new IllegalArgumentException("No call to the store: " + this.step);
   }

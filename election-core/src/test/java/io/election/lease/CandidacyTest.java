@@ -2,6 +2,7 @@ package io.election.lease;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.election.Instruction;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.lease.Candidacy.Timing;
@@ -44,6 +45,14 @@ class CandidacyTest {
       Duration.ofSeconds(1),
       Duration.ofSeconds(3),
       true);
+
+  private static final Ending DISPLACED = Ending.of(LeadershipLostEvent.Reason.DISPLACED);
+
+  private static final Ending RESIGNED = Ending.of(LeadershipLostEvent.Reason.RESIGNED);
+
+  private static final Ending STOPPED = Ending.of(LeadershipLostEvent.Reason.STOPPED);
+
+  private static final Instruction ALICE = new Instruction("alice", "a new version");
 
   private final Candidacy fresh = candidacy(SETTINGS);
 
@@ -428,7 +437,8 @@ class CandidacyTest {
           OptionalLong.of(4),
           timing(LEASE, LEASE + 10));
       assertThat(leads(candidacy, LEASE + 10)).isFalse();
-      assertThat(next(candidacy, LEASE + 10)).isEqualTo(new Release(4, ""));
+      assertThat(next(candidacy, LEASE + 10))
+          .isEqualTo(new Release(4, "", stopped ? STOPPED : RESIGNED));
     }
   }
 
@@ -441,12 +451,12 @@ class CandidacyTest {
     @Test
     void givesWayOnceItsLeaderWorkHasStopped() {
       assertThat(this.displaced.next(at(2_010), true)).isInstanceOf(Await.class);
-      assertThat(this.displaced.next(at(2_010), false)).isEqualTo(new GiveWay(3));
+      assertThat(this.displaced.next(at(2_010), false)).isEqualTo(new GiveWay(3, DISPLACED));
     }
 
     @Test
     void givesWayAtTheEndOfTheDrainTimeoutAtTheLatest() {
-      assertThat(this.displaced.next(at(2_010 + 3_000), true)).isEqualTo(new GiveWay(3));
+      assertThat(this.displaced.next(at(2_010 + 3_000), true)).isEqualTo(new GiveWay(3, DISPLACED));
     }
 
     @Test
@@ -458,7 +468,7 @@ class CandidacyTest {
 
     @Test
     void standsAsideForOneLeaseAfterItGaveWay() {
-      Candidacy candidacy = this.displaced.onGivenWay(new GiveWay(3), true, at(2_050));
+      Candidacy candidacy = this.displaced.onGivenWay(new GiveWay(3, DISPLACED), true, at(2_050));
       candidacy = saw(candidacy, row("", 3, 9, 0), 2_060);
       assertThat(next(candidacy, 2_060)).isInstanceOf(Await.class);
       assertThat(next(candidacy, 2_050 + LEASE)).isInstanceOf(Take.class);
@@ -466,7 +476,7 @@ class CandidacyTest {
 
     @Test
     void doesNotStandAsideIfTheRowWasDeleted() {
-      Candidacy candidacy = this.displaced.onGivenWay(new GiveWay(3), false, at(2_050));
+      Candidacy candidacy = this.displaced.onGivenWay(new GiveWay(3, DISPLACED), false, at(2_050));
       assertThat(next(saw(candidacy, null, 2_060), 2_060)).isEqualTo(new Create(LEASE));
     }
   }
@@ -481,7 +491,7 @@ class CandidacyTest {
       Candidacy candidacy = this.leader.resign(at(500));
       assertThat(leads(candidacy, 500)).isFalse();
       assertThat(lossReason(candidacy)).isEqualTo(LeadershipLostEvent.Reason.RESIGNED);
-      assertThat(next(candidacy, 500)).isEqualTo(new Release(3, ""));
+      assertThat(next(candidacy, 500)).isEqualTo(new Release(3, "", RESIGNED));
     }
 
     @Test
@@ -494,27 +504,30 @@ class CandidacyTest {
       assertThat(candidacy.next(at(2_010), true)).isEqualTo(new Await(at(3_500)));
       assertThat(candidacy.next(at(3_500), true))
           .as("drain time-out")
-          .isEqualTo(new Release(3, ""));
+          .isEqualTo(new Release(3, "", STOPPED));
     }
 
     @Test
     void releasesToTheDesignatedNode() {
-      Candidacy candidacy = this.leader.handOver("other", at(500));
-      assertThat(next(candidacy, 500)).isEqualTo(new Release(3, "other"));
+      Candidacy candidacy = this.leader.handOver("other", ALICE, at(500));
+      assertThat(next(candidacy, 500))
+          .isEqualTo(
+              new Release(3, "other", new Ending(LeadershipLostEvent.Reason.HANDED_OVER, ALICE)));
       assertThat(lossReason(candidacy)).isEqualTo(LeadershipLostEvent.Reason.HANDED_OVER);
     }
 
     @Test
     void triesAgainAfterAFailureButNotAtOnce() {
-      Candidacy candidacy = this.leader.resign(at(500)).onFailure(new Release(3, ""), at(1_500));
+      Candidacy candidacy =
+          this.leader.resign(at(500)).onFailure(new Release(3, "", RESIGNED), at(1_500));
       assertThat(next(candidacy, 1_500)).isEqualTo(new Await(at(1_500 + RENEW / 4)));
-      assertThat(next(candidacy, 1_500 + RENEW / 4)).isEqualTo(new Release(3, ""));
+      assertThat(next(candidacy, 1_500 + RENEW / 4)).isEqualTo(new Release(3, "", RESIGNED));
     }
 
     @Test
     void standsAsideForOneLeaseAfterTheRelease() {
       Candidacy candidacy =
-          this.leader.resign(at(500)).onReleased(new Release(3, ""), true, at(1_000));
+          this.leader.resign(at(500)).onReleased(new Release(3, "", RESIGNED), true, at(1_000));
       candidacy = saw(candidacy, row("", 3, 9, 0), 1_010);
       assertThat(next(candidacy, LEASE + 999)).isNotInstanceOf(Take.class);
       assertThat(next(candidacy, LEASE + 1_000)).isInstanceOf(Take.class);
@@ -523,13 +536,14 @@ class CandidacyTest {
     @Test
     void givesWayIfItWasDisplacedWhileItsWorkDrained() {
       Candidacy candidacy =
-          this.leader.resign(at(500)).onReleased(new Release(3, ""), false, at(1_000));
-      assertThat(next(candidacy, 1_000)).isEqualTo(new GiveWay(3));
+          this.leader.resign(at(500)).onReleased(new Release(3, "", RESIGNED), false, at(1_000));
+      assertThat(next(candidacy, 1_000)).isEqualTo(new GiveWay(3, RESIGNED));
     }
 
     @Test
     void takesNothingOnceStopped() {
-      Candidacy candidacy = this.leader.stop(at(500)).onReleased(new Release(3, ""), true, at(600));
+      Candidacy candidacy =
+          this.leader.stop(at(500)).onReleased(new Release(3, "", STOPPED), true, at(600));
       assertThat(next(candidacy, 600)).isInstanceOf(Await.class);
       assertThat(next(candidacy, 100_000)).isInstanceOf(Await.class);
     }
@@ -596,7 +610,7 @@ class CandidacyTest {
   }
 
   private static LeadershipLostEvent.Reason lossReason(Candidacy candidacy) {
-    return ((SteppingDown) candidacy.standing()).reason();
+    return ((SteppingDown) candidacy.standing()).ending().reason();
   }
 
   private static LeaseRow row(String leaderId, long term, long version, long leaseMillis) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.election.Instruction;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
@@ -255,6 +256,31 @@ class ElectorTest {
       assertThat(lines())
           .anyMatch(
               (line) -> line.contains("designated node 'c' has not led lately; seen were [a]"));
+    }
+
+    @Test
+    void whoAskedForAnotherLeaderAndWhyIsLoggedAndNoted() throws Exception {
+      elect(this.a, this.b);
+      this.a.service.designate("b", new Instruction("alice", "canary 'two'"));
+      ElectorTest.this.run(Duration.ofSeconds(5), this.a, this.b);
+      assertThat(this.b.service.isLeader()).isTrue();
+      ElectorTest.this.run(LEASE, this.a, this.b);
+      this.b.service.forceElection(new Instruction("bob", ""));
+      ElectorTest.this.run(Duration.ofSeconds(5), this.a, this.b);
+      assertThat(this.a.service.isLeader()).isTrue();
+      // From another node than the leader.
+      this.b.service.forceElection(new Instruction("carol", "again"));
+      ElectorTest.this.run(Duration.ofSeconds(5), this.a, this.b);
+
+      assertThat(ElectorTest.this.database.terms("jobs").subList(0, 3))
+          .extracting((entry) -> entry.endReason() + " by " + entry.instruction())
+          .containsExactly(
+              "HANDED_OVER by alice: canary 'two'", "RESIGNED by bob", "DISPLACED by carol: again");
+      assertThat(lines())
+          .contains(
+              "election 'jobs': node b was designated by alice: canary 'two'",
+              "election 'jobs': a new election was forced by bob",
+              "election 'jobs': a new election was forced by carol: again");
     }
 
     @Test

@@ -420,7 +420,8 @@ final class ExhaustiveSearch {
         visitor.visit(
             world
                 .after(0, 1, 0)
-                .with(i, new Part(candidacy.handOver(other, now), part.pending(), part.late())),
+                .with(
+                    i, new Part(candidacy.handOver(other, null, now), part.pending(), part.late())),
             "%s is told to hand over to %s",
             name,
             other);

@@ -258,7 +258,7 @@ class ManyElectionsTest {
     Node node = new Node("a", 3);
     runUntilAllAreLed(node);
     node.store.locked.add("service-1");
-    this.database.designate("service-2", "b");
+    this.database.designate("service-2", "b", null);
     Map<String, RenewalListener.Outcome> outcomes = new LinkedHashMap<>();
     node.elector.onRenewal((serviceId, outcome, duration) -> outcomes.put(serviceId, outcome));
 

@@ -158,7 +158,7 @@ enum Mutant {
                   now,
                   "",
                   false,
-                  LeadershipLostEvent.Reason.RESIGNED))
+                  Ending.of(LeadershipLostEvent.Reason.RESIGNED)))
           : after;
     }
   }),
@@ -180,7 +180,7 @@ enum Mutant {
                   timing.now(),
                   "",
                   true,
-                  LeadershipLostEvent.Reason.DISPLACED))
+                  Ending.of(LeadershipLostEvent.Reason.DISPLACED)))
           : after;
     }
   }),
@@ -572,10 +572,12 @@ enum Mutant {
     LeaseStore store(SimulatedDatabase database) {
       return new Broken(database) {
         @Override
-        public boolean release(String serviceId, String nodeId, long term, String successor)
+        public boolean release(
+            String serviceId, String nodeId, long term, String successor, Ending ending)
             throws LeaseStoreException {
           LeaseRow row = row();
-          return super.release(serviceId, nodeId, row != null ? row.term() : term, successor);
+          return super.release(
+              serviceId, nodeId, row != null ? row.term() : term, successor, ending);
         }
       };
     }
@@ -587,9 +589,10 @@ enum Mutant {
     LeaseStore store(SimulatedDatabase database) {
       return new Broken(database) {
         @Override
-        public boolean release(String serviceId, String nodeId, long term, String successor)
+        public boolean release(
+            String serviceId, String nodeId, long term, String successor, Ending ending)
             throws LeaseStoreException {
-          boolean released = super.release(serviceId, nodeId, term, successor);
+          boolean released = super.release(serviceId, nodeId, term, successor, ending);
           if (released) {
             this.database.deleteRow(serviceId);
           }
@@ -605,7 +608,7 @@ enum Mutant {
     LeaseStore store(SimulatedDatabase database) {
       return new Broken(database) {
         @Override
-        public boolean giveWay(String serviceId, String nodeId, long term) {
+        public boolean giveWay(String serviceId, String nodeId, long term, Ending ending) {
           LeaseRow row = row();
           if (row == null || row.leaderId().equals(nodeId)) {
             return false;

@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.Instruction;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -19,7 +20,14 @@ import org.jspecify.annotations.Nullable;
 public final class SimulatedDatabase extends MemoryLeaseStore {
 
   /** An entry of the history. */
-  public record Entry(long term, String leaderId, long leaseMillis, String reason, boolean ended) {}
+  public record Entry(
+      long term,
+      String leaderId,
+      long leaseMillis,
+      String reason,
+      boolean ended,
+      @Nullable String endReason,
+      @Nullable Instruction instruction) {}
 
   private final @Nullable LongSupplier clock;
 
@@ -63,14 +71,16 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
             entry.getValue().leaderId(),
             entry.getValue().leaseMillis(),
             entry.getValue().reason(),
-            entry.getValue().ended()))
+            entry.getValue().ended(),
+            entry.getValue().endReason(),
+            entry.getValue().instruction()))
         .toList();
   }
 
   /** Adds an open term to the history. */
   public synchronized void insertTerm(
       String serviceId, long term, String leaderId, long leaseMillis) {
-    history(serviceId).put(term, new Term(leaderId, leaseMillis, "by hand", false));
+    history(serviceId).put(term, new Term(leaderId, leaseMillis, "by hand"));
   }
 
   public synchronized void deleteRow(String serviceId) {
@@ -260,22 +270,25 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     }
 
     @Override
-    public boolean release(String serviceId, String nodeId, long term, String successor)
+    public boolean release(
+        String serviceId, String nodeId, long term, String successor, Ending ending)
         throws LeaseStoreException {
       call("release");
-      return SimulatedDatabase.this.release(serviceId, nodeId, term, successor);
+      return SimulatedDatabase.this.release(serviceId, nodeId, term, successor, ending);
     }
 
     @Override
-    public boolean giveWay(String serviceId, String nodeId, long term) throws LeaseStoreException {
+    public boolean giveWay(String serviceId, String nodeId, long term, Ending ending)
+        throws LeaseStoreException {
       call("giveWay");
-      return SimulatedDatabase.this.giveWay(serviceId, nodeId, term);
+      return SimulatedDatabase.this.giveWay(serviceId, nodeId, term, ending);
     }
 
     @Override
-    public boolean designate(String serviceId, String leaderId) throws LeaseStoreException {
+    public boolean designate(String serviceId, String leaderId, @Nullable Instruction instruction)
+        throws LeaseStoreException {
       call("designate");
-      return SimulatedDatabase.this.designate(serviceId, leaderId);
+      return SimulatedDatabase.this.designate(serviceId, leaderId, instruction);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.Instruction;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.lease.Candidacy.Timing;
@@ -1603,26 +1604,29 @@ final class Simulation {
     }
 
     @Override
-    public boolean release(String serviceId, String nodeId, long term, String successor)
+    public boolean release(
+        String serviceId, String nodeId, long term, String successor, Ending ending)
         throws LeaseStoreException {
       return (boolean) this.process.await(
           () -> !this.process.isOfAnEarlierCount()
-              && Simulation.this.server.release(serviceId, nodeId, term, successor),
-          new Step.Release(term, successor));
+              && Simulation.this.server.release(serviceId, nodeId, term, successor, ending),
+          new Step.Release(term, successor, ending));
     }
 
     @Override
-    public boolean giveWay(String serviceId, String nodeId, long term) throws LeaseStoreException {
+    public boolean giveWay(String serviceId, String nodeId, long term, Ending ending)
+        throws LeaseStoreException {
       return (boolean) this.process.await(
           () -> !this.process.isOfAnEarlierCount()
-              && Simulation.this.server.giveWay(serviceId, nodeId, term),
-          new Step.GiveWay(term));
+              && Simulation.this.server.giveWay(serviceId, nodeId, term, ending),
+          new Step.GiveWay(term, ending));
     }
 
     @Override
-    public boolean designate(String serviceId, String leaderId) throws LeaseStoreException {
+    public boolean designate(String serviceId, String leaderId, @Nullable Instruction instruction)
+        throws LeaseStoreException {
       return (boolean) this.process.await(
-          () -> Simulation.this.server.designate(serviceId, leaderId),
+          () -> Simulation.this.server.designate(serviceId, leaderId, instruction),
           () -> "to designate " + leaderId,
           false);
     }

@@ -44,6 +44,9 @@ record LeaseTables(@Nullable Table leases, @Nullable Table history) {
           elected_at   timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
           ended_at     timestamp(6) NULL DEFAULT NULL,
           reason       varchar(255) NULL,
+          end_reason   varchar(32) NULL,
+          ended_by     varchar(128) NULL,
+          end_note     varchar(255) NULL,
           PRIMARY KEY (service_id, term)
       ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin
         COMMENT='terms of leader_election; its newest entry of an election must stay'\
@@ -122,6 +125,10 @@ record LeaseTables(@Nullable Table leases, @Nullable Table history) {
     expect(table, "ended_at", "timestamp", true, faults);
     expectNull(table, "ended_at", true, faults);
     expect(table, "reason", "varchar", true, faults);
+    for (String name : List.of("end_reason", "ended_by", "end_note")) {
+      expect(table, name, "varchar", false, faults);
+      expectNull(table, name, true, faults);
+    }
     expectOmissible(
         table,
         Set.of("service_id", "term", "leader_id", "lease_millis", "elected_at", "reason"),

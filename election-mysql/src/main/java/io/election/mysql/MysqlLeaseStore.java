@@ -1,5 +1,8 @@
 package io.election.mysql;
 
+import io.election.Instruction;
+import io.election.LeadershipLostEvent;
+import io.election.lease.Ending;
 import io.election.lease.Identifiers;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
@@ -47,6 +50,12 @@ public final class MysqlLeaseStore implements LeaseStore {
        AND leader_id = ? AND term = ? AND version = ? AND lease_millis <=> ?
        AND UNIX_TIMESTAMP(last_active_time) <=> ?
       """;
+
+  private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
+  private static final String EXPIRED = LeadershipLostEvent.Reason.EXPIRED.name();
+
+  /** Of a term that was released by who did not note its end. */
+  private static final String RELEASED = "RELEASED";
 
   private final ElectionDatabase database;
   private final LeaderElectionSchema schema;
@@ -295,7 +304,7 @@ public final class MysqlLeaseStore implements LeaseStore {
         SET version = version + 1, term = ?, lease_millis = ?
         WHERE service_id = ?
         """, term, lease, serviceId);
-    if (!openTerm(session, serviceId, term, nodeId, lease, "CREATED")) {
+    if (!openTerm(session, serviceId, term, nodeId, lease, "CREATED", DISPLACED)) {
       return Optional.empty();
     }
     return Optional.of(row(session, serviceId));
@@ -407,7 +416,9 @@ public final class MysqlLeaseStore implements LeaseStore {
           term,
           serviceId);
     }
-    return openTerm(session, serviceId, term, nodeId, leaseMillis, reason)
+    boolean released = seen.leaseMillis() != null && seen.leaseMillis() == 0;
+    String lastEnd = released ? RELEASED : EXPIRED;
+    return openTerm(session, serviceId, term, nodeId, leaseMillis, reason, lastEnd)
         ? Optional.of(term)
         : Optional.empty();
   }
@@ -433,15 +444,23 @@ public final class MysqlLeaseStore implements LeaseStore {
    * Ends the open terms of an election, which waits for transactions that are just being fenced by
    * them, and opens another.
    *
+   * @param lastEnd why they ended, if nobody has noted it
    * @return whether the term was new
    */
   private static boolean openTerm(
-      Session session, String serviceId, long term, String nodeId, long leaseMillis, String reason)
+      Session session,
+      String serviceId,
+      long term,
+      String nodeId,
+      long leaseMillis,
+      String reason,
+      String lastEnd)
       throws SQLException {
     session.update("""
-        UPDATE leader_election_history SET ended_at = CURRENT_TIMESTAMP(6)
+        UPDATE leader_election_history
+        SET ended_at = CURRENT_TIMESTAMP(6), end_reason = COALESCE(end_reason, ?)
         WHERE service_id = ? AND ended_at IS NULL
-        """, serviceId);
+        """, lastEnd, serviceId);
     try {
       session.update("""
           INSERT INTO leader_election_history
@@ -473,7 +492,8 @@ public final class MysqlLeaseStore implements LeaseStore {
    * hold up the release. Whoever takes the election ends the term if this did not.
    */
   @Override
-  public boolean release(String serviceId, String nodeId, long term, String successor)
+  public boolean release(
+      String serviceId, String nodeId, long term, String successor, Ending ending)
       throws LeaseStoreException {
     return call("Releasing election '" + serviceId + "'", session -> {
       boolean released = session.updateOne("""
@@ -483,7 +503,7 @@ public final class MysqlLeaseStore implements LeaseStore {
                   WHERE service_id = ? AND leader_id = ? AND term = ?
                   """, successor, serviceId, nodeId, term);
       if (released) {
-        endTerm(session, serviceId, term);
+        endTerm(session, serviceId, term, ending, true);
       }
       return released;
     });
@@ -496,7 +516,8 @@ public final class MysqlLeaseStore implements LeaseStore {
    * were emptied. The history follows as for {@link #release}.
    */
   @Override
-  public boolean giveWay(String serviceId, String nodeId, long term) throws LeaseStoreException {
+  public boolean giveWay(String serviceId, String nodeId, long term, Ending ending)
+      throws LeaseStoreException {
     return call("Giving way in election '" + serviceId + "'", session -> {
       boolean gaveWay = session.updateOne("""
                   UPDATE leader_election
@@ -507,35 +528,117 @@ public final class MysqlLeaseStore implements LeaseStore {
                           WHERE service_id = ? AND term = ? AND leader_id = ?)
                   """, serviceId, nodeId, term, serviceId, term, nodeId);
       if (gaveWay) {
-        endTerm(session, serviceId, term);
+        endTerm(session, serviceId, term, ending, ending.instruction() != null);
       }
       return gaveWay;
     });
   }
 
-  private void endTerm(Session session, String serviceId, long term) {
+  /**
+   * Notes the end of a term.
+   *
+   * @param by whether to note who wanted it, in the place of what was noted before
+   */
+  private void endTerm(Session session, String serviceId, long term, Ending ending, boolean by) {
+    List<@Nullable Object> parameters = new ArrayList<>();
+    parameters.add(ending.reason().name());
+    if (by) {
+      Instruction instruction = ending.instruction();
+      parameters.add(instruction != null ? instruction.by() : null);
+      parameters.add(instruction != null ? instruction.note() : null);
+    }
+    parameters.add(serviceId);
+    parameters.add(term);
+    note(
+        "The end of term %d of election '%s'".formatted(term, serviceId),
+        session,
+        """
+        UPDATE leader_election_history
+        SET ended_at = CURRENT_TIMESTAMP(6), end_reason = ?%s
+        WHERE service_id = ? AND term = ? AND ended_at IS NULL
+        """.formatted(by ? ", ended_by = ?, end_note = ?" : ""),
+        parameters.toArray());
+  }
+
+  /** Notes something for people, in a statement of its own that may fail. */
+  private void note(String what, Session session, String sql, @Nullable Object... parameters) {
     try {
       session.until(session.deadline().halfway());
-      session.updateOne("""
-          UPDATE leader_election_history SET ended_at = CURRENT_TIMESTAMP(6)
-          WHERE service_id = ? AND term = ? AND ended_at IS NULL
-          """, serviceId, term);
+      session.updateOne(sql, parameters);
     } catch (SQLException ex) {
-      log.debug("The end of term {} of election '{}' was not noted", term, serviceId, ex);
+      log.debug("{} was not noted", what, ex);
       close();
     }
   }
 
+  /**
+   * {@inheritDoc}
+   *
+   * <p>The edit comes first, and only on a record that nobody has written to since it showed which term
+   * the edit ends. Who wanted it follows in a statement of its own, as the end of a term does for
+   * {@link #release}.
+   */
   @Override
-  public boolean designate(String serviceId, String leaderId) throws LeaseStoreException {
+  public boolean designate(String serviceId, String leaderId, @Nullable Instruction instruction)
+      throws LeaseStoreException {
     return call(
         "Designating the leader of election '" + serviceId + "'",
-        session -> session.updateOne("""
-                UPDATE leader_election
-                SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), leader_id = ?
-                WHERE service_id = ?
-                """, leaderId, serviceId));
+        session -> designate(session, serviceId, leaderId, instruction));
   }
+
+  private boolean designate(
+      Session session, String serviceId, String leaderId, @Nullable Instruction instruction)
+      throws SQLException {
+    for (int attempt = 0; instruction != null && attempt < 5; attempt++) {
+      List<OpenTerm> found = session.query(
+          """
+              SELECT l.term, l.version,
+                  COALESCE(l.lease_millis, 1) <> 0 AND h.term IS NOT NULL AND h.ended_at IS NULL
+              FROM leader_election l LEFT JOIN leader_election_history h
+                  ON h.service_id = l.service_id AND h.term = l.term
+              WHERE l.service_id = ?
+              """, row -> new OpenTerm(row.getLong(1), row.getLong(2), row.getBoolean(3)), serviceId);
+      if (found.isEmpty()) {
+        return false;
+      }
+      OpenTerm seen = found.get(0);
+      boolean edited = session.updateOne("""
+              UPDATE leader_election
+              SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), leader_id = ?
+              WHERE service_id = ? AND term = ? AND version = ?
+              """, leaderId, serviceId, seen.term(), seen.version());
+      if (edited) {
+        if (seen.open()) {
+          note(
+              "Who ended term %d of election '%s'".formatted(seen.term(), serviceId),
+              session,
+              """
+              UPDATE leader_election_history SET ended_by = ?, end_note = ?
+              WHERE service_id = ? AND term = ? AND ended_by IS NULL
+              """,
+              instruction.by(),
+              instruction.note(),
+              serviceId,
+              seen.term());
+        }
+        return true;
+      }
+    }
+    return session.updateOne("""
+        UPDATE leader_election
+        SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), leader_id = ?
+        WHERE service_id = ?
+        """, leaderId, serviceId);
+  }
+
+  /**
+   * A record before it is edited.
+   *
+   * @param term its term
+   * @param version its version
+   * @param open whether that term lasts
+   */
+  private record OpenTerm(long term, long version, boolean open) {}
 
   @Override
   public List<String> recentLeaders(String serviceId) throws LeaseStoreException {

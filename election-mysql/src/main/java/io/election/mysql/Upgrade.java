@@ -20,7 +20,11 @@ enum Upgrade {
   TERM(4, "add term"),
   VERSION(5, "add version"),
   LEASE(6, "add lease_millis"),
-  CREATE_HISTORY(7, "create leader_election_history");
+  /** With all columns: the steps below find nothing to do then. */
+  CREATE_HISTORY(7, "create leader_election_history"),
+  END_REASON(8, "add end_reason"),
+  ENDED_BY(9, "add ended_by"),
+  END_NOTE(10, "add end_note");
 
   private final int version;
   private final String description;
@@ -77,7 +81,18 @@ enum Upgrade {
                     COMMENT 'promised to the holder; 0 if released'\
                 """ : null;
       case CREATE_HISTORY -> tables.history() == null ? LeaseTables.CREATE_HISTORY : null;
+      case END_REASON -> addText(tables.history(), "end_reason", 32);
+      case ENDED_BY -> addText(tables.history(), "ended_by", 128);
+      case END_NOTE -> addText(tables.history(), "end_note", 255);
     };
+  }
+
+  /** A table that somebody made by hand may have another character set. */
+  private static @Nullable String addText(@Nullable Table history, String column, int length) {
+    return lacks(history, column) ? """
+            ALTER TABLE leader_election_history
+                ADD COLUMN %s varchar(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL\
+            """.formatted(column, length) : null;
   }
 
   private static long length(@Nullable Table table, String column) {

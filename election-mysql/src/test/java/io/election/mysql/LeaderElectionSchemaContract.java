@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.election.Instruction;
+import io.election.LeadershipLostEvent;
+import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
@@ -60,6 +63,23 @@ abstract class LeaderElectionSchemaContract {
       ) ENGINE=InnoDB default charset=utf8mb4 comment 'leader选举'
       """;
 
+  /** The history as the first version made it, which could not tell why a term ended. */
+  private static final String FIRST_HISTORY = """
+      CREATE TABLE leader_election_history (
+          service_id   varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+          term         bigint NOT NULL,
+          leader_id    varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+          lease_millis bigint NULL,
+          elected_at   timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+          ended_at     timestamp(6) NULL DEFAULT NULL,
+          reason       varchar(255) NULL,
+          PRIMARY KEY (service_id, term)
+      ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin
+        COMMENT='terms of leader_election; its newest entry of an election must stay'
+      """;
+
+  private static final Instruction ALICE = new Instruction("alice", "canary");
+
   /** What docs/operations.md says is needed on both tables where somebody else makes them. */
   private static final List<String> USE = List.of("SELECT", "INSERT", "UPDATE");
 
@@ -101,7 +121,7 @@ abstract class LeaderElectionSchemaContract {
     Database.schema(this.database, Mode.MIGRATE).ensure();
     Database.schema(this.database, Mode.MIGRATE).ensure();
 
-    assertThat(migrationsRun()).isEqualTo("7");
+    assertThat(migrationsRun()).isEqualTo("10");
   }
 
   @Test
@@ -127,7 +147,7 @@ abstract class LeaderElectionSchemaContract {
 
     assertThat(this.database.query("SELECT COUNT(*) FROM flyway_schema_history"))
         .isEqualTo("1");
-    assertThat(migrationsRun()).isEqualTo("7");
+    assertThat(migrationsRun()).isEqualTo("10");
     assertIsUsable();
   }
 
@@ -182,6 +202,56 @@ abstract class LeaderElectionSchemaContract {
   }
 
   @Test
+  void the_first_versions_history_is_upgraded_in_place_under_its_statements() throws Exception {
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+    this.database.execute(
+        "DROP TABLE leader_election_history",
+        FIRST_HISTORY,
+        "DELETE FROM leader_election_schema_history WHERE version + 0 > 7",
+        "INSERT INTO leader_election_history (service_id, term, leader_id, lease_millis, elected_at, reason) VALUES ('AS', 1, 'old', 1000, CURRENT_TIMESTAMP(6), 'CREATED')");
+
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+
+    assertThat(migrationsRun()).isEqualTo("10");
+    // What a node of the first version goes on doing.
+    this.database.execute(
+        "UPDATE leader_election_history SET ended_at = CURRENT_TIMESTAMP(6) WHERE service_id = 'AS' AND ended_at IS NULL",
+        "INSERT INTO leader_election_history (service_id, term, leader_id, lease_millis, elected_at, reason) VALUES ('AS', 2, 'old', 1000, CURRENT_TIMESTAMP(6), 'EXPIRED')");
+    assertThat(
+            this.database.query(
+                "SELECT COUNT(*) FROM leader_election_history WHERE service_id = 'AS' AND end_reason IS NULL"))
+        .isEqualTo("2");
+    assertIsUsable();
+  }
+
+  @Test
+  void validate_prints_what_the_first_versions_history_lacks() throws Exception {
+    this.database.execute(LeaseTables.CREATE_LEASES, FIRST_HISTORY);
+
+    UnusableSchemaException refused = refused(Mode.VALIDATE);
+
+    assertThat(refused.remedy())
+        .contains("ADD COLUMN end_reason", "ADD COLUMN ended_by", "ADD COLUMN end_note");
+    String sql = refused.remedy().substring(refused.remedy().indexOf("ALTER TABLE"));
+    this.database.execute(sql.split(";\\s*\n|;$"));
+    Database.schema(this.database, Mode.VALIDATE).ensure();
+    assertIsUsable();
+  }
+
+  @Test
+  void a_user_who_may_not_upgrade_the_first_versions_history_is_told_what_to_run() {
+    this.database.execute(LeaseTables.CREATE_LEASES, FIRST_HISTORY);
+    String user = this.database.newLeastPrivilegedUser();
+
+    UnusableSchemaException refused = catchThrowableOfType(
+        UnusableSchemaException.class,
+        () -> Database.schema(as(user), this.database.jdbcUrl(), Mode.MIGRATE).ensure());
+
+    assertThat(refused.found()).contains("the database user may not make them");
+    assertThat(refused.remedy()).contains("ADD COLUMN end_reason").doesNotContain("CREATE TABLE");
+  }
+
+  @Test
   void the_hand_made_statement_takes_over_from_a_dead_leader_of_ours_as_before() throws Exception {
     this.database.execute(HAND_MADE);
     Database.schema(this.database, Mode.MIGRATE).ensure();
@@ -214,6 +284,7 @@ abstract class LeaderElectionSchemaContract {
     Database.schema(this.database, Mode.MIGRATE).ensure();
     this.database.execute(
         "DROP TABLE leader_election_history",
+        "DELETE FROM leader_election_schema_history WHERE version + 0 > 7",
         "UPDATE leader_election_schema_history SET success = 0 WHERE version = '7'");
 
     Database.schema(this.database, Mode.MIGRATE).ensure();
@@ -438,6 +509,7 @@ abstract class LeaderElectionSchemaContract {
         Database.schema(database, Mode.MIGRATE).ensure();
         database.execute(
             "DROP TABLE leader_election_history",
+            "DELETE FROM leader_election_schema_history WHERE version + 0 > 7",
             "UPDATE leader_election_schema_history SET success = 0 WHERE version = '7'");
       }
       String user = database.newUser(
@@ -459,12 +531,13 @@ abstract class LeaderElectionSchemaContract {
         Database.store(dataSource, database.jdbcUrl(), mode, Database.OPERATION_TIMEOUT)) {
       Database.schema(dataSource, database.jdbcUrl(), mode).ensure();
       assertIsUsable(store);
+      Ending asked = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
       assertThat(store.renew("other", Map.of("case", 2L))).containsExactly("case");
       assertThat(store.renew("other", Map.of("case", 2L, "lost", 1L))).containsExactly("case");
       assertThat(store.recentLeaders("case")).containsExactly("other", "node");
-      assertThat(store.designate("case", "third")).isTrue();
-      assertThat(store.designate("case", "other")).isTrue();
-      assertThat(store.release("case", "other", 2, "")).isTrue();
+      assertThat(store.designate("case", "third", ALICE)).isTrue();
+      assertThat(store.designate("case", "other", null)).isTrue();
+      assertThat(store.release("case", "other", 2, "", asked)).isTrue();
       return null;
     } catch (LeaseStoreException | UnusableSchemaException ex) {
       return ex.getMessage();

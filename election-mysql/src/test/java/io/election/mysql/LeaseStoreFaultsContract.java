@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.election.Instruction;
+import io.election.LeadershipLostEvent;
+import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.PartialRenewalException;
@@ -35,6 +38,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 abstract class LeaseStoreFaultsContract {
 
   private static final Duration TIMEOUT = Duration.ofMillis(500);
+
+  private static final Ending RESIGNED = new Ending(LeadershipLostEvent.Reason.RESIGNED, null);
 
   /** What a call may take beyond its time-out on a busy machine. */
   private static final Duration GRACE = Duration.ofSeconds(2);
@@ -140,12 +145,13 @@ abstract class LeaseStoreFaultsContract {
   void an_abandoned_release_that_still_happens_is_only_ever_a_release() throws Exception {
     LeaseRow row = led("billing");
     try (Connection locker = lock("SELECT * FROM leader_election FOR UPDATE")) {
-      assertFails(() -> this.store.release("billing", "a", row.term(), ""), "Releasing election");
+      assertFails(
+          () -> this.store.release("billing", "a", row.term(), "", RESIGNED), "Releasing election");
       locker.rollback();
     }
     Awaitility.await().until(() -> row("billing").leaderId().isEmpty());
     assertThat(this.store.renew("a", Map.of("billing", row.term()))).isEmpty();
-    assertThat(this.store.release("billing", "a", row.term(), "")).isFalse();
+    assertThat(this.store.release("billing", "a", row.term(), "", RESIGNED)).isFalse();
     assertThat(row("billing").leaseMillis()).isZero();
   }
 
@@ -211,7 +217,7 @@ abstract class LeaseStoreFaultsContract {
     LeaseRow row = led("billing");
     try (Connection worker =
         lock("SELECT * FROM leader_election_history WHERE term = 1 LOCK IN SHARE MODE")) {
-      assertThat(this.store.release("billing", "a", row.term(), "")).isTrue();
+      assertThat(this.store.release("billing", "a", row.term(), "", RESIGNED)).isTrue();
       assertThat(row("billing").leaderId()).isEmpty();
       assertFails(
           () -> this.store.take("billing", row("billing"), "b", 1000, 0, "RELEASED"),
@@ -225,6 +231,21 @@ abstract class LeaseStoreFaultsContract {
     assertThat(this.database.query(
             "SELECT ended_at IS NULL FROM leader_election_history WHERE term = 1"))
         .isEqualTo("0");
+  }
+
+  @Test
+  void work_that_is_being_fenced_does_not_hold_up_a_designation() throws Exception {
+    led("billing");
+    Instruction alice = new Instruction("alice", "canary");
+    try (Connection worker =
+        lock("SELECT * FROM leader_election_history WHERE term = 1 LOCK IN SHARE MODE")) {
+      assertThat(this.store.designate("billing", "b", alice)).isTrue();
+      assertThat(row("billing").leaderId()).isEqualTo("b");
+      worker.rollback();
+    }
+    assertThat(this.store.designate("billing", "c", alice)).isTrue();
+    assertThat(this.database.query("SELECT ended_by FROM leader_election_history"))
+        .isEqualTo("alice");
   }
 
   @Test

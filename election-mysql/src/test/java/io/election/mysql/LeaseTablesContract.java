@@ -160,7 +160,7 @@ abstract class LeaseTablesContract extends LeaseStoreContract {
     public List<Term> history(String serviceId) {
       List<Term> terms = new ArrayList<>();
       try (PreparedStatement statement = LeaseTablesContract.this.root.prepareStatement(
-          "SELECT term, leader_id, lease_millis, ended_at IS NULL, reason FROM leader_election_history WHERE service_id = ? ORDER BY term")) {
+          "SELECT term, leader_id, lease_millis, ended_at IS NULL, reason, end_reason, ended_by, end_note FROM leader_election_history WHERE service_id = ? ORDER BY term")) {
         statement.setString(1, serviceId);
         try (ResultSet rows = statement.executeQuery()) {
           while (rows.next()) {
@@ -169,7 +169,10 @@ abstract class LeaseTablesContract extends LeaseStoreContract {
                 rows.getString(2),
                 rows.getLong(3),
                 rows.getBoolean(4),
-                rows.getString(5)));
+                rows.getString(5),
+                rows.getString(6),
+                rows.getString(7),
+                rows.getString(8)));
           }
         }
       } catch (SQLException ex) {

@@ -1,7 +1,10 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
+import io.election.Instruction;
 import io.election.Leadership;
+import io.election.lease.Identifiers;
+import java.security.Principal;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeFormatterBuilder;
 import java.time.temporal.ChronoUnit;
@@ -14,6 +17,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
@@ -33,6 +37,9 @@ final class LeaderEndpoint {
   private static final Logger log = LoggerFactory.getLogger(LeaderEndpoint.class);
 
   private static final int CONFLICT = 409;
+
+  /** Who asks where nobody has to log in. */
+  private static final String ANYBODY = "endpoint";
 
   private static final DateTimeFormatter MILLISECONDS =
       new DateTimeFormatterBuilder().appendInstant(3).toFormatter();
@@ -90,10 +97,18 @@ final class LeaderEndpoint {
             : WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
   }
 
-  /** Designates the node that shall lead. */
+  /**
+   * Designates the node that shall lead.
+   *
+   * @param reason why, for the log and the history
+   * @param security who asks
+   */
   @WriteOperation
   WebEndpointResponse<Map<String, Object>> designate(
-      @Selector String serviceId, @Nullable String leaderId) {
+      @Selector String serviceId,
+      @Nullable String leaderId,
+      @Nullable String reason,
+      SecurityContext security) {
     ElectionService service = this.elections.meantBy(serviceId);
     if (service == null) {
       return unknown(serviceId);
@@ -103,14 +118,32 @@ final class LeaderEndpoint {
           WebEndpointResponse.STATUS_BAD_REQUEST,
           "leaderId is required: the node id of the node that shall lead, as {\"leaderId\": \"…\"}");
     }
-    return decide(service, () -> service.designate(leaderId));
+    return decide(service, () -> service.designate(leaderId, instruction(security, reason)));
   }
 
-  /** Forces a new election. */
+  /**
+   * Forces a new election.
+   *
+   * @param reason why, for the log and the history
+   * @param security who asks
+   */
   @DeleteOperation
-  WebEndpointResponse<Map<String, Object>> forceElection(@Selector String serviceId) {
+  WebEndpointResponse<Map<String, Object>> forceElection(
+      @Selector String serviceId, @Nullable String reason, SecurityContext security) {
     ElectionService service = this.elections.meantBy(serviceId);
-    return service != null ? decide(service, service::forceElection) : unknown(serviceId);
+    return service != null
+        ? decide(service, () -> service.forceElection(instruction(security, reason)))
+        : unknown(serviceId);
+  }
+
+  /**
+   * Who asks is who has logged in, never what the request says of itself. A name that could not be
+   * noted does not keep its owner from acting.
+   */
+  private static Instruction instruction(SecurityContext security, @Nullable String reason) {
+    Principal principal = security.getPrincipal();
+    String name = principal != null && principal.getName() != null ? principal.getName() : "";
+    return new Instruction(Identifiers.usable(name, ANYBODY), reason != null ? reason : "");
   }
 
   private static Map<String, Object> describe(ElectionService service) {

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -107,7 +108,8 @@ class DecidedElectionTest {
           .containsEntry("leader", true)
           .containsEntry("leaderId", "this-node")
           .containsEntry("term", 1L);
-      assertThat(endpoint.designate("billing", "b").getStatus()).isEqualTo(204);
+      assertThat(endpoint.designate("billing", "b", null, SecurityContext.NONE).getStatus())
+          .isEqualTo(204);
       assertThat(endpoint.election("billing"))
           .isEqualTo(Map.of("leader", false, "leaderId", "b", "term", 2L));
       assertThat(endpoint.elections().get("elections"))

@@ -3,6 +3,7 @@ package io.election.autoconfigure;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.ElectionService;
+import io.election.Instruction;
 import io.election.Leadership;
 import io.election.lease.Identifiers;
 import io.election.lease.LeaseStoreException;
@@ -123,6 +124,44 @@ class LeaderEndpointTest {
           assertThat(this.election.seen).isEqualTo("b");
           assertThat(web.delete("/actuator/leader/sample-app").statusCode()).isEqualTo(204);
           assertThat(this.election.seen).isEmpty();
+        },
+        WRITABLE);
+  }
+
+  @Test
+  void reasonIsHandedOnInTheNameOfWhoHasLoggedInAlone() throws Throwable {
+    run(
+        (web) -> {
+          web.post("/actuator/leader/sample-app", "{\"leaderId\":\"b\"}");
+          assertThat(this.election.instruction).isEqualTo(new Instruction("endpoint", ""));
+          String forged =
+              "{\"leaderId\":\"b\",\"reason\":\"canary\",\"by\":\"root\",\"security\":\"root\"}";
+          assertThat(web.post("/actuator/leader/sample-app?by=root", forged).statusCode())
+              .isEqualTo(204);
+          assertThat(this.election.instruction).isEqualTo(new Instruction("endpoint", "canary"));
+          assertThat(web.delete("/actuator/leader/sample-app?reason=new%20'version'&by=root")
+                  .statusCode())
+              .isEqualTo(204);
+          assertThat(this.election.instruction)
+              .isEqualTo(new Instruction("endpoint", "new 'version'"));
+        },
+        WRITABLE);
+  }
+
+  @Test
+  void reasonThatIsTooLongOrCouldForgeALogLineIsBad() throws Throwable {
+    run(
+        (web) -> {
+          HttpResponse<String> tooLong = web.post(
+              "/actuator/leader/sample-app",
+              "{\"leaderId\":\"b\",\"reason\":\"" + "x".repeat(10_000) + "\"}");
+          assertThat(tooLong.statusCode()).isEqualTo(400);
+          assertThat(tooLong.body()).contains("has 10000 characters").hasSizeLessThan(200);
+          HttpResponse<String> forged =
+              web.delete("/actuator/leader/sample-app?reason=x%0A12:00:00%20INFO%20forged");
+          assertThat(forged.statusCode()).isEqualTo(400);
+          assertThat(forged.body()).contains("must not contain control characters");
+          assertThat(this.election.instruction).isNull();
         },
         WRITABLE);
   }
@@ -251,6 +290,8 @@ class LeaderEndpointTest {
 
     volatile Exception failure;
 
+    volatile Instruction instruction;
+
     @Override
     public boolean isLeader() {
       return this.leads;
@@ -299,6 +340,18 @@ class LeaderEndpointTest {
     @Override
     public void forceElection() throws Exception {
       decide("");
+    }
+
+    @Override
+    public void designate(String leaderId, Instruction instruction) throws Exception {
+      designate(leaderId);
+      this.instruction = instruction;
+    }
+
+    @Override
+    public void forceElection(Instruction instruction) throws Exception {
+      forceElection();
+      this.instruction = instruction;
     }
 
     private void decide(String leaderId) throws Exception {

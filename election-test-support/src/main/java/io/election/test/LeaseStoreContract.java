@@ -2,6 +2,9 @@ package io.election.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.election.Instruction;
+import io.election.LeadershipLostEvent;
+import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
@@ -33,6 +36,14 @@ public abstract class LeaseStoreContract {
 
   /** A lease in milliseconds. */
   protected static final long LEASE = 10_000;
+
+  private static final Ending RESIGNED = new Ending(LeadershipLostEvent.Reason.RESIGNED, null);
+
+  private static final Ending DISPLACED = new Ending(LeadershipLostEvent.Reason.DISPLACED, null);
+
+  private static final Instruction ALICE = new Instruction("alice", "a 'new' version; \"2\" — 新版");
+
+  private static final Instruction BOB = new Instruction("bob", "");
 
   /** For how long a record has to rest until a node of an older tool takes it. */
   protected static final Duration OLDER_TOOLS_INTERVAL = Duration.ofSeconds(5);
@@ -158,8 +169,19 @@ public abstract class LeaseStoreContract {
    * @param leaseMillis its lease
    * @param open whether it has not ended
    * @param reason why the election could be taken
+   * @param endReason why it ended; {@code null} if nobody has noted it
+   * @param endedBy who ended it; {@code null} if nobody has noted it
+   * @param note why, in that one's words; {@code null} if nobody has noted it
    */
-  public record Term(long term, String leaderId, long leaseMillis, boolean open, String reason) {}
+  public record Term(
+      long term,
+      String leaderId,
+      long leaseMillis,
+      boolean open,
+      String reason,
+      @Nullable String endReason,
+      @Nullable String endedBy,
+      @Nullable String note) {}
 
   /**
    * Reads the record of an election that must have one.
@@ -437,7 +459,7 @@ public abstract class LeaseStoreContract {
   @Test
   void a_released_lease_is_not_renewed() throws Exception {
     LeaseRow row = led(SERVICE, A);
-    assertThat(store().release(SERVICE, A, row.term(), A)).isTrue();
+    assertThat(store().release(SERVICE, A, row.term(), A, RESIGNED)).isTrue();
 
     assertThat(store().renew(A, Map.of(SERVICE, row.term()))).isEmpty();
   }
@@ -497,7 +519,8 @@ public abstract class LeaseStoreContract {
     assertThat(row(SERVICE).term()).isEqualTo(row.term() + 6);
     List<Term> history = hand().history(SERVICE);
     assertThat(history).extracting(Term::open).containsExactly(false, false, true);
-    assertThat(history.get(2)).isEqualTo(new Term(row.term() + 6, B, 2 * LEASE, true, "EXPIRED"));
+    assertThat(history.get(2))
+        .isEqualTo(new Term(row.term() + 6, B, 2 * LEASE, true, "EXPIRED", null, null, null));
     assertThat(hand().history("another")).extracting(Term::open).containsExactly(true);
   }
 
@@ -558,8 +581,8 @@ public abstract class LeaseStoreContract {
     assertThat(store().take(SERVICE, row, B, LEASE, 0, "EXPIRED")).isEmpty();
     assertThat(store().lead(SERVICE, row, LEASE)).isFalse();
     assertThat(store().keepWarm(SERVICE, row)).isEmpty();
-    assertThat(store().release(SERVICE, A, row.term(), "")).isFalse();
-    assertThat(store().giveWay(SERVICE, A, row.term())).isFalse();
+    assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isFalse();
+    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
     assertThat(store().read(Set.of(SERVICE))).isEmpty();
     assertThat(hand().history(SERVICE)).hasSize(1);
   }
@@ -568,7 +591,7 @@ public abstract class LeaseStoreContract {
   void a_released_record_is_vacant_and_keeps_its_term() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(store().release(SERVICE, A, row.term(), "")).isTrue();
+    assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isTrue();
 
     LeaseRow released = row(SERVICE);
     assertThat(released.leaderId()).isEmpty();
@@ -582,7 +605,7 @@ public abstract class LeaseStoreContract {
   void a_lease_can_be_released_in_favour_of_a_successor() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(store().release(SERVICE, A, row.term(), B)).isTrue();
+    assertThat(store().release(SERVICE, A, row.term(), B, RESIGNED)).isTrue();
 
     assertThat(row(SERVICE).leaderId()).isEqualTo(B);
     assertThat(row(SERVICE).leaseMillis()).isZero();
@@ -594,10 +617,10 @@ public abstract class LeaseStoreContract {
   void only_the_holder_of_the_term_releases() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(store().release(SERVICE, B, row.term(), "")).isFalse();
-    assertThat(store().release(SERVICE, A, row.term() - 1, "")).isFalse();
-    assertThat(store().release(SERVICE, A, row.term() + 1, "")).isFalse();
-    assertThat(store().release("another", A, row.term(), "")).isFalse();
+    assertThat(store().release(SERVICE, B, row.term(), "", RESIGNED)).isFalse();
+    assertThat(store().release(SERVICE, A, row.term() - 1, "", RESIGNED)).isFalse();
+    assertThat(store().release(SERVICE, A, row.term() + 1, "", RESIGNED)).isFalse();
+    assertThat(store().release("another", A, row.term(), "", RESIGNED)).isFalse();
     assertThat(row(SERVICE)).isEqualTo(row);
   }
 
@@ -606,7 +629,7 @@ public abstract class LeaseStoreContract {
     LeaseRow row = led(SERVICE, A);
     hand().setLeader(SERVICE, B);
 
-    assertThat(store().giveWay(SERVICE, A, row.term())).isTrue();
+    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isTrue();
 
     LeaseRow released = row(SERVICE);
     assertThat(released.leaderId()).isEqualTo(B);
@@ -620,7 +643,7 @@ public abstract class LeaseStoreContract {
   void nobody_gives_way_in_a_record_that_still_names_him() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(store().giveWay(SERVICE, A, row.term())).isFalse();
+    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
     assertThat(row(SERVICE)).isEqualTo(row);
   }
 
@@ -628,7 +651,7 @@ public abstract class LeaseStoreContract {
   void nobody_gives_way_in_a_term_that_another_node_opened() throws Exception {
     LeaseRow row = led(SERVICE, B);
 
-    assertThat(store().giveWay(SERVICE, A, row.term())).isFalse();
+    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
     assertThat(row(SERVICE)).isEqualTo(row);
   }
 
@@ -638,30 +661,140 @@ public abstract class LeaseStoreContract {
     store().take(SERVICE, row, B, LEASE, 0, "EXPIRED");
     LeaseRow taken = row(SERVICE);
 
-    assertThat(store().giveWay(SERVICE, A, row.term())).isFalse();
+    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
     assertThat(row(SERVICE)).isEqualTo(taken);
     assertThat(hand().history(SERVICE)).extracting(Term::open).containsExactly(false, true);
+  }
+
+  @Test
+  void the_history_tells_why_a_term_was_released_and_who_wanted_it() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    Ending asked = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
+
+    assertThat(store().release(SERVICE, A, row.term(), B, asked)).isTrue();
+
+    assertThat(ends(SERVICE)).containsExactly("HANDED_OVER by alice: " + ALICE.note());
+    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")).isPresent();
+    long second = row.term() + 1;
+    assertThat(store().release(SERVICE, B, second, "", RESIGNED)).isTrue();
+    assertThat(ends(SERVICE))
+        .containsExactly("HANDED_OVER by alice: " + ALICE.note(), "RESIGNED by null: null");
+  }
+
+  @Test
+  void the_history_tells_that_a_term_was_found_open_by_whom_took_it() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    assertThat(store().take(SERVICE, row, B, LEASE, 0, "EXPIRED")).isPresent();
+    hand().delete(SERVICE);
+    assertThat(store().create(SERVICE, A, LEASE, 0)).isPresent();
+    hand().insertTerm(SERVICE, 99, B, LEASE);
+    hand().setLease(SERVICE, 0L);
+    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "RELEASED")).isPresent();
+
+    assertThat(ends(SERVICE))
+        .containsExactly(
+            "EXPIRED by null: null",
+            "DISPLACED by null: null",
+            "RELEASED by null: null",
+            "RELEASED by null: null",
+            "null by null: null");
+  }
+
+  @Test
+  void the_history_tells_who_displaced_a_leader() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    assertThat(store().designate(SERVICE, B, ALICE)).isTrue();
+    assertThat(ends(SERVICE)).containsExactly("null by alice: " + ALICE.note());
+    assertThat(store().designate(SERVICE, "c", BOB)).isTrue();
+    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isTrue();
+
+    assertThat(ends(SERVICE)).containsExactly("DISPLACED by alice: " + ALICE.note());
+  }
+
+  @Test
+  void the_history_tells_who_displaced_a_leader_that_did_not_answer() throws Exception {
+    led(SERVICE, A);
+
+    assertThat(store().designate(SERVICE, B, BOB)).isTrue();
+    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")).isPresent();
+
+    assertThat(ends(SERVICE)).containsExactly("EXPIRED by bob: ", "null by null: null");
+  }
+
+  @Test
+  void what_a_displaced_leader_was_told_before_counts_more() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    Ending told = new Ending(LeadershipLostEvent.Reason.RESIGNED, BOB);
+
+    assertThat(store().designate(SERVICE, B, ALICE)).isTrue();
+    assertThat(store().giveWay(SERVICE, A, row.term(), told)).isTrue();
+
+    assertThat(ends(SERVICE)).containsExactly("RESIGNED by bob: ");
+  }
+
+  @Test
+  void who_was_written_back_ends_its_term_by_itself() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    assertThat(store().designate(SERVICE, B, ALICE)).isTrue();
+    hand().setLeader(SERVICE, A);
+    assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isTrue();
+
+    assertThat(ends(SERVICE)).containsExactly("RESIGNED by null: null");
+  }
+
+  @Test
+  void who_is_designated_after_a_release_has_not_ended_the_term() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isTrue();
+    assertThat(store().designate(SERVICE, B, ALICE)).isTrue();
+
+    assertThat(row(SERVICE).leaderId()).isEqualTo(B);
+    assertThat(ends(SERVICE)).containsExactly("RESIGNED by null: null");
+  }
+
+  @Test
+  void the_history_holds_the_longest_names_and_notes() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    Instruction longest = new Instruction("國".repeat(128), "語".repeat(Instruction.MAX_NOTE));
+
+    Ending asked = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, longest);
+    assertThat(store().release(SERVICE, A, row.term(), "", asked)).isTrue();
+
+    assertThat(hand().history(SERVICE)).singleElement().satisfies((term) -> {
+      assertThat(term.endedBy()).isEqualTo(longest.by());
+      assertThat(term.note()).isEqualTo(longest.note());
+    });
+  }
+
+  private List<String> ends(String serviceId) {
+    return hand().history(serviceId).stream()
+        .map((term) -> "%s by %s: %s".formatted(term.endReason(), term.endedBy(), term.note()))
+        .toList();
   }
 
   @Test
   void designating_writes_the_holder_and_keeps_lease_and_term() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(store().designate(SERVICE, B)).isTrue();
+    assertThat(store().designate(SERVICE, B, null)).isTrue();
 
     LeaseRow designated = row(SERVICE);
     assertThat(designated.leaderId()).isEqualTo(B);
     assertThat(designated.leaseMillis()).isEqualTo(row.leaseMillis());
     assertThat(designated.term()).isEqualTo(row.term());
     assertThat(designated.version()).isGreaterThan(row.version());
-    assertThat(store().designate(SERVICE, B)).isTrue();
-    assertThat(store().designate(SERVICE, "")).isTrue();
+    assertThat(store().designate(SERVICE, B, null)).isTrue();
+    assertThat(store().designate(SERVICE, "", null)).isTrue();
     assertThat(row(SERVICE).leaderId()).isEmpty();
   }
 
   @Test
   void nobody_can_be_designated_without_a_record() throws Exception {
-    assertThat(store().designate(SERVICE, B)).isFalse();
+    assertThat(store().designate(SERVICE, B, null)).isFalse();
     assertThat(store().read(Set.of(SERVICE))).isEmpty();
   }
 
@@ -718,13 +851,13 @@ public abstract class LeaseStoreContract {
     versions.add(row(SERVICE).version());
     store().renew(A, Map.of(SERVICE, created.term()));
     versions.add(row(SERVICE).version());
-    store().designate(SERVICE, B);
+    store().designate(SERVICE, B, null);
     versions.add(row(SERVICE).version());
-    store().giveWay(SERVICE, A, created.term());
+    store().giveWay(SERVICE, A, created.term(), DISPLACED);
     versions.add(row(SERVICE).version());
     long term = store().take(SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED").orElseThrow();
     versions.add(row(SERVICE).version());
-    store().release(SERVICE, B, term, "");
+    store().release(SERVICE, B, term, "", RESIGNED);
     versions.add(row(SERVICE).version());
 
     assertThat(versions).doesNotHaveDuplicates().isSorted();
@@ -798,7 +931,7 @@ public abstract class LeaseStoreContract {
   void an_older_tool_does_not_take_a_record_that_has_just_been_released() throws Exception {
     LeaseRow led = led(SERVICE, A);
     hand().setBack(SERVICE, OLDER_TOOLS_INTERVAL.plusSeconds(2));
-    assertThat(store().release(SERVICE, A, led.term(), "")).isTrue();
+    assertThat(store().release(SERVICE, A, led.term(), "", RESIGNED)).isTrue();
     LeaseRow released = row(SERVICE);
 
     hand().contend(SERVICE, B);

@@ -1,5 +1,6 @@
 package io.election.test;
 
+import io.election.Instruction;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.SimulatedDatabase;
@@ -113,8 +114,18 @@ class SimulatedLeaseStoreTest extends LeaseStoreContract {
     @Override
     public List<Term> history(String serviceId) {
       return this.database.terms(serviceId).stream()
-          .map((entry) -> new Term(
-              entry.term(), entry.leaderId(), entry.leaseMillis(), !entry.ended(), entry.reason()))
+          .map((entry) -> {
+            Instruction by = entry.instruction();
+            return new Term(
+                entry.term(),
+                entry.leaderId(),
+                entry.leaseMillis(),
+                !entry.ended(),
+                entry.reason(),
+                entry.endReason(),
+                by != null ? by.by() : null,
+                by != null ? by.note() : null);
+          })
           .toList();
     }
 

@@ -129,6 +129,55 @@ class SecuredEndpointIT {
   }
 
   @Test
+  void historyAndLogNameWhoHasLoggedInAndWhy() throws Exception {
+    String why = "O'Hara says \"canary\"; DROP TABLE leader_election_history; -- {} %s";
+    String json = JsonMapper.builder()
+        .build()
+        .writeValueAsString(Map.of("leaderId", "other:8080:2", "reason", why, "by", "root"));
+    assertThat(status("operator:writes", "POST", LEADER, json)).isEqualTo(204);
+    await()
+        .atMost(LONG)
+        .until(() -> ("HANDED_OVER operator " + why).equals(lastEndIn("other:8080:2")));
+    assertThat(log())
+        .contains("election 'sample-app': node other:8080:2 was designated by operator: " + why);
+    awaitLeader();
+    assertThat(status("operator:writes", "DELETE", LEADER + "?reason=for%20a%20rest&by=root", ""))
+        .isEqualTo(204);
+    await().atMost(LONG).until(() -> "RESIGNED operator for a rest".equals(lastEndIn("")));
+    assertThat(log())
+        .contains("election 'sample-app': a new election was forced by operator: for a rest");
+  }
+
+  /** Of the term that ended last, once the record names who is to lead next. */
+  private static String lastEndIn(String leaderId) {
+    return leaderId.equals(leaderInDatabase())
+        ? DATABASE.query(
+            "SELECT CONCAT_WS(' ', end_reason, ended_by, end_note) FROM leader_election_history WHERE service_id = 'sample-app' AND ended_at IS NOT NULL ORDER BY term DESC LIMIT 1")
+        : null;
+  }
+
+  @Test
+  void reasonThatCouldForgeALogLineIsRefused() throws Exception {
+    for (String reason : List.of(
+        "x\nbecome leader by FORGED-WHY",
+        "x\u0000FORGED-WHY",
+        "x\u001b[31mFORGED-WHY",
+        "x\u202eFORGED-WHY",
+        "FORGED-WHY".repeat(1_000))) {
+      String json = JsonMapper.builder()
+          .build()
+          .writeValueAsString(Map.of("leaderId", "other:8080:3", "reason", reason));
+      HttpResponse<String> response = ask("operator:writes", "POST", LEADER, json);
+      assertThat(response.statusCode()).as(response.body()).isEqualTo(400);
+      assertThat(response.body())
+          .containsPattern("must not contain control characters|has 10000 characters")
+          .doesNotContainPattern("\\p{Cntrl}|\u2028|\u202e");
+    }
+    assertThat(log()).noneMatch((text) -> text.contains("FORGED-WHY"));
+    assertThat(leaderInDatabase()).isEqualTo(nodeId());
+  }
+
+  @Test
   void idThatCouldForgeALogLineIsRefused() throws Exception {
     for (String id : List.of(
         "x\nbecome leader by FORGED",

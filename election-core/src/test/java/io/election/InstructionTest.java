@@ -1,0 +1,66 @@
+package io.election;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.election.lease.Identifiers;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What people say of themselves and their reasons. */
+class InstructionTest {
+
+  @Test
+  void isToldInOneLine() {
+    assertThat(new Instruction("alice", " a new version\n ")).hasToString("alice: a new version");
+    assertThat(new Instruction("alice", " ")).hasToString("alice");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "a\nb",
+        "a\rb",
+        "a\u0000b",
+        "a\u001bb",
+        "a\u0085b",
+        "a\u2028b",
+        "a\u202eb",
+        "a\ud800b"
+      })
+  void neitherPartCanSpoilALineOfALog(String text) {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new Instruction("alice", text))
+        .withMessageMatching("the reason 'a\\\\u[0-9a-f]{4}b' must not contain control characters");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new Instruction(text, ""))
+        .withMessageMatching("who asks 'a\\\\u[0-9a-f]{4}b' must not contain control characters");
+  }
+
+  @Test
+  void bothAreBounded() {
+    Instruction longest = new Instruction("x".repeat(128), "y".repeat(255));
+    assertThat(longest.note()).hasSize(255);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new Instruction("alice", "y".repeat(10_000)))
+        .withMessage("the reason has 10000 characters, but may have at most 255");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new Instruction("x".repeat(129), ""))
+        .withMessageEndingWith("has 129 characters, but may have at most 128");
+    assertThatIllegalArgumentException().isThrownBy(() -> new Instruction("", "why"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "  ", "alice", " al\nice ", "\u202e"})
+  void aNameFromOutsideIsMadeUsable(String name) {
+    assertThat(Identifiers.problem(Identifiers.usable(name, "somebody"))).isNull();
+  }
+
+  @Test
+  void aLongNameFromOutsideIsCutWhereItStaysAName() {
+    assertThat(Identifiers.usable("x".repeat(127) + " y", "")).isEqualTo("x".repeat(127));
+    assertThat(Identifiers.usable("x".repeat(127) + "\ud83d\ude00", "")).isEqualTo("x".repeat(127));
+    assertThat(Identifiers.usable("\u0001".repeat(10_000), "")).hasSize(128).startsWith("\\u0001");
+  }
+}
