@@ -28,7 +28,8 @@ public interface ElectionService {
    *
    * <p>Waits for the outcome of the attempt, at most one operation time-out.
    *
-   * @throws IllegalStateException if this node cannot stand: it is not running, or not eligible
+   * @throws IllegalStateException if this node cannot stand: it is not running, not eligible, or
+   *     {@linkplain #pause paused}
    * @throws java.util.concurrent.TimeoutException if the outcome did not come in time
    * @throws InterruptedException if the calling thread was interrupted while it waited
    * @throws Exception if the attempt could not be made, for instance because the store is out of
@@ -153,5 +154,41 @@ public interface ElectionService {
    */
   default void forceElection(Instruction instruction) throws Exception {
     forceElection();
+  }
+
+  /**
+   * Makes this node stand aside until it is {@linkplain #resume resumed}, or started anew: a leader lets
+   * running leader work end, releases the lease to anyone, and is no candidate meanwhile. It follows as
+   * before. A designation of this node falls back to an election after one lease.
+   *
+   * <p>When this returns, {@link #isLeader()} is {@code false}. On a node that is paused already it only
+   * changes who has paused it, and why.
+   *
+   * @param instruction who asks, and why
+   * @throws IllegalStateException if this node does not take part in the election
+   * @throws UnsupportedOperationException if this kind of election knows no pause
+   */
+  default void pause(Instruction instruction) {
+    throw new UnsupportedOperationException(getClass().getSimpleName() + " cannot be paused");
+  }
+
+  /**
+   * Ends a {@linkplain #pause pause}, and a standing aside: from now on this node is a candidate. Does
+   * nothing on a node that is not paused.
+   *
+   * @param instruction who asks, and why
+   * @throws UnsupportedOperationException if this kind of election knows no pause
+   */
+  default void resume(Instruction instruction) {
+    throw new UnsupportedOperationException(getClass().getSimpleName() + " cannot be paused");
+  }
+
+  /**
+   * Tells whether this node is {@linkplain #pause paused}. Local.
+   *
+   * @return who paused it, and why; empty if it is not paused
+   */
+  default Optional<Instruction> paused() {
+    return Optional.empty();
   }
 }

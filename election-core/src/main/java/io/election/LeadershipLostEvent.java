@@ -22,6 +22,8 @@ public record LeadershipLostEvent(String serviceId, String nodeId, long term, Re
     RESIGNED,
     /** Another node was designated. */
     HANDED_OVER,
+    /** The node was {@linkplain ElectionService#pause paused}. */
+    PAUSED,
     /** The node is being stopped. */
     STOPPED
   }

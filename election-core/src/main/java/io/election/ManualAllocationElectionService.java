@@ -161,6 +161,16 @@ public final class ManualAllocationElectionService implements ElectionService {
     throw undecidable();
   }
 
+  @Override
+  public void pause(Instruction instruction) {
+    throw undecidable();
+  }
+
+  @Override
+  public void resume(Instruction instruction) {
+    throw undecidable();
+  }
+
   private UnsupportedOperationException undecidable() {
     return new UnsupportedOperationException(
         "The leader of election '%s' is allocated by as.election.manual.leader-id (%s): change it there and restart the nodes"

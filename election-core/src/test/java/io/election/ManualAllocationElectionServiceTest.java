@@ -70,6 +70,9 @@ class ManualAllocationElectionServiceTest {
     assertThatThrownBy(() -> service("a").designate("b"))
         .isInstanceOf(UnsupportedOperationException.class)
         .hasMessageContaining("as.election.manual.leader-id (a)");
+    assertThatThrownBy(() -> service("a").pause(new Instruction("alice", "")))
+        .isInstanceOf(UnsupportedOperationException.class)
+        .hasMessageContaining("as.election.manual.leader-id (a)");
   }
 
   @Test

@@ -362,17 +362,19 @@ record Candidacy(
         timing.sent() + renewNanos());
     if (!mayStand(timing.now())) {
       // Stopped, or told to step down, while the answer was on its way.
-      return elected.steppingDown(
-          leading,
-          "",
-          false,
-          Ending.of(
-              this.memory.running()
-                  ? LeadershipLostEvent.Reason.RESIGNED
-                  : LeadershipLostEvent.Reason.STOPPED),
-          timing.now());
+      return elected.steppingDown(leading, "", false, whyItMayNotStand(), timing.now());
     }
     return elected.at(timing.now(), timing.wall());
+  }
+
+  private Ending whyItMayNotStand() {
+    if (!this.memory.running()) {
+      return Ending.of(LeadershipLostEvent.Reason.STOPPED);
+    }
+    Instruction paused = this.memory.paused();
+    return paused != null
+        ? new Ending(LeadershipLostEvent.Reason.PAUSED, paused)
+        : Ending.of(LeadershipLostEvent.Reason.RESIGNED);
   }
 
   /** After the answer to {@link Release}. */
@@ -429,6 +431,23 @@ record Candidacy(
   Candidacy handOver(String successor, @Nullable Instruction instruction, long now) {
     Ending ending = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, instruction);
     return stepDown(this.memory, successor, ending, now);
+  }
+
+  /** After {@link io.election.ElectionService#pause}: hands back what it holds, and stands aside. */
+  Candidacy pause(Instruction instruction, long now) {
+    Ending ending = new Ending(LeadershipLostEvent.Reason.PAUSED, instruction);
+    return stepDown(this.memory.paused(instruction), "", ending, now);
+  }
+
+  /**
+   * After {@link io.election.ElectionService#resume}: also ends the standing aside that followed the
+   * release.
+   */
+  Candidacy resume(long now) {
+    return this.memory.paused() == null
+        ? this
+        : new Candidacy(this.node, this.memory.paused(null), this.standing, this.seen, this.dueAt)
+            .campaign(now);
   }
 
   /** After the end of this node's part: hands back what it holds, and takes nothing any more. */
@@ -500,7 +519,7 @@ record Candidacy(
   }
 
   private boolean isCandidate() {
-    return this.memory.running() && this.node.settings().eligible();
+    return this.memory.running() && this.node.settings().eligible() && this.memory.paused() == null;
   }
 
   private boolean mayStand(long now) {

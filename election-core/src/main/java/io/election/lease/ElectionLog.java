@@ -134,6 +134,22 @@ final class ElectionLog {
     log.info("election '{}': a new election was forced{}", serviceId, by(instruction));
   }
 
+  void paused(String serviceId, String nodeId, Instruction instruction) {
+    log.info(
+        "election '{}': node {} was paused{}; it does not lead until it is resumed or restarted",
+        serviceId,
+        nodeId,
+        by(instruction));
+  }
+
+  void resumed(String serviceId, String nodeId, Instruction instruction) {
+    log.info(
+        "election '{}': node {} was resumed{}; it may lead again",
+        serviceId,
+        nodeId,
+        by(instruction));
+  }
+
   /** The end of a sentence. */
   private static String by(@Nullable Instruction instruction) {
     return instruction != null ? " by " + instruction : "";

@@ -289,6 +289,12 @@ public final class Elector {
           "Node '%s' is not eligible to lead election '%s': set as.election.eligible=true"
               .formatted(service.nodeId(), service.serviceId()));
     }
+    Optional<Instruction> paused = service.paused();
+    if (paused.isPresent()) {
+      throw new IllegalStateException(
+          "Node '%s' is paused in election '%s' by %s. Resume it with ElectionService.resume or DELETE /actuator/leader/%s/pause"
+              .formatted(service.nodeId(), service.serviceId(), paused.get(), service.serviceId()));
+    }
     if (service.isLeader()) {
       return;
     }
@@ -328,6 +334,28 @@ public final class Elector {
     }
   }
 
+  void pause(LeaseElectionService service, Instruction instruction) {
+    requireRunning(service);
+    this.log.paused(service.serviceId(), service.nodeId(), instruction);
+    service.change((candidacy) -> candidacy.pause(instruction, now()));
+    wakeUp();
+  }
+
+  void resume(LeaseElectionService service, Instruction instruction) {
+    if (service.paused().isPresent()) {
+      this.log.resumed(service.serviceId(), service.nodeId(), instruction);
+      service.change((candidacy) -> candidacy.resume(now()));
+      wakeUp();
+    }
+  }
+
+  private void requireRunning(LeaseElectionService service) {
+    if (!this.running) {
+      throw new IllegalStateException(
+          "Election '%s' is not running on this node".formatted(service.serviceId()));
+    }
+  }
+
   private void edit(
       LeaseElectionService service, String leaderId, @Nullable Instruction instruction)
       throws LeaseStoreException {
@@ -363,10 +391,7 @@ public final class Elector {
   }
 
   private void ask(LeaseElectionService service, Task task) throws Exception {
-    if (!this.running) {
-      throw new IllegalStateException(
-          "Election '%s' is not running on this node".formatted(service.serviceId()));
-    }
+    requireRunning(service);
     CompletableFuture<@Nullable Void> outcome = new CompletableFuture<>();
     submit(new Request(service, task, outcome));
     if (this.electorThread == null) {

@@ -138,6 +138,22 @@ public class LeaseElectionService implements ElectionService {
     this.elector.forceElection(this, instruction);
   }
 
+  @Override
+  public final void pause(Instruction instruction) {
+    this.elector.pause(this, instruction);
+  }
+
+  @Override
+  public final void resume(Instruction instruction) {
+    this.elector.resume(this, instruction);
+  }
+
+  @Override
+  public final Optional<Instruction> paused() {
+    Memory memory = this.candidacy.memory();
+    return memory.running() ? Optional.ofNullable(memory.paused()) : Optional.empty();
+  }
+
   final Candidacy candidacy() {
     return this.candidacy;
   }

@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.Instruction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,19 +14,22 @@ import org.jspecify.annotations.Nullable;
  *     against each other would wait for ever
  * @param asideUntil until when the node stands aside, by the {@link Ticker}; {@code null} if it does
  *     not
+ * @param paused who told the node to stand aside until it is resumed, and why; {@code null} if nobody
+ *     did
  */
 record Memory(
     boolean running,
     long highestTerm,
     long promisedMillis,
     boolean watchOnly,
-    @Nullable Long asideUntil) {
+    @Nullable Long asideUntil,
+    @Nullable Instruction paused) {
 
-  static final Memory NONE = new Memory(true, 0, 0, false, null);
+  static final Memory NONE = new Memory(true, 0, 0, false, null, null);
 
   Memory stopped() {
     return new Memory(
-        false, this.highestTerm, this.promisedMillis, this.watchOnly, this.asideUntil);
+        false, this.highestTerm, this.promisedMillis, this.watchOnly, this.asideUntil, this.paused);
   }
 
   Memory seen(long term) {
@@ -34,19 +38,28 @@ record Memory(
         Math.max(this.highestTerm, term),
         this.promisedMillis,
         this.watchOnly,
-        this.asideUntil);
+        this.asideUntil,
+        this.paused);
   }
 
   Memory promised(long millis) {
-    return new Memory(this.running, this.highestTerm, millis, this.watchOnly, this.asideUntil);
+    return new Memory(
+        this.running, this.highestTerm, millis, this.watchOnly, this.asideUntil, this.paused);
   }
 
   Memory watchOnly(boolean watch) {
-    return new Memory(this.running, this.highestTerm, this.promisedMillis, watch, this.asideUntil);
+    return new Memory(
+        this.running, this.highestTerm, this.promisedMillis, watch, this.asideUntil, this.paused);
   }
 
   Memory asideUntil(@Nullable Long until) {
-    return new Memory(this.running, this.highestTerm, this.promisedMillis, this.watchOnly, until);
+    return new Memory(
+        this.running, this.highestTerm, this.promisedMillis, this.watchOnly, until, this.paused);
+  }
+
+  Memory paused(@Nullable Instruction by) {
+    return new Memory(
+        this.running, this.highestTerm, this.promisedMillis, this.watchOnly, this.asideUntil, by);
   }
 
   boolean isAside(long now) {

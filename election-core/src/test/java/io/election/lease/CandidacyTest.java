@@ -54,6 +54,8 @@ class CandidacyTest {
 
   private static final Instruction ALICE = new Instruction("alice", "a new version");
 
+  private static final Ending PAUSED = new Ending(LeadershipLostEvent.Reason.PAUSED, ALICE);
+
   private final Candidacy fresh = candidacy(SETTINGS);
 
   @Test
@@ -546,6 +548,84 @@ class CandidacyTest {
           this.leader.stop(at(500)).onReleased(new Release(3, "", STOPPED), true, at(600));
       assertThat(next(candidacy, 600)).isInstanceOf(Await.class);
       assertThat(next(candidacy, 100_000)).isInstanceOf(Await.class);
+    }
+  }
+
+  @Nested
+  class Pause {
+
+    private final Candidacy leader = leader(3, 0);
+
+    @Test
+    void endsALeadershipAtOnceAndHandsItBackToAnyone() {
+      Candidacy paused = this.leader.pause(ALICE, at(500));
+      assertThat(leads(paused, 500)).isFalse();
+      assertThat(paused.next(at(RENEW), true)).as("its work drains").isEqualTo(new Renew(3));
+      assertThat(next(paused, 500)).isEqualTo(new Release(3, "", PAUSED));
+    }
+
+    @Test
+    void takesAndCreatesNothingForHoweverLong() {
+      for (LeaseRow row : new LeaseRow[] {
+        null,
+        row("", 3, 5, 0),
+        row("me", 3, 5, 0),
+        row("me", 3, 5, LEASE),
+        row("other", 3, 5, LEASE)
+      }) {
+        Candidacy paused = saw(CandidacyTest.this.fresh.pause(ALICE, at(0)), row, 100);
+        assertThat(next(paused, 100)).as("%s", row).isInstanceOf(Await.class);
+        assertThat(next(paused, 100 * LEASE)).as("%s", row).isInstanceOf(Read.class);
+      }
+    }
+
+    @Test
+    void keepsNothingWarmThatItHadBegunToKeepWarm() {
+      Candidacy warming = saw(CandidacyTest.this.fresh, null, 0)
+          .onCreated(row("me", 1, 1, LEASE), at(10))
+          .pause(ALICE, at(20));
+      assertThat(next(warming, 20)).isInstanceOf(Read.class);
+      Candidacy late = saw(CandidacyTest.this.fresh, null, 0)
+          .pause(ALICE, at(5))
+          .onCreated(row("me", 1, 1, LEASE), at(10));
+      assertThat(late.standing()).isInstanceOf(Following.class);
+    }
+
+    @Test
+    void handsBackWhatIsWonWhileItIsToldSo() {
+      LeaseRow row = row("", 3, 5, 0);
+      Candidacy won = saw(CandidacyTest.this.fresh, row, 0)
+          .pause(ALICE, at(5))
+          .onTaken(
+              new Take(row, LeadershipAcquiredEvent.Reason.RELEASED),
+              OptionalLong.of(4),
+              timing(0, 10));
+      assertThat(leads(won, 10)).isFalse();
+      assertThat(next(won, 10)).isEqualTo(new Release(4, "", PAUSED));
+    }
+
+    @Test
+    void outlivesTheStandingAsideAndBeingToldToStand() {
+      Candidacy paused = this.leader
+          .pause(ALICE, at(500))
+          .onReleased(new Release(3, "", PAUSED), true, at(600))
+          .campaign(at(700));
+      paused = saw(paused, row("", 3, 9, 0), 700);
+      assertThat(next(paused, 10 * LEASE)).isInstanceOf(Read.class);
+    }
+
+    @Test
+    void endsWhenItIsResumedAndTheStandingAsideWithIt() {
+      Candidacy paused =
+          this.leader.pause(ALICE, at(500)).onReleased(new Release(3, "", PAUSED), true, at(600));
+      Candidacy resumed = saw(paused, row("", 3, 9, 0), 700).resume(at(800));
+      assertThat(next(resumed, 800)).isInstanceOf(Take.class);
+    }
+
+    @Test
+    void resumingWhoIsNotPausedChangesNothing() {
+      Candidacy aside = CandidacyTest.this.fresh.resign(at(0));
+      assertThat(aside.resume(at(100))).isEqualTo(aside);
     }
   }
 

@@ -284,6 +284,62 @@ class ElectorTest {
     }
 
     @Test
+    void aPausedLeaderDrainsAndStandsAsideUntilItIsResumed() throws Exception {
+      elect(this.a, this.b);
+      this.a.working = true;
+      this.a.service.pause(new Instruction("alice", "canary"));
+      assertThat(this.a.service.isLeader()).isFalse();
+      assertThat(this.a.service.paused()).contains(new Instruction("alice", "canary"));
+      ElectorTest.this.run(Duration.ofSeconds(4), this.a, this.b);
+      assertThat(this.b.service.isLeader()).isFalse();
+      assertThat(this.a.uncovered).isEmpty();
+      this.a.working = false;
+      ElectorTest.this.run(Duration.ofMillis(2_200), this.a, this.b);
+      assertThat(this.b.service.isLeader()).isTrue();
+      assertThat(this.a.events()).last().isEqualTo(lost("a", 1, LeadershipLostEvent.Reason.PAUSED));
+
+      this.b.service.designate("a");
+      ElectorTest.this.run(LEASE.minusSeconds(1), this.a, this.b);
+      assertThat(ElectorTest.this.nodes).noneMatch((node) -> node.service.isLeader());
+      assertThatThrownBy(this.a.service::becomeLeader)
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessage(
+              "Node 'a' is paused in election 'jobs' by alice: canary. Resume it with ElectionService.resume or DELETE /actuator/leader/jobs/pause");
+      ElectorTest.this.run(Duration.ofSeconds(5), this.a, this.b);
+      assertThat(this.b.service.isLeader()).as("the designation falls back").isTrue();
+
+      this.b.elector.leave();
+      ElectorTest.this.run(LEASE.multipliedBy(3), this.a, this.b);
+      assertThat(this.a.service.isLeader()).isFalse();
+      this.a.service.resume(new Instruction("bob", ""));
+      ElectorTest.this.run(Duration.ofSeconds(3), this.a);
+      assertThat(this.a.service.isLeader()).isTrue();
+      assertThat(this.a.service.paused()).isEmpty();
+
+      this.a.service.resume(new Instruction("carol", ""));
+      assertThat(lines())
+          .contains(
+              "election 'jobs': node a was paused by alice: canary; it does not lead until it is resumed or restarted",
+              "election 'jobs': node a was resumed by bob; it may lead again")
+          .noneMatch((line) -> line.contains("carol"));
+    }
+
+    @Test
+    void aPauseEndsWithTheProcess() {
+      elect(this.a);
+      this.a.service.pause(new Instruction("alice", ""));
+      ElectorTest.this.run(Duration.ofSeconds(1), this.a);
+      this.a.elector.stop();
+      assertThat(this.a.service.paused()).isEmpty();
+      assertThatThrownBy(() -> this.a.service.pause(new Instruction("alice", "")))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("is not running on this node");
+      this.a.join();
+      ElectorTest.this.run(Duration.ofSeconds(3), this.a);
+      assertThat(this.a.service.isLeader()).isTrue();
+    }
+
+    @Test
     void aNodeDesignatedByHandLeadsSoonIfTheOldLeaderIsAlive() {
       elect(this.a, this.b);
       ElectorTest.this.database.edit("jobs", (row) -> named(row, "b"));

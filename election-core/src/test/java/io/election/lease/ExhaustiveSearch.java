@@ -49,7 +49,8 @@ final class ExhaustiveSearch {
    * @param maxStates the search ends there
    * @param late how many requests of a process may be under way after it has given them up: 0 or 1
    * @param crashes how many processes may die and start anew
-   * @param commands how often a node may be told to step down or to hand over
+   * @param commands how often a node may be told to step down, to hand over, or to pause; who is paused
+   *     may be resumed at any time
    * @param edits how often an operator may change the row
    * @param everyEdit whether operators delete and replace the row, rather than update it
    * @param emptying whether operators empty both tables
@@ -407,6 +408,13 @@ final class ExhaustiveSearch {
             name);
       }
     }
+    if (part.candidacy().memory().paused() != null) {
+      Candidacy resumed = part.candidacy().at(now, wall(world)).resume(now);
+      visitor.visit(
+          world.with(i, new Part(resumed, part.pending(), part.late())),
+          "%s is resumed by an operator",
+          name);
+    }
     if (world.commands() < this.bounds.commands()) {
       Candidacy candidacy = part.candidacy().at(now, wall(world));
       visitor.visit(
@@ -415,6 +423,14 @@ final class ExhaustiveSearch {
               .with(i, new Part(this.rules.resigned(candidacy, now), part.pending(), part.late())),
           "%s is told to step down",
           name);
+      if (candidacy.memory().paused() == null) {
+        visitor.visit(
+            world
+                .after(0, 1, 0)
+                .with(i, new Part(this.rules.paused(candidacy, now), part.pending(), part.late())),
+            "%s is paused by an operator",
+            name);
+      }
       if (candidacy.standing() instanceof Leading) {
         String other = this.bounds.ids().get((i + 1) % this.bounds.ids().size());
         visitor.visit(
@@ -494,7 +510,7 @@ final class ExhaustiveSearch {
 
   // ---- life
 
-  /** Whether somebody leads soon if nothing fails any more, and all take turns. */
+  /** Whether somebody leads soon if nothing fails any more, nobody is paused, and all take turns. */
   private boolean leads(World world) {
     this.database.restore(Call.SERVICE, world.tables());
     List<Candidacy> candidacies = new ArrayList<>();
@@ -508,6 +524,7 @@ final class ExhaustiveSearch {
                   pending.call().step(),
                   nanos(world)));
     }
+    candidacies.replaceAll((candidacy) -> candidacy.resume(nanos(world)));
     long end = world.tick() + 2L * this.longest + 4;
     for (long tick = world.tick(); tick <= end; tick++) {
       long now = tick * TICK;
@@ -662,7 +679,7 @@ final class ExhaustiveSearch {
       Memory memory = candidacy.memory();
       put(memory.highestTerm());
       put(memory.promisedMillis());
-      put(memory.watchOnly() ? 1 : 0);
+      put((memory.watchOnly() ? 1 : 0) + (memory.paused() != null ? 2 : 0));
       Long aside = memory.asideUntil();
       ahead(aside == null ? this.now : aside);
       standing(candidacy.standing(), candidacy);

@@ -566,6 +566,23 @@ enum Mutant {
     }
   }),
 
+  /** Who was paused while it took the election over hands it back. */
+  A_TAKE_THAT_WAS_UNDER_WAY_ENDS_A_PAUSE(new Rules() {
+    @Override
+    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+      if (step instanceof Take && candidacy.memory().paused() != null) {
+        Candidacy after = super.answered(candidacy.resume(timing.now()), step, outcome, timing);
+        return new Candidacy(
+            after.node(),
+            after.memory().paused(candidacy.memory().paused()),
+            after.standing(),
+            after.seen(),
+            after.dueAt());
+      }
+      return super.answered(candidacy, step, outcome, timing);
+    }
+  }),
+
   /** Rule 7: the release names the term. */
   A_RELEASE_DOES_NOT_NAME_ITS_TERM(new Rules() {
     @Override

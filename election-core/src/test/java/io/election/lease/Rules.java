@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.Instruction;
 import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.Standing.Leading;
@@ -24,6 +25,8 @@ class Rules {
   /** The rules as they are. */
   static final Rules PRODUCTION = new Rules();
 
+  private static final Instruction OPERATOR = new Instruction("operator", "");
+
   Step next(Candidacy candidacy, long now, boolean working) {
     return candidacy.next(now, working);
   }
@@ -39,6 +42,10 @@ class Rules {
 
   Candidacy resigned(Candidacy candidacy, long now) {
     return candidacy.resign(now);
+  }
+
+  Candidacy paused(Candidacy candidacy, long now) {
+    return candidacy.pause(OPERATOR, now);
   }
 
   Candidacy stopped(Candidacy candidacy, long now) {

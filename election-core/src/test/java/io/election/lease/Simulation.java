@@ -123,6 +123,8 @@ final class Simulation {
     RESIGN,
     HAND_OVER,
     CAMPAIGN,
+    PAUSED_BY_OPERATOR,
+    RESUMED_BY_OPERATOR,
     STOP,
     WORK,
     ROW_LOCKED
@@ -413,6 +415,11 @@ final class Simulation {
         startProcess(id);
       }
     }
+    for (Process process : this.processes) {
+      if (process.isPaused() && (process.id.equals("a") || draw(2) == 0)) {
+        process.suffer(Fault.RESUMED_BY_OPERATOR, 0);
+      }
+    }
     long healed = this.now;
     long bound = standingAgain() + gap();
     long leaderless = healed;
@@ -541,6 +548,9 @@ final class Simulation {
     Claimant leader = null;
     for (Process process : this.processes) {
       leader = alone(leader, process);
+      if (leader == process && process.isPaused()) {
+        throw violation("%s leads although it was paused".formatted(process.claim()));
+      }
     }
     for (OlderNode node : this.olderNodes) {
       leader = alone(leader, node);
@@ -754,8 +764,11 @@ final class Simulation {
                   (later) -> copy(later, old.leaderId(), later.term(), later.leaseMillis())));
           return copy(old, someId(), old.term(), old.leaseMillis());
         });
-      case LEASE_EDITED ->
-        edit(fault, row, (old) -> copy(old, old.leaderId(), old.term(), someLease()));
+      case LEASE_EDITED -> {
+        // What was handed back has a lease again, and a late renewal finds it.
+        this.termEdited |= row != null && row.isReleased();
+        yield edit(fault, row, (old) -> copy(old, old.leaderId(), old.term(), someLease()));
+      }
       case TERM_LOWERED -> {
         this.termEdited = true;
         yield edit(
@@ -1063,9 +1076,14 @@ final class Simulation {
       return leads;
     }
 
-    /** Whether it may ever take a row. */
+    /** Whether it may take a row, now or after a while. */
     boolean mayStand() {
-      return this.alive && !this.stopping && this.settings.eligible();
+      return this.alive && !this.stopping && !isPaused() && this.settings.eligible();
+    }
+
+    /** Whether an operator told it to stand aside until further notice. */
+    boolean isPaused() {
+      return this.alive && this.service.candidacy().memory().paused() != null;
     }
 
     /** Whether it may take a row that is handed back. */
@@ -1331,7 +1349,8 @@ final class Simulation {
     }
 
     boolean suffer(Fault fault, long duration) {
-      if (isStill() && fault != Fault.CRASH && fault != Fault.WALL_CLOCK_STEPS) {
+      if (isStill() && fault != Fault.CRASH && fault != Fault.WALL_CLOCK_STEPS
+          || fault == Fault.RESUMED_BY_OPERATOR && !isPaused()) {
         return false;
       }
       tell("%s %s".formatted(this, Story.fault(fault, duration)));
@@ -1361,6 +1380,12 @@ final class Simulation {
           });
         }
         case RESIGN -> command((current) -> Simulation.this.rules.resigned(current, monotonic()));
+        case PAUSED_BY_OPERATOR -> {
+          command((current) -> Simulation.this.rules.paused(current, monotonic()));
+          // A schedule whose nodes all stand aside shows little.
+          later(Simulation.this.now + duration, () -> suffer(Fault.RESUMED_BY_OPERATOR, 0));
+        }
+        case RESUMED_BY_OPERATOR -> command((current) -> current.resume(monotonic()));
         case CAMPAIGN -> command((current) -> current.campaign(monotonic()));
         case HAND_OVER ->
           handOver(

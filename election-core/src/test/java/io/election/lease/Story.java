@@ -106,6 +106,8 @@ final class Story {
       case RESIGN -> "is told to step down";
       case HAND_OVER -> "is told to hand over";
       case CAMPAIGN -> "is told to stand";
+      case PAUSED_BY_OPERATOR -> "is told to stand aside until further notice";
+      case RESUMED_BY_OPERATOR -> "is told that it may lead again";
       case STOP -> "is stopped";
       case WORK -> "has leader work to do for " + time(nanos);
       default -> "suffers " + fault;

@@ -27,7 +27,7 @@ class TeethTest {
   private static final Bounds PLAIN =
       new Bounds(List.of("a", "b"), List.of(2, 2), 2, 100_000, 0, 0, 0, 0, false, false);
 
-  private static final int SCHEDULES = 4_000;
+  private static final int SCHEDULES = 15_000;
 
   /** What is found, as a pattern, where a rule is not there to keep two from leading. */
   private static final Map<Mutant, String> OTHERWISE = Map.of(
@@ -37,6 +37,7 @@ class TeethTest {
       Mutant.A_CREATED_TERM_IS_LED_WITHOUT_COMPARING, "A term was granted",
       Mutant.THE_ROW_IS_KEPT_WARM_AGAINST_A_TWIN, "No leader",
       Mutant.A_ROW_IS_NOT_READ_AGAIN_AFTER_A_FAILURE, "No leader",
+      Mutant.A_TAKE_THAT_WAS_UNDER_WAY_ENDS_A_PAUSE, "leads although it was paused",
       Mutant.A_RELEASE_DELETES_THE_ROW, "Nobody leads");
 
   private final Logger logger = (Logger) LoggerFactory.getLogger(Elector.class);

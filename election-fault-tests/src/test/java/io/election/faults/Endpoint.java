@@ -64,6 +64,18 @@ final class Endpoint {
     send(request().DELETE(), 204);
   }
 
+  void pause(String reason) throws IOException {
+    send(
+        request("leader/" + Cluster.SERVICE + "/pause")
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString("{\"reason\": \"" + reason + "\"}")),
+        204);
+  }
+
+  void resume() throws IOException {
+    send(request("leader/" + Cluster.SERVICE + "/pause").DELETE(), 204);
+  }
+
   private HttpRequest.Builder request() {
     return request("leader/" + Cluster.SERVICE);
   }

@@ -1,6 +1,7 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
+import io.election.Instruction;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
@@ -91,6 +92,16 @@ final class DisabledElectionService implements ElectionService {
 
   @Override
   public void forceElection() {
+    throw undecidable();
+  }
+
+  @Override
+  public void pause(Instruction instruction) {
+    throw undecidable();
+  }
+
+  @Override
+  public void resume(Instruction instruction) {
     throw undecidable();
   }
 

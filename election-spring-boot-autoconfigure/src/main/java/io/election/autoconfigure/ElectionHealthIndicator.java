@@ -1,5 +1,6 @@
 package io.election.autoconfigure;
 
+import io.election.ElectionService;
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
@@ -26,9 +27,13 @@ final class ElectionHealthIndicator extends AbstractHealthIndicator {
         .ifPresentOrElse(
             (problem) -> builder.down().withDetail("problem", problem), () -> builder.up());
     builder.withDetail("algorithm", this.driver.algorithm());
-    this.elections
-        .all()
-        .forEach((name, service) ->
-            builder.withDetail(name, service.isLeader() ? "leader" : "follower"));
+    this.elections.all().forEach((name, service) -> builder.withDetail(name, part(service)));
+  }
+
+  private static String part(ElectionService service) {
+    if (service.isLeader()) {
+      return "leader";
+    }
+    return service.paused().isPresent() ? "paused" : "follower";
   }
 }

@@ -137,6 +137,42 @@ final class LeaderEndpoint {
   }
 
   /**
+   * Makes this node stand aside in an election until it is resumed.
+   *
+   * @param reason why, for the log and the history
+   * @param security who asks
+   */
+  @WriteOperation
+  WebEndpointResponse<Map<String, Object>> pause(
+      @Selector String serviceId,
+      @Selector Mode mode,
+      @Nullable String reason,
+      SecurityContext security) {
+    ElectionService service = this.elections.meantBy(serviceId);
+    return service != null
+        ? decide(service, () -> service.pause(instruction(security, reason)))
+        : unknown(serviceId);
+  }
+
+  /**
+   * Makes this node a candidate again.
+   *
+   * @param reason why, for the log
+   * @param security who asks
+   */
+  @DeleteOperation
+  WebEndpointResponse<Map<String, Object>> resume(
+      @Selector String serviceId,
+      @Selector Mode mode,
+      @Nullable String reason,
+      SecurityContext security) {
+    ElectionService service = this.elections.meantBy(serviceId);
+    return service != null
+        ? decide(service, () -> service.resume(instruction(security, reason)))
+        : unknown(serviceId);
+  }
+
+  /**
    * Who asks is who has logged in, never what the request says of itself. A name that could not be
    * noted does not keep its owner from acting.
    */
@@ -163,6 +199,13 @@ final class LeaderEndpoint {
             leadership.remaining().truncatedTo(ChronoUnit.MILLIS).toString());
       }
     }
+    service.paused().ifPresent((instruction) -> {
+      description.put("paused", true);
+      description.put("pausedBy", instruction.by());
+      if (!instruction.note().isEmpty()) {
+        description.put("pausedReason", instruction.note());
+      }
+    });
     return description;
   }
 
@@ -209,6 +252,12 @@ final class LeaderEndpoint {
   enum Question {
     /** Whether this node leads. */
     CHECK
+  }
+
+  /** How this node may take part, the last part of the path. */
+  enum Mode {
+    /** It stands aside. */
+    PAUSE
   }
 
   /** What an operator decides. */

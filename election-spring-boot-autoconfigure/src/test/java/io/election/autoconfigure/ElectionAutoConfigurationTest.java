@@ -1,10 +1,12 @@
 package io.election.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.ElectionRegistry;
 import io.election.ElectionService;
+import io.election.Instruction;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
@@ -131,6 +133,9 @@ class ElectionAutoConfigurationTest {
       assertThat(election.isLeader()).isFalse();
       election.becomeLeader();
       assertThat(election.isLeader()).isTrue();
+      assertThatThrownBy(() -> election.pause(new Instruction("alice", "")))
+          .isInstanceOf(UnsupportedOperationException.class)
+          .hasMessageContaining("is disabled by as.election.enabled=false");
     });
   }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.election.ElectionService;
+import io.election.Instruction;
 import io.election.test.TestDatabase;
 import java.time.Duration;
 import java.util.Map;
@@ -55,6 +56,9 @@ class ElectionHealthIT {
       context.getBean(ElectionService.class).lostLeader();
       assertThat(health(context).getStatus()).isEqualTo(Status.UP);
       assertThat(health(context).getDetails()).containsEntry("orders", "follower");
+      context.getBean(ElectionService.class).pause(new Instruction("alice", ""));
+      assertThat(health(context).getStatus()).isEqualTo(Status.UP);
+      assertThat(health(context).getDetails()).containsEntry("orders", "paused");
     });
   }
 

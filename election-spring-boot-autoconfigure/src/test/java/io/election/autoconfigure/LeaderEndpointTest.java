@@ -167,6 +167,46 @@ class LeaderEndpointTest {
   }
 
   @Test
+  void operatorPausesAndResumesTheNode() throws Throwable {
+    String pause = "/actuator/leader/sample-app/pause";
+    run(
+        (web) -> {
+          assertThat(web.post(pause, "{\"reason\":\"canary\",\"by\":\"root\"}").statusCode())
+              .isEqualTo(204);
+          assertThat(web.get("/actuator/leader/sample-app").body())
+              .isEqualTo(
+                  "{\"leader\":false,\"paused\":true,\"pausedBy\":\"endpoint\",\"pausedReason\":\"canary\"}");
+          assertThat(web.get("/actuator/leader").body())
+              .endsWith(
+                  "{\"sample-app\":{\"leader\":false,\"paused\":true,\"pausedBy\":\"endpoint\",\"pausedReason\":\"canary\"}}}");
+          assertThat(web.delete(pause + "?reason=done").statusCode()).isEqualTo(204);
+          assertThat(this.election.instruction).isEqualTo(new Instruction("endpoint", "done"));
+          assertThat(web.get("/actuator/leader/sample-app").body()).isEqualTo("{\"leader\":false}");
+
+          assertThat(web.post(pause, "").statusCode()).as("without a body").isEqualTo(204);
+          assertThat(web.get("/actuator/leader/sample-app").body())
+              .isEqualTo("{\"leader\":false,\"paused\":true,\"pausedBy\":\"endpoint\"}");
+          assertThat(web.post(pause + "?reason=canary", "").statusCode()).isEqualTo(204);
+          assertThat(this.election.paused).isEqualTo(new Instruction("endpoint", "canary"));
+          assertThat(web.post(pause, "{\"reason\":\"" + "x".repeat(256) + "\"}").statusCode())
+              .isEqualTo(400);
+          assertThat(web.post("/actuator/leader/other/pause", "{}").statusCode())
+              .isEqualTo(404);
+          assertThat(web.delete("/actuator/leader/other/pause").statusCode()).isEqualTo(404);
+          assertThat(web.get(pause).statusCode()).isEqualTo(400);
+          assertThat(web.post("/actuator/leader/sample-app/check", "{}").statusCode())
+              .isEqualTo(400);
+          this.election.failure = new UnsupportedOperationException("never");
+          assertThat(web.post(pause, "{}").statusCode()).isEqualTo(409);
+        },
+        WRITABLE);
+    run((web) -> {
+      assertThat(web.post(pause, "{}").statusCode()).isEqualTo(405);
+      assertThat(web.delete(pause).statusCode()).isEqualTo(405);
+    });
+  }
+
+  @Test
   void requestWithoutAUsableNodeIsBad() throws Throwable {
     run(
         (web) -> {
@@ -292,6 +332,8 @@ class LeaderEndpointTest {
 
     volatile Instruction instruction;
 
+    volatile Instruction paused;
+
     @Override
     public boolean isLeader() {
       return this.leads;
@@ -352,6 +394,25 @@ class LeaderEndpointTest {
     public void forceElection(Instruction instruction) throws Exception {
       forceElection();
       this.instruction = instruction;
+    }
+
+    @Override
+    public void pause(Instruction instruction) {
+      if (this.failure instanceof UnsupportedOperationException unsupported) {
+        throw unsupported;
+      }
+      this.paused = instruction;
+    }
+
+    @Override
+    public void resume(Instruction instruction) {
+      this.instruction = instruction;
+      this.paused = null;
+    }
+
+    @Override
+    public Optional<Instruction> paused() {
+      return Optional.ofNullable(this.paused);
     }
 
     private void decide(String leaderId) throws Exception {

@@ -106,6 +106,8 @@ class SecuredEndpointIT {
     assertThat(status("", "POST", LEADER, designation("other"))).isEqualTo(401);
     assertThat(status("", "DELETE", LEADER, "")).isEqualTo(401);
     assertThat(status("operator:guessed", "DELETE", LEADER, "")).isEqualTo(401);
+    assertThat(status("", "POST", LEADER + "/pause", "{}")).isEqualTo(401);
+    assertThat(status("", "DELETE", LEADER + "/pause", "")).isEqualTo(401);
     assertThat(leaderInDatabase()).isEqualTo(nodeId());
   }
 
@@ -115,6 +117,8 @@ class SecuredEndpointIT {
     assertThat(status("reader:reads", "GET", LEADER + "/check", "")).isIn(200, 503);
     assertThat(status("reader:reads", "POST", LEADER, designation("other"))).isEqualTo(403);
     assertThat(status("reader:reads", "DELETE", LEADER, "")).isEqualTo(403);
+    assertThat(status("reader:reads", "POST", LEADER + "/pause", "{}")).isEqualTo(403);
+    assertThat(status("reader:reads", "DELETE", LEADER + "/pause", "")).isEqualTo(403);
     assertThat(leaderInDatabase()).isEqualTo(nodeId());
   }
 
@@ -154,6 +158,19 @@ class SecuredEndpointIT {
         ? DATABASE.query(
             "SELECT CONCAT_WS(' ', end_reason, ended_by, end_note) FROM leader_election_history WHERE service_id = 'sample-app' AND ended_at IS NOT NULL ORDER BY term DESC LIMIT 1")
         : null;
+  }
+
+  @Test
+  void operatorPausesAndResumesTheNode() throws Exception {
+    assertThat(status("operator:writes", "POST", LEADER + "/pause", "{\"reason\":\"canary\"}"))
+        .isEqualTo(204);
+    assertThat(ask("reader:reads", "GET", LEADER, "").body())
+        .contains("\"leader\":false")
+        .contains("\"paused\":true,\"pausedBy\":\"operator\",\"pausedReason\":\"canary\"");
+    await().atMost(LONG).until(() -> "PAUSED operator canary".equals(lastEndIn("")));
+    assertThat(status("operator:writes", "DELETE", LEADER + "/pause", "")).isEqualTo(204);
+    awaitLeader();
+    assertThat(ask("reader:reads", "GET", LEADER, "").body()).doesNotContain("paused");
   }
 
   @Test
