@@ -1,5 +1,6 @@
 package io.election;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -190,5 +191,16 @@ public interface ElectionService {
    */
   default Optional<Instruction> paused() {
     return Optional.empty();
+  }
+
+  /**
+   * The last terms of the election, as this node read them after the last change of leader that it saw.
+   * Local, and for people, never for decisions.
+   *
+   * @return the terms, the newest first, at most ten; empty where the election has no history, or none
+   *     has been read yet
+   */
+  default List<HistoryEntry> history() {
+    return List.of();
   }
 }

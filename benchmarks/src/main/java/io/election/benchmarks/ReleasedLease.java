@@ -1,5 +1,6 @@
 package io.election.benchmarks;
 
+import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
@@ -79,8 +80,8 @@ final class ReleasedLease implements LeaseStore {
   }
 
   @Override
-  public List<String> recentLeaders(String serviceId) {
-    return List.of();
+  public Map<String, List<HistoryEntry>> history(Set<String> serviceIds) {
+    return Map.of();
   }
 
   @Override

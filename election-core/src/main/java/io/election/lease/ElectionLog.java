@@ -28,6 +28,8 @@ final class ElectionLog {
 
   private final FailureLog twins = new FailureLog(log);
 
+  private final FailureLog histories = new FailureLog(log);
+
   ElectionLog(String store) {
     this.store = store;
   }
@@ -179,6 +181,14 @@ final class ElectionLog {
   static String text(Throwable failure) {
     String message = failure.getMessage();
     return failure instanceof LeaseStoreException && message != null ? message : failure.toString();
+  }
+
+  void historyUnknown(Throwable failure, boolean again, long now) {
+    if (again) {
+      this.histories.failed(text(failure), "the history is not shown", failure, now);
+    } else {
+      log.debug("the history was not read", failure);
+    }
   }
 
   void storeAnswered(long now) {

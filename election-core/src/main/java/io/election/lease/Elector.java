@@ -100,6 +100,8 @@ public final class Elector {
 
   private volatile @Nullable String lastFailure;
 
+  private volatile Histories histories = new Histories();
+
   /** After a failure nothing but renewals is tried before this instant. */
   private long restsUntil;
 
@@ -181,6 +183,7 @@ public final class Elector {
     Candidacy.Node node =
         new Candidacy.Node(Identifiers.requireUsable("node id", this.nodeId.get()), this.settings);
     this.services = List.copyOf(services);
+    this.histories = new Histories();
     this.answeredAt = now();
     this.restsUntil = now();
     this.lastFailure = null;
@@ -368,7 +371,11 @@ public final class Elector {
 
   private void warnIfUnknown(LeaseElectionService service, String leaderId)
       throws LeaseStoreException {
-    Set<String> known = new LinkedHashSet<>(this.store.recentLeaders(service.serviceId()));
+    Set<String> known = new LinkedHashSet<>();
+    this.store
+        .history(Set.of(service.serviceId()))
+        .getOrDefault(service.serviceId(), List.of())
+        .forEach((entry) -> known.add(entry.leaderId()));
     known.add(service.nodeId());
     if (!known.contains(leaderId)) {
       this.log.designatedUnknown(service.serviceId(), leaderId, known);
@@ -546,7 +553,23 @@ public final class Elector {
         request.outcome().complete(null);
       }
     }
-    return this.requests.isEmpty() ? pause : 0;
+    boolean idle = pause > 0 && this.running && !rests();
+    return this.requests.isEmpty() && !(idle && readHistories()) ? pause : 0;
+  }
+
+  /** Reads what the history says of changes of leader; whether there was something to read. */
+  private boolean readHistories() {
+    List<LeaseElectionService> due =
+        this.histories.due(this.services, now(), this.settings.renewInterval().toNanos() / 2);
+    if (due.isEmpty()) {
+      return false;
+    }
+    try {
+      this.histories.read(this.store, due);
+    } catch (LeaseStoreException | RuntimeException ex) {
+      this.log.historyUnknown(ex, this.histories.failedAgain(now()), now());
+    }
+    return true;
   }
 
   private void renewDue() {

@@ -1,6 +1,7 @@
 package io.election.lease;
 
 import io.election.ElectionService;
+import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
@@ -29,6 +30,8 @@ public class LeaseElectionService implements ElectionService {
   private final Object changes = new Object();
 
   private volatile Candidacy candidacy;
+
+  private volatile List<HistoryEntry> history = List.of();
 
   /** The term whose work is covered, as far as leader work has been told; under {@link #changes}. */
   private OptionalLong covered = OptionalLong.empty();
@@ -152,6 +155,15 @@ public class LeaseElectionService implements ElectionService {
   public final Optional<Instruction> paused() {
     Memory memory = this.candidacy.memory();
     return memory.running() ? Optional.ofNullable(memory.paused()) : Optional.empty();
+  }
+
+  @Override
+  public final List<HistoryEntry> history() {
+    return this.history;
+  }
+
+  final void remember(List<HistoryEntry> history) {
+    this.history = history;
   }
 
   final Candidacy candidacy() {

@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.HistoryEntry;
 import io.election.Instruction;
 import java.time.Duration;
 import java.util.List;
@@ -21,6 +22,9 @@ import org.jspecify.annotations.Nullable;
  * happened, may not have, and may still happen later.
  */
 public interface LeaseStore extends AutoCloseable {
+
+  /** How many terms of an election are shown. */
+  int HISTORY_LENGTH = 10;
 
   /**
    * The store's name in log lines, for instance {@code mysql}.
@@ -157,13 +161,13 @@ public interface LeaseStore extends AutoCloseable {
       throws LeaseStoreException;
 
   /**
-   * Lists those who led an election lately.
+   * Reads the histories of elections, with one request however many they are.
    *
-   * @param serviceId the election
-   * @return node ids without repetition, the newest first; at most ten
+   * @param serviceIds the elections
+   * @return the last {@link #HISTORY_LENGTH} terms of each election that has a history, the newest first
    * @throws LeaseStoreException if they could not be read
    */
-  List<String> recentLeaders(String serviceId) throws LeaseStoreException;
+  Map<String, List<HistoryEntry>> history(Set<String> serviceIds) throws LeaseStoreException;
 
   /** Lets go of the connection to the store, if there is one. Never throws. */
   @Override

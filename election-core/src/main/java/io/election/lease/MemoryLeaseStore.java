@@ -1,9 +1,11 @@
 package io.election.lease;
 
+import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.LeadershipLostEvent;
 import java.time.Duration;
-import java.util.Comparator;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -32,6 +34,7 @@ public class MemoryLeaseStore implements LeaseStore {
   /**
    * An entry of the history.
    *
+   * @param until when it ended; {@code null} if it has not
    * @param endReason why it ended; {@code null} if it has not, or nobody has noted it
    * @param instruction who ended it; {@code null} if nobody has noted that
    */
@@ -39,29 +42,64 @@ public class MemoryLeaseStore implements LeaseStore {
       String leaderId,
       long leaseMillis,
       String reason,
-      boolean ended,
+      Instant from,
+      @Nullable Instant until,
       @Nullable String endReason,
       @Nullable Instruction instruction) {
 
-    Term(String leaderId, long leaseMillis, String reason) {
-      this(leaderId, leaseMillis, reason, false, null, null);
+    Term(String leaderId, long leaseMillis, String reason, Instant from) {
+      this(leaderId, leaseMillis, reason, from, null, null, null);
     }
 
-    Term over(String reason, @Nullable Instruction instruction) {
-      return this.ended
+    boolean ended() {
+      return this.until != null;
+    }
+
+    Term led(long leaseMillis, Instant from) {
+      return new Term(
+          this.leaderId,
+          leaseMillis,
+          this.reason,
+          from,
+          this.until,
+          this.endReason,
+          this.instruction);
+    }
+
+    Term over(Instant until, String reason, @Nullable Instruction instruction) {
+      return ended()
           ? this
           : new Term(
               this.leaderId,
               this.leaseMillis,
               this.reason,
-              true,
+              this.from,
+              until,
               reason,
               instruction != null ? instruction : this.instruction);
     }
 
     Term noting(@Nullable Instruction instruction) {
       return new Term(
-          this.leaderId, this.leaseMillis, this.reason, this.ended, this.endReason, instruction);
+          this.leaderId,
+          this.leaseMillis,
+          this.reason,
+          this.from,
+          this.until,
+          this.endReason,
+          instruction);
+    }
+
+    HistoryEntry entry(long term) {
+      return new HistoryEntry(
+          term,
+          this.leaderId,
+          this.from,
+          this.until,
+          this.reason,
+          this.endReason,
+          this.instruction != null ? this.instruction.by() : null,
+          this.instruction != null ? this.instruction.note() : null);
     }
   }
 
@@ -74,8 +112,26 @@ public class MemoryLeaseStore implements LeaseStore {
 
   long writes;
 
-  /** Creates a store without records. */
-  public MemoryLeaseStore() {}
+  private final InstantSource clock;
+
+  /** Creates a store without records, whose history tells the time of this machine. */
+  public MemoryLeaseStore() {
+    this(InstantSource.system());
+  }
+
+  /**
+   * Creates a store without records.
+   *
+   * @param clock the time in the history, which is for people
+   */
+  public MemoryLeaseStore(InstantSource clock) {
+    this.clock = clock;
+  }
+
+  /** The time in the history. */
+  Instant instant() {
+    return this.clock.instant();
+  }
 
   /** What is kept as the time of a write; only ever compared for equality. */
   long time() {
@@ -169,7 +225,7 @@ public class MemoryLeaseStore implements LeaseStore {
         serviceId,
         LeadershipLostEvent.Reason.DISPLACED.name(),
         term,
-        new Term(nodeId, lease, "CREATED"));
+        new Term(nodeId, lease, "CREATED", instant()));
     return Optional.ofNullable(row(serviceId));
   }
 
@@ -188,16 +244,7 @@ public class MemoryLeaseStore implements LeaseStore {
       return false;
     }
     write(serviceId, seen.leaderId(), seen.term(), seen.version() + 1, leaseMillis);
-    history(serviceId)
-        .computeIfPresent(
-            seen.term(),
-            (number, old) -> new Term(
-                old.leaderId(),
-                leaseMillis,
-                old.reason(),
-                old.ended(),
-                old.endReason(),
-                old.instruction()));
+    note(serviceId, seen.term(), (entry) -> entry.led(leaseMillis, instant()));
     return true;
   }
 
@@ -219,7 +266,7 @@ public class MemoryLeaseStore implements LeaseStore {
         serviceId,
         seen.isReleased() ? RELEASED : LeadershipLostEvent.Reason.EXPIRED.name(),
         term,
-        new Term(nodeId, leaseMillis, reason));
+        new Term(nodeId, leaseMillis, reason, instant()));
     return OptionalLong.of(term);
   }
 
@@ -271,13 +318,20 @@ public class MemoryLeaseStore implements LeaseStore {
   }
 
   @Override
-  public synchronized List<String> recentLeaders(String serviceId) {
-    return history(serviceId).entrySet().stream()
-        .sorted(Map.Entry.comparingByKey(Comparator.reverseOrder()))
-        .map((entry) -> entry.getValue().leaderId())
-        .distinct()
-        .limit(10)
-        .toList();
+  public synchronized Map<String, List<HistoryEntry>> history(Set<String> serviceIds) {
+    Map<String, List<HistoryEntry>> histories = new LinkedHashMap<>();
+    for (String id : serviceIds) {
+      NavigableMap<Long, Term> terms = history(id).descendingMap();
+      if (!terms.isEmpty()) {
+        histories.put(
+            id,
+            terms.entrySet().stream()
+                .limit(HISTORY_LENGTH)
+                .map((entry) -> entry.getValue().entry(entry.getKey()))
+                .toList());
+      }
+    }
+    return histories;
   }
 
   @Override
@@ -285,12 +339,15 @@ public class MemoryLeaseStore implements LeaseStore {
 
   private void openTerm(String serviceId, String lastEnd, long term, Term entry) {
     NavigableMap<Long, Term> terms = history(serviceId);
-    terms.replaceAll((number, old) -> old.over(lastEnd, null));
+    terms.replaceAll((number, old) -> old.over(instant(), lastEnd, null));
     terms.put(term, entry);
   }
 
   private void endTerm(String serviceId, long term, Ending ending) {
-    note(serviceId, term, (entry) -> entry.over(ending.reason().name(), ending.instruction()));
+    note(
+        serviceId,
+        term,
+        (entry) -> entry.over(instant(), ending.reason().name(), ending.instruction()));
   }
 
   private void note(String serviceId, long term, UnaryOperator<Term> note) {

@@ -219,6 +219,7 @@ class ElectorTest {
     @Test
     void aLeaderSendsOneRequestEachRenewIntervalAndAFollowerOneRead() {
       elect(this.a, this.b);
+      ElectorTest.this.run(Duration.ofMillis(3_500), this.a, this.b);
       this.a.store.calls.clear();
       this.b.store.calls.clear();
       ElectorTest.this.run(Duration.ofSeconds(20), this.a, this.b);
@@ -281,6 +282,68 @@ class ElectorTest {
               "election 'jobs': node b was designated by alice: canary 'two'",
               "election 'jobs': a new election was forced by bob",
               "election 'jobs': a new election was forced by carol: again");
+    }
+
+    @Test
+    void theHistoryIsReadOnceAfterEachChangeOfLeaderAndOtherwiseNever() throws Exception {
+      elect(this.a, this.b);
+      ElectorTest.this.run(Duration.ofSeconds(4), this.a, this.b);
+      for (Node node : List.of(this.a, this.b)) {
+        assertThat(node.service.history()).singleElement().satisfies((entry) -> {
+          assertThat(entry.leaderId()).isEqualTo("a");
+          assertThat(entry.until()).isNull();
+        });
+        node.store.calls.clear();
+      }
+      ElectorTest.this.run(LEASE.multipliedBy(6), this.a, this.b);
+      assertThat(this.a.store.calls).containsOnly("renew");
+      assertThat(this.b.store.calls).containsOnly("read");
+
+      this.a.service.designate("b", new Instruction("alice", "canary"));
+      ElectorTest.this.run(Duration.ofSeconds(8), this.a, this.b);
+      assertThat(this.b.service.isLeader()).isTrue();
+      for (Node node : List.of(this.a, this.b)) {
+        assertThat(node.service.history())
+            .extracting((entry) -> entry.term() + " " + entry.leaderId() + " " + entry.endReason()
+                + " " + entry.endedBy() + " " + entry.note())
+            .containsExactly("2 b null null null", "1 a HANDED_OVER alice canary");
+        node.store.calls.clear();
+      }
+      ElectorTest.this.run(LEASE.multipliedBy(6), this.a, this.b);
+      assertThat(this.a.store.calls).doesNotContain("history");
+      assertThat(this.b.store.calls).containsOnly("renew");
+    }
+
+    @Test
+    void aHistoryThatCannotBeReadHarmsNothingAndIsTriedAgainAMinuteLater() {
+      this.a.store.before((name) -> {
+        if (name.equals("history")) {
+          throw new LeaseStoreException("Unknown column 'end_reason'");
+        }
+      });
+      elect(this.a);
+      ElectorTest.this.run(Duration.ofSeconds(50), this.a);
+      assertThat(this.a.service.isLeader()).isTrue();
+      assertThat(this.a.service.history()).isEmpty();
+      assertThat(this.a.store.calls).containsOnlyOnce("history");
+      assertThat(lines()).noneMatch((line) -> line.contains("Unknown column"));
+      ElectorTest.this.run(Duration.ofSeconds(60), this.a);
+      assertThat(lines())
+          .containsOnlyOnce("Unknown column 'end_reason' (the history is not shown)");
+      this.a.store.before((name) -> {});
+      ElectorTest.this.run(Duration.ofSeconds(60), this.a);
+      assertThat(this.a.service.history()).hasSize(1);
+      assertThat(this.a.events()).hasSize(1);
+    }
+
+    @Test
+    void whatSomebodyWroteIntoTheHistoryIsShownOnOneLine() {
+      ElectorTest.this.database.insertTerm("jobs", 3, "x\nforged\u202e" + "y".repeat(200), 1_000);
+      elect(this.a);
+      ElectorTest.this.run(Duration.ofSeconds(4), this.a);
+      assertThat(this.a.service.history().get(1).leaderId())
+          .startsWith("x\\u000aforged\\u202ey")
+          .hasSizeLessThan(150);
     }
 
     @Test

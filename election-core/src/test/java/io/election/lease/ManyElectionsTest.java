@@ -254,6 +254,21 @@ class ManyElectionsTest {
   }
 
   @Test
+  void theHistoriesOfManyElectionsAreReadTogether() throws Exception {
+    Node node = new Node("a", 30);
+    runUntilAllAreLed(node);
+    node.store.calls.clear();
+    for (int i = 0; i < 6; i++) {
+      tick(INTERVAL);
+      step(node);
+    }
+    assertThat(node.store.calls).containsOnly("renew", "history");
+    assertThat(node.store.calls.stream().filter("history"::equals).count()).isLessThan(3);
+    assertThat(node.services)
+        .allSatisfy((service) -> assertThat(service.history()).hasSize(1));
+  }
+
+  @Test
   void aRenewalThatFailedInPartIsToldElectionByElectionAndIsNoSilenceOfTheStore() throws Exception {
     Node node = new Node("a", 3);
     runUntilAllAreLed(node);
@@ -318,7 +333,7 @@ class ManyElectionsTest {
     node.service(2).designate("a");
     node.service(2).becomeLeader();
 
-    assertThat(node.store.calls).startsWith("renew", "recentLeaders", "designate");
+    assertThat(node.store.calls).startsWith("renew", "history", "designate");
     assertThat(this.database.row("service-2").leaderId()).isEqualTo("a");
     assertThat(node.leading()).isEqualTo(3);
   }

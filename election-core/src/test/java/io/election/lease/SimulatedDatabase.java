@@ -1,7 +1,9 @@
 package io.election.lease;
 
+import io.election.HistoryEntry;
 import io.election.Instruction;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,6 +56,13 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
   }
 
   @Override
+  Instant instant() {
+    return this.clock != null
+        ? Instant.EPOCH.plus(this.clock.getAsLong(), ChronoUnit.MICROS)
+        : Instant.EPOCH;
+  }
+
+  @Override
   public String name() {
     return "simulation";
   }
@@ -80,7 +89,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
   /** Adds an open term to the history. */
   public synchronized void insertTerm(
       String serviceId, long term, String leaderId, long leaseMillis) {
-    history(serviceId).put(term, new Term(leaderId, leaseMillis, "by hand"));
+    history(serviceId).put(term, new Term(leaderId, leaseMillis, "by hand", instant()));
   }
 
   public synchronized void deleteRow(String serviceId) {
@@ -292,9 +301,10 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     }
 
     @Override
-    public List<String> recentLeaders(String serviceId) throws LeaseStoreException {
-      call("recentLeaders");
-      return SimulatedDatabase.this.recentLeaders(serviceId);
+    public Map<String, List<HistoryEntry>> history(Set<String> serviceIds)
+        throws LeaseStoreException {
+      call("history");
+      return SimulatedDatabase.this.history(serviceIds);
     }
 
     @Override

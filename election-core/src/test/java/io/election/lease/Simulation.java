@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
@@ -1658,9 +1659,10 @@ final class Simulation {
 
     @Override
     @SuppressWarnings("unchecked")
-    public List<String> recentLeaders(String serviceId) throws LeaseStoreException {
-      return (List<String>) this.process.await(
-          () -> Simulation.this.server.recentLeaders(serviceId), () -> "for recent leaders", false);
+    public Map<String, List<HistoryEntry>> history(Set<String> serviceIds)
+        throws LeaseStoreException {
+      return (Map<String, List<HistoryEntry>>) this.process.await(
+          () -> Simulation.this.server.history(serviceIds), () -> "for the history", true);
     }
 
     @Override

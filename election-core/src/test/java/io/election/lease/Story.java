@@ -13,6 +13,7 @@ import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Take;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -84,7 +85,7 @@ final class Story {
     if (outcome instanceof Boolean done) {
       return done ? "yes" : "no";
     }
-    return String.valueOf(outcome);
+    return outcome instanceof Map<?, ?> ? "the history" : String.valueOf(outcome);
   }
 
   static String event(LeadershipEvent event) {

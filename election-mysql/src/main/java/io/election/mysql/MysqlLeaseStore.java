@@ -1,5 +1,6 @@
 package io.election.mysql;
 
+import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.LeadershipLostEvent;
 import io.election.lease.Ending;
@@ -12,12 +13,14 @@ import java.math.BigDecimal;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -641,13 +644,45 @@ public final class MysqlLeaseStore implements LeaseStore {
   private record OpenTerm(long term, long version, boolean open) {}
 
   @Override
-  public List<String> recentLeaders(String serviceId) throws LeaseStoreException {
-    return call(
-        "Reading the history of election '" + serviceId + "'",
-        session -> session.query("""
-                SELECT leader_id FROM leader_election_history WHERE service_id = ?
-                GROUP BY leader_id ORDER BY MAX(term) DESC LIMIT 10
-                """, row -> Session.string(row, 1), serviceId));
+  public Map<String, List<HistoryEntry>> history(Set<String> serviceIds)
+      throws LeaseStoreException {
+    if (serviceIds.isEmpty()) {
+      return Map.of();
+    }
+    return call("Reading the history", session -> history(session, serviceIds));
+  }
+
+  private static Map<String, List<HistoryEntry>> history(Session session, Set<String> serviceIds)
+      throws SQLException {
+    String sql = """
+        SELECT service_id, term, leader_id,
+            UNIX_TIMESTAMP(elected_at), UNIX_TIMESTAMP(ended_at),
+            reason, end_reason, ended_by, end_note
+        FROM (SELECT h.*,
+                ROW_NUMBER() OVER (PARTITION BY service_id ORDER BY term DESC) AS place
+            FROM leader_election_history h WHERE service_id IN (%s)) newest
+        WHERE place <= %d ORDER BY term DESC
+        """.formatted(marks("?", serviceIds.size()), HISTORY_LENGTH);
+    Map<String, List<HistoryEntry>> histories = new HashMap<>();
+    session.query(
+        sql,
+        row -> histories
+            .computeIfAbsent(Session.string(row, 1), id -> new ArrayList<>())
+            .add(new HistoryEntry(
+                row.getLong(2),
+                Session.string(row, 3),
+                Objects.requireNonNullElse(instant(row.getBigDecimal(4)), Instant.EPOCH),
+                instant(row.getBigDecimal(5)),
+                row.getString(6),
+                row.getString(7),
+                row.getString(8),
+                row.getString(9))),
+        serviceIds.toArray());
+    return histories;
+  }
+
+  private static @Nullable Instant instant(@Nullable BigDecimal seconds) {
+    return seconds != null ? Instant.ofEpochSecond(0, seconds.movePointRight(9).longValue()) : null;
   }
 
   @Override

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.LeadershipLostEvent;
 import io.election.lease.Ending;
@@ -534,7 +535,9 @@ abstract class LeaderElectionSchemaContract {
       Ending asked = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
       assertThat(store.renew("other", Map.of("case", 2L))).containsExactly("case");
       assertThat(store.renew("other", Map.of("case", 2L, "lost", 1L))).containsExactly("case");
-      assertThat(store.recentLeaders("case")).containsExactly("other", "node");
+      assertThat(store.history(Set.of("case")).get("case"))
+          .extracting(HistoryEntry::leaderId)
+          .containsExactly("other", "node");
       assertThat(store.designate("case", "third", ALICE)).isTrue();
       assertThat(store.designate("case", "other", null)).isTrue();
       assertThat(store.release("case", "other", 2, "", asked)).isTrue();

@@ -1,6 +1,7 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
+import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.Leadership;
 import io.election.lease.Identifiers;
@@ -9,6 +10,7 @@ import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeFormatterBuilder;
 import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -73,12 +75,21 @@ final class LeaderEndpoint {
     return description;
   }
 
-  /** One election; 404 if this node does not know it. */
+  /** One election, with its last terms; 404 if this node does not know it. */
   @ReadOperation
   @Nullable
   Map<String, Object> election(@Selector String serviceId) {
     ElectionService service = this.elections.meantBy(serviceId);
-    return service != null ? describe(service) : null;
+    if (service == null) {
+      return null;
+    }
+    Map<String, Object> description = describe(service);
+    List<Map<String, Object>> history =
+        service.history().stream().map(LeaderEndpoint::describe).toList();
+    if (!history.isEmpty()) {
+      description.put("history", history);
+    }
+    return description;
   }
 
   /**
@@ -207,6 +218,27 @@ final class LeaderEndpoint {
       }
     });
     return description;
+  }
+
+  private static Map<String, Object> describe(HistoryEntry entry) {
+    Map<String, Object> description = new LinkedHashMap<>();
+    description.put("term", entry.term());
+    description.put("leaderId", entry.leaderId());
+    description.put("from", MILLISECONDS.format(entry.from()));
+    putIfKnown(
+        description, "until", entry.until() != null ? MILLISECONDS.format(entry.until()) : null);
+    putIfKnown(description, "reason", entry.reason());
+    putIfKnown(description, "endReason", entry.endReason());
+    putIfKnown(description, "endedBy", entry.endedBy());
+    putIfKnown(description, "note", entry.note());
+    return description;
+  }
+
+  private static void putIfKnown(
+      Map<String, Object> description, String key, @Nullable String value) {
+    if (value != null && !value.isEmpty()) {
+      description.put(key, value);
+    }
   }
 
   private String algorithm(ElectionService service) {

@@ -3,6 +3,7 @@ package io.election.autoconfigure;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.ElectionService;
+import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.Leadership;
 import io.election.lease.Identifiers;
@@ -59,6 +60,32 @@ class LeaderEndpointTest {
       this.election.seen = "other:8080:1";
       assertThat(web.get("/actuator/leader/sample-app").body())
           .isEqualTo("{\"leader\":false,\"leaderId\":\"other:8080:1\",\"term\":3}");
+    });
+  }
+
+  @Test
+  void oneElectionShowsItsLastTermsAndAllTogetherDoNot() throws Throwable {
+    Instant time = Instant.parse("2026-11-21T03:04:05.678999Z");
+    this.election.history = List.of(
+        new HistoryEntry(4, "b", time, null, "DESIGNATED", null, null, null),
+        new HistoryEntry(
+            3,
+            "a",
+            time.minusSeconds(5),
+            time,
+            "EXPIRED",
+            "HANDED_OVER",
+            "alice",
+            "a \"new\"\nversion"),
+        new HistoryEntry(2, "b", time.minusSeconds(9), time, null, "STOPPED", "bob", ""));
+    run((web) -> {
+      assertThat(web.get("/actuator/leader/sample-app").body()).isEqualTo("""
+              {"leader":false,"history":[\
+              {"term":4,"leaderId":"b","from":"2026-11-21T03:04:05.678Z","reason":"DESIGNATED"},\
+              {"term":3,"leaderId":"a","from":"2026-11-21T03:04:00.678Z","until":"2026-11-21T03:04:05.678Z","reason":"EXPIRED","endReason":"HANDED_OVER","endedBy":"alice","note":"a \\"new\\"\\nversion"},\
+              {"term":2,"leaderId":"b","from":"2026-11-21T03:03:56.678Z","until":"2026-11-21T03:04:05.678Z","endReason":"STOPPED","endedBy":"bob"}]}\
+              """);
+      assertThat(web.get("/actuator/leader").body()).doesNotContain("history");
     });
   }
 
@@ -334,6 +361,8 @@ class LeaderEndpointTest {
 
     volatile Instruction paused;
 
+    volatile List<HistoryEntry> history = List.of();
+
     @Override
     public boolean isLeader() {
       return this.leads;
@@ -413,6 +442,11 @@ class LeaderEndpointTest {
     @Override
     public Optional<Instruction> paused() {
       return Optional.ofNullable(this.paused);
+    }
+
+    @Override
+    public List<HistoryEntry> history() {
+      return this.history;
     }
 
     private void decide(String leaderId) throws Exception {

@@ -2,6 +2,7 @@ package io.election.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.LeadershipLostEvent;
 import io.election.lease.Ending;
@@ -940,22 +941,59 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void recent_leaders_are_listed_without_repetition_the_newest_first() throws Exception {
-    for (int i = 1; i <= 14; i++) {
-      hand().insertTerm(SERVICE, i, "node-" + i, LEASE);
-    }
-    hand().insertTerm(SERVICE, 15, "node-9", LEASE);
-    hand().insertTerm("another", 16, "stranger", LEASE);
+  void the_history_shows_the_last_terms_of_many_elections_the_newest_first() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    Ending asked = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
+    assertThat(store().release(SERVICE, A, row.term(), B, asked)).isTrue();
+    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")).isPresent();
+    led("another", A);
 
-    assertThat(store().recentLeaders(SERVICE))
-        .containsExactly(
-            "node-9", "node-14", "node-13", "node-12", "node-11", "node-10", "node-8", "node-7",
-            "node-6", "node-5");
+    Map<String, List<HistoryEntry>> histories =
+        store().history(Set.of(SERVICE, "another", "unknown"));
+
+    assertThat(histories).containsOnlyKeys(SERVICE, "another");
+    assertThat(histories.get("another")).extracting(HistoryEntry::leaderId).containsExactly(A);
+    List<HistoryEntry> terms = histories.getOrDefault(SERVICE, List.of());
+    assertThat(terms).hasSize(2);
+    HistoryEntry second = terms.get(0);
+    HistoryEntry first = terms.get(1);
+    assertThat(second)
+        .isEqualTo(new HistoryEntry(
+            row.term() + 1, B, second.from(), null, "DESIGNATED", null, null, null));
+    assertThat(first)
+        .isEqualTo(new HistoryEntry(
+            row.term(),
+            A,
+            first.from(),
+            first.until(),
+            "CREATED",
+            "HANDED_OVER",
+            "alice",
+            ALICE.note()));
+    assertThat(first.until()).isBetween(first.from(), second.from());
+    assertThat(Duration.between(first.from(), second.from()))
+        .isBetween(Duration.ZERO, Duration.ofMinutes(1));
   }
 
   @Test
-  void an_election_without_a_history_has_no_recent_leaders() throws Exception {
-    assertThat(store().recentLeaders(SERVICE)).isEmpty();
+  void the_history_shows_no_more_than_ten_terms() throws Exception {
+    for (int term = 1; term <= 15; term++) {
+      hand().insertTerm(SERVICE, term, A, LEASE);
+      hand().insertTerm("another", term, B, LEASE);
+    }
+
+    Map<String, List<HistoryEntry>> histories = store().history(Set.of(SERVICE, "another"));
+
+    assertThat(histories.get(SERVICE))
+        .extracting(HistoryEntry::term)
+        .containsExactly(15L, 14L, 13L, 12L, 11L, 10L, 9L, 8L, 7L, 6L);
+    assertThat(histories.get("another")).hasSize(10);
+  }
+
+  @Test
+  void the_history_of_nothing_is_empty() throws Exception {
+    assertThat(store().history(Set.of())).isEmpty();
+    assertThat(store().history(Set.of(SERVICE))).isEmpty();
   }
 
   @Test

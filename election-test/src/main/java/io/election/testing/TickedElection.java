@@ -9,7 +9,6 @@ import io.election.lease.LeaseStore;
 import io.election.lease.MemoryLeaseStore;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -27,7 +26,7 @@ public final class TickedElection {
 
   private static final Duration SHORTEST_STEP = Duration.ofMillis(1);
 
-  private final LeaseStore store = new MemoryLeaseStore();
+  private final LeaseStore store = new MemoryLeaseStore(this::wall);
 
   private final List<Node> nodes = new ArrayList<>();
 
@@ -86,6 +85,10 @@ public final class TickedElection {
     }
   }
 
+  private Instant wall() {
+    return Instant.EPOCH.plus(this.time);
+  }
+
   /** Lets each node do what is due, and tells how long nothing will be. */
   private Duration step() {
     Duration pause = LeaseSettings.MAX_LEASE;
@@ -106,7 +109,6 @@ public final class TickedElection {
     private boolean paused;
 
     private Node(String nodeId, Consumer<? super LeadershipEvent> listener) {
-      InstantSource wall = () -> Instant.EPOCH.plus(TickedElection.this.time);
       this.elector = new Elector(
           TickedElection.this.store,
           TickedElection.this.settings,
@@ -114,7 +116,7 @@ public final class TickedElection {
           (serviceId) -> false,
           listener::accept,
           () -> TickedElection.this.time.toNanos(),
-          wall);
+          TickedElection.this::wall);
       this.service = new Service(TickedElection.this.serviceId, this.elector);
       this.elector.join(List.of(this.service));
     }

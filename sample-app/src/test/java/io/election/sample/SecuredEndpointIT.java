@@ -170,7 +170,12 @@ class SecuredEndpointIT {
     await().atMost(LONG).until(() -> "PAUSED operator canary".equals(lastEndIn("")));
     assertThat(status("operator:writes", "DELETE", LEADER + "/pause", "")).isEqualTo(204);
     awaitLeader();
-    assertThat(ask("reader:reads", "GET", LEADER, "").body()).doesNotContain("paused");
+    await()
+        .atMost(LONG)
+        .until(() -> ask("reader:reads", "GET", LEADER, "")
+            .body()
+            .contains("\"endReason\":\"PAUSED\",\"endedBy\":\"operator\",\"note\":\"canary\""));
+    assertThat(ask("reader:reads", "GET", LEADER, "").body()).doesNotContain("\"paused\":");
   }
 
   @Test

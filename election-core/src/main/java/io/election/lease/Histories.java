@@ -1,0 +1,122 @@
+package io.election.lease;
+
+import io.election.HistoryEntry;
+import io.election.lease.Candidacy.Observation;
+import io.election.lease.Standing.Leading;
+import io.election.lease.Standing.SteppingDown;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * When to read the histories of a node's elections: once after each change of leader, so that whoever
+ * asks for them is answered without a call to the store. Used by one thread.
+ */
+final class Histories {
+
+  /** After a failure, since histories are for people, and a call that fails costs a connection. */
+  private static final long RETRY_NANOS = Duration.ofMinutes(1).toNanos();
+
+  /** What a change of leader changes. */
+  private record Reign(String leaderId, long term, boolean over) {}
+
+  /** Instants are readings of the {@link Ticker}. */
+  private record Change(Reign reign, @Nullable Long unreadSince) {}
+
+  private final Map<LeaseElectionService, Change> changes = new HashMap<>();
+
+  private @Nullable Long notBefore;
+
+  /**
+   * Gives the elections whose history has to be read now.
+   *
+   * @param settleNanos how long ago the change has to be: the end of a term is noted after what it tells
+   *     of
+   */
+  List<LeaseElectionService> due(
+      Collection<LeaseElectionService> services, long now, long settleNanos) {
+    List<LeaseElectionService> due = new ArrayList<>();
+    for (LeaseElectionService service : services) {
+      Change last = this.changes.get(service);
+      Reign reign = reign(service.candidacy());
+      if (reign != null && (last == null || !reign.equals(last.reign()))) {
+        last = new Change(reign, now);
+        this.changes.put(service, last);
+      }
+      Long unreadSince = last != null ? last.unreadSince() : null;
+      if (unreadSince != null && now - unreadSince >= settleNanos) {
+        due.add(service);
+      }
+    }
+    return this.notBefore != null && now - this.notBefore < 0 ? List.of() : due;
+  }
+
+  /** Reads histories with one call, and hands them to their elections. */
+  void read(LeaseStore store, List<LeaseElectionService> due) throws LeaseStoreException {
+    Set<String> ids = new LinkedHashSet<>();
+    due.forEach((service) -> ids.add(service.serviceId()));
+    Map<String, List<HistoryEntry>> histories = store.history(ids);
+    for (LeaseElectionService service : due) {
+      service.remember(histories.getOrDefault(service.serviceId(), List.of()).stream()
+          .map(Histories::printable)
+          .toList());
+      this.changes.computeIfPresent(service, (key, read) -> new Change(read.reign(), null));
+    }
+    this.notBefore = null;
+  }
+
+  /**
+   * After a call that failed.
+   *
+   * @return whether the one before failed too, so that it is not the store alone
+   */
+  boolean failedAgain(long now) {
+    boolean again = this.notBefore != null;
+    this.notBefore = now + RETRY_NANOS;
+    return again;
+  }
+
+  /**
+   * Who leads as far as this node knows; {@code null} if it has not looked since it led itself, or waits
+   * to lead.
+   */
+  private static @Nullable Reign reign(Candidacy candidacy) {
+    String me = candidacy.node().id();
+    if (candidacy.standing() instanceof Leading leading) {
+      return new Reign(me, leading.term(), false);
+    }
+    if (candidacy.standing() instanceof SteppingDown down) {
+      return new Reign(me, down.term(), true);
+    }
+    Observation seen = candidacy.seen();
+    return seen != null ? reign(seen.row()) : null;
+  }
+
+  private static Reign reign(@Nullable LeaseRow row) {
+    return row != null
+        ? new Reign(row.leaderId(), row.term(), row.isReleased())
+        : new Reign("", 0, true);
+  }
+
+  /** Somebody may have written anything into the history. */
+  private static HistoryEntry printable(HistoryEntry entry) {
+    UnaryOperator<@Nullable String> printable =
+        (text) -> text != null ? Identifiers.printable(text, 255) : null;
+    return new HistoryEntry(
+        entry.term(),
+        Identifiers.printable(entry.leaderId()),
+        entry.from(),
+        entry.until(),
+        printable.apply(entry.reason()),
+        printable.apply(entry.endReason()),
+        printable.apply(entry.endedBy()),
+        printable.apply(entry.note()));
+  }
+}
