@@ -85,5 +85,8 @@ final class ReleasedLease implements LeaseStore {
   }
 
   @Override
+  public void prune(Map<String, Long> belowTerms, Duration retention) {}
+
+  @Override
   public void close() {}
 }

@@ -191,6 +191,10 @@ final class ElectionLog {
     }
   }
 
+  void notPruned(Throwable failure) {
+    log.debug("the history was not pruned", failure);
+  }
+
   void storeAnswered(long now) {
     this.failures.succeeded("the " + this.store + " store", now);
   }

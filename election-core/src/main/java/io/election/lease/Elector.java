@@ -554,11 +554,19 @@ public final class Elector {
       }
     }
     boolean idle = pause > 0 && this.running && !rests();
-    return this.requests.isEmpty() && !(idle && readHistories()) ? pause : 0;
+    return this.requests.isEmpty() && !(idle && lookAfterHistories()) ? pause : 0;
   }
 
-  /** Reads what the history says of changes of leader; whether there was something to read. */
-  private boolean readHistories() {
+  /** What nothing waits for, with one call; whether there was something to do. */
+  private boolean lookAfterHistories() {
+    if (this.histories.isToBePruned()) {
+      try {
+        this.histories.prune(this.store, this.settings.historyRetention());
+      } catch (LeaseStoreException | RuntimeException ex) {
+        this.log.notPruned(ex);
+      }
+      return true;
+    }
     List<LeaseElectionService> due =
         this.histories.due(this.services, now(), this.settings.renewInterval().toNanos() / 2);
     if (due.isEmpty()) {

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -17,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * When to read the histories of a node's elections: once after each change of leader, so that whoever
- * asks for them is answered without a call to the store. Used by one thread.
+ * asks for them is answered without a call to the store; and when to prune them: once in each term of
+ * this node. Used by one thread.
  */
 final class Histories {
 
@@ -31,6 +33,9 @@ final class Histories {
   private record Change(Reign reign, @Nullable Long unreadSince) {}
 
   private final Map<LeaseElectionService, Change> changes = new HashMap<>();
+
+  /** The terms that this node has begun to lead in since it last pruned. */
+  private final Map<String, Long> unpruned = new LinkedHashMap<>();
 
   private @Nullable Long notBefore;
 
@@ -68,8 +73,22 @@ final class Histories {
           .map(Histories::printable)
           .toList());
       this.changes.computeIfPresent(service, (key, read) -> new Change(read.reign(), null));
+      if (service.candidacy().standing() instanceof Leading leading) {
+        this.unpruned.put(service.serviceId(), leading.term());
+      }
     }
     this.notBefore = null;
+  }
+
+  boolean isToBePruned() {
+    return !this.unpruned.isEmpty();
+  }
+
+  /** Prunes with one call. What fails waits for the next term. */
+  void prune(LeaseStore store, Duration retention) throws LeaseStoreException {
+    Map<String, Long> terms = Map.copyOf(this.unpruned);
+    this.unpruned.clear();
+    store.prune(terms, retention);
   }
 
   /**

@@ -14,13 +14,20 @@ import java.time.temporal.ChronoUnit;
  *     operationTimeout} + {@link #margin()} fit into the lease
  * @param drainTimeout how long a leader that steps down waits for running leader work; may be zero
  * @param eligible whether this node may lead
+ * @param historyRetention for how long the history keeps terms that have ended; from one hour to 100
+ *     years
  */
 public record LeaseSettings(
     Duration leaseDuration,
     Duration renewInterval,
     Duration operationTimeout,
     Duration drainTimeout,
-    boolean eligible) {
+    boolean eligible,
+    Duration historyRetention) {
+
+  private static final Duration LEAST_RETENTION = Duration.ofHours(1);
+
+  private static final Duration GREATEST_RETENTION = Duration.ofDays(36_500);
 
   /** The longest lease. */
   public static final Duration MAX_LEASE = Duration.ofHours(1);
@@ -39,6 +46,13 @@ public record LeaseSettings(
     if (drainTimeout.isNegative() || drainTimeout.compareTo(Duration.ofDays(1)) > 0) {
       throw new InvalidLeaseSettingException(
           "drain-timeout", drainTimeout, "it must be from 0 to one day; write for instance 10s");
+    }
+    if (historyRetention.compareTo(LEAST_RETENTION) < 0
+        || historyRetention.compareTo(GREATEST_RETENTION) > 0) {
+      throw new InvalidLeaseSettingException(
+          "history-retention",
+          historyRetention,
+          "it must be from one hour to 36500 days; write for instance 30d");
     }
     if (leaseDuration.compareTo(MAX_LEASE) > 0) {
       throw new InvalidLeaseSettingException(
@@ -68,6 +82,32 @@ public record LeaseSettings(
                       .minus(margin(leaseDuration))
                       .dividedBy(2))));
     }
+  }
+
+  /**
+   * Creates settings with a history of 30 days.
+   *
+   * @param leaseDuration how long a leader may go on without a confirmed renewal
+   * @param renewInterval how often a leader renews and a follower looks
+   * @param operationTimeout the bound of one call to the store
+   * @param drainTimeout how long a leader that steps down waits for running leader work
+   * @param eligible whether this node may lead
+   * @throws InvalidLeaseSettingException if one of them, or the relation between them, is out of
+   *     range
+   */
+  public LeaseSettings(
+      Duration leaseDuration,
+      Duration renewInterval,
+      Duration operationTimeout,
+      Duration drainTimeout,
+      boolean eligible) {
+    this(
+        leaseDuration,
+        renewInterval,
+        operationTimeout,
+        drainTimeout,
+        eligible,
+        Duration.ofDays(30));
   }
 
   /**

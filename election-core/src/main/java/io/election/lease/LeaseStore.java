@@ -169,6 +169,17 @@ public interface LeaseStore extends AutoCloseable {
    */
   Map<String, List<HistoryEntry>> history(Set<String> serviceIds) throws LeaseStoreException;
 
+  /**
+   * Deletes entries of the history that ended long ago, a bounded number at a time. A store that may not
+   * does nothing.
+   *
+   * @param belowTerms the elections, each with a term that stays, as all above it do: that which this
+   *     node leads in
+   * @param retention how long ago, by the store's clock, the term has to have ended
+   * @throws LeaseStoreException if the outcome is unknown
+   */
+  void prune(Map<String, Long> belowTerms, Duration retention) throws LeaseStoreException;
+
   /** Lets go of the connection to the store, if there is one. Never throws. */
   @Override
   void close();

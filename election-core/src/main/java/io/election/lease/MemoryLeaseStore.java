@@ -335,6 +335,15 @@ public class MemoryLeaseStore implements LeaseStore {
   }
 
   @Override
+  public synchronized void prune(Map<String, Long> belowTerms, Duration retention) {
+    Instant oldest = instant().minus(retention);
+    belowTerms.forEach((id, term) -> history(id)
+        .headMap(term)
+        .values()
+        .removeIf((entry) -> entry.until() != null && entry.until().isBefore(oldest)));
+  }
+
+  @Override
   public void close() {}
 
   private void openTerm(String serviceId, String lastEnd, long term, Term entry) {

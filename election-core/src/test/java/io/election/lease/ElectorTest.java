@@ -315,6 +315,31 @@ class ElectorTest {
     }
 
     @Test
+    void whoBeginsToLeadPrunesTheHistoryOnce() throws Exception {
+      ElectorTest.this.database.insertTerm("jobs", 1, "x", 1_000);
+      ElectorTest.this.database.insertTerm("jobs", 2, "y", 1_000);
+      ElectorTest.this.database.endTerm("jobs", 1, Duration.ofDays(31));
+      ElectorTest.this.database.endTerm("jobs", 2, Duration.ofDays(29));
+      elect(this.a, this.b);
+      ElectorTest.this.run(LEASE.multipliedBy(6), this.a, this.b);
+      assertThat(this.a.store.calls).containsOnlyOnce("prune");
+      assertThat(this.b.store.calls).doesNotContain("prune");
+      assertThat(ElectorTest.this.database.terms("jobs"))
+          .extracting(SimulatedDatabase.Entry::term)
+          .containsExactly(2L, 3L);
+
+      this.b.store.before((name) -> {
+        if (name.equals("prune")) {
+          throw new LeaseStoreException("no");
+        }
+      });
+      this.a.service.designate("b");
+      ElectorTest.this.run(LEASE.multipliedBy(2), this.a, this.b);
+      assertThat(this.b.service.isLeader()).isTrue();
+      assertThat(this.b.store.calls).containsOnlyOnce("prune");
+    }
+
+    @Test
     void aHistoryThatCannotBeReadHarmsNothingAndIsTriedAgainAMinuteLater() {
       this.a.store.before((name) -> {
         if (name.equals("history")) {

@@ -7,6 +7,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class LeaseSettingsTest {
 
@@ -69,5 +70,20 @@ class LeaseSettingsTest {
     assertThat(Identifiers.problem("a\u200bb")).isEqualTo("must not contain control characters");
     assertThat(Identifiers.problem("x".repeat(129)))
         .isEqualTo("has 129 characters, but may have at most 128");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"PT59M59S", "PT0S", "-PT1H", "P36500DT1S"})
+  void aHistoryIsKeptForAnHourAtLeastAndAHundredYearsAtMost(Duration retention) {
+    assertThatExceptionOfType(InvalidLeaseSettingException.class)
+        .isThrownBy(() -> new LeaseSettings(
+            Duration.ofSeconds(10),
+            Duration.ofSeconds(2),
+            Duration.ofSeconds(1),
+            Duration.ZERO,
+            true,
+            retention))
+        .satisfies((ex) -> assertThat(ex.setting()).isEqualTo("history-retention"))
+        .withMessageContaining("it must be from one hour to 36500 days");
   }
 }

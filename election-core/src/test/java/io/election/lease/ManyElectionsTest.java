@@ -262,8 +262,9 @@ class ManyElectionsTest {
       tick(INTERVAL);
       step(node);
     }
-    assertThat(node.store.calls).containsOnly("renew", "history");
+    assertThat(node.store.calls).containsOnly("renew", "history", "prune");
     assertThat(node.store.calls.stream().filter("history"::equals).count()).isLessThan(3);
+    assertThat(node.store.calls.stream().filter("prune"::equals).count()).isLessThan(3);
     assertThat(node.services)
         .allSatisfy((service) -> assertThat(service.history()).hasSize(1));
   }

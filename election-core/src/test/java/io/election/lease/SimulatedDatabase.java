@@ -92,6 +92,21 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     history(serviceId).put(term, new Term(leaderId, leaseMillis, "by hand", instant()));
   }
 
+  /** Ends a term in the past. */
+  public synchronized void endTerm(String serviceId, long term, Duration ago) {
+    history(serviceId)
+        .computeIfPresent(
+            term,
+            (number, old) -> new Term(
+                old.leaderId(),
+                old.leaseMillis(),
+                old.reason(),
+                old.from(),
+                instant().minus(ago),
+                old.endReason(),
+                old.instruction()));
+  }
+
   public synchronized void deleteRow(String serviceId) {
     this.rows.remove(serviceId);
   }
@@ -305,6 +320,12 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
         throws LeaseStoreException {
       call("history");
       return SimulatedDatabase.this.history(serviceIds);
+    }
+
+    @Override
+    public void prune(Map<String, Long> belowTerms, Duration retention) throws LeaseStoreException {
+      call("prune");
+      SimulatedDatabase.this.prune(belowTerms, retention);
     }
 
     @Override

@@ -1666,6 +1666,18 @@ final class Simulation {
     }
 
     @Override
+    public void prune(Map<String, Long> belowTerms, Duration retention) throws LeaseStoreException {
+      this.process.await(
+          () -> {
+            // At once, so that what is decided without the old terms is judged.
+            Simulation.this.server.prune(belowTerms, Duration.ZERO);
+            return true;
+          },
+          () -> "to prune the history",
+          false);
+    }
+
+    @Override
     public void close() {}
   }
 }

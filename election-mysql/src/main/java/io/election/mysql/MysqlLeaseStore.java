@@ -69,6 +69,7 @@ public final class MysqlLeaseStore implements LeaseStore {
   private String lastHost = "";
   private long lastUse;
   private boolean someAreLocked;
+  private boolean toldThatItMayNotPrune;
 
   /**
    * Creates the store; it connects upon the first call.
@@ -679,6 +680,52 @@ public final class MysqlLeaseStore implements LeaseStore {
                 row.getString(9))),
         serviceIds.toArray());
     return histories;
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * <p>Without the right to delete it does nothing, and says so once.
+   */
+  @Override
+  public void prune(Map<String, Long> belowTerms, Duration retention) throws LeaseStoreException {
+    if (belowTerms.isEmpty()) {
+      return;
+    }
+    call("Pruning the history", session -> {
+      try {
+        return prune(session, belowTerms, retention);
+      } catch (SQLException ex) {
+        if (!SqlFailure.isMissingRight(ex)) {
+          throw ex;
+        }
+        if (!this.toldThatItMayNotPrune) {
+          this.toldThatItMayNotPrune = true;
+          log.warn(
+              "The history of the election is not pruned: {}. Grant DELETE on leader_election_history, or delete old rows yourself, but never the newest of an election",
+              SqlFailure.text(ex));
+        }
+        return 0;
+      }
+    });
+  }
+
+  private static int prune(Session session, Map<String, Long> belowTerms, Duration retention)
+      throws SQLException {
+    List<Object> parameters = new ArrayList<>();
+    belowTerms.forEach((serviceId, term) -> {
+      parameters.add(serviceId);
+      parameters.add(term);
+    });
+    parameters.add(retention.toSeconds());
+    return session.update(
+        """
+        DELETE FROM leader_election_history
+        WHERE (%s) AND UNIX_TIMESTAMP(ended_at) < UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - ?
+        ORDER BY service_id, term LIMIT 1000
+        """.formatted(String.join(
+            " OR ", Collections.nCopies(belowTerms.size(), "service_id = ? AND term < ?"))),
+        parameters.toArray());
   }
 
   private static @Nullable Instant instant(@Nullable BigDecimal seconds) {

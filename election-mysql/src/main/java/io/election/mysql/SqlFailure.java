@@ -32,6 +32,10 @@ final class SqlFailure {
 
   private SqlFailure() {}
 
+  static boolean isMissingRight(SQLException ex) {
+    return NO_RIGHT.contains(ex.getErrorCode());
+  }
+
   static boolean isDuplicateKey(SQLException ex) {
     return ex.getErrorCode() == 1062 || ex.getErrorCode() == 1586;
   }

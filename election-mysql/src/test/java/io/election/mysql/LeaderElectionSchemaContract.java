@@ -17,6 +17,7 @@ import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import java.sql.Connection;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -487,6 +488,33 @@ abstract class LeaderElectionSchemaContract {
     for (String grant : MAKE) {
       assertThat(problemOfMaker(without(MAKE, grant))).as("without %s", grant).contains("denied");
     }
+  }
+
+  @Test
+  void the_right_to_delete_is_needed_to_prune_the_history_and_for_nothing_else() throws Exception {
+    List<String> more = List.of("SELECT", "INSERT", "UPDATE", "DELETE");
+    assertThat(termsLeftByUser(more)).isEqualTo("2");
+    assertThat(termsLeftByUser(USE)).isEqualTo("1,2");
+  }
+
+  private String termsLeftByUser(List<String> history) throws Exception {
+    TestDatabase database = Database.withTables(server().newDatabase());
+    String user = database.newUser(
+        "pruner_of_" + database.name(),
+        String.join(", ", USE) + " ON " + database.name() + ".leader_election",
+        String.join(", ", history) + " ON " + database.name() + ".leader_election_history");
+    TestDataSource dataSource = new TestDataSource(database.jdbcUrl(), user, database.password());
+    try (LeaseStore store =
+        Database.store(dataSource, database.jdbcUrl(), Mode.VALIDATE, Database.OPERATION_TIMEOUT)) {
+      assertIsUsable(store);
+      database.execute(
+          "UPDATE leader_election_history SET ended_at = ended_at - INTERVAL 2 DAY WHERE service_id = 'case' AND term = 1");
+      store.prune(Map.of("case", 2L), Duration.ofDays(1));
+      store.prune(Map.of("case", 2L), Duration.ofDays(1));
+      assertThat(store.renew("other", Map.of("case", 2L))).containsExactly("case");
+    }
+    return database.query(
+        "SELECT GROUP_CONCAT(term ORDER BY term) FROM leader_election_history WHERE service_id = BINARY 'case'");
   }
 
   /** What keeps a user from taking part with these grants on the two tables. */

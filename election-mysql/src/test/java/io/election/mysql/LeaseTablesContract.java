@@ -157,6 +157,15 @@ abstract class LeaseTablesContract extends LeaseStoreContract {
     }
 
     @Override
+    public void endTerm(String serviceId, long term, Duration ago) {
+      run(
+          "UPDATE leader_election_history SET ended_at = CURRENT_TIMESTAMP(6) - INTERVAL ? SECOND WHERE service_id = ? AND term = ?",
+          ago.toSeconds(),
+          serviceId,
+          term);
+    }
+
+    @Override
     public List<Term> history(String serviceId) {
       List<Term> terms = new ArrayList<>();
       try (PreparedStatement statement = LeaseTablesContract.this.root.prepareStatement(

@@ -25,6 +25,7 @@ import org.springframework.boot.convert.DurationUnit;
  * @param renewInterval How often a leader renews and a follower looks. At most a third of the lease.
  * @param eligible Whether this node may lead.
  * @param drainTimeout How long a stop or a hand-over waits for running leader work.
+ * @param historyRetention How long the history keeps terms that have ended. The last one stays.
  * @param failFast Whether a store that is out of reach at start-up ends the start. If not, the node
  *     starts as a follower and joins later.
  * @param manual Settings of manual allocation.
@@ -42,6 +43,7 @@ public record ElectionProperties(
     @DefaultValue("2s") @DurationUnit(ChronoUnit.SECONDS) Duration renewInterval,
     @DefaultValue("true") boolean eligible,
     @DefaultValue("10s") @DurationUnit(ChronoUnit.SECONDS) Duration drainTimeout,
+    @DefaultValue("30d") @DurationUnit(ChronoUnit.SECONDS) Duration historyRetention,
     @DefaultValue("false") boolean failFast,
     @DefaultValue Manual manual,
     @DefaultValue Mysql mysql) {

@@ -56,7 +56,8 @@ class MysqlElectionConfiguration {
           properties.renewInterval(),
           properties.mysql().operationTimeout(),
           properties.drainTimeout(),
-          properties.eligible());
+          properties.eligible(),
+          properties.historyRetention());
     } catch (InvalidLeaseSettingException ex) {
       String name = ex.setting().equals("operation-timeout")
           ? "as.election.mysql.operation-timeout"

@@ -190,6 +190,7 @@ class ElectionAutoConfigurationTest {
           assertThat(properties.leaseDuration()).isEqualTo(Duration.ofSeconds(30));
           assertThat(properties.renewInterval()).isEqualTo(Duration.ofMillis(500));
           assertThat(properties.drainTimeout()).isEqualTo(Duration.ofSeconds(10));
+          assertThat(properties.historyRetention()).isEqualTo(Duration.ofDays(30));
           assertThat(properties.mysql().operationTimeout()).isEqualTo(Duration.ofSeconds(1));
         });
   }

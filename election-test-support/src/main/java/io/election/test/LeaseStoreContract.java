@@ -154,6 +154,15 @@ public abstract class LeaseStoreContract {
     void insertTerm(String serviceId, long term, String leaderId, long leaseMillis);
 
     /**
+     * Ends a term in the past.
+     *
+     * @param serviceId the election
+     * @param term the term
+     * @param ago how long ago; whole seconds
+     */
+    void endTerm(String serviceId, long term, Duration ago);
+
+    /**
      * Reads the history.
      *
      * @param serviceId the election
@@ -988,6 +997,44 @@ public abstract class LeaseStoreContract {
         .extracting(HistoryEntry::term)
         .containsExactly(15L, 14L, 13L, 12L, 11L, 10L, 9L, 8L, 7L, 6L);
     assertThat(histories.get("another")).hasSize(10);
+  }
+
+  @Test
+  void terms_that_ended_long_ago_are_pruned_and_no_others() throws Exception {
+    for (String serviceId : List.of(SERVICE, "another", "untold")) {
+      for (int term = 1; term <= 5; term++) {
+        hand().insertTerm(serviceId, term, A, LEASE);
+      }
+      hand().endTerm(serviceId, 1, Duration.ofDays(31));
+      hand().endTerm(serviceId, 3, Duration.ofDays(29));
+      hand().endTerm(serviceId, 4, Duration.ofDays(31));
+      hand().endTerm(serviceId, 5, Duration.ofDays(31));
+    }
+
+    store().prune(Map.of(SERVICE, 5L, "another", 4L), Duration.ofDays(30));
+    store().prune(Map.of(), Duration.ofDays(30));
+
+    assertThat(hand().history(SERVICE)).extracting(Term::term).containsExactly(2L, 3L, 5L);
+    assertThat(hand().history("another")).extracting(Term::term).containsExactly(2L, 3L, 4L, 5L);
+    assertThat(hand().history("untold")).hasSize(5);
+  }
+
+  @Test
+  void terms_go_on_after_the_history_was_pruned() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    long term = store().take(SERVICE, row, B, 3 * LEASE, 6, "EXPIRED").orElseThrow();
+    hand().endTerm(SERVICE, row.term(), Duration.ofDays(31));
+    store().prune(Map.of(SERVICE, term), Duration.ofDays(30));
+    assertThat(hand().history(SERVICE)).extracting(Term::term).containsExactly(term);
+
+    assertThat(store().release(SERVICE, B, term, "", RESIGNED)).isTrue();
+    hand().endTerm(SERVICE, term, Duration.ofDays(31));
+    store().prune(Map.of(SERVICE, term), Duration.ofDays(30));
+    hand().delete(SERVICE);
+
+    LeaseRow created = store().create(SERVICE, A, LEASE, 0).orElseThrow();
+    assertThat(created.term()).isEqualTo(term + 1);
+    assertThat(created.leaseMillis()).isEqualTo(3 * LEASE);
   }
 
   @Test

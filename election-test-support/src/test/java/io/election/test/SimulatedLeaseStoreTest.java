@@ -112,6 +112,11 @@ class SimulatedLeaseStoreTest extends LeaseStoreContract {
     }
 
     @Override
+    public void endTerm(String serviceId, long term, Duration ago) {
+      this.database.endTerm(serviceId, term, ago);
+    }
+
+    @Override
     public List<Term> history(String serviceId) {
       return this.database.terms(serviceId).stream()
           .map((entry) -> {
