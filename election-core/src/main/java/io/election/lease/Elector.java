@@ -567,15 +567,15 @@ public final class Elector {
       }
       return true;
     }
-    List<LeaseElectionService> due =
-        this.histories.due(this.services, now(), this.settings.renewInterval().toNanos() / 2);
+    long settleNanos = this.settings.renewInterval().toNanos() / 2;
+    List<LeaseElectionService> due = this.histories.due(this.services, now(), settleNanos);
     if (due.isEmpty()) {
       return false;
     }
     try {
       this.histories.read(this.store, due);
     } catch (LeaseStoreException | RuntimeException ex) {
-      this.log.historyUnknown(ex, this.histories.failedAgain(now()), now());
+      this.log.historyUnknown(ex, this.histories.failedAgain(now(), settleNanos), now());
     }
     return true;
   }

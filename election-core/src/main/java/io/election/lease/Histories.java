@@ -23,7 +23,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class Histories {
 
-  /** After a failure, since histories are for people, and a call that fails costs a connection. */
+  /**
+   * After a failure that was not the first, since histories are for people, and a call that fails costs
+   * a connection.
+   */
   private static final long RETRY_NANOS = Duration.ofMinutes(1).toNanos();
 
   /** What a change of leader changes. */
@@ -94,11 +97,12 @@ final class Histories {
   /**
    * After a call that failed.
    *
+   * @param settleNanos after how long to try again if the one before did not fail
    * @return whether the one before failed too, so that it is not the store alone
    */
-  boolean failedAgain(long now) {
+  boolean failedAgain(long now, long settleNanos) {
     boolean again = this.notBefore != null;
-    this.notBefore = now + RETRY_NANOS;
+    this.notBefore = now + (again ? RETRY_NANOS : settleNanos);
     return again;
   }
 

@@ -340,7 +340,7 @@ class ElectorTest {
     }
 
     @Test
-    void aHistoryThatCannotBeReadHarmsNothingAndIsTriedAgainAMinuteLater() {
+    void aHistoryThatCannotBeReadHarmsNothingAndIsTriedAgainSoonAndThenAfterAMinute() {
       this.a.store.before((name) -> {
         if (name.equals("history")) {
           throw new LeaseStoreException("Unknown column 'end_reason'");
@@ -350,11 +350,11 @@ class ElectorTest {
       ElectorTest.this.run(Duration.ofSeconds(50), this.a);
       assertThat(this.a.service.isLeader()).isTrue();
       assertThat(this.a.service.history()).isEmpty();
-      assertThat(this.a.store.calls).containsOnlyOnce("history");
-      assertThat(lines()).noneMatch((line) -> line.contains("Unknown column"));
-      ElectorTest.this.run(Duration.ofSeconds(60), this.a);
+      assertThat(this.a.store.calls).filteredOn("history"::equals).hasSize(2);
       assertThat(lines())
           .containsOnlyOnce("Unknown column 'end_reason' (the history is not shown)");
+      ElectorTest.this.run(Duration.ofSeconds(60), this.a);
+      assertThat(this.a.store.calls).filteredOn("history"::equals).hasSize(3);
       this.a.store.before((name) -> {});
       ElectorTest.this.run(Duration.ofSeconds(60), this.a);
       assertThat(this.a.service.history()).hasSize(1);
