@@ -24,10 +24,13 @@ import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Nodes with many elections, driven by their electors in real time. */
+@Execution(ExecutionMode.CONCURRENT)
 abstract class ManyElectionsContract {
 
   private static final int RENEWALS = 10;
