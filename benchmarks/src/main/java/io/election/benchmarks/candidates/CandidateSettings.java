@@ -1,0 +1,89 @@
+package io.election.benchmarks.candidates;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * What a process needs to take part.
+ *
+ * @param kind who takes part
+ * @param node its name
+ * @param address the server: a JDBC URL, or host and port
+ * @param username of the database
+ * @param password of the database
+ * @param lease after which a silent leader may be replaced
+ * @param renew how often a leader confirms its lease, and followers look, where that can be set
+ * @param defaults whether all that has a default is left at it
+ * @param group what the names of its elections begin with
+ * @param elections how many it takes part in
+ */
+public record CandidateSettings(
+    CandidateKind kind,
+    String node,
+    String address,
+    String username,
+    String password,
+    Duration lease,
+    Duration renew,
+    boolean defaults,
+    String group,
+    int elections) {
+
+  /**
+   * Gives the settings to a process.
+   *
+   * @return arguments
+   */
+  public List<String> arguments() {
+    return new ArrayList<>(List.of(
+        "kind=" + this.kind.id(),
+        "node=" + this.node,
+        "address=" + this.address,
+        "username=" + this.username,
+        "password=" + this.password,
+        "lease=" + this.lease.toMillis(),
+        "renew=" + this.renew.toMillis(),
+        "defaults=" + this.defaults,
+        "group=" + this.group,
+        "elections=" + this.elections));
+  }
+
+  static CandidateSettings parse(Map<String, String> arguments) {
+    return new CandidateSettings(
+        CandidateKind.of(value(arguments, "kind")),
+        value(arguments, "node"),
+        value(arguments, "address"),
+        value(arguments, "username"),
+        value(arguments, "password"),
+        Duration.ofMillis(Long.parseLong(value(arguments, "lease"))),
+        Duration.ofMillis(Long.parseLong(value(arguments, "renew"))),
+        Boolean.parseBoolean(value(arguments, "defaults")),
+        value(arguments, "group"),
+        Integer.parseInt(value(arguments, "elections")));
+  }
+
+  static Map<String, String> parse(String... arguments) {
+    return Stream.of(arguments)
+        .map((argument) -> argument.split("=", 2))
+        .collect(Collectors.toMap((pair) -> pair[0], (pair) -> pair[1]));
+  }
+
+  static String value(Map<String, String> arguments, String name) {
+    String value = arguments.get(name);
+    if (value == null) {
+      throw new IllegalArgumentException("No argument " + name + "=…");
+    }
+    return value;
+  }
+
+  List<String> electionNames() {
+    return IntStream.range(0, this.elections)
+        .mapToObj((i) -> this.group + "-" + i)
+        .toList();
+  }
+}

@@ -1,0 +1,82 @@
+package io.election.benchmarks.candidates;
+
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import javax.sql.DataSource;
+import org.springframework.dao.DataAccessException;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+/**
+ * What is copied from project to project: every second one statement, and whoever changed a row leads
+ * until its next statement. It has no deadline, no terms and nothing to hand back.
+ */
+final class HandWrittenCandidate implements Candidate {
+
+  private static final String TABLE = """
+      CREATE TABLE leader_election (
+          service_id varchar(128),
+          leader_id varchar(128),
+          last_active_time timestamp,
+          PRIMARY KEY (service_id))
+      """;
+
+  private static final String ATTEMPT = """
+      insert ignore into leader_election (service_id, leader_id, last_active_time)
+      values (?, ?, now())
+      on duplicate key update
+          leader_id = if(last_active_time <= now() - interval ? second,
+              values(leader_id), leader_id),
+          last_active_time = if(leader_id = values(leader_id),
+              values(last_active_time), last_active_time)
+      """;
+
+  private final CandidateSettings settings;
+
+  private final Map<String, Boolean> leading = new ConcurrentHashMap<>();
+
+  private final ScheduledExecutorService timer = Executors.newScheduledThreadPool(10);
+
+  HandWrittenCandidate(CandidateSettings settings) {
+    this.settings = settings;
+  }
+
+  @Override
+  public void join(List<String> elections) {
+    // Otherwise a losing statement counts as a change as well, and all of them lead.
+    DataSource dataSource = Pool.open(this.settings, "&useAffectedRows=true");
+    Pool.createTable(dataSource, TABLE);
+    JdbcTemplate jdbc = new JdbcTemplate(dataSource);
+    for (String election : elections) {
+      this.timer.scheduleWithFixedDelay(
+          () -> this.leading.put(election, attempt(jdbc, election)),
+          0,
+          this.settings.renew().toMillis(),
+          TimeUnit.MILLISECONDS);
+    }
+  }
+
+  private boolean attempt(JdbcTemplate jdbc, String election) {
+    try {
+      return jdbc.update(
+              ATTEMPT, election, this.settings.node(), this.settings.lease().toSeconds())
+          > 0;
+    } catch (DataAccessException ex) {
+      System.out.println(ex);
+      return false;
+    }
+  }
+
+  @Override
+  public boolean isLeader(String election) {
+    return this.leading.getOrDefault(election, false);
+  }
+
+  @Override
+  public void leave() {
+    this.timer.shutdownNow();
+  }
+}

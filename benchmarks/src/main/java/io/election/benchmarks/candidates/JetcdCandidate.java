@@ -1,0 +1,146 @@
+package io.election.benchmarks.candidates;
+
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
+import io.grpc.stub.StreamObserver;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * An etcd election by jetcd: a lease that jetcd keeps alive, and a campaign. The process leads from
+ * the end of its campaign until the keep-alive says that the lease is gone; then it begins anew.
+ */
+final class JetcdCandidate implements Candidate {
+
+  private final CandidateSettings settings;
+
+  private final Client client;
+
+  private final Map<String, Long> leading = new ConcurrentHashMap<>();
+
+  private volatile long lease;
+
+  private volatile boolean left;
+
+  JetcdCandidate(CandidateSettings settings) {
+    this.settings = settings;
+    this.client = Client.builder().endpoints("http://" + settings.address()).build();
+  }
+
+  @Override
+  public void join(List<String> elections) {
+    Thread loop = new Thread(() -> campaignForEver(elections), "campaign");
+    loop.setDaemon(true);
+    loop.start();
+  }
+
+  private void campaignForEver(List<String> elections) {
+    while (!this.left) {
+      try {
+        campaign(elections);
+      } catch (ExecutionException ex) {
+        System.out.println(ex);
+        pause();
+      } catch (InterruptedException ex) {
+        Thread.currentThread().interrupt();
+        return;
+      }
+    }
+  }
+
+  private void campaign(List<String> elections) throws ExecutionException, InterruptedException {
+    long lease = this.client
+        .getLeaseClient()
+        .grant(this.settings.lease().toSeconds())
+        .get()
+        .getID();
+    CountDownLatch lost = new CountDownLatch(1);
+    this.lease = lease;
+    try (var keepAlive = this.client.getLeaseClient().keepAlive(lease, new Loss(lost))) {
+      for (String election : elections) {
+        this.client
+            .getElectionClient()
+            .campaign(bytes(election), lease, bytes(this.settings.node()))
+            .thenAccept((won) -> {
+              if (lost.getCount() > 0) {
+                this.leading.put(election, lease);
+              }
+            })
+            .exceptionally((failure) -> {
+              System.out.println(failure);
+              lost.countDown();
+              return null;
+            });
+      }
+      lost.await();
+    } finally {
+      this.lease = 0;
+      this.leading.clear();
+    }
+  }
+
+  private static void pause() {
+    try {
+      TimeUnit.MILLISECONDS.sleep(500);
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static ByteSequence bytes(String text) {
+    return ByteSequence.from(text, StandardCharsets.UTF_8);
+  }
+
+  @Override
+  public boolean isLeader(String election) {
+    Long lease = this.leading.get(election);
+    return lease != null && lease == this.lease;
+  }
+
+  @Override
+  public void leave() {
+    this.left = true;
+    long lease = this.lease;
+    this.leading.clear();
+    if (lease != 0) {
+      try {
+        this.client.getLeaseClient().revoke(lease).get(2, TimeUnit.SECONDS);
+      } catch (ExecutionException | TimeoutException ex) {
+        System.out.println(ex);
+      } catch (InterruptedException ex) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** The lease is gone when the keep-alive ends, however it ends. */
+  private static final class Loss implements StreamObserver<LeaseKeepAliveResponse> {
+
+    private final CountDownLatch lost;
+
+    Loss(CountDownLatch lost) {
+      this.lost = lost;
+    }
+
+    @Override
+    public void onNext(LeaseKeepAliveResponse response) {}
+
+    @Override
+    public void onError(Throwable failure) {
+      System.out.println(failure);
+      this.lost.countDown();
+    }
+
+    @Override
+    public void onCompleted() {
+      this.lost.countDown();
+    }
+  }
+}

@@ -1,0 +1,38 @@
+package io.election.benchmarks.candidates;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import java.sql.SQLException;
+import java.sql.SQLSyntaxErrorException;
+import javax.sql.DataSource;
+import org.springframework.dao.DataAccessException;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+/** The connections of the candidates that bring none, as Spring Boot would make them. */
+final class Pool {
+
+  private static final int TABLE_EXISTS = 1050;
+
+  private Pool() {}
+
+  static DataSource open(CandidateSettings settings, String parameters) {
+    HikariConfig config = new HikariConfig();
+    config.setJdbcUrl(settings.address() + parameters);
+    config.setUsername(settings.username());
+    config.setPassword(settings.password());
+    config.setMinimumIdle(1);
+    return new HikariDataSource(config);
+  }
+
+  /** Makes a table unless another node has. */
+  static void createTable(DataSource dataSource, String sql) {
+    try {
+      new JdbcTemplate(dataSource).execute(sql);
+    } catch (DataAccessException ex) {
+      if (!(ex.getMostSpecificCause() instanceof SQLSyntaxErrorException cause)
+          || ((SQLException) cause).getErrorCode() != TABLE_EXISTS) {
+        throw ex;
+      }
+    }
+  }
+}

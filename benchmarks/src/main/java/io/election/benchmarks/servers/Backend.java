@@ -1,0 +1,56 @@
+package io.election.benchmarks.servers;
+
+import java.io.IOException;
+import org.opentest4j.TestAbortedException;
+
+/** A kind of server. */
+public enum Backend {
+  /** MySQL in a container; without Docker the embedded MariaDB. */
+  MYSQL(Requests.Protocol.MYSQL) {
+    @Override
+    public Server start() throws NotInstalledException {
+      try {
+        return MysqlServer.launch();
+      } catch (TestAbortedException ex) {
+        throw new NotInstalledException("MySQL: " + ex.getMessage(), ex);
+      }
+    }
+  },
+  /** ZooKeeper in a JVM of its own. */
+  ZOOKEEPER(Requests.Protocol.ZOOKEEPER) {
+    @Override
+    public Server start() throws IOException {
+      return ServerProcess.zooKeeper();
+    }
+  },
+  /** The etcd that is installed on this machine. */
+  ETCD(Requests.Protocol.HTTP_2) {
+    @Override
+    public Server start() throws NotInstalledException {
+      try {
+        return ServerProcess.etcd();
+      } catch (IOException ex) {
+        throw new NotInstalledException("etcd not installed (apt-get install etcd-server)", ex);
+      }
+    }
+  };
+
+  private final Requests.Protocol protocol;
+
+  Backend(Requests.Protocol protocol) {
+    this.protocol = protocol;
+  }
+
+  /**
+   * Starts a server.
+   *
+   * @return the server, ready for clients
+   * @throws NotInstalledException if this machine has none
+   * @throws IOException if it does not start
+   */
+  public abstract Server start() throws NotInstalledException, IOException;
+
+  Requests.Protocol protocol() {
+    return this.protocol;
+  }
+}

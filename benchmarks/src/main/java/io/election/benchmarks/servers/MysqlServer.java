@@ -1,0 +1,66 @@
+package io.election.benchmarks.servers;
+
+import io.election.test.TestDatabase;
+import io.election.test.TestServer;
+
+/** The database server of the tests. */
+final class MysqlServer implements Server {
+
+  private final TestServer server;
+
+  private MysqlServer(TestServer server) {
+    this.server = server;
+  }
+
+  static Server launch() {
+    TestServer server = TestServer.startOwn();
+    server.execute("SET GLOBAL max_connections = 500");
+    return new MysqlServer(server);
+  }
+
+  @Override
+  public String version() {
+    return (this.server.isMariaDb() ? "MariaDB " : "MySQL ") + this.server.version();
+  }
+
+  @Override
+  public Place newPlace() {
+    TestDatabase database = this.server.newDatabase();
+    return new Place() {
+      @Override
+      public int port() {
+        return MysqlServer.this.server.port();
+      }
+
+      @Override
+      public String address(int port) {
+        return database.jdbcUrl("mysql", "").replaceFirst("//[^/]*/", "//127.0.0.1:" + port + "/");
+      }
+
+      @Override
+      public String username() {
+        return database.username();
+      }
+
+      @Override
+      public String password() {
+        return database.password();
+      }
+    };
+  }
+
+  @Override
+  public void pause() {
+    this.server.pause();
+  }
+
+  @Override
+  public void resume() {
+    this.server.resume();
+  }
+
+  @Override
+  public void close() {
+    this.server.close();
+  }
+}

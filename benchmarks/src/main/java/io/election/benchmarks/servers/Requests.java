@@ -1,0 +1,110 @@
+package io.election.benchmarks.servers;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/** Counts what a client asks for, from the bytes that it sends. */
+final class Requests {
+
+  /** How requests are told apart. */
+  enum Protocol {
+    /** A length of three bytes and a number: the packet number 0 is a command. */
+    MYSQL(0, 4) {
+      @Override
+      long length(byte[] header) {
+        return byteAt(header, 0) | byteAt(header, 1) << 8 | byteAt(header, 2) << 16;
+      }
+
+      @Override
+      boolean isRequest(byte[] header) {
+        return header[3] == 0;
+      }
+    },
+    /** A length of four bytes: all packets are requests, pings among them. */
+    ZOOKEEPER(0, 4) {
+      @Override
+      long length(byte[] header) {
+        return byteAt(header, 0) << 24
+            | byteAt(header, 1) << 16
+            | byteAt(header, 2) << 8
+            | byteAt(header, 3);
+      }
+
+      @Override
+      boolean isRequest(byte[] header) {
+        return true;
+      }
+    },
+    /** A preface, then frames: each data frame that is not empty is a message of gRPC. */
+    HTTP_2(24, 9) {
+      @Override
+      long length(byte[] header) {
+        return byteAt(header, 0) << 16 | byteAt(header, 1) << 8 | byteAt(header, 2);
+      }
+
+      @Override
+      boolean isRequest(byte[] header) {
+        return header[3] == 0 && length(header) > 0;
+      }
+    };
+
+    private final int preface;
+
+    private final int header;
+
+    Protocol(int preface, int header) {
+      this.preface = preface;
+      this.header = header;
+    }
+
+    abstract long length(byte[] header);
+
+    abstract boolean isRequest(byte[] header);
+
+    private static long byteAt(byte[] bytes, int index) {
+      return bytes[index] & 0xFF;
+    }
+  }
+
+  private final Protocol protocol;
+
+  private final AtomicLong count;
+
+  private final byte[] header;
+
+  private int headerBytes;
+
+  private long skip;
+
+  /**
+   * Counts one connection.
+   *
+   * @param protocol what is spoken on it
+   * @param count where requests are added
+   */
+  Requests(Protocol protocol, AtomicLong count) {
+    this.protocol = protocol;
+    this.count = count;
+    this.header = new byte[protocol.header];
+    this.skip = protocol.preface;
+  }
+
+  void sent(byte[] bytes, int length) {
+    int at = 0;
+    while (at < length) {
+      if (this.skip > 0) {
+        int step = (int) Math.min(this.skip, length - at);
+        this.skip -= step;
+        at += step;
+      } else {
+        this.header[this.headerBytes++] = bytes[at++];
+        if (this.headerBytes == this.header.length) {
+          this.headerBytes = 0;
+          this.skip = this.protocol.length(this.header);
+          if (this.protocol.isRequest(this.header)) {
+            this.count.incrementAndGet();
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,49 @@
+package io.election.benchmarks.servers;
+
+/** A server that runs, and can be frozen. */
+public interface Server extends AutoCloseable {
+
+  /**
+   * What it is.
+   *
+   * @return product and version
+   */
+  String version();
+
+  /**
+   * Makes a place: an empty database, where there are databases.
+   *
+   * @return the place
+   */
+  Place newPlace();
+
+  /** Freezes the server: it accepts connections and never answers. */
+  void pause();
+
+  /** Lets it go on. */
+  void resume();
+
+  @Override
+  void close();
+
+  /** Where the nodes of one candidate meet. */
+  interface Place {
+
+    /** The port of the server on 127.0.0.1. */
+    int port();
+
+    /**
+     * The address for clients.
+     *
+     * @param port of the server, or of a link to it
+     * @return a JDBC URL, or host and port
+     */
+    String address(int port);
+
+    /** The user. */
+    String username();
+
+    /** The user's password. */
+    String password();
+  }
+}

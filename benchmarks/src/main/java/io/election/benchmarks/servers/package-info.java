@@ -1,0 +1,5 @@
+/** The servers that candidates elect their leaders on, and the links to them. */
+@NullMarked
+package io.election.benchmarks.servers;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,130 @@
+package io.election.benchmarks.sidebyside;
+
+import io.election.benchmarks.candidates.CandidateKind;
+import io.election.benchmarks.servers.Server;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+import org.awaitility.core.ConditionTimeoutException;
+
+/**
+ * What a leader and a follower ask their server for each second while nothing happens, by the number
+ * of elections that they take part in.
+ */
+final class Load {
+
+  private static final Duration WINDOW = Duration.ofSeconds(10);
+
+  private static final int ALL_AT_ONCE = 100;
+
+  private static final String SCENARIO = "load";
+
+  private final Results results;
+
+  private final Servers servers;
+
+  Load(Results results, Servers servers) {
+    this.results = results;
+    this.servers = servers;
+  }
+
+  void measure(List<CandidateKind> kinds, int elections) throws InterruptedException {
+    long start = System.nanoTime();
+    // So many that one candidate alone keeps two cores busy take turns.
+    ExecutorService threads =
+        Executors.newFixedThreadPool(elections > ALL_AT_ONCE ? 1 : kinds.size());
+    List<Future<?>> measurements = new ArrayList<>();
+    for (CandidateKind kind : kinds) {
+      // A job every 100 ms is one by assumption; 500 of them say nothing about ShedLock.
+      if (kind != CandidateKind.SHEDLOCK || elections == 1) {
+        this.servers
+            .find(kind.backend())
+            .ifPresent((server) ->
+                measurements.add(threads.submit(() -> measure(kind, server, elections), true)));
+      }
+    }
+    for (Future<?> measurement : measurements) {
+      try {
+        measurement.get();
+      } catch (ExecutionException ex) {
+        throw new IllegalStateException(ex);
+      }
+    }
+    threads.shutdown();
+    System.out.printf(
+        "load, %d elections: %d s%n", elections, (System.nanoTime() - start) / 1_000_000_000);
+  }
+
+  private void measure(CandidateKind kind, Server server, int elections) {
+    try (Contestant contestant =
+        new Contestant(kind, Timing.EQUAL, server, "load-" + elections, elections)) {
+      measure(contestant, elections);
+    } catch (ConditionTimeoutException ex) {
+      System.out.println(kind.title() + ", " + elections + " elections: " + ex.getMessage());
+      add(kind, elections, "failed_count", 1);
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void measure(Contestant contestant, int elections) throws InterruptedException {
+    boolean question = elections == 1 && contestant.kind() != CandidateKind.SHEDLOCK;
+    Node leader = question ? contestant.addWithQuestion("a") : contestant.add("a");
+    String who = contestant.kind().title();
+    within(who + " starts").until(leader::isUp);
+    try {
+      within(who + " leads in " + elections + " elections")
+          .until(() -> leader.file().led() == elections || ranOnce(contestant));
+    } catch (ConditionTimeoutException ex) {
+      // Nothing else runs, and yet it does not: a figure of its own.
+      System.out.println(
+          who + " leads in " + leader.file().led() + " of " + elections + " elections");
+      System.out.println(contestant.logs());
+    }
+    if (question) {
+      add(contestant.kind(), elections, "question_ns", leader.file().question());
+    }
+    Node follower = contestant.add("b");
+    within(who + " follows").until(follower::isUp);
+    TimeUnit.SECONDS.sleep(5);
+    long start = System.nanoTime();
+    long asked = leader.link().requestCount();
+    long askedByFollower = follower.link().requestCount();
+    TimeUnit.MILLISECONDS.sleep(WINDOW.toMillis());
+    double seconds = (System.nanoTime() - start) / 1e9;
+    add(
+        contestant.kind(),
+        elections,
+        "leader_per_s",
+        (leader.link().requestCount() - asked) / seconds);
+    add(
+        contestant.kind(),
+        elections,
+        "follower_per_s",
+        (follower.link().requestCount() - askedByFollower) / seconds);
+    add(contestant.kind(), elections, "led_count", leader.file().led());
+  }
+
+  private static ConditionFactory within(String what) {
+    return Awaitility.await(what)
+        .atMost(Duration.ofSeconds(45))
+        .pollInterval(Duration.ofMillis(100));
+  }
+
+  /** ShedLock leads in nothing between two jobs. */
+  private static boolean ranOnce(Contestant contestant) {
+    return contestant.kind() == CandidateKind.SHEDLOCK && contestant.leader().isPresent();
+  }
+
+  private void add(CandidateKind kind, int elections, String measure, double value) {
+    this.results.add(
+        new Row(Timing.EQUAL.id(), SCENARIO + "-" + elections, kind.id(), 1, measure, value));
+  }
+}
