@@ -53,6 +53,21 @@ public record CandidateSettings(
         "elections=" + this.elections));
   }
 
+  /** The same for another node. */
+  CandidateSettings named(String name) {
+    return new CandidateSettings(
+        this.kind,
+        name,
+        this.address,
+        this.username,
+        this.password,
+        this.lease,
+        this.renew,
+        this.defaults,
+        this.group,
+        this.elections);
+  }
+
   static CandidateSettings parse(Map<String, String> arguments) {
     return new CandidateSettings(
         CandidateKind.of(value(arguments, "kind")),

@@ -21,6 +21,10 @@ final class Pool {
     config.setUsername(settings.username());
     config.setPassword(settings.password());
     config.setMinimumIdle(1);
+    if (settings.node().contains("-")) {
+      // One of hundreds in this process: it needs no more.
+      config.setMaximumPoolSize(2);
+    }
     return new HikariDataSource(config);
   }
 

@@ -2,6 +2,10 @@ package io.election.benchmarks.servers;
 
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
 
 /** The database server of the tests. */
 final class MysqlServer implements Server {
@@ -14,7 +18,7 @@ final class MysqlServer implements Server {
 
   static Server launch() {
     TestServer server = TestServer.startOwn();
-    server.execute("SET GLOBAL max_connections = 500");
+    server.execute("SET GLOBAL max_connections = 1000");
     return new MysqlServer(server);
   }
 
@@ -47,6 +51,18 @@ final class MysqlServer implements Server {
         return database.password();
       }
     };
+  }
+
+  @Override
+  public long rowLockWaits() {
+    try (Connection connection = this.server.connectAsRoot();
+        Statement statement = connection.createStatement();
+        ResultSet row = statement.executeQuery("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'")) {
+      row.next();
+      return row.getLong(2);
+    } catch (SQLException ex) {
+      throw new IllegalStateException(ex);
+    }
   }
 
   @Override

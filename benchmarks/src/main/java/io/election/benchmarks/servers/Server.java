@@ -17,6 +17,13 @@ public interface Server extends AutoCloseable {
    */
   Place newPlace();
 
+  /**
+   * How often a statement has waited for a row that another one held.
+   *
+   * @return the number since the start; 0 where there are no rows
+   */
+  long rowLockWaits();
+
   /** Freezes the server: it accepts connections and never answers. */
   void pause();
 

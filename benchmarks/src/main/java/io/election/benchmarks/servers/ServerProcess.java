@@ -157,6 +157,11 @@ final class ServerProcess implements Server {
   }
 
   @Override
+  public long rowLockWaits() {
+    return 0;
+  }
+
+  @Override
   public void pause() {
     Signal.STOP.send(this.process);
   }

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
+import org.awaitility.core.ConditionTimeoutException;
 import org.springframework.util.FileSystemUtils;
 
 /** The processes of one candidate. */
@@ -69,6 +70,12 @@ final class Contestant implements AutoCloseable {
   Node addWithQuestion(String name) {
     Link link = link();
     return add(Node.startWithQuestion(settings(name, link), link, this.folder));
+  }
+
+  /** Adds a process that is many followers. */
+  Node addCrowd(String name, int size) {
+    Link link = link();
+    return add(Node.startCrowd(settings(name, link), link, this.folder, size));
   }
 
   private Node add(Node node) {
@@ -211,7 +218,7 @@ final class Contestant implements AutoCloseable {
     try {
       within(Duration.ofSeconds(15), kind().title() + " ends")
           .until(() -> this.nodes.stream().noneMatch(Node::isAlive));
-    } catch (org.awaitility.core.ConditionTimeoutException ex) {
+    } catch (ConditionTimeoutException ex) {
       System.out.println(ex.getMessage());
     }
     this.nodes.forEach(Node::destroy);

@@ -4,6 +4,7 @@ import io.election.benchmarks.candidates.CandidateNode;
 import io.election.benchmarks.candidates.CandidateSettings;
 import io.election.benchmarks.candidates.Claim;
 import io.election.benchmarks.candidates.ClaimFile;
+import io.election.benchmarks.candidates.CrowdNode;
 import io.election.benchmarks.servers.Link;
 import io.election.benchmarks.servers.Signal;
 import java.io.IOException;
@@ -28,43 +29,53 @@ final class Node {
 
   private final boolean question;
 
+  private final int crowd;
+
   private Process process;
 
   private long startedAt;
 
-  private Node(CandidateSettings settings, Link link, Path folder, boolean question) {
+  private Node(CandidateSettings settings, Link link, Path folder, boolean question, int crowd) {
     this.settings = settings;
     this.link = link;
     this.folder = folder;
     this.question = question;
+    this.crowd = crowd;
     this.file = ClaimFile.open(folder.resolve(settings.node() + ".claims"));
     this.startedAt = System.nanoTime();
     this.process = launch();
   }
 
   static Node start(CandidateSettings settings, Link link, Path folder) {
-    return new Node(settings, link, folder, false);
+    return new Node(settings, link, folder, false, 0);
   }
 
   /** Starts a node that measures what a question costs as soon as it leads. */
   static Node startWithQuestion(CandidateSettings settings, Link link, Path folder) {
-    return new Node(settings, link, folder, true);
+    return new Node(settings, link, folder, true, 0);
+  }
+
+  /** Starts a process that is so many nodes. */
+  static Node startCrowd(CandidateSettings settings, Link link, Path folder, int size) {
+    return new Node(settings, link, folder, false, size);
   }
 
   private Process launch() {
     List<String> command =
         new ArrayList<>(List.of(ProcessHandle.current().info().command().orElse("java")));
-    command.addAll(List.of("-XX:+UseSerialGC", "-Xmx192m", "-Xss512k", "-Dfile.encoding=UTF-8"));
+    command.addAll(List.of("-XX:+UseSerialGC", "-Xss512k", "-Dfile.encoding=UTF-8"));
+    command.add(this.crowd > 0 ? "-Xmx1g" : "-Xmx192m");
     if (!this.question) {
       command.add("-XX:TieredStopAtLevel=1");
     }
     command.add("-Dlogging.config=classpath:benchmarks-quiet.xml");
     command.add("-Dlogback.configurationFile=benchmarks-quiet.xml");
-    command.addAll(
-        List.of("-cp", System.getProperty("java.class.path"), CandidateNode.class.getName()));
+    Class<?> program = this.crowd > 0 ? CrowdNode.class : CandidateNode.class;
+    command.addAll(List.of("-cp", System.getProperty("java.class.path"), program.getName()));
     command.addAll(this.settings.arguments());
     command.add("claims=" + this.folder.resolve(name() + ".claims"));
     command.add("question=" + this.question);
+    command.add("crowd=" + this.crowd);
     try {
       Process launched = new ProcessBuilder(command)
           .redirectErrorStream(true)
@@ -125,6 +136,11 @@ final class Node {
 
   void destroy() {
     this.process.destroyForcibly();
+    try {
+      this.process.waitFor(30, TimeUnit.SECONDS);
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+    }
     this.link.close();
   }
 }

@@ -4,6 +4,7 @@ import io.election.benchmarks.candidates.CandidateKind;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -16,6 +17,7 @@ import java.util.stream.Stream;
  * @param rounds how often, with equal settings
  * @param defaultRounds how often some of it happens again, with everyone's defaults
  * @param loads with how many elections requests are counted
+ * @param crowd how many followers one election has, to count row locks; 0 for none
  * @param results the folder of the files
  * @param pictures the folder of the pictures
  */
@@ -25,6 +27,7 @@ record Options(
     int rounds,
     int defaultRounds,
     List<Integer> loads,
+    int crowd,
     Path results,
     Path pictures) {
 
@@ -45,13 +48,14 @@ record Options(
             .map(CandidateKind::of)
             .toList(),
         list(take(values, "scenarios", "kill,stop,pause,stall,cut"))
-            .map((name) -> Scenario.valueOf(name.toUpperCase(java.util.Locale.ROOT)))
+            .map((name) -> Scenario.valueOf(name.toUpperCase(Locale.ROOT)))
             .toList(),
         Integer.parseInt(take(values, "rounds", quick ? "1" : "10")),
         Integer.parseInt(take(values, "default-rounds", quick ? "0" : "3")),
-        list(take(values, "loads", quick ? "1,50" : "1,50,500"))
+        list(take(values, "loads", quick ? "1" : "1,50,500"))
             .map(Integer::valueOf)
             .toList(),
+        Integer.parseInt(take(values, "crowd", quick ? "0" : "200")),
         Path.of(results),
         Path.of(take(values, "pictures", results)));
     if (!values.isEmpty()) {

@@ -20,6 +20,8 @@ final class Servers implements AutoCloseable {
 
   private boolean paused;
 
+  private boolean closed;
+
   static Servers start(Collection<Backend> backends) throws IOException {
     Servers servers = new Servers();
     for (Backend backend : backends) {
@@ -29,6 +31,8 @@ final class Servers implements AutoCloseable {
         servers.missing.put(backend, String.valueOf(ex.getMessage()));
       }
     }
+    // So that no container stays when this program is stopped.
+    Runtime.getRuntime().addShutdownHook(new Thread(servers::close));
     return servers;
   }
 
@@ -75,7 +79,11 @@ final class Servers implements AutoCloseable {
   }
 
   @Override
-  public void close() {
+  public synchronized void close() {
+    if (this.closed) {
+      return;
+    }
+    this.closed = true;
     this.servers.values().forEach(Server::close);
   }
 }

@@ -26,6 +26,7 @@ public final class SideBySide {
    * @throws Exception if the servers do not start
    */
   public static void main(String[] arguments) throws Exception {
+    System.setProperty("logback.configurationFile", "benchmarks-quiet.xml");
     Options options = Options.parse(arguments);
     Results results = Results.create(options.results());
     try (Servers servers = Servers.start(
@@ -40,6 +41,9 @@ public final class SideBySide {
       for (int elections : options.loads()) {
         new Load(results, servers).measure(options.candidates(), elections);
       }
+      if (options.crowd() > 0) {
+        new Crowd(results, servers, options.crowd()).measure(options.candidates());
+      }
       play(
           Timing.DEFAULTS,
           List.of(Scenario.KILL, Scenario.STOP),
@@ -52,8 +56,17 @@ public final class SideBySide {
     String summary = Summary.of(results);
     Files.writeString(options.results().resolve("summary.md"), summary);
     System.out.println(summary);
-    Pictures.draw(results, options.pictures());
+    draw(results, options);
     System.exit(Summary.isSound(results) ? 0 : 1);
+  }
+
+  private static void draw(Results results, Options options) throws IOException {
+    try {
+      Pictures.draw(results, options.pictures());
+    } catch (RuntimeException | LinkageError | InternalError ex) {
+      // As on a machine without fonts.
+      System.out.println("No pictures: " + ex);
+    }
   }
 
   private static void play(

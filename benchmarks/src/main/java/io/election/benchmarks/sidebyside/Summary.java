@@ -4,7 +4,9 @@ import io.election.benchmarks.candidates.CandidateKind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 
 /** The figures as tables, of Markdown, which one can read as well as it is. */
 final class Summary {
@@ -24,6 +26,7 @@ final class Summary {
     }
     summary.outages();
     summary.loads();
+    summary.crowd();
     summary.about();
     return summary.text.toString();
   }
@@ -131,6 +134,33 @@ final class Summary {
     line("");
   }
 
+  private void crowd() {
+    Optional<String> crowd = this.results.rows().stream()
+        .map(Row::scenario)
+        .filter((scenario) -> scenario.startsWith("crowd-"))
+        .findFirst();
+    if (crowd.isEmpty()) {
+      return;
+    }
+    line("### One election with " + crowd.get().substring(6) + " followers, equal settings");
+    line("| candidate | requests of a follower a second | row-lock waits a second"
+        + " | row-lock waits of a take-over | without a leader after `kill -9` |");
+    line("| --- | --- | --- | --- | --- |");
+    for (CandidateKind kind : CandidateKind.values()) {
+      List<Double> gaps = this.results.values("equal", crowd.get(), kind.id(), "gap_ms");
+      line("| "
+          + String.join(
+              " | ",
+              kind.title(),
+              rate(crowd.get(), kind, "follower_per_s"),
+              rate(crowd.get(), kind, "row_lock_waits_per_s"),
+              rate(crowd.get(), kind, "row_lock_waits_of_take_over"),
+              gaps.isEmpty() ? "–" : String.format(Locale.ROOT, "%.2f s", median(gaps) / 1000))
+          + " |");
+    }
+    line("");
+  }
+
   /** In how many elections a leader without rivals did not lead. */
   private String missing(String load, CandidateKind kind) {
     List<Double> led = this.results.values("equal", load, kind.id(), "led_count");
@@ -147,7 +177,7 @@ final class Summary {
 
   private void about() {
     this.results.about().entrySet().stream()
-        .sorted(java.util.Map.Entry.comparingByKey())
+        .sorted(Map.Entry.comparingByKey())
         .forEach((entry) -> line("* " + entry.getKey() + ": " + entry.getValue()));
     this.results.rows().stream()
         .filter((row) ->
@@ -168,17 +198,21 @@ final class Summary {
     }
     List<Double> with = millis.stream().filter((value) -> value > 0).toList();
     String rounds = with.size() + " of " + millis.size();
-    return with.isEmpty() ? rounds : rounds + ": " + seconds(with);
+    return with.isEmpty() ? rounds : rounds + ": " + seconds(with, "%.3f");
   }
 
   private static String seconds(List<Double> millis) {
+    return seconds(millis, "%.2f");
+  }
+
+  private static String seconds(List<Double> millis, String format) {
     if (millis.isEmpty()) {
       return "–";
     }
     List<Double> sorted = millis.stream().sorted().toList();
     return String.format(
         Locale.ROOT,
-        "%.2f / %.2f / %.2f",
+        String.join(" / ", format, format, format),
         sorted.get(0) / 1000,
         median(sorted) / 1000,
         sorted.get(sorted.size() - 1) / 1000);

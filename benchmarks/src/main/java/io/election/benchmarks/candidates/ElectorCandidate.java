@@ -1,0 +1,57 @@
+package io.election.benchmarks.candidates;
+
+import io.election.lease.Elector;
+import io.election.lease.LeaseElectionService;
+import io.election.lease.LeaseSettings;
+import io.election.mysql.ElectionDatabase;
+import io.election.mysql.LeaderElectionSchema;
+import io.election.mysql.MysqlElectionService;
+import io.election.mysql.MysqlLeaseStore;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+
+/** Our elector without Spring Boot, of which a process holds hundreds. */
+final class ElectorCandidate implements Candidate {
+
+  private final Map<String, LeaseElectionService> elections = new HashMap<>();
+
+  private final Elector elector;
+
+  ElectorCandidate(CandidateSettings settings) {
+    Duration timeout = Duration.ofSeconds(1);
+    ElectionDatabase database = new ElectionDatabase(
+        new DriverManagerDataSource(settings.address(), settings.username(), settings.password()),
+        settings.address());
+    LeaderElectionSchema schema =
+        new LeaderElectionSchema(database, LeaderElectionSchema.Mode.NONE, timeout);
+    this.elector = new Elector(
+        new MysqlLeaseStore(database, schema, timeout, settings.renew()),
+        new LeaseSettings(settings.lease(), settings.renew(), timeout, Duration.ofSeconds(1), true),
+        settings::node,
+        (serviceId) -> false,
+        (event) -> {},
+        System::nanoTime,
+        InstantSource.system());
+  }
+
+  @Override
+  public void join(List<String> elections) {
+    elections.forEach((id) -> this.elections.put(id, new MysqlElectionService(id, this.elector)));
+    this.elector.start(List.copyOf(this.elections.values()));
+  }
+
+  @Override
+  public boolean isLeader(String election) {
+    LeaseElectionService service = this.elections.get(election);
+    return service != null && service.isLeader();
+  }
+
+  @Override
+  public void leave() {
+    this.elector.stop();
+  }
+}

@@ -1,0 +1,49 @@
+package io.election.benchmarks.sidebyside;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/**
+ * Prints the medians of two folders of result files beside each other, for instance of two versions.
+ *
+ * <pre>
+ * java -cp benchmarks/target/benchmarks.jar io.election.benchmarks.sidebyside.Compare before after
+ * </pre>
+ */
+public final class Compare {
+
+  private Compare() {}
+
+  /**
+   * Compares.
+   *
+   * @param arguments two folders
+   * @throws IOException if they cannot be read
+   */
+  public static void main(String[] arguments) throws IOException {
+    Map<String, List<Double>> before = figures(Path.of(arguments[0]));
+    Map<String, List<Double>> after = figures(Path.of(arguments[1]));
+    System.out.printf("%-60s %12s %12s %s%n", "median of", "before", "after", "rounds");
+    before.forEach((name, values) -> {
+      List<Double> others = after.get(name);
+      if (others != null) {
+        System.out.printf(
+            "%-60s %12.1f %12.1f %d, %d%n",
+            name, Summary.median(values), Summary.median(others), values.size(), others.size());
+      }
+    });
+  }
+
+  private static Map<String, List<Double>> figures(Path folder) throws IOException {
+    return Results.read(folder).rows().stream()
+        .collect(Collectors.groupingBy(
+            (row) ->
+                String.join(" ", row.settings(), row.scenario(), row.candidate(), row.measure()),
+            TreeMap::new,
+            Collectors.mapping(Row::value, Collectors.toList())));
+  }
+}
