@@ -49,13 +49,16 @@ public final class Pictures {
   }
 
   /**
-   * Draws pictures from result files.
+   * Draws pictures from result files, and writes their tables anew.
    *
    * @param arguments the folder of the files, and the folder of the pictures
    * @throws IOException if they cannot be read or written
    */
   public static void main(String[] arguments) throws IOException {
-    draw(Results.read(Path.of(arguments[0])), Path.of(arguments[1]));
+    Path folder = Path.of(arguments[0]);
+    Results results = Results.read(folder);
+    Files.writeString(folder.resolve("summary.md"), Summary.of(results));
+    draw(results, Path.of(arguments[1]));
   }
 
   static void draw(Results results, Path folder) throws IOException {
@@ -72,6 +75,7 @@ public final class Pictures {
   /** A point for each round. */
   private void gaps() throws IOException {
     XYChart chart = byCandidate("Without a leader: each round", "seconds without a leader");
+    chart.getStyler().setXAxisMin(-0.1);
     points(chart, "kill -9", Scenario.KILL, "gap_ms", COLORS[1], 0.15);
     points(chart, "SIGTERM", Scenario.STOP, "gap_ms", COLORS[2], -0.15);
     save(chart, "gaps");
@@ -79,6 +83,7 @@ public final class Pictures {
 
   private void twoLeaders() throws IOException {
     XYChart chart = byCandidate("Two leaders at once: each round", "seconds with two leaders");
+    chart.getStyler().setXAxisMin(-0.1);
     points(chart, "leader paused", Scenario.PAUSE, "overlap_ms", COLORS[4], 0.2);
     points(chart, "server stalled", Scenario.STALL, "overlap_ms", COLORS[3], 0);
     points(chart, "leader cut off", Scenario.CUT, "overlap_ms", COLORS[1], -0.2);
