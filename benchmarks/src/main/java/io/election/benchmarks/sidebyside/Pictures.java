@@ -109,12 +109,15 @@ public final class Pictures {
     }
   }
 
-  /** The claims of all processes around the first pause. */
+  /** The claims of all processes around a pause in the middle. */
   private void pause() throws IOException {
+    List<ClaimRow> all = this.results.claims();
+    int rounds = all.stream().mapToInt(ClaimRow::round).max().orElse(1);
+    int round = (rounds + 1) / 2;
     List<ClaimRow> claims =
-        this.results.claims().stream().filter((claim) -> claim.round() == 1).toList();
+        all.stream().filter((claim) -> claim.round() == round).toList();
     XYChart chart = byCandidate(
-        "Who claims to lead while the leader is paused: the first round",
+        "Who claims to lead while the leader is paused: round " + round,
         "seconds since the leader was paused");
     chart.getStyler().setXAxisMin(-2.0);
     chart.getStyler().setXAxisMax(12.0);

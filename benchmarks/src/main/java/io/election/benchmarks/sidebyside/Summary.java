@@ -48,7 +48,9 @@ final class Summary {
     if (this.results.rows().stream().noneMatch((row) -> row.settings().equals(timing.id()))) {
       return;
     }
-    line("### Without a leader, " + timing.id() + " settings: seconds, min / median / max");
+    line("### Without a leader, "
+        + (timing == Timing.EQUAL ? "equal settings" : "defaults")
+        + ": seconds, min / median / max");
     line("| candidate | lease | after `kill -9` | after SIGTERM | rounds |");
     line("| --- | --- | --- | --- | --- |");
     for (CandidateKind kind : CandidateKind.values()) {
@@ -116,7 +118,10 @@ final class Summary {
     line("| candidate | "
         + String.join(
             " | ",
-            loads.stream().map((load) -> load.substring(5) + " elections").toList())
+            loads.stream()
+                .map((load) ->
+                    load.substring(5) + (load.endsWith("-1") ? " election" : " elections"))
+                .toList())
         + " | isLeader() |");
     line("| --- |" + " --- |".repeat(loads.size()) + " --- |");
     for (CandidateKind kind : CandidateKind.values()) {
