@@ -21,6 +21,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,6 +61,8 @@ final class Link implements AutoCloseable {
   private volatile boolean closed;
 
   private @Nullable ServerSocket listener;
+
+  private @Nullable Thread listening;
 
   private long resetMillis;
 
@@ -125,6 +128,12 @@ final class Link implements AutoCloseable {
     if (this.listener != null) {
       close(this.listener);
       this.listener = null;
+    }
+    Thread listening = this.listening;
+    if (listening != null) {
+      // A socket that a thread waits on goes on accepting until that thread has noticed.
+      Awaitility.await("the listener ends").until(() -> !listening.isAlive());
+      this.listening = null;
     }
   }
 
@@ -216,7 +225,7 @@ final class Link implements AutoCloseable {
       socket.setReuseAddress(true);
       socket.bind(where);
       this.listener = socket;
-      daemon("link-listener", () -> accept(socket));
+      this.listening = daemon("link-listener", () -> accept(socket));
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
@@ -255,10 +264,11 @@ final class Link implements AutoCloseable {
     }
   }
 
-  private static void daemon(String name, Runnable task) {
+  private static Thread daemon(String name, Runnable task) {
     Thread thread = new Thread(task, name);
     thread.setDaemon(true);
     thread.start();
+    return thread;
   }
 
   private static void resetSocket(Socket socket) {
