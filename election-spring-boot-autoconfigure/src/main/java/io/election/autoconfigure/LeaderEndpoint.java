@@ -120,16 +120,9 @@ final class LeaderEndpoint {
       @Nullable String leaderId,
       @Nullable String reason,
       SecurityContext security) {
-    ElectionService service = this.elections.meantBy(serviceId);
-    if (service == null) {
-      return unknown(serviceId);
-    }
-    if (leaderId == null || leaderId.isBlank()) {
-      return refused(
-          WebEndpointResponse.STATUS_BAD_REQUEST,
-          "leaderId is required: the node id of the node that shall lead, as {\"leaderId\": \"…\"}");
-    }
-    return decide(service, () -> service.designate(leaderId, instruction(security, reason)));
+    return decide(
+        serviceId,
+        (service) -> service.designate(required(leaderId), instruction(security, reason)));
   }
 
   /**
@@ -141,10 +134,7 @@ final class LeaderEndpoint {
   @DeleteOperation
   WebEndpointResponse<Map<String, Object>> forceElection(
       @Selector String serviceId, @Nullable String reason, SecurityContext security) {
-    ElectionService service = this.elections.meantBy(serviceId);
-    return service != null
-        ? decide(service, () -> service.forceElection(instruction(security, reason)))
-        : unknown(serviceId);
+    return decide(serviceId, (service) -> service.forceElection(instruction(security, reason)));
   }
 
   /**
@@ -159,10 +149,7 @@ final class LeaderEndpoint {
       @Selector Mode mode,
       @Nullable String reason,
       SecurityContext security) {
-    ElectionService service = this.elections.meantBy(serviceId);
-    return service != null
-        ? decide(service, () -> service.pause(instruction(security, reason)))
-        : unknown(serviceId);
+    return decide(serviceId, (service) -> service.pause(instruction(security, reason)));
   }
 
   /**
@@ -177,10 +164,15 @@ final class LeaderEndpoint {
       @Selector Mode mode,
       @Nullable String reason,
       SecurityContext security) {
-    ElectionService service = this.elections.meantBy(serviceId);
-    return service != null
-        ? decide(service, () -> service.resume(instruction(security, reason)))
-        : unknown(serviceId);
+    return decide(serviceId, (service) -> service.resume(instruction(security, reason)));
+  }
+
+  private static String required(@Nullable String leaderId) {
+    if (leaderId == null || leaderId.isBlank()) {
+      throw new IllegalArgumentException(
+          "leaderId is required: the node id of the node that shall lead, as {\"leaderId\": \"…\"}");
+    }
+    return leaderId;
   }
 
   /**
@@ -249,10 +241,16 @@ final class LeaderEndpoint {
     return type.getSimpleName().isEmpty() ? ClassUtils.getShortName(type) : type.getSimpleName();
   }
 
-  private static WebEndpointResponse<Map<String, Object>> decide(
-      ElectionService service, Decision decision) {
+  private WebEndpointResponse<Map<String, Object>> decide(String serviceId, Decision decision) {
+    ElectionService service = this.elections.meantBy(serviceId);
+    if (service == null) {
+      return refused(
+          WebEndpointResponse.STATUS_NOT_FOUND,
+          "election '%s' is not known to this node; it knows %s"
+              .formatted(serviceId, this.elections.names()));
+    }
     try {
-      decision.make();
+      decision.make(service);
       return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NO_CONTENT);
     } catch (IllegalArgumentException ex) {
       return refused(WebEndpointResponse.STATUS_BAD_REQUEST, ex.getMessage());
@@ -265,13 +263,6 @@ final class LeaderEndpoint {
       log.warn("election '{}' could not be decided by the endpoint", service.serviceId(), ex);
       return refused(WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE, ex.getMessage());
     }
-  }
-
-  private WebEndpointResponse<Map<String, Object>> unknown(String serviceId) {
-    return refused(
-        WebEndpointResponse.STATUS_NOT_FOUND,
-        "election '%s' is not known to this node; it knows %s"
-            .formatted(serviceId, this.elections.names()));
   }
 
   private static WebEndpointResponse<Map<String, Object>> refused(
@@ -295,6 +286,6 @@ final class LeaderEndpoint {
   /** What an operator decides. */
   @FunctionalInterface
   private interface Decision {
-    void make() throws Exception;
+    void make(ElectionService service) throws Exception;
   }
 }
