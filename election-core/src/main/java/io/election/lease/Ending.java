@@ -16,4 +16,14 @@ public record Ending(
   static Ending of(LeadershipLostEvent.Reason reason) {
     return new Ending(reason, null);
   }
+
+  /**
+   * Tells why a term ended whose end nobody has noted, as far as the record shows.
+   *
+   * @param seen the record that was taken
+   * @return {@code RELEASED} if it was handed back, else {@code EXPIRED}
+   */
+  public static String asFound(LeaseRow seen) {
+    return seen.isReleased() ? "RELEASED" : LeadershipLostEvent.Reason.EXPIRED.name();
+  }
 }

@@ -103,9 +103,6 @@ public class MemoryLeaseStore implements LeaseStore {
     }
   }
 
-  /** Of a term that was released by who did not note its end. */
-  private static final String RELEASED = "RELEASED";
-
   final Map<String, Row> rows = new HashMap<>();
 
   final Map<String, NavigableMap<Long, Term>> history = new HashMap<>();
@@ -263,10 +260,7 @@ public class MemoryLeaseStore implements LeaseStore {
     long term = termAbove(serviceId, Math.max(seen.term(), aboveTerm));
     write(serviceId, nodeId, term, seen.version() + 1, leaseMillis);
     openTerm(
-        serviceId,
-        seen.isReleased() ? RELEASED : LeadershipLostEvent.Reason.EXPIRED.name(),
-        term,
-        new Term(nodeId, leaseMillis, reason, instant()));
+        serviceId, Ending.asFound(seen), term, new Term(nodeId, leaseMillis, reason, instant()));
     return OptionalLong.of(term);
   }
 

@@ -55,10 +55,6 @@ public final class MysqlLeaseStore implements LeaseStore {
       """;
 
   private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
-  private static final String EXPIRED = LeadershipLostEvent.Reason.EXPIRED.name();
-
-  /** Of a term that was released by who did not note its end. */
-  private static final String RELEASED = "RELEASED";
 
   private final ElectionDatabase database;
   private final LeaderElectionSchema schema;
@@ -420,9 +416,7 @@ public final class MysqlLeaseStore implements LeaseStore {
           term,
           serviceId);
     }
-    boolean released = seen.leaseMillis() != null && seen.leaseMillis() == 0;
-    String lastEnd = released ? RELEASED : EXPIRED;
-    return openTerm(session, serviceId, term, nodeId, leaseMillis, reason, lastEnd)
+    return openTerm(session, serviceId, term, nodeId, leaseMillis, reason, Ending.asFound(seen))
         ? Optional.of(term)
         : Optional.empty();
   }
