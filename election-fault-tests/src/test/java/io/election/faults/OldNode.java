@@ -1,5 +1,6 @@
 package io.election.faults;
 
+import io.election.test.HandWrittenLease;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -18,25 +19,6 @@ import org.jspecify.annotations.Nullable;
  * the next one says otherwise. It has no deadline and no terms.
  */
 final class OldNode {
-
-  /** What the table was made by, by hand. */
-  static final String TABLE = """
-      CREATE TABLE leader_election (
-          service_id varchar(128),
-          leader_id varchar(128),
-          last_active_time timestamp,
-          PRIMARY KEY (service_id))
-      """;
-
-  private static final String ATTEMPT = """
-      insert ignore into leader_election (service_id, leader_id, last_active_time)
-      values (?, ?, now())
-      on duplicate key update
-          leader_id = if(last_active_time <= now() - interval 5 second,
-              values(leader_id), leader_id),
-          last_active_time = if(leader_id = values(leader_id),
-              values(last_active_time), last_active_time)
-      """;
 
   private final Map<String, String> settings;
 
@@ -78,9 +60,11 @@ final class OldNode {
             this.settings.get("spring.datasource.username"),
             this.settings.get("spring.datasource.password"));
       }
-      try (PreparedStatement statement = this.connection.prepareStatement(ATTEMPT)) {
+      try (PreparedStatement statement =
+          this.connection.prepareStatement(HandWrittenLease.ATTEMPT)) {
         statement.setString(1, Cluster.SERVICE);
         statement.setString(2, this.settings.get("as.election.node-id"));
+        statement.setInt(3, 5);
         return statement.executeUpdate() > 0;
       }
     } catch (SQLException ex) {

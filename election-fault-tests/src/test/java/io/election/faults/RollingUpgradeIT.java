@@ -2,6 +2,7 @@ package io.election.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.election.test.HandWrittenLease;
 import io.election.test.TestDatabase;
 import java.time.Duration;
 import java.util.List;
@@ -23,7 +24,7 @@ class RollingUpgradeIT {
   @Test
   void fault_42_old_and_new_together() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    database.execute(OldNode.TABLE);
+    database.execute(HandWrittenLease.TABLE);
     List<Node> nodes =
         Stream.of("old-1", "old-2", "old-3").map(RollingUpgradeIT::old).toList();
     Cluster.run(database, LEASE, RENEW, nodes, (cluster, first) -> {

@@ -1,5 +1,6 @@
 package io.election.benchmarks.candidates;
 
+import io.election.test.HandWrittenLease;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -16,24 +17,6 @@ import org.springframework.jdbc.core.JdbcTemplate;
  */
 final class HandWrittenCandidate implements Candidate {
 
-  private static final String TABLE = """
-      CREATE TABLE leader_election (
-          service_id varchar(128),
-          leader_id varchar(128),
-          last_active_time timestamp,
-          PRIMARY KEY (service_id))
-      """;
-
-  private static final String ATTEMPT = """
-      insert ignore into leader_election (service_id, leader_id, last_active_time)
-      values (?, ?, now())
-      on duplicate key update
-          leader_id = if(last_active_time <= now() - interval ? second,
-              values(leader_id), leader_id),
-          last_active_time = if(leader_id = values(leader_id),
-              values(last_active_time), last_active_time)
-      """;
-
   private final CandidateSettings settings;
 
   private final Map<String, Boolean> leading = new ConcurrentHashMap<>();
@@ -48,7 +31,7 @@ final class HandWrittenCandidate implements Candidate {
   public void join(List<String> elections) {
     // Otherwise a losing statement counts as a change as well, and all of them lead.
     DataSource dataSource = Pool.open(this.settings, "&useAffectedRows=true");
-    Pool.createTable(dataSource, TABLE);
+    Pool.createTable(dataSource, HandWrittenLease.TABLE);
     JdbcTemplate jdbc = new JdbcTemplate(dataSource);
     for (String election : elections) {
       this.timer.scheduleWithFixedDelay(
@@ -62,7 +45,10 @@ final class HandWrittenCandidate implements Candidate {
   private boolean attempt(JdbcTemplate jdbc, String election) {
     try {
       return jdbc.update(
-              ATTEMPT, election, this.settings.node(), this.settings.lease().toSeconds())
+              HandWrittenLease.ATTEMPT,
+              election,
+              this.settings.node(),
+              this.settings.lease().toSeconds())
           > 0;
     } catch (DataAccessException ex) {
       System.out.println(ex);
