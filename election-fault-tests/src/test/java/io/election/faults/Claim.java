@@ -1,5 +1,7 @@
 package io.election.faults;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * A stretch of time in which a process surely claimed to lead: from after the first {@code true} to
  * before the last one of a term.
@@ -15,6 +17,14 @@ record Claim(String node, long term, long from, long to) {
 
   boolean hasTerm() {
     return this.term != NO_TERM;
+  }
+
+  boolean isOfOneTermWith(@Nullable Claim other) {
+    return other != null && this.term == other.term && this.node.equals(other.node);
+  }
+
+  Claim withoutTerm() {
+    return new Claim(this.node, NO_TERM, this.from, this.to);
   }
 
   boolean overlaps(Claim other) {

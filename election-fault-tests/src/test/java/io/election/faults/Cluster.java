@@ -46,6 +46,8 @@ final class Cluster {
 
   private boolean broken;
 
+  private @Nullable Claim lost;
+
   private Cluster(TestDatabase database, Duration lease, Duration renew) {
     this.database = database;
     this.lease = lease;
@@ -219,7 +221,10 @@ final class Cluster {
 
   History history() {
     return new History(
-        this.nodes.stream().flatMap((node) -> node.claims().stream()).toList(),
+        this.nodes.stream()
+            .flatMap((node) -> node.claims().stream())
+            .map((claim) -> claim.isOfOneTermWith(this.lost) ? claim.withoutTerm() : claim)
+            .toList(),
         this.nodes.stream().flatMap((node) -> node.announcements().stream()).toList(),
         this.nodes.stream()
             .filter(NodeProcess::endedCleanly)
@@ -304,6 +309,16 @@ final class Cluster {
   /** Says that the scenario breaks a rule on purpose: the promise must be seen broken at its end. */
   void expectViolations() {
     this.broken = true;
+  }
+
+  /**
+   * Says that the database has lost a term with all that told of it: another node may lead in it, but
+   * nobody at the same time.
+   *
+   * @param claim made in that term
+   */
+  void expectTermLost(Claim claim) {
+    this.lost = claim;
   }
 
   /** Waits until a node has led for so long without a break, which it may have done already. */
