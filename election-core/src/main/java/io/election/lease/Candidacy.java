@@ -31,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The rules, in short. A leader's deadline counts from before its renewal was sent. A follower acts
  * on a record only after it has watched the very same record for as long as the holder was promised,
- * counted from after the answer that first showed it. A record that vanished may have had a leader,
+ * counted from after the answer that first showed it; but on one that nobody has written to since this
+ * process led, at once. A record that vanished may have had a leader,
  * so that who creates it anew waits for a whole lease. An unknown outcome extends nothing and grants
  * nothing.
  *
@@ -202,6 +203,9 @@ record Candidacy(
     if (this.memory.watchOnly()) {
       return new Opening(
           since + promisedNanos(row), new Take(row, LeadershipAcquiredEvent.Reason.DESIGNATED));
+    }
+    if (row.own() && row.term() == this.memory.highestTerm()) {
+      return new Opening(since, new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED));
     }
     return new Opening(since, new KeepWarm(row, since));
   }
@@ -400,7 +404,10 @@ record Candidacy(
     if (this.standing instanceof SteppingDown down && !(step instanceof Renew)) {
       return with(down.retryAt(retry), this.dueAt);
     }
-    boolean warmed = this.standing instanceof Warming || step instanceof KeepWarm;
+    // Who took what was its own anew, again and again without an answer, would keep others from it.
+    boolean warmed = this.standing instanceof Warming
+        || step instanceof KeepWarm
+        || (step instanceof Take take && take.row().own());
     return warmed && !(this.standing instanceof Leading)
         ? changedBySomebodyElse(retry)
         : lookAgain(retry);

@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  *     equality, so that the writes of older tools count as changes
  * @param source the server that answered: the same row from another server is another row, since that
  *     server may have missed renewals
+ * @param own whether the last write to the record was a take, a lead or a renewal through the very
+ *     store that read it, on the server that answered: then nobody else has led since
  */
 public record LeaseRow(
     String leaderId,
@@ -24,7 +26,42 @@ public record LeaseRow(
     @Nullable Long leaseMillis,
     @Nullable Long lastTermLeaseMillis,
     String lastActiveTime,
-    String source) {
+    String source,
+    boolean own) {
+
+  /**
+   * A row of which nobody knows who wrote it last.
+   *
+   * @param leaderId as above
+   * @param term as above
+   * @param version as above
+   * @param leaseMillis as above
+   * @param lastTermLeaseMillis as above
+   * @param lastActiveTime as above
+   * @param source as above
+   */
+  public LeaseRow(
+      String leaderId,
+      long term,
+      long version,
+      @Nullable Long leaseMillis,
+      @Nullable Long lastTermLeaseMillis,
+      String lastActiveTime,
+      String source) {
+    this(leaderId, term, version, leaseMillis, lastTermLeaseMillis, lastActiveTime, source, false);
+  }
+
+  LeaseRow own(boolean own) {
+    return new LeaseRow(
+        this.leaderId,
+        this.term,
+        this.version,
+        this.leaseMillis,
+        this.lastTermLeaseMillis,
+        this.lastActiveTime,
+        this.source,
+        own);
+  }
 
   boolean isReleased() {
     return this.leaseMillis != null && this.leaseMillis == 0;

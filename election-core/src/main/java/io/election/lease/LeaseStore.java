@@ -18,6 +18,10 @@ import org.jspecify.annotations.Nullable;
  * ends within the time the store was configured with, and is called by one thread at a time, the
  * elector's.
  *
+ * <p>A take, a lead and a renewal seal the record: it is {@linkplain LeaseRow#own() own} to this very
+ * store, and to no other, until anybody else writes to it, also by statements that know of no seal. A
+ * renewal seals only what was sealed still. Who shares a store with other nodes must find nothing own.
+ *
  * <p>Every method throws {@link LeaseStoreException} if the outcome is unknown: the write may have
  * happened, may not have, and may still happen later.
  */

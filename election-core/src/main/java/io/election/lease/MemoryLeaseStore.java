@@ -29,7 +29,23 @@ import org.jspecify.annotations.Nullable;
 public class MemoryLeaseStore implements LeaseStore {
 
   record Row(
-      String leaderId, long term, long version, @Nullable Long leaseMillis, long written) {}
+      String leaderId,
+      long term,
+      long version,
+      @Nullable Long leaseMillis,
+      long written,
+      @Nullable Seal seal) {}
+
+  /**
+   * Who led last, and how that left the row. It is broken by every write that is not a renewal of
+   * theirs, for the row is not as it says any more.
+   *
+   * @param owner who
+   * @param version the version that it left
+   * @param written the time that it left
+   * @param source the server that did it
+   */
+  record Seal(String owner, long version, long written, String source) {}
 
   /**
    * An entry of the history.
@@ -103,6 +119,9 @@ public class MemoryLeaseStore implements LeaseStore {
     }
   }
 
+  /** Owns what any of those leads in who share the store by itself. */
+  private static final String SHARED = "";
+
   final Map<String, Row> rows = new HashMap<>();
 
   final Map<String, NavigableMap<Long, Term>> history = new HashMap<>();
@@ -145,7 +164,13 @@ public class MemoryLeaseStore implements LeaseStore {
   }
 
   /** The record of an election; {@code null} if there is none. */
-  synchronized @Nullable LeaseRow row(String serviceId) {
+  @Nullable
+  LeaseRow row(String serviceId) {
+    return row(serviceId, null);
+  }
+
+  /** The record as one of those sees it who share the store. */
+  synchronized @Nullable LeaseRow row(String serviceId, @Nullable String reader) {
     Row row = this.rows.get(serviceId);
     if (row == null) {
       return null;
@@ -159,7 +184,23 @@ public class MemoryLeaseStore implements LeaseStore {
         row.leaseMillis(),
         unknown && last != null ? last.getValue().leaseMillis() : null,
         Long.toString(row.written()),
-        source());
+        source(),
+        isSealed(row, reader));
+  }
+
+  private boolean isSealed(Row row, @Nullable String owner) {
+    return owner != null
+        && new Seal(owner, row.version(), row.written(), source()).equals(row.seal());
+  }
+
+  /** Whether nobody else has led since, whoever has written. */
+  private boolean isOwner(String serviceId, String owner) {
+    Row row = this.rows.get(serviceId);
+    return row != null && row.seal() != null && row.seal().owner().equals(owner);
+  }
+
+  private boolean isAsSeen(String serviceId, LeaseRow seen) {
+    return seen.own(false).equals(row(serviceId));
   }
 
   /** The server that answers. */
@@ -167,10 +208,37 @@ public class MemoryLeaseStore implements LeaseStore {
     return "memory";
   }
 
-  synchronized void write(
+  void write(
       String serviceId, String leaderId, long term, long version, @Nullable Long leaseMillis) {
+    write(serviceId, leaderId, term, version, leaseMillis, null);
+  }
+
+  /** Leaves the seal as it is, which breaks it. */
+  private void change(LeaseRow row, String serviceId, String leaderId, @Nullable Long lease) {
+    Row before = this.rows.get(serviceId);
     this.writes++;
-    this.rows.put(serviceId, new Row(leaderId, term, version, leaseMillis, time()));
+    this.rows.put(
+        serviceId,
+        new Row(
+            leaderId,
+            row.term(),
+            row.version() + 1,
+            lease,
+            time(),
+            before != null ? before.seal() : null));
+  }
+
+  private synchronized void write(
+      String serviceId,
+      String leaderId,
+      long term,
+      long version,
+      @Nullable Long leaseMillis,
+      @Nullable String owner) {
+    this.writes++;
+    long time = time();
+    Seal seal = owner != null ? new Seal(owner, version, time, source()) : null;
+    this.rows.put(serviceId, new Row(leaderId, term, version, leaseMillis, time, seal));
   }
 
   @Override
@@ -179,10 +247,14 @@ public class MemoryLeaseStore implements LeaseStore {
   }
 
   @Override
-  public synchronized Map<String, Reading> read(Set<String> serviceIds) {
+  public Map<String, Reading> read(Set<String> serviceIds) {
+    return read(serviceIds, null);
+  }
+
+  synchronized Map<String, Reading> read(Set<String> serviceIds, @Nullable String reader) {
     Map<String, Reading> readings = new LinkedHashMap<>();
     for (String id : serviceIds) {
-      LeaseRow row = row(id);
+      LeaseRow row = row(id, reader);
       if (row != null) {
         readings.put(id, new Reading(row, age(row)));
       }
@@ -191,16 +263,25 @@ public class MemoryLeaseStore implements LeaseStore {
   }
 
   @Override
-  public synchronized Set<String> renew(String nodeId, Map<String, Long> terms) {
+  public Set<String> renew(String nodeId, Map<String, Long> terms) {
+    return renew(nodeId, terms, SHARED);
+  }
+
+  synchronized Set<String> renew(String nodeId, Map<String, Long> terms, String owner) {
     Set<String> renewed = new LinkedHashSet<>();
     terms.forEach((id, term) -> {
-      LeaseRow row = row(id);
+      LeaseRow row = row(id, owner);
       if (row != null
           && row.leaderId().equals(nodeId)
           && row.term() == term
           && row.leaseMillis() != null
-          && row.leaseMillis() > 0) {
-        write(id, nodeId, term, row.version() + 1, row.leaseMillis());
+          && row.leaseMillis() > 0
+          && isOwner(id, owner)) {
+        if (row.own()) {
+          write(id, nodeId, term, row.version() + 1, row.leaseMillis(), owner);
+        } else {
+          change(row, id, nodeId, row.leaseMillis());
+        }
         renewed.add(id);
       }
     });
@@ -228,25 +309,29 @@ public class MemoryLeaseStore implements LeaseStore {
 
   @Override
   public synchronized Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) {
-    if (!seen.equals(row(serviceId))) {
+    if (!isAsSeen(serviceId, seen)) {
       return Optional.empty();
     }
-    write(serviceId, seen.leaderId(), seen.term(), seen.version() + 1, seen.leaseMillis());
+    change(seen, serviceId, seen.leaderId(), seen.leaseMillis());
     return Optional.ofNullable(row(serviceId));
   }
 
   @Override
-  public synchronized boolean lead(String serviceId, LeaseRow seen, long leaseMillis) {
-    if (!seen.equals(row(serviceId))) {
+  public boolean lead(String serviceId, LeaseRow seen, long leaseMillis) {
+    return lead(serviceId, seen, leaseMillis, SHARED);
+  }
+
+  synchronized boolean lead(String serviceId, LeaseRow seen, long leaseMillis, String owner) {
+    if (!isAsSeen(serviceId, seen)) {
       return false;
     }
-    write(serviceId, seen.leaderId(), seen.term(), seen.version() + 1, leaseMillis);
+    write(serviceId, seen.leaderId(), seen.term(), seen.version() + 1, leaseMillis, owner);
     note(serviceId, seen.term(), (entry) -> entry.led(leaseMillis, instant()));
     return true;
   }
 
   @Override
-  public synchronized OptionalLong take(
+  public OptionalLong take(
       String serviceId,
       LeaseRow seen,
       String nodeId,
@@ -254,41 +339,67 @@ public class MemoryLeaseStore implements LeaseStore {
       long aboveTerm,
       String reason)
       throws LeaseStoreException {
-    if (!seen.equals(row(serviceId))) {
+    return take(serviceId, seen, nodeId, leaseMillis, aboveTerm, reason, SHARED);
+  }
+
+  synchronized OptionalLong take(
+      String serviceId,
+      LeaseRow seen,
+      String nodeId,
+      long leaseMillis,
+      long aboveTerm,
+      String reason,
+      String owner)
+      throws LeaseStoreException {
+    if (!isAsSeen(serviceId, seen)) {
       return OptionalLong.empty();
     }
     long term = termAbove(serviceId, Math.max(seen.term(), aboveTerm));
-    write(serviceId, nodeId, term, seen.version() + 1, leaseMillis);
+    write(serviceId, nodeId, term, seen.version() + 1, leaseMillis, owner);
     openTerm(
         serviceId, Ending.asFound(seen), term, new Term(nodeId, leaseMillis, reason, instant()));
     return OptionalLong.of(term);
   }
 
   @Override
-  public synchronized boolean release(
+  public boolean release(
       String serviceId, String nodeId, long term, String successor, Ending ending) {
+    return release(serviceId, nodeId, term, successor, ending, SHARED);
+  }
+
+  synchronized boolean release(
+      String serviceId, String nodeId, long term, String successor, Ending ending, String owner) {
     LeaseRow row = row(serviceId);
-    if (row == null || !row.leaderId().equals(nodeId) || row.term() != term) {
+    if (row == null
+        || !row.leaderId().equals(nodeId)
+        || row.term() != term
+        || !isOwner(serviceId, owner)) {
       return false;
     }
-    write(serviceId, successor, term, row.version() + 1, 0L);
+    change(row, serviceId, successor, 0L);
     note(serviceId, term, (entry) -> entry.ended() ? entry : entry.noting(null));
     endTerm(serviceId, term, ending);
     return true;
   }
 
   @Override
-  public synchronized boolean giveWay(String serviceId, String nodeId, long term, Ending ending) {
+  public boolean giveWay(String serviceId, String nodeId, long term, Ending ending) {
+    return giveWay(serviceId, nodeId, term, ending, SHARED);
+  }
+
+  synchronized boolean giveWay(
+      String serviceId, String nodeId, long term, Ending ending, String owner) {
     LeaseRow row = row(serviceId);
     Term held = history(serviceId).get(term);
     if (row == null
         || row.leaderId().equals(nodeId)
         || row.term() != term
         || held == null
-        || !held.leaderId().equals(nodeId)) {
+        || !held.leaderId().equals(nodeId)
+        || !isOwner(serviceId, owner)) {
       return false;
     }
-    write(serviceId, row.leaderId(), term, row.version() + 1, 0L);
+    change(row, serviceId, row.leaderId(), 0L);
     endTerm(serviceId, term, ending);
     return true;
   }
@@ -300,7 +411,7 @@ public class MemoryLeaseStore implements LeaseStore {
     if (row == null) {
       return false;
     }
-    write(serviceId, leaderId, row.term(), row.version() + 1, row.leaseMillis());
+    change(row, serviceId, leaderId, row.leaseMillis());
     if (instruction != null && !row.isReleased()) {
       note(
           serviceId,

@@ -269,6 +269,44 @@ class CandidacyTest {
     }
 
     @Test
+    void isTakenAnewAtOnceIfNobodyHasWrittenSinceThisProcessLed() {
+      Candidacy expired = leader(3, 0).at(at(TENURE), WALL + TENURE);
+      LeaseRow own = this.mine.own(true);
+      assertThat(next(saw(expired, own, TENURE), TENURE))
+          .isEqualTo(new Take(own, LeadershipAcquiredEvent.Reason.EXPIRED));
+    }
+
+    @Test
+    void isNotTakenAtOnceWhileANewerTermIsKnown() {
+      // Whoever puts an old copy of the table back restores that as well.
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, row("other", 4, 9, LEASE), 0);
+      assertThat(next(saw(candidacy, this.mine.own(true), 100), 100)).isInstanceOf(KeepWarm.class);
+    }
+
+    @Test
+    void isNotTakenAtOnceByANodeThatStandsAsideIsPausedOrIsNotEligible() {
+      LeaseRow own = this.mine.own(true);
+      Candidacy fresh = CandidacyTest.this.fresh;
+      assertThat(next(saw(fresh.resign(at(0)), own, 100), 100)).isInstanceOf(Await.class);
+      assertThat(next(saw(fresh.pause(new Instruction("me", ""), at(0)), own, 100), 100))
+          .isInstanceOf(Await.class);
+      assertThat(next(saw(candidacy(ineligible()), own, 100), 100)).isInstanceOf(Await.class);
+    }
+
+    @Test
+    void isOnlyWatchedOnceItWasTakenAnewWithoutAnAnswer() {
+      // Whose take-overs all come through, and the answers do not, keeps the row from the others.
+      LeaseRow own = this.mine.own(true);
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, own, 0);
+      Take take = new Take(own, LeadershipAcquiredEvent.Reason.EXPIRED);
+      assertThat(next(candidacy, 0)).isEqualTo(take);
+      LeaseRow taken = row("me", 4, 6, LEASE).own(true);
+      candidacy = saw(candidacy.onFailure(take, at(1_000)), taken, 2_000);
+      assertThat(next(candidacy, 2_000 + LEASE - 1)).isNotInstanceOfAny(KeepWarm.class, Take.class);
+      assertThat(next(candidacy, 2_000 + LEASE)).isInstanceOf(Take.class);
+    }
+
+    @Test
     void isKeptWarmAndTakenOnceItsLeaseHasPassedWithoutAChangeBySomebodyElse() {
       Candidacy candidacy = saw(CandidacyTest.this.fresh, this.mine, 0);
       assertThat(next(candidacy, 0)).isEqualTo(new KeepWarm(this.mine, at(0)));

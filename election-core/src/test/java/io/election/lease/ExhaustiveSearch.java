@@ -20,7 +20,9 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -105,10 +107,40 @@ final class ExhaustiveSearch {
   /** A request under way; {@code outcome} is {@code NOTHING} until it has been executed. */
   private record Pending(Call call, Object outcome) {}
 
+  /**
+   * A request that its sender has given up, and is still on its way.
+   *
+   * @param life in which life of its process it was sent
+   */
+  private record Late(Call call, int life) {}
+
+  /**
+   * A process.
+   *
+   * @param life how often it has died
+   */
   private record Part(
       Candidacy candidacy,
       @Nullable Pending pending,
-      @Nullable Call late) {}
+      @Nullable Late late,
+      int life) {
+
+    Part after(Candidacy candidacy) {
+      return new Part(candidacy, this.pending, this.late, this.life);
+    }
+
+    Part sending(Candidacy candidacy, @Nullable Pending pending) {
+      return new Part(candidacy, pending, this.late, this.life);
+    }
+
+    Part givingUp(Candidacy candidacy, Call late) {
+      return new Part(candidacy, null, new Late(late, this.life), this.life);
+    }
+
+    Part begun(Candidacy candidacy, @Nullable Late late) {
+      return new Part(candidacy, null, late, this.life + 1);
+    }
+  }
 
   private record World(
       long tick,
@@ -156,7 +188,8 @@ final class ExhaustiveSearch {
 
   private final SimulatedDatabase database = new SimulatedDatabase();
 
-  private final LeaseStore server;
+  /** The server as it serves each life of each process. */
+  private final Map<String, LeaseStore> servers = new HashMap<>();
 
   private final List<Candidacy.Node> nodes = new ArrayList<>();
 
@@ -174,7 +207,6 @@ final class ExhaustiveSearch {
     this.bounds = bounds;
     this.rules = rules;
     this.livenessEvery = livenessEvery;
-    this.server = rules.store(this.database);
     this.longest = bounds.leases().stream().mapToInt(Integer::intValue).max().orElseThrow();
     for (int i = 0; i < bounds.ids().size(); i++) {
       long lease = bounds.leases().get(i) * TICK;
@@ -233,10 +265,19 @@ final class ExhaustiveSearch {
     return new Result(this.visited.size, frontier.isEmpty(), moves, led[0], broken[0]);
   }
 
+  private String token(int i, int life) {
+    return this.names.get(i) + "/" + life;
+  }
+
+  private LeaseStore server(int i, int life) {
+    return this.servers.computeIfAbsent(
+        token(i, life), (token) -> this.rules.store(this.database, token));
+  }
+
   private World initial() {
-    this.database.restore(Call.SERVICE, new Snapshot(null, 0, null, 0));
+    this.database.restore(Call.SERVICE, new Snapshot(null, null, 0, null, 0));
     List<Part> parts = this.nodes.stream()
-        .map((node) -> new Part(Candidacy.start(node, 0), null, null))
+        .map((node) -> new Part(Candidacy.start(node, 0), null, null, 0))
         .toList();
     return new World(0, this.database.snapshot(Call.SERVICE), parts, 0, 0, 0, 0, false);
   }
@@ -306,7 +347,7 @@ final class ExhaustiveSearch {
     if (!(step instanceof Await)) {
       Call call = Call.of(candidacy, step, nanos(world), wall(world));
       visitor.visit(
-          world.with(i, new Part(candidacy, new Pending(call, NOTHING), part.late())),
+          world.with(i, part.sending(candidacy, new Pending(call, NOTHING))),
           "%s sends %s",
           this.names.get(i),
           step);
@@ -324,38 +365,37 @@ final class ExhaustiveSearch {
       visitor.visit(
           world.with(
               i,
-              new Part(
-                  this.rules.answered(candidacy, call.step(), pending.outcome(), timing),
-                  null,
-                  part.late())),
+              part.sending(
+                  this.rules.answered(candidacy, call.step(), pending.outcome(), timing), null)),
           "%s is answered %s",
           name,
           pending.outcome());
     } else {
-      execute(world, i, part, call, false, visitor);
+      execute(world, i, part, call, null, visitor);
     }
     Candidacy failed = this.rules.failed(candidacy, call.step(), now);
     visitor.visit(
-        world.with(i, new Part(failed, null, part.late())),
+        world.with(i, part.sending(failed, null)),
         executed ? "%s gives up; the answer is lost" : "%s gives up; the request is lost",
         name);
     if (!executed && isWrite(call) && part.late() == null && this.bounds.late() > 0) {
       visitor.visit(
-          world.with(i, new Part(failed, null, call)),
+          world.with(i, part.givingUp(failed, call)),
           "%s gives up; the request is still on its way",
           name);
     }
   }
 
-  private void executeLate(World world, int i, Part part, Call late, Visitor visitor) {
-    execute(world, i, part, late, true, visitor);
+  private void executeLate(World world, int i, Part part, Late late, Visitor visitor) {
+    execute(world, i, part, late.call(), late, visitor);
   }
 
-  private void execute(World world, int i, Part part, Call call, boolean late, Visitor visitor) {
+  private void execute(
+      World world, int i, Part part, Call call, @Nullable Late late, Visitor visitor) {
     this.database.restore(Call.SERVICE, world.tables());
     Object outcome;
     try {
-      outcome = call.execute(this.server);
+      outcome = call.execute(server(i, late != null ? late.life() : part.life()));
     } catch (LeaseStoreException ex) {
       throw new IllegalStateException(ex);
     }
@@ -372,12 +412,14 @@ final class ExhaustiveSearch {
       broken = term <= granted;
       granted = Math.max(granted, term);
     }
-    Part after = late
-        ? new Part(part.candidacy(), part.pending(), null)
-        : new Part(part.candidacy(), new Pending(call, outcome), part.late());
+    Part after = late != null
+        ? new Part(part.candidacy(), part.pending(), null, part.life())
+        : part.sending(part.candidacy(), new Pending(call, outcome));
     visitor.visit(
         world.with(tables, granted, broken, i, after),
-        late ? "a late request of %s is executed: %s -> %s" : "%s's request is executed: %s -> %s",
+        late != null
+            ? "a late request of %s is executed: %s -> %s"
+            : "%s's request is executed: %s -> %s",
         this.names.get(i),
         call.step(),
         outcome);
@@ -393,7 +435,7 @@ final class ExhaustiveSearch {
     if (world.crashes() < this.bounds.crashes()) {
       Candidacy fresh = Candidacy.start(this.nodes.get(i), now);
       visitor.visit(
-          world.after(1, 0, 0).with(i, new Part(fresh, null, part.late())),
+          world.after(1, 0, 0).with(i, part.begun(fresh, part.late())),
           "%s is killed and starts",
           name);
       Pending pending = part.pending();
@@ -403,41 +445,31 @@ final class ExhaustiveSearch {
           && part.late() == null
           && this.bounds.late() > 0) {
         visitor.visit(
-            world.after(1, 0, 0).with(i, new Part(fresh, null, pending.call())),
+            world.after(1, 0, 0).with(i, part.begun(fresh, new Late(pending.call(), part.life()))),
             "%s is killed and starts; its request is still on its way",
             name);
       }
     }
     if (part.candidacy().memory().paused() != null) {
       Candidacy resumed = part.candidacy().at(now, wall(world)).resume(now);
-      visitor.visit(
-          world.with(i, new Part(resumed, part.pending(), part.late())),
-          "%s is resumed by an operator",
-          name);
+      visitor.visit(world.with(i, part.after(resumed)), "%s is resumed by an operator", name);
     }
     if (world.commands() < this.bounds.commands()) {
       Candidacy candidacy = part.candidacy().at(now, wall(world));
       visitor.visit(
-          world
-              .after(0, 1, 0)
-              .with(i, new Part(this.rules.resigned(candidacy, now), part.pending(), part.late())),
+          world.after(0, 1, 0).with(i, part.after(this.rules.resigned(candidacy, now))),
           "%s is told to step down",
           name);
       if (candidacy.memory().paused() == null) {
         visitor.visit(
-            world
-                .after(0, 1, 0)
-                .with(i, new Part(this.rules.paused(candidacy, now), part.pending(), part.late())),
+            world.after(0, 1, 0).with(i, part.after(this.rules.paused(candidacy, now))),
             "%s is paused by an operator",
             name);
       }
       if (candidacy.standing() instanceof Leading) {
         String other = this.bounds.ids().get((i + 1) % this.bounds.ids().size());
         visitor.visit(
-            world
-                .after(0, 1, 0)
-                .with(
-                    i, new Part(candidacy.handOver(other, null, now), part.pending(), part.late())),
+            world.after(0, 1, 0).with(i, part.after(candidacy.handOver(other, null, now))),
             "%s is told to hand over to %s",
             name,
             other);
@@ -536,7 +568,10 @@ final class ExhaustiveSearch {
           Call call = Call.of(candidacy, step, now, wall);
           try {
             candidacy = this.rules.answered(
-                candidacy, step, call.execute(this.server), new Timing(now, wall, now, wall));
+                candidacy,
+                step,
+                call.execute(server(i, world.parts().get(i).life())),
+                new Timing(now, wall, now, wall));
           } catch (LeaseStoreException ex) {
             throw new IllegalStateException(ex);
           }
@@ -608,6 +643,7 @@ final class ExhaustiveSearch {
       LeaseRow current = world.tables().row();
       this.version = current != null ? current.version() : 0;
       row(current);
+      owner(world);
       put(world.tables().newestTerm());
       put(world.tables().newest() != null ? world.tables().newest().leaseMillis() : -1);
       put(world.crashes());
@@ -626,7 +662,8 @@ final class ExhaustiveSearch {
         if (part.late() == null) {
           put(-8);
         } else {
-          call(part.late(), part.candidacy());
+          call(part.late().call(), part.candidacy());
+          put(part.life() - part.late().life());
         }
       }
     }
@@ -640,6 +677,7 @@ final class ExhaustiveSearch {
       put(row.term());
       put(row.leaseMillis() == null ? -2 : row.leaseMillis());
       put(row.lastTermLeaseMillis() == null ? -3 : row.lastTermLeaseMillis());
+      put(row.own() ? 1 : 0);
       int known = this.written.indexOf(row.lastActiveTime());
       if (known < 0) {
         known = this.written.size();
@@ -649,6 +687,19 @@ final class ExhaustiveSearch {
       if (ExhaustiveSearch.this.rules.comparesVersions()) {
         put(row.version() - this.version);
       }
+    }
+
+    /** A seal of a life that has ended is none. */
+    private void owner(World world) {
+      String owner = world.tables().owner();
+      int found = -1;
+      for (int i = 0; owner != null && i < world.parts().size(); i++) {
+        if (owner.equals(token(i, world.parts().get(i).life()))) {
+          found = i;
+        }
+      }
+      put(found);
+      put(world.tables().sealed() ? 1 : 0);
     }
 
     private void id(String id) {

@@ -1,7 +1,6 @@
 package io.election.lease;
 
 import io.election.LeadershipAcquiredEvent;
-import io.election.LeadershipLostEvent;
 import io.election.lease.Candidacy.Observation;
 import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
@@ -96,8 +95,8 @@ enum Mutant {
   /** Rule 1: the renewal names the term. */
   A_RENEWAL_DOES_NOT_NAME_ITS_TERM(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database) {
-      return new Broken(database) {
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
         @Override
         public Set<String> renew(String nodeId, Map<String, Long> terms)
             throws LeaseStoreException {
@@ -132,56 +131,6 @@ enum Mutant {
       return candidacy.standing() instanceof Warming warming && warming.created()
           ? new Lead(warming.row())
           : super.next(candidacy, now, working);
-    }
-  }),
-
-  /** Rule 2: the creator has not led, so that somebody else may be leading. */
-  WHO_ONLY_CREATED_THE_ROW_RELEASES_IT(new Rules() {
-    @Override
-    Candidacy resigned(Candidacy candidacy, long now) {
-      return releasing(candidacy, super.resigned(candidacy, now), now);
-    }
-
-    @Override
-    Candidacy stopped(Candidacy candidacy, long now) {
-      return releasing(candidacy, super.stopped(candidacy, now), now);
-    }
-
-    private Candidacy releasing(Candidacy before, Candidacy after, long now) {
-      return before.standing() instanceof Warming warming && warming.created()
-          ? standing(
-              after,
-              new SteppingDown(
-                  warming.row().term(),
-                  now,
-                  now,
-                  now,
-                  "",
-                  false,
-                  Ending.of(LeadershipLostEvent.Reason.RESIGNED)))
-          : after;
-    }
-  }),
-
-  /** Rule 2: the creator has not led, so that it has nothing to give way with. */
-  WHO_ONLY_CREATED_THE_ROW_GIVES_WAY(new Rules() {
-    @Override
-    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      Candidacy after = super.answered(candidacy, step, outcome, timing);
-      return candidacy.standing() instanceof Warming warming
-              && warming.created()
-              && after.standing() instanceof Following
-          ? standing(
-              after,
-              new SteppingDown(
-                  warming.row().term(),
-                  timing.now() + after.node().settings().tenureNanos(),
-                  timing.now(),
-                  timing.now(),
-                  "",
-                  true,
-                  Ending.of(LeadershipLostEvent.Reason.DISPLACED)))
-          : after;
     }
   }),
 
@@ -240,8 +189,8 @@ enum Mutant {
     }
 
     @Override
-    LeaseStore store(SimulatedDatabase database) {
-      return new Broken(database) {
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
         @Override
         LeaseRow asRead(LeaseRow seen) {
           LeaseRow row = row();
@@ -275,11 +224,70 @@ enum Mutant {
     }
   }),
 
+  /** Rule 4: who led last may have been displaced since. */
+  WHO_LED_THE_TERM_IN_THE_ROW_TAKES_IT_ANEW_AT_ONCE(new Rules() {
+    @Override
+    Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
+      return super.read(candidacy, row != null ? row.own(true) : null, timing);
+    }
+  }),
+
+  /** Rule 4: what is sealed may have been written by a tool that knows of no seal. */
+  A_SEAL_OUTLASTS_WHAT_OTHERS_WRITE(new Rules() {
+    @Override
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
+        @Override
+        public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
+          Map<String, Reading> readings = new HashMap<>(super.read(serviceIds));
+          MemoryLeaseStore.Row row = database.rows.get(Call.SERVICE);
+          readings.replaceAll((id, reading) -> new Reading(
+              reading.row().own(row.seal() != null && row.seal().owner().equals(token)),
+              reading.age()));
+          return readings;
+        }
+      };
+    }
+  }),
+
+  /** Rules 2 and 4: who creates the row may do so under a leader. */
+  WHO_CREATES_THE_ROW_SEALS_IT(new Rules() {
+    @Override
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
+        @Override
+        public Optional<LeaseRow> create(
+            String serviceId, String nodeId, long leaseMillis, long aboveTerm)
+            throws LeaseStoreException {
+          Optional<LeaseRow> created = super.create(serviceId, nodeId, leaseMillis, aboveTerm);
+          created.ifPresent((row) -> seal());
+          return created;
+        }
+      };
+    }
+  }),
+
+  /** Rule 4: who keeps the row warm may do so under a leader. */
+  WHO_KEEPS_THE_ROW_WARM_SEALS_IT(new Rules() {
+    @Override
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
+        @Override
+        public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen)
+            throws LeaseStoreException {
+          Optional<LeaseRow> kept = super.keepWarm(serviceId, seen);
+          kept.ifPresent((row) -> seal());
+          return kept;
+        }
+      };
+    }
+  }),
+
   /** Rule 2: the lease of who led before the row was deleted. */
   THE_HISTORYS_LEASE_IS_IGNORED(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database) {
-      return new Broken(database) {
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
         @Override
         public Optional<LeaseRow> create(
             String serviceId, String nodeId, long leaseMillis, long aboveTerm)
@@ -294,8 +302,8 @@ enum Mutant {
   /** Take: the new term is above all in the history. */
   THE_HISTORYS_TERM_IS_IGNORED(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database) {
-      return new Broken(database) {
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
         @Override
         public Optional<LeaseRow> create(
             String serviceId, String nodeId, long leaseMillis, long aboveTerm)
@@ -374,8 +382,8 @@ enum Mutant {
   /** Keeping warm compares all that was read. */
   THE_ROW_IS_KEPT_WARM_WITHOUT_COMPARING(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database) {
-      return new Broken(database) {
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
         @Override
         public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen)
             throws LeaseStoreException {
@@ -434,8 +442,8 @@ enum Mutant {
     }
 
     @Override
-    LeaseStore store(SimulatedDatabase database) {
-      return new Broken(database) {
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
         @Override
         public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
           Map<String, Reading> readings = new HashMap<>(super.read(serviceIds));
@@ -471,8 +479,8 @@ enum Mutant {
     }
 
     @Override
-    LeaseStore store(SimulatedDatabase database) {
-      return new Broken(database) {
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
         @Override
         LeaseRow asRead(LeaseRow seen) {
           LeaseRow row = row();
@@ -485,8 +493,8 @@ enum Mutant {
   /** Every write compares all that was read. */
   THE_ROW_IS_TAKEN_WITHOUT_COMPARING(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database) {
-      return new Broken(database) {
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
         @Override
         public OptionalLong take(
             String serviceId,
@@ -507,8 +515,8 @@ enum Mutant {
   /** Every write compares all that was read. */
   THE_ROW_IS_TAKEN_COMPARING_ONLY_HOLDER_AND_TERM(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database) {
-      return new Broken(database) {
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
         @Override
         public OptionalLong take(
             String serviceId,
@@ -554,8 +562,8 @@ enum Mutant {
   /** Every write compares all that was read. */
   A_CREATED_TERM_IS_LED_WITHOUT_COMPARING(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database) {
-      return new Broken(database) {
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
         @Override
         public boolean lead(String serviceId, LeaseRow seen, long leaseMillis)
             throws LeaseStoreException {
@@ -586,8 +594,8 @@ enum Mutant {
   /** Rule 7: the release names the term. */
   A_RELEASE_DOES_NOT_NAME_ITS_TERM(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database) {
-      return new Broken(database) {
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
         @Override
         public boolean release(
             String serviceId, String nodeId, long term, String successor, Ending ending)
@@ -600,11 +608,30 @@ enum Mutant {
     }
   }),
 
+  /** Rule 7: a late release may find a row that was another's meanwhile. */
+  A_RELEASE_IS_NOT_OF_WHO_LED_LAST(new Rules() {
+    @Override
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
+        @Override
+        public boolean release(
+            String serviceId, String nodeId, long term, String successor, Ending ending)
+            throws LeaseStoreException {
+          LeaseRow row = row();
+          if (row != null && isMineIn(term, nodeId, row)) {
+            seal();
+          }
+          return super.release(serviceId, nodeId, term, successor, ending);
+        }
+      };
+    }
+  }),
+
   /** Rule 7: no row is ever deleted. */
   A_RELEASE_DELETES_THE_ROW(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database) {
-      return new Broken(database) {
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
         @Override
         public boolean release(
             String serviceId, String nodeId, long term, String successor, Ending ending)
@@ -622,8 +649,8 @@ enum Mutant {
   /** Rule 6: giving way names the term. */
   GIVING_WAY_NAMES_NEITHER_TERM_NOR_HISTORY(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database) {
-      return new Broken(database) {
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
         @Override
         public boolean giveWay(String serviceId, String nodeId, long term, Ending ending) {
           LeaseRow row = row();
@@ -714,7 +741,8 @@ enum Mutant {
         lease,
         lastTerms,
         row.lastActiveTime(),
-        row.source());
+        row.source(),
+        row.own());
   }
 
   private static LeaseRow anywhere(LeaseRow row) {
@@ -725,7 +753,8 @@ enum Mutant {
         row.leaseMillis(),
         row.lastTermLeaseMillis(),
         row.lastActiveTime(),
-        "");
+        "",
+        row.own());
   }
 
   /** Counts from the last write, by the age that came with it. */
@@ -786,14 +815,17 @@ enum Mutant {
 
     final SimulatedDatabase database;
 
-    Broken(SimulatedDatabase database) {
-      database.super();
+    final String token;
+
+    Broken(SimulatedDatabase database, String token) {
+      database.super(token);
       this.database = database;
+      this.token = token;
     }
 
     @Nullable
     LeaseRow row() {
-      return this.database.row(Call.SERVICE);
+      return this.database.row(Call.SERVICE, this.token);
     }
 
     /** What is compared when a row is to be as seen. */
@@ -822,6 +854,23 @@ enum Mutant {
         String reason)
         throws LeaseStoreException {
       return super.take(serviceId, asRead(seen), nodeId, leaseMillis, aboveTerm, reason);
+    }
+
+    static boolean isMineIn(long term, String nodeId, LeaseRow row) {
+      return row.leaderId().equals(nodeId) && row.term() == term;
+    }
+
+    void seal() {
+      this.database.rows.computeIfPresent(
+          Call.SERVICE,
+          (id, row) -> new MemoryLeaseStore.Row(
+              row.leaderId(),
+              row.term(),
+              row.version(),
+              row.leaseMillis(),
+              row.written(),
+              new MemoryLeaseStore.Seal(
+                  this.token, row.version(), row.written(), this.database.source())));
     }
 
     long newestTerm() {

@@ -96,9 +96,9 @@ class Rules {
     return false;
   }
 
-  /** The server's part. */
-  LeaseStore store(SimulatedDatabase database) {
-    return database.new Store();
+  /** The server's part, for one process. */
+  LeaseStore store(SimulatedDatabase database, String token) {
+    return database.new Store(token);
   }
 
   static @Nullable LeaseRow row(Object outcome) {

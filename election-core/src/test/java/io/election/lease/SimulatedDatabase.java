@@ -8,9 +8,11 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -32,6 +34,9 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
       @Nullable Instruction instruction) {}
 
   private final @Nullable LongSupplier clock;
+
+  /** How many ways there are. */
+  private final AtomicInteger stores = new AtomicInteger();
 
   /** How often another server has taken the place of the last. */
   private int failovers;
@@ -122,15 +127,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     if (before == null) {
       throw new IllegalStateException("no row for " + serviceId);
     }
-    LeaseRow row = edit.apply(before);
-    this.rows.put(
-        serviceId,
-        new Row(
-            row.leaderId(),
-            row.term(),
-            row.version(),
-            row.leaseMillis(),
-            Long.parseLong(row.lastActiveTime())));
+    put(serviceId, edit.apply(before), seal(serviceId));
   }
 
   /** Replaces a row as an operator or an older tool would, that knows of three columns only. */
@@ -155,13 +152,13 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     long now = Math.floorDiv(time(), 1_000_000) * 1_000_000;
     Row row = this.rows.get(serviceId);
     if (row == null) {
-      this.rows.put(serviceId, new Row(nodeId, 0, 0, null, now));
+      this.rows.put(serviceId, new Row(nodeId, 0, 0, null, now, null));
       return true;
     }
     boolean rested = row.written() <= now - interval.toNanos() / 1_000;
     String leader = rested ? nodeId : row.leaderId();
     long written = leader.equals(nodeId) ? now : row.written();
-    Row after = new Row(leader, row.term(), row.version(), row.leaseMillis(), written);
+    Row after = new Row(leader, row.term(), row.version(), row.leaseMillis(), written, row.seal());
     this.rows.put(serviceId, after);
     return !after.equals(row);
   }
@@ -170,18 +167,63 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
    * All that decides about an election.
    *
    * @param row its row; {@code null} if there is none
+   * @param seal who wrote the row last, as far as it says
    * @param newestTerm the newest term of its history; 0 if there is none
    * @param newest the entry of that term
    * @param writes how often anything has been written
    */
   record Snapshot(
-      @Nullable LeaseRow row, long newestTerm, @Nullable Term newest, long writes) {}
+      @Nullable LeaseRow row,
+      @Nullable Seal seal,
+      long newestTerm,
+      @Nullable Term newest,
+      long writes) {
+
+    /** Who led last; {@code null} if nobody has since the row was written anew. */
+    @Nullable
+    String owner() {
+      return this.seal != null ? this.seal.owner() : null;
+    }
+
+    /** Whether the row is as its owner left it. */
+    boolean sealed() {
+      return this.row != null
+          && this.seal != null
+          && this.seal.version() == this.row.version()
+          && Long.toString(this.seal.written()).equals(this.row.lastActiveTime())
+          && this.seal.source().equals(this.row.source());
+    }
+
+    /** The row as one of those sees it who share the database. */
+    @Nullable
+    LeaseRow row(String reader) {
+      return this.row != null ? this.row.own(sealed() && reader.equals(owner())) : null;
+    }
+  }
+
+  private @Nullable Seal seal(String serviceId) {
+    Row row = this.rows.get(serviceId);
+    return row != null ? row.seal() : null;
+  }
+
+  private void put(String serviceId, LeaseRow row, @Nullable Seal seal) {
+    this.rows.put(
+        serviceId,
+        new Row(
+            row.leaderId(),
+            row.term(),
+            row.version(),
+            row.leaseMillis(),
+            Long.parseLong(row.lastActiveTime()),
+            seal));
+  }
 
   synchronized Snapshot snapshot(String serviceId) {
     Map.Entry<Long, Term> newest = history(serviceId).lastEntry();
     return newest == null
-        ? new Snapshot(row(serviceId), 0, null, this.writes)
-        : new Snapshot(row(serviceId), newest.getKey(), newest.getValue(), this.writes);
+        ? new Snapshot(row(serviceId), seal(serviceId), 0, null, this.writes)
+        : new Snapshot(
+            row(serviceId), seal(serviceId), newest.getKey(), newest.getValue(), this.writes);
   }
 
   synchronized void restore(String serviceId, Snapshot snapshot) {
@@ -191,22 +233,15 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     }
     LeaseRow row = snapshot.row();
     if (row != null) {
-      this.rows.put(
-          serviceId,
-          new Row(
-              row.leaderId(),
-              row.term(),
-              row.version(),
-              row.leaseMillis(),
-              Long.parseLong(row.lastActiveTime())));
+      put(serviceId, row, snapshot.seal());
     }
     this.writes = snapshot.writes();
   }
 
-  /** Another server takes over, which has missed the latest renewals of a row. */
-  synchronized void failOver(String serviceId, LeaseRow missedRenewals) {
+  /** Another server takes over, which has missed the latest writes of a row. */
+  synchronized void failOver(String serviceId, Snapshot behind) {
     this.failovers++;
-    edit(serviceId, (row) -> missedRenewals);
+    put(serviceId, Objects.requireNonNull(behind.row()), behind.seal());
   }
 
   /** By the database's clock. */
@@ -226,10 +261,26 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
       void call(String name) throws LeaseStoreException;
     }
 
+    private final String token;
+
     private volatile Before before = (name) -> {};
 
     /** The calls made so far. */
     public final List<String> calls = new ArrayList<>();
+
+    /** A way of a process that is like no other. */
+    public Store() {
+      this("store " + SimulatedDatabase.this.stores.incrementAndGet());
+    }
+
+    /**
+     * A process's way.
+     *
+     * @param token tells it from all other processes
+     */
+    public Store(String token) {
+      this.token = token;
+    }
 
     public void before(Before before) {
       this.before = before;
@@ -250,13 +301,13 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     @Override
     public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
       call("read");
-      return SimulatedDatabase.this.read(serviceIds);
+      return SimulatedDatabase.this.read(serviceIds, this.token);
     }
 
     @Override
     public Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
       call("renew");
-      return SimulatedDatabase.this.renew(nodeId, terms);
+      return SimulatedDatabase.this.renew(nodeId, terms, this.token);
     }
 
     @Override
@@ -277,7 +328,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     public boolean lead(String serviceId, LeaseRow seen, long leaseMillis)
         throws LeaseStoreException {
       call("lead");
-      return SimulatedDatabase.this.lead(serviceId, seen, leaseMillis);
+      return SimulatedDatabase.this.lead(serviceId, seen, leaseMillis, this.token);
     }
 
     @Override
@@ -290,7 +341,8 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
         String reason)
         throws LeaseStoreException {
       call("take");
-      return SimulatedDatabase.this.take(serviceId, seen, nodeId, leaseMillis, aboveTerm, reason);
+      return SimulatedDatabase.this.take(
+          serviceId, seen, nodeId, leaseMillis, aboveTerm, reason, this.token);
     }
 
     @Override
@@ -298,14 +350,14 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
         String serviceId, String nodeId, long term, String successor, Ending ending)
         throws LeaseStoreException {
       call("release");
-      return SimulatedDatabase.this.release(serviceId, nodeId, term, successor, ending);
+      return SimulatedDatabase.this.release(serviceId, nodeId, term, successor, ending, this.token);
     }
 
     @Override
     public boolean giveWay(String serviceId, String nodeId, long term, Ending ending)
         throws LeaseStoreException {
       call("giveWay");
-      return SimulatedDatabase.this.giveWay(serviceId, nodeId, term, ending);
+      return SimulatedDatabase.this.giveWay(serviceId, nodeId, term, ending, this.token);
     }
 
     @Override

@@ -212,15 +212,18 @@ final class Simulation {
   private static final Set<Fault> LASTING =
       Set.of(Fault.PAUSE, Fault.SUSPEND, Fault.CUT_OFF, Fault.WORK);
 
-  private static final Set<Fault> EDITS =
-      Set.of(Fault.DESIGNATED_BY_SQL, Fault.REPLACED, Fault.DELETED, Fault.TABLES_EMPTIED);
+  private static final Set<Fault> EDITS = Set.of(
+      Fault.DESIGNATED_BY_SQL,
+      Fault.REPLACED,
+      Fault.DELETED,
+      Fault.TABLES_EMPTIED,
+      Fault.TERM_LOWERED);
 
   /** What an older tool does not survive by itself. */
   private static final Set<Fault> NOT_BESIDE_AN_OLDER_TOOL = Set.of(
       Fault.DATABASE_STALLS,
       Fault.DATABASE_CLOCK_STEPS,
       Fault.FAILOVER,
-      Fault.DESIGNATED_BY_SQL,
       Fault.DESIGNATED_AND_BACK,
       Fault.REPLACED,
       Fault.DELETED,
@@ -256,8 +259,6 @@ final class Simulation {
   private final Tally tally = new Tally();
 
   private final SimulatedDatabase database = new SimulatedDatabase(this::databaseMicros);
-
-  private final LeaseStore server;
 
   private final PriorityQueue<Event> events = new PriorityQueue<>();
 
@@ -335,7 +336,6 @@ final class Simulation {
     this.drive = drive;
     this.company = company;
     this.tracing = tracing;
-    this.server = rules.store(this.database);
     this.ids = IDS.subList(0, 2 + this.random.nextInt(3));
     this.mixed = this.random.nextInt(3) == 0;
     boolean extreme = this.random.nextBoolean();
@@ -484,7 +484,7 @@ final class Simulation {
     List<Process> successors = this.processes.stream()
         .filter((process) -> process != leader && process.isCandidate())
         .toList();
-    if (leader == null || leader.isOfAnEarlierCount() || successors.isEmpty()) {
+    if (leader == null || successors.isEmpty()) {
       return;
     }
     leader.suffer(Fault.STOP, 0);
@@ -633,19 +633,19 @@ final class Simulation {
   }
 
   /** What a read shows, perhaps on a replica that lags. */
-  private Optional<Reading> look() throws LeaseStoreException {
+  private Optional<Reading> look(Process process) throws LeaseStoreException {
     if (this.lag > 0 && this.faulty && draw(3) > 0) {
-      LeaseRow row = this.database.row(Call.SERVICE);
+      LeaseRow row = this.database.row(Call.SERVICE, process.toString());
       long then = this.now - this.random.nextLong(this.lag);
       for (Dated dated : this.past) {
         if (dated.at() > then) {
           break;
         }
-        row = dated.snapshot().row();
+        row = dated.snapshot().row(process.toString());
       }
       return Optional.ofNullable(row).map((found) -> new Reading(found, this.database.age(found)));
     }
-    return Optional.ofNullable(this.server.read(Set.of(Call.SERVICE)).get(Call.SERVICE));
+    return Optional.ofNullable(process.server.read(Set.of(Call.SERVICE)).get(Call.SERVICE));
   }
 
   /** Sends a request whose fate is drawn here. */
@@ -754,7 +754,9 @@ final class Simulation {
       }
       case FAILOVER -> row != null && failOver(row);
       case DESIGNATED_BY_SQL ->
-        edit(fault, row, (old) -> copy(old, someId(), old.term(), old.leaseMillis()));
+        isHeldByAnOlderTool(row)
+            ? false
+            : edit(fault, row, (old) -> copy(old, someId(), old.term(), old.leaseMillis()));
       case DESIGNATED_AND_BACK ->
         edit(fault, row, (old) -> {
           after(
@@ -772,14 +774,7 @@ final class Simulation {
       }
       case TERM_LOWERED -> {
         this.termEdited = true;
-        yield edit(
-            fault,
-            row,
-            (old) -> copy(
-                old,
-                draw(2) == 0 ? someId() : old.leaderId(),
-                Math.max(0, old.term() - 1 - draw(3)),
-                old.leaseMillis()));
+        yield edit(fault, row, draw(2) == 0 ? this::undone : this::lowered);
       }
       case REPLACED -> change(() -> this.database.replace(Call.SERVICE, someId()));
       case DELETED -> change(() -> this.database.deleteRow(Call.SERVICE));
@@ -861,12 +856,12 @@ final class Simulation {
 
   /** To a server that has missed renewals, and nothing else: more is not promised to be survived. */
   private boolean failOver(LeaseRow row) {
-    List<LeaseRow> behind = this.past.stream()
-        .map((dated) -> dated.snapshot().row())
-        .filter((old) -> old != null
-            && old.leaderId().equals(row.leaderId())
-            && old.term() == row.term()
-            && Objects.equals(old.leaseMillis(), row.leaseMillis()))
+    List<Snapshot> behind = this.past.stream()
+        .map(Dated::snapshot)
+        .filter((old) -> old.row() != null
+            && old.row().leaderId().equals(row.leaderId())
+            && old.row().term() == row.term()
+            && Objects.equals(old.row().leaseMillis(), row.leaseMillis()))
         .toList();
     return !behind.isEmpty()
         && change(() ->
@@ -907,11 +902,33 @@ final class Simulation {
   }
 
   private String someId() {
+    // Of nodes of an older tool none is designated: it would believe to lead at once.
     return switch (draw(8)) {
       case 0 -> "";
       case 1 -> "nobody";
       default -> pick(this.ids);
     };
+  }
+
+  private LeaseRow lowered(LeaseRow row) {
+    return copy(
+        row,
+        draw(2) == 0 ? someId() : row.leaderId(),
+        Math.max(0, row.term() - 1 - draw(3)),
+        row.leaseMillis());
+  }
+
+  /** As it was before the last take-over. */
+  private LeaseRow undone(LeaseRow row) {
+    Map.Entry<Long, Term> last = this.database.history(Call.SERVICE).lowerEntry(row.term());
+    return last == null
+        ? lowered(row)
+        : copy(row, last.getValue().leaderId(), last.getKey(), row.leaseMillis());
+  }
+
+  /** A node of an older tool takes a row that was handed back, and leaves it so. */
+  private boolean isHeldByAnOlderTool(@Nullable LeaseRow row) {
+    return this.company != Company.NONE && row != null && row.isReleased();
   }
 
   private static LeaseRow copy(
@@ -968,6 +985,9 @@ final class Simulation {
 
     final LeaseElectionService service;
 
+    /** The server, as it serves this process. */
+    final LeaseStore server;
+
     boolean alive = true;
 
     boolean stopping;
@@ -1005,12 +1025,10 @@ final class Simulation {
 
     private @Nullable String seen;
 
-    /** How often the tables had been emptied when its term was granted. */
-    private int epoch;
-
     Process(String id, int life) {
       this.id = id;
       this.life = life;
+      this.server = Simulation.this.rules.store(Simulation.this.database, toString());
       this.settings = Simulation.this.settings.get(id);
       // Twins run on machines of their own.
       this.rate = draw(3) == 0 ? 2 - Simulation.this.rates.get(id) : Simulation.this.rates.get(id);
@@ -1098,17 +1116,7 @@ final class Simulation {
       return until == null ? Simulation.this.now : trueTime(until);
     }
 
-    /**
-     * Whether its term is of a count that has ended, since both tables were emptied. A term of the
-     * same number may be held under the same id now, and be handed back by mistake: that is not
-     * promised to be survived.
-     */
-    boolean isOfAnEarlierCount() {
-      return this.epoch != Simulation.this.emptied;
-    }
-
     private void grant(long term) {
-      this.epoch = Simulation.this.emptied;
       Simulation.this.grant(this.id, term);
     }
 
@@ -1257,13 +1265,9 @@ final class Simulation {
 
     private Object executed(Call call) throws LeaseStoreException {
       if (call.step() instanceof Step.Read) {
-        return look();
+        return look(this);
       }
-      if ((call.step() instanceof Step.Release || call.step() instanceof Step.GiveWay)
-          && isOfAnEarlierCount()) {
-        return false;
-      }
-      Object outcome = call.execute(Simulation.this.server);
+      Object outcome = call.execute(this.server);
       if (call.step() instanceof Take && ((OptionalLong) outcome).isPresent()) {
         grant(((OptionalLong) outcome).getAsLong());
       } else if (call.step() instanceof Lead lead && (boolean) outcome) {
@@ -1556,7 +1560,8 @@ final class Simulation {
 
     @Override
     public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
-      Optional<?> found = (Optional<?>) this.process.await(Simulation.this::look, new Step.Read());
+      Optional<?> found =
+          (Optional<?>) this.process.await(() -> look(this.process), new Step.Read());
       return found.isPresent() ? Map.of(Call.SERVICE, (Reading) found.get()) : Map.of();
     }
 
@@ -1568,7 +1573,7 @@ final class Simulation {
             if (Simulation.this.now < Simulation.this.rowFreeAt) {
               return LOCKED;
             }
-            Set<String> renewed = Simulation.this.server.renew(nodeId, terms);
+            Set<String> renewed = this.process.server.renew(nodeId, terms);
             renewed.forEach((serviceId) -> judgeRenewal(nodeId, terms.get(serviceId)));
             return renewed;
           },
@@ -1585,7 +1590,7 @@ final class Simulation {
         String serviceId, String nodeId, long leaseMillis, long aboveTerm)
         throws LeaseStoreException {
       return (Optional<LeaseRow>) this.process.await(
-          () -> Simulation.this.server.create(serviceId, nodeId, leaseMillis, aboveTerm),
+          () -> this.process.server.create(serviceId, nodeId, leaseMillis, aboveTerm),
           new Step.Create(leaseMillis));
     }
 
@@ -1593,7 +1598,7 @@ final class Simulation {
     @SuppressWarnings("unchecked")
     public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) throws LeaseStoreException {
       return (Optional<LeaseRow>) this.process.await(
-          () -> Simulation.this.server.keepWarm(serviceId, seen), new Step.KeepWarm(seen, 0));
+          () -> this.process.server.keepWarm(serviceId, seen), new Step.KeepWarm(seen, 0));
     }
 
     @Override
@@ -1601,7 +1606,7 @@ final class Simulation {
         throws LeaseStoreException {
       return (boolean) this.process.await(
           () -> {
-            boolean led = Simulation.this.server.lead(serviceId, seen, leaseMillis);
+            boolean led = this.process.server.lead(serviceId, seen, leaseMillis);
             if (led) {
               this.process.grant(seen.term());
             }
@@ -1621,8 +1626,8 @@ final class Simulation {
         throws LeaseStoreException {
       return (OptionalLong) this.process.await(
           () -> {
-            OptionalLong term = Simulation.this.server.take(
-                serviceId, seen, nodeId, leaseMillis, aboveTerm, reason);
+            OptionalLong term =
+                this.process.server.take(serviceId, seen, nodeId, leaseMillis, aboveTerm, reason);
             term.ifPresent((won) -> this.process.grant(won));
             return term;
           },
@@ -1634,8 +1639,7 @@ final class Simulation {
         String serviceId, String nodeId, long term, String successor, Ending ending)
         throws LeaseStoreException {
       return (boolean) this.process.await(
-          () -> !this.process.isOfAnEarlierCount()
-              && Simulation.this.server.release(serviceId, nodeId, term, successor, ending),
+          () -> this.process.server.release(serviceId, nodeId, term, successor, ending),
           new Step.Release(term, successor, ending));
     }
 
@@ -1643,8 +1647,7 @@ final class Simulation {
     public boolean giveWay(String serviceId, String nodeId, long term, Ending ending)
         throws LeaseStoreException {
       return (boolean) this.process.await(
-          () -> !this.process.isOfAnEarlierCount()
-              && Simulation.this.server.giveWay(serviceId, nodeId, term, ending),
+          () -> this.process.server.giveWay(serviceId, nodeId, term, ending),
           new Step.GiveWay(term, ending));
     }
 
@@ -1652,7 +1655,7 @@ final class Simulation {
     public boolean designate(String serviceId, String leaderId, @Nullable Instruction instruction)
         throws LeaseStoreException {
       return (boolean) this.process.await(
-          () -> Simulation.this.server.designate(serviceId, leaderId, instruction),
+          () -> this.process.server.designate(serviceId, leaderId, instruction),
           () -> "to designate " + leaderId,
           false);
     }
@@ -1662,7 +1665,7 @@ final class Simulation {
     public Map<String, List<HistoryEntry>> history(Set<String> serviceIds)
         throws LeaseStoreException {
       return (Map<String, List<HistoryEntry>>) this.process.await(
-          () -> Simulation.this.server.history(serviceIds), () -> "for the history", true);
+          () -> this.process.server.history(serviceIds), () -> "for the history", true);
     }
 
     @Override
@@ -1670,7 +1673,7 @@ final class Simulation {
       this.process.await(
           () -> {
             // At once, so that what is decided without the old terms is judged.
-            Simulation.this.server.prune(belowTerms, Duration.ZERO);
+            this.process.server.prune(belowTerms, Duration.ZERO);
             return true;
           },
           () -> "to prune the history",

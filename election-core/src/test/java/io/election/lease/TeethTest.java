@@ -38,7 +38,8 @@ class TeethTest {
       Mutant.THE_ROW_IS_KEPT_WARM_AGAINST_A_TWIN, "No leader",
       Mutant.A_ROW_IS_NOT_READ_AGAIN_AFTER_A_FAILURE, "No leader",
       Mutant.A_TAKE_THAT_WAS_UNDER_WAY_ENDS_A_PAUSE, "leads although it was paused",
-      Mutant.A_RELEASE_DELETES_THE_ROW, "Nobody leads");
+      Mutant.A_RELEASE_DELETES_THE_ROW, "Nobody leads",
+      Mutant.WHO_KEEPS_THE_ROW_WARM_SEALS_IT, "Two leaders|No leader");
 
   private final Logger logger = (Logger) LoggerFactory.getLogger(Elector.class);
 

@@ -117,6 +117,30 @@ class DatabaseFaultsIT {
     });
   }
 
+  /** It proves by the row that nobody else has led meanwhile, and need not wait for a lease. */
+  @Test
+  @Tag("faults")
+  void fault_19_leader_leads_again_at_once_after_the_database_was_paused() throws Exception {
+    Cluster.run(this.database, Cluster.threeNodes().subList(0, 1), (cluster, leader) -> {
+      for (int round = 0; round < 3; round++) {
+        long term = leader.lastClaim().term();
+        server.pause();
+        long end;
+        try {
+          cluster.awaitNoLeader();
+          cluster.awaitLoss(leader);
+        } finally {
+          end = System.nanoTime();
+          server.resume();
+        }
+        cluster.awaitRecovery("19 database paused under a leader alone", end);
+        assertThat(leader.lastClaim().term()).isGreaterThan(term);
+        assertThat(Duration.ofNanos(leader.lastClaim().from() - end))
+            .isLessThan(Cluster.LEASE.dividedBy(2));
+      }
+    });
+  }
+
   @Test
   @Tag("faults")
   void fault_20_row_lock_global_read_lock_and_alter_table() throws Exception {

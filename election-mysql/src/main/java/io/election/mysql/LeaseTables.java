@@ -31,6 +31,8 @@ record LeaseTables(@Nullable Table leases, @Nullable Table history) {
           term             bigint NOT NULL DEFAULT 0 COMMENT 'grows with every leadership',
           version          bigint NOT NULL DEFAULT 0 COMMENT 'grows with every write',
           lease_millis     bigint NULL COMMENT 'promised to the holder; 0 if released',
+          seal             varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL
+                           COMMENT 'who led last, and what it left',
           PRIMARY KEY (service_id)
       ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='leader election'\
       """;
@@ -105,9 +107,18 @@ record LeaseTables(@Nullable Table leases, @Nullable Table history) {
     expectNull(table, "term", false, faults);
     expectNull(table, "version", false, faults);
     expectNull(table, "lease_millis", true, faults);
+    expect(table, "seal", "varchar", false, faults);
+    expectNull(table, "seal", true, faults);
     expectOmissible(
         table,
-        Set.of("service_id", "leader_id", "last_active_time", "term", "version", "lease_millis"),
+        Set.of(
+            "service_id",
+            "leader_id",
+            "last_active_time",
+            "term",
+            "version",
+            "lease_millis",
+            "seal"),
         faults);
     refuse(table, faults, CREATE_LEASES);
   }

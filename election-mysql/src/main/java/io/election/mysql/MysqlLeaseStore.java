@@ -24,6 +24,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -60,6 +61,10 @@ public final class MysqlLeaseStore implements LeaseStore {
   private final LeaderElectionSchema schema;
   private final Duration operationTimeout;
   private final long restSeconds;
+
+  /** Tells what this process writes from what any other does, its next life included. */
+  private final UUID token = UUID.randomUUID();
+
   private @Nullable Session session;
   private String lastSource = "";
   private String lastHost = "";
@@ -100,18 +105,22 @@ public final class MysqlLeaseStore implements LeaseStore {
     return call("Reading the leases", session -> read(session, serviceIds));
   }
 
-  private static Map<String, Reading> read(Session session, Set<String> serviceIds)
-      throws SQLException {
+  private Seal seal(Session session) {
+    return new Seal(this.token, session.source());
+  }
+
+  private Map<String, Reading> read(Session session, Set<String> serviceIds) throws SQLException {
     // The history is read for leases alone that are unknown.
-    String sql = """
+    String sql =
+        """
         SELECT service_id, leader_id, term, version, lease_millis,
             UNIX_TIMESTAMP(last_active_time),
             CASE WHEN lease_millis >= 0 THEN NULL ELSE (
                 SELECT h.lease_millis FROM leader_election_history h
                 WHERE h.service_id = l.service_id ORDER BY h.term DESC LIMIT 1) END,
-            UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time), %s
+            UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time), %s, %s
         FROM leader_election l WHERE service_id IN (%s)
-        """.formatted(Session.READ_ONLY, marks("?", serviceIds.size()));
+        """.formatted(Session.READ_ONLY, seal(session).isIntact(), marks("?", serviceIds.size()));
     Map<String, Reading> readings = new HashMap<>();
     session.query(
         sql,
@@ -139,7 +148,8 @@ public final class MysqlLeaseStore implements LeaseStore {
         Session.number(row, 5),
         Session.number(row, 7),
         Session.string(row, 6),
-        session.source());
+        session.source(),
+        row.getBoolean(10));
     BigDecimal age = row.getBigDecimal(8);
     return new Reading(
         lease,
@@ -194,11 +204,15 @@ public final class MysqlLeaseStore implements LeaseStore {
       return renewal;
     }
     Map.Entry<String, Long> held = terms.entrySet().iterator().next();
-    boolean done = session.updateOne("""
+    boolean done = session.updateOne(
+        """
             UPDATE leader_election
-            SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
-            WHERE service_id = ? AND leader_id = ? AND term = ? AND lease_millis > 0
-            """, held.getKey(), nodeId, held.getValue());
+            SET %s
+            WHERE service_id = ? AND leader_id = ? AND term = ? AND lease_millis > 0 AND %s
+            """.formatted(seal(session).renewal(), seal(session).isOwned()),
+        held.getKey(),
+        nodeId,
+        held.getValue());
     return new Renewal(done ? terms.keySet() : Set.of(), Set.of());
   }
 
@@ -206,9 +220,10 @@ public final class MysqlLeaseStore implements LeaseStore {
    * Whether all were renewed by one statement; otherwise nobody can tell which were. It waits for no
    * lock: it would hold those of its other rows meanwhile, for longer than the call lasts.
    */
-  private static boolean renewTogether(Session session, String nodeId, Map<String, Long> terms)
+  private boolean renewTogether(Session session, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    String sql = session.product().renewal(held(terms), terms.size());
+    Seal seal = seal(session);
+    String sql = session.product().renewal(seal.renewal(), held(terms, seal), terms.size());
     try {
       return session.update(sql, held(nodeId, terms)) == terms.size();
     } catch (SQLException ex) {
@@ -225,19 +240,20 @@ public final class MysqlLeaseStore implements LeaseStore {
    * As many statements as ever, however many leases there are and however many are locked. All go by
    * the index, for a scan of the table would meet the locked rows.
    */
-  private static Renewal renewUnlocked(Session session, String nodeId, Map<String, Long> terms)
+  private Renewal renewUnlocked(Session session, String nodeId, Map<String, Long> terms)
       throws SQLException {
+    Seal seal = seal(session);
     String select =
-        "SELECT service_id FROM leader_election FORCE INDEX (PRIMARY) WHERE " + held(terms);
+        "SELECT service_id FROM leader_election FORCE INDEX (PRIMARY) WHERE " + held(terms, seal);
     Object[] parameters = held(nodeId, terms);
     Set<String> renewed = new HashSet<>(session.query(
         select + " FOR UPDATE SKIP LOCKED", row -> Session.string(row, 1), parameters));
     if (!renewed.isEmpty()) {
       session.update("""
           UPDATE leader_election FORCE INDEX (PRIMARY)
-          SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
+          SET %s
           WHERE service_id IN (%s)
-          """.formatted(marks("?", renewed.size())), renewed.toArray());
+          """.formatted(seal.renewal(), marks("?", renewed.size())), renewed.toArray());
     }
     Set<String> locked =
         new HashSet<>(session.query(select, row -> Session.string(row, 1), parameters));
@@ -246,9 +262,9 @@ public final class MysqlLeaseStore implements LeaseStore {
   }
 
   /** The condition for leases that this node holds. */
-  private static String held(Map<String, Long> terms) {
-    return "service_id IN (%s) AND leader_id = ? AND lease_millis > 0 AND (service_id, term) IN (%s)"
-        .formatted(marks("?", terms.size()), marks("(?, ?)", terms.size()));
+  private static String held(Map<String, Long> terms, Seal seal) {
+    return "service_id IN (%s) AND leader_id = ? AND lease_millis > 0 AND (service_id, term) IN (%s) AND %s"
+        .formatted(marks("?", terms.size()), marks("(?, ?)", terms.size()), seal.isOwned());
   }
 
   private static Object[] held(String nodeId, Map<String, Long> terms) {
@@ -281,7 +297,7 @@ public final class MysqlLeaseStore implements LeaseStore {
   }
 
   /** Inserts first, so that it is alone with the history afterwards. */
-  private static Optional<LeaseRow> create(
+  private Optional<LeaseRow> create(
       Session session, String serviceId, String nodeId, long leaseMillis, long aboveTerm)
       throws SQLException {
     try {
@@ -318,7 +334,7 @@ public final class MysqlLeaseStore implements LeaseStore {
   }
 
   /** In a transaction, so that the row it reads is the one it wrote. */
-  private static Optional<LeaseRow> keepWarm(Session session, String serviceId, LeaseRow seen)
+  private Optional<LeaseRow> keepWarm(Session session, String serviceId, LeaseRow seen)
       throws SQLException {
     if (!seen.source().equals(session.source())) {
       return Optional.empty();
@@ -348,16 +364,19 @@ public final class MysqlLeaseStore implements LeaseStore {
    * Sets the lease in the history too, and the begin of the term. Nothing else can hold a lock on
    * that row, for nobody has led the term before.
    */
-  private static boolean lead(Session session, String serviceId, LeaseRow seen, long leaseMillis)
+  private boolean lead(Session session, String serviceId, LeaseRow seen, long leaseMillis)
       throws SQLException {
     if (!seen.source().equals(session.source())) {
       return false;
     }
-    boolean led = session.updateOne("""
+    boolean led = session.updateOne(
+        """
             UPDATE leader_election
-            SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), lease_millis = ?
+            SET seal = %s,
+                version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), lease_millis = ?
             WHERE service_id = ?
-            """ + AS_SEEN, asSeen(List.of(leaseMillis, serviceId), seen));
+            """.formatted(seal(session).renewed()) + AS_SEEN,
+        asSeen(List.of(leaseMillis, serviceId), seen));
     if (led) {
       session.updateOne("""
           UPDATE leader_election_history
@@ -385,7 +404,7 @@ public final class MysqlLeaseStore implements LeaseStore {
   }
 
   /** Locks the row first, so that it is alone with the history afterwards. */
-  private static Optional<Long> take(
+  private Optional<Long> take(
       Session session,
       String serviceId,
       LeaseRow seen,
@@ -401,20 +420,22 @@ public final class MysqlLeaseStore implements LeaseStore {
     boolean taken = session.updateOne(
         """
             UPDATE leader_election
-            SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
+            SET seal = %s,
+                version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
                 leader_id = ?, term = ?, lease_millis = ?
             WHERE service_id = ?
-            """ + AS_SEEN, asSeen(List.of(nodeId, term, leaseMillis, serviceId), seen));
+            """.formatted(seal(session).renewed()) + AS_SEEN,
+        asSeen(List.of(nodeId, term, leaseMillis, serviceId), seen));
     if (!taken) {
       return Optional.empty();
     }
     long last = lastTerm(session, serviceId).term();
     if (last >= term) {
       term = Math.addExact(last, 1);
-      session.updateOne(
-          "UPDATE leader_election SET version = version + 1, term = ? WHERE service_id = ?",
-          term,
-          serviceId);
+      session.updateOne("""
+          UPDATE leader_election SET seal = %s, version = version + 1, term = ?
+          WHERE service_id = ?
+          """.formatted(seal(session).versionAdded()), term, serviceId);
     }
     return openTerm(session, serviceId, term, nodeId, leaseMillis, reason, Ending.asFound(seen))
         ? Optional.of(term)
@@ -474,7 +495,7 @@ public final class MysqlLeaseStore implements LeaseStore {
     }
   }
 
-  private static LeaseRow row(Session session, String serviceId) throws SQLException {
+  private LeaseRow row(Session session, String serviceId) throws SQLException {
     Reading reading = read(session, Set.of(serviceId)).get(serviceId);
     if (reading == null) {
       throw new SQLException("The record of election '" + serviceId + "' vanished under a lock");
@@ -494,12 +515,13 @@ public final class MysqlLeaseStore implements LeaseStore {
       String serviceId, String nodeId, long term, String successor, Ending ending)
       throws LeaseStoreException {
     return call("Releasing election '" + serviceId + "'", session -> {
-      boolean released = session.updateOne("""
+      boolean released = session.updateOne(
+          """
                   UPDATE leader_election
                   SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
                       leader_id = ?, lease_millis = 0
-                  WHERE service_id = ? AND leader_id = ? AND term = ?
-                  """, successor, serviceId, nodeId, term);
+                  WHERE service_id = ? AND leader_id = ? AND term = ? AND %s
+                  """.formatted(seal(session).isOwned()), successor, serviceId, nodeId, term);
       if (released) {
         endTerm(session, serviceId, term, ending, true);
       }
@@ -517,14 +539,15 @@ public final class MysqlLeaseStore implements LeaseStore {
   public boolean giveWay(String serviceId, String nodeId, long term, Ending ending)
       throws LeaseStoreException {
     return call("Giving way in election '" + serviceId + "'", session -> {
-      boolean gaveWay = session.updateOne("""
+      boolean gaveWay = session.updateOne(
+          """
                   UPDATE leader_election
                   SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
                       lease_millis = 0
-                  WHERE service_id = ? AND leader_id <> ? AND term = ?
+                  WHERE service_id = ? AND leader_id <> ? AND term = ? AND %s
                       AND EXISTS (SELECT 1 FROM leader_election_history
                           WHERE service_id = ? AND term = ? AND leader_id = ?)
-                  """, serviceId, nodeId, term, serviceId, term, nodeId);
+                  """.formatted(seal(session).isOwned()), serviceId, nodeId, term, serviceId, term, nodeId);
       if (gaveWay) {
         endTerm(session, serviceId, term, ending, ending.instruction() != null);
       }

@@ -8,13 +8,13 @@ enum Product {
 
     /** The limit, which is none, keeps the inner query one of its own, that locks before the outer. */
     @Override
-    String renewal(String held, int leases) {
+    String renewal(String changes, String held, int leases) {
       return """
           UPDATE (SELECT service_id FROM leader_election FORCE INDEX (PRIMARY)
                   WHERE %s LIMIT %d FOR UPDATE SKIP LOCKED) free
               STRAIGHT_JOIN leader_election l ON l.service_id = free.service_id
-          SET l.version = l.version + 1, l.last_active_time = CURRENT_TIMESTAMP(6)
-          """.formatted(held, leases);
+          SET %s
+          """.formatted(held, leases, changes);
     }
   },
   /** Has no server UUID. */
@@ -22,13 +22,13 @@ enum Product {
 
     /** A wait of zero is none; MySQL takes it for a second. */
     @Override
-    String renewal(String held, int leases) {
+    String renewal(String changes, String held, int leases) {
       return """
           SET STATEMENT innodb_lock_wait_timeout = 0 FOR
           UPDATE leader_election FORCE INDEX (PRIMARY)
-          SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
+          SET %s
           WHERE %s
-          """.formatted(held);
+          """.formatted(changes, held);
     }
   };
 
@@ -52,10 +52,11 @@ enum Product {
   /**
    * A statement that renews leases and waits for no lock.
    *
+   * @param changes the columns and their new values
    * @param held the condition for those to be renewed
    * @param leases how many there are at most
    */
-  abstract String renewal(String held, int leases);
+  abstract String renewal(String changes, String held, int leases);
 
   /**
    * Finds the product.

@@ -24,7 +24,8 @@ enum Upgrade {
   CREATE_HISTORY(7, "create leader_election_history"),
   END_REASON(8, "add end_reason"),
   ENDED_BY(9, "add ended_by"),
-  END_NOTE(10, "add end_note");
+  END_NOTE(10, "add end_note"),
+  SEAL(11, "add seal");
 
   private final int version;
   private final String description;
@@ -84,6 +85,11 @@ enum Upgrade {
       case END_REASON -> addText(tables.history(), "end_reason", 32);
       case ENDED_BY -> addText(tables.history(), "ended_by", 128);
       case END_NOTE -> addText(tables.history(), "end_note", 255);
+      case SEAL -> lacks(leases, "seal") ? """
+                ALTER TABLE leader_election
+                    ADD COLUMN seal varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL
+                    COMMENT 'who led last, and what it left'\
+                """ : null;
     };
   }
 

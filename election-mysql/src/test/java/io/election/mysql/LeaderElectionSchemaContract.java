@@ -123,7 +123,7 @@ abstract class LeaderElectionSchemaContract {
     Database.schema(this.database, Mode.MIGRATE).ensure();
     Database.schema(this.database, Mode.MIGRATE).ensure();
 
-    assertThat(migrationsRun()).isEqualTo("10");
+    assertThat(migrationsRun()).isEqualTo("11");
   }
 
   @Test
@@ -149,7 +149,7 @@ abstract class LeaderElectionSchemaContract {
 
     assertThat(this.database.query("SELECT COUNT(*) FROM flyway_schema_history"))
         .isEqualTo("1");
-    assertThat(migrationsRun()).isEqualTo("10");
+    assertThat(migrationsRun()).isEqualTo("11");
     assertIsUsable();
   }
 
@@ -209,12 +209,13 @@ abstract class LeaderElectionSchemaContract {
     this.database.execute(
         "DROP TABLE leader_election_history",
         FIRST_HISTORY,
+        "ALTER TABLE leader_election DROP COLUMN seal",
         "DELETE FROM leader_election_schema_history WHERE version + 0 > 7",
         "INSERT INTO leader_election_history (service_id, term, leader_id, lease_millis, elected_at, reason) VALUES ('AS', 1, 'old', 1000, CURRENT_TIMESTAMP(6), 'CREATED')");
 
     Database.schema(this.database, Mode.MIGRATE).ensure();
 
-    assertThat(migrationsRun()).isEqualTo("10");
+    assertThat(migrationsRun()).isEqualTo("11");
     // What a node of the first version goes on doing.
     this.database.execute(
         "UPDATE leader_election_history SET ended_at = CURRENT_TIMESTAMP(6) WHERE service_id = 'AS' AND ended_at IS NULL",

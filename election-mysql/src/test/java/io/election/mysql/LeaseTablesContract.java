@@ -26,6 +26,7 @@ abstract class LeaseTablesContract extends LeaseStoreContract {
   private DataSource dataSource;
   private Connection root;
   private MysqlLeaseStore store;
+  private MysqlLeaseStore another;
 
   /** The server to run on. */
   abstract TestServer server();
@@ -55,16 +56,23 @@ abstract class LeaseTablesContract extends LeaseStoreContract {
     run("DELETE FROM leader_election");
     run("DELETE FROM leader_election_history");
     this.store = Database.store(this.dataSource, this.database.jdbcUrl());
+    this.another = Database.store(this.dataSource, this.database.jdbcUrl());
   }
 
   @AfterEach
   void closeStore() {
     this.store.close();
+    this.another.close();
   }
 
   @Override
   protected LeaseStore store() {
     return this.store;
+  }
+
+  @Override
+  protected LeaseStore another() {
+    return this.another;
   }
 
   @Override

@@ -60,6 +60,13 @@ public abstract class LeaseStoreContract {
   protected abstract LeaseStore store();
 
   /**
+   * The store of another process.
+   *
+   * @return a store on the same records
+   */
+  protected abstract LeaseStore another();
+
+  /**
    * The records behind the store.
    *
    * @return what changes the records of {@link #store()} behind its back
@@ -501,6 +508,101 @@ public abstract class LeaseStoreContract {
     assertThat(store().renew(A, Map.of(SERVICE, old.term()))).isEmpty();
     assertThat(row(SERVICE)).isEqualTo(again);
     assertThat(term).hasValue(old.term() + 1);
+  }
+
+  @Test
+  void a_record_is_own_to_the_store_that_leads_in_it_and_to_no_other() throws Exception {
+    LeaseRow created = store().create(SERVICE, A, LEASE, 0).orElseThrow();
+    assertThat(created.own()).isFalse();
+    assertThat(row(SERVICE).own()).isFalse();
+
+    assertThat(store().lead(SERVICE, created, LEASE)).isTrue();
+    assertThat(row(SERVICE).own()).isTrue();
+    assertThat(store().renew(A, Map.of(SERVICE, created.term()))).containsExactly(SERVICE);
+    LeaseRow renewed = row(SERVICE);
+    assertThat(renewed.own()).isTrue();
+    assertThat(seenByAnother().own()).isFalse();
+
+    assertThat(another().take(SERVICE, seenByAnother(), A, LEASE, 0, "EXPIRED")).isPresent();
+    assertThat(row(SERVICE).own()).isFalse();
+    assertThat(seenByAnother().own()).isTrue();
+    assertThat(store().take(SERVICE, row(SERVICE), A, LEASE, 0, "EXPIRED")).isPresent();
+    assertThat(row(SERVICE).own()).isTrue();
+  }
+
+  @Test
+  void a_record_is_own_though_the_history_was_ahead_of_it() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    hand().insertTerm(SERVICE, row.term() + 5, B, LEASE);
+
+    assertThat(store().take(SERVICE, row, A, LEASE, 0, "EXPIRED")).hasValue(row.term() + 6);
+
+    assertThat(row(SERVICE).own()).isTrue();
+  }
+
+  @Test
+  void records_that_are_renewed_together_stay_own() throws Exception {
+    Map<String, Long> terms =
+        Map.of("first", led("first", A).term(), "second", led("second", A).term());
+
+    assertThat(store().renew(A, terms)).isEqualTo(terms.keySet());
+
+    assertThat(row("first").own()).isTrue();
+    assertThat(row("second").own()).isTrue();
+  }
+
+  @Test
+  void a_record_is_not_own_once_anybody_else_has_written_to_it() throws Exception {
+    ownNoMore((row) -> hand().touch(SERVICE));
+    ownNoMore((row) -> hand().setVersion(SERVICE, row.version() + 1));
+    ownNoMore((row) -> {
+      hand().setBack(SERVICE, OLDER_TOOLS_INTERVAL.multipliedBy(2));
+      hand().contend(SERVICE, B);
+      hand().setLeader(SERVICE, A);
+    });
+    ownNoMore((row) -> assertThat(store().keepWarm(SERVICE, row)).isPresent());
+    ownNoMore((row) -> assertThat(another().keepWarm(SERVICE, seenByAnother())).isPresent());
+    ownNoMore((row) -> assertThat(another().designate(SERVICE, A, null)).isTrue());
+  }
+
+  /** Nor does a renewal make it so again. */
+  private void ownNoMore(Write write) throws Exception {
+    hand().delete(SERVICE);
+    LeaseRow row = led(SERVICE, A);
+    assertThat(row.own()).isTrue();
+    write.on(row);
+    assertThat(row(SERVICE).own()).isFalse();
+    assertThat(store().renew(A, Map.of(SERVICE, row.term()))).containsExactly(SERVICE);
+    assertThat(row(SERVICE).own()).isFalse();
+    assertThat(store().take(SERVICE, row(SERVICE), A, LEASE, 0, "EXPIRED")).isPresent();
+    assertThat(row(SERVICE).own()).isTrue();
+  }
+
+  /** What somebody does to a record. */
+  @FunctionalInterface
+  private interface Write {
+    void on(LeaseRow row) throws Exception;
+  }
+
+  @Test
+  void what_another_process_took_is_not_touched_though_an_operator_undoes_that() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    assertThat(another().take(SERVICE, seenByAnother(), B, LEASE, 0, "EXPIRED")).isPresent();
+    hand().setTerm(SERVICE, row.term());
+    LeaseRow displaced = row(SERVICE);
+    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(displaced);
+
+    hand().setLeader(SERVICE, A);
+    LeaseRow undone = row(SERVICE);
+    assertThat(undone.own()).isFalse();
+    assertThat(store().renew(A, Map.of(SERVICE, row.term()))).isEmpty();
+    assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(undone);
+  }
+
+  private LeaseRow seenByAnother() throws LeaseStoreException {
+    return reading(another().read(Set.of(SERVICE)), SERVICE).row();
   }
 
   @Test

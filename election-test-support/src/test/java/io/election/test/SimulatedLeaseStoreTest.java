@@ -23,9 +23,16 @@ class SimulatedLeaseStoreTest extends LeaseStoreContract {
 
   private final LeaseStore store = this.database.new Store();
 
+  private final LeaseStore another = this.database.new Store();
+
   @Override
   protected LeaseStore store() {
     return this.store;
+  }
+
+  @Override
+  protected LeaseStore another() {
+    return this.another;
   }
 
   @Override
