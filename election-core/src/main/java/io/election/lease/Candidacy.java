@@ -279,19 +279,31 @@ record Candidacy(
 
   /**
    * When to look again: about one renew interval on, shortly after the leader's next renewal is to
-   * be expected, so that the observation of its last one begins without lag.
+   * be expected, so that the observation of its last one begins without lag. Sooner if that renewal is
+   * a little late.
    *
    * @param age how long ago the record was written, by the store's clock: a hint, nothing more
    */
   long nextLook(long now, Duration age) {
     long interval = renewNanos();
-    long phase = age.isNegative() || age.compareTo(LeaseSettings.MAX_LEASE) > 0
-        ? 0
-        : age.toNanos() % interval;
     // A little late, so that the renewal comes first, and not all followers at the same time.
-    long lag = interval / 20 + Math.floorMod(this.node.id().hashCode(), 20) * (interval / 400);
-    long wait = interval - phase + lag;
+    long lag = interval / 50 + Math.floorMod(this.node.id().hashCode(), 20) * (interval / 1000);
+    if (age.isNegative() || age.compareTo(LeaseSettings.MAX_LEASE) > 0) {
+      return now + interval + lag;
+    }
+    long nanos = age.toNanos();
+    if (nanos - interval >= 0 && nanos - interval < interval / 5) {
+      return now + 2 * lag;
+    }
+    long wait = interval - nanos % interval + lag;
     return now + (wait < interval / 2 ? wait + interval : wait);
+  }
+
+  /** After a hint that there may be something to see. */
+  Candidacy look(long now) {
+    return this.standing instanceof Following
+        ? new Candidacy(this.node, this.memory, this.standing, this.seen, now)
+        : this;
   }
 
   /** After the answer to {@link Renew}. */

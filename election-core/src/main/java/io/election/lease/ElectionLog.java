@@ -30,6 +30,9 @@ final class ElectionLog {
 
   private final FailureLog histories = new FailureLog(log);
 
+  /** Used by the thread that listens. */
+  private boolean withoutSignals;
+
   ElectionLog(String store) {
     this.store = store;
   }
@@ -197,6 +200,31 @@ final class ElectionLog {
 
   void storeAnswered(long now) {
     this.failures.succeeded("the " + this.store + " store", now);
+  }
+
+  /** Costs nobody anything: said once, until there are signals again. */
+  void signalFailed(Throwable failure) {
+    if (this.withoutSignals) {
+      log.debug("waiting for a signal failed again", failure);
+      return;
+    }
+    this.withoutSignals = true;
+    log.info(
+        "{} Until that works, a lease that is handed back is noticed at the next look, within a renew interval",
+        text(failure));
+    log.debug("waiting for a signal failed", failure);
+  }
+
+  void signalAnswered() {
+    if (this.withoutSignals) {
+      log.info("leases that are handed back are noticed at once again");
+      this.withoutSignals = false;
+    }
+  }
+
+  /** The elector's thread has told why. */
+  void lookFailed(Exception failure) {
+    log.debug("there was no look after a signal", failure);
   }
 
   void notHandedBack() {

@@ -44,7 +44,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>One thread talks to the store. Another watches deadlines, so that a leadership ends at its deadline
  * for leader work too, even while a call to the store hangs. A third delivers events, so that a slow
- * listener delays nothing but later events. All are daemons. An elector that was {@linkplain #join
+ * listener delays nothing but later events. A fourth, if the store has a {@link HandBackSignal}, waits
+ * for that. All are daemons. An elector that was {@linkplain #join
  * joined} rather than {@linkplain #start started} has none of them: who joined it calls {@link #step()}.
  *
  * <p>Safe for use by any thread. Can be started again after a stop.
@@ -88,6 +89,8 @@ public final class Elector {
   private @Nullable Thread eventThread;
 
   private @Nullable Thread watchThread;
+
+  private @Nullable HandBackListener handBacks;
 
   /** Something may have a deadline that had none, or an earlier one. */
   private final Semaphore deadlines = new Semaphore(0);
@@ -160,6 +163,15 @@ public final class Elector {
     this.eventThread = daemon("election-events", () -> deliver(lastEvents));
     this.watchThread = daemon("election-deadlines", () -> watch(lastWatch, dismissed));
     this.electorThread = daemon("election-elector", () -> run(lastElector, dismissed));
+    this.handBacks = this.settings.eligible()
+        ? this.store.handBackSignal().map(this::listen).orElse(null)
+        : null;
+  }
+
+  private HandBackListener listen(HandBackSignal signal) {
+    HandBackListener listener = new HandBackListener(signal, this, this.log);
+    daemon("election-signal", listener::run);
+    return listener;
   }
 
   /**
@@ -206,6 +218,11 @@ public final class Elector {
       return;
     }
     leave();
+    HandBackListener handBacks = this.handBacks;
+    if (handBacks != null) {
+      handBacks.dismiss();
+      this.handBacks = null;
+    }
     Thread elector = this.electorThread;
     Thread events = this.eventThread;
     if (elector == null || events == null) {
@@ -415,6 +432,48 @@ public final class Elector {
       timeout.initCause(ex);
       throw timeout;
     }
+  }
+
+  /** Who holds most of what this node follows and may lead. */
+  Optional<String> mainHolder() {
+    Map<String, Integer> holdings = new LinkedHashMap<>();
+    for (LeaseElectionService service : this.services) {
+      heldByAnother(service).ifPresent((holder) -> holdings.merge(holder, 1, Integer::sum));
+    }
+    return holdings.entrySet().stream().max(Map.Entry.comparingByValue()).map(Map.Entry::getKey);
+  }
+
+  private static Optional<String> heldByAnother(LeaseElectionService service) {
+    Candidacy candidacy = service.candidacy();
+    return LeaseElectionService.rowOfLeader(candidacy)
+        .map(LeaseRow::leaderId)
+        .filter((holder) -> !holder.equals(candidacy.node().id()));
+  }
+
+  private List<LeaseElectionService> heldBy(String holder) {
+    return this.services.stream()
+        .filter((service) -> heldByAnother(service).filter(holder::equals).isPresent())
+        .toList();
+  }
+
+  /**
+   * Looks at once at what another node holds, and does what follows.
+   *
+   * @return whether it holds less now
+   */
+  boolean lookAt(String holder) {
+    List<LeaseElectionService> held = heldBy(holder);
+    if (held.isEmpty()) {
+      return true;
+    }
+    try {
+      ask(
+          held.get(0),
+          () -> held.forEach((service) -> service.change((candidacy) -> candidacy.look(now()))));
+    } catch (Exception ex) {
+      this.log.lookFailed(ex);
+    }
+    return heldBy(holder).size() < held.size();
   }
 
   private static Thread daemon(String name, Runnable loop) {

@@ -184,6 +184,15 @@ public interface LeaseStore extends AutoCloseable {
    */
   void prune(Map<String, Long> belowTerms, Duration retention) throws LeaseStoreException;
 
+  /**
+   * Gives a way to hear of leases that are handed back, for a thread of its own.
+   *
+   * @return a new signal, to be closed; empty if the store has none
+   */
+  default Optional<HandBackSignal> handBackSignal() {
+    return Optional.empty();
+  }
+
   /** Lets go of the connection to the store, if there is one. Never throws. */
   @Override
   void close();

@@ -124,6 +124,7 @@ final class Simulation {
     RESIGN,
     HAND_OVER,
     CAMPAIGN,
+    SIGNAL,
     PAUSED_BY_OPERATOR,
     RESUMED_BY_OPERATOR,
     STOP,
@@ -1392,6 +1393,7 @@ final class Simulation {
         }
         case RESUMED_BY_OPERATOR -> command((current) -> current.resume(monotonic()));
         case CAMPAIGN -> command((current) -> current.campaign(monotonic()));
+        case SIGNAL -> command((current) -> current.look(monotonic()));
         case HAND_OVER ->
           handOver(
               Simulation.this.company != Company.NONE && draw(2) == 0

@@ -107,6 +107,7 @@ final class Story {
       case RESIGN -> "is told to step down";
       case HAND_OVER -> "is told to hand over";
       case CAMPAIGN -> "is told to stand";
+      case SIGNAL -> "hears that something may have been handed back";
       case PAUSED_BY_OPERATOR -> "is told to stand aside until further notice";
       case RESUMED_BY_OPERATOR -> "is told that it may lead again";
       case STOP -> "is stopped";

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -56,22 +57,24 @@ class TeethTest {
   @ParameterizedTest
   @EnumSource
   void aRuleThatIsBrokenOnPurposeIsFoundOut(Mutant mutant) {
+    String expected = OTHERWISE.getOrDefault(mutant, "Two leaders");
     String found = inSearch(mutant);
     if (found == null) {
-      found = inSimulation(mutant.rules, without(mutant), Company.NONE, SCHEDULES);
+      found = inSimulation(mutant.rules, without(mutant), Company.NONE, SCHEDULES, expected);
     }
     if (found == null) {
-      found = inSimulation(mutant.rules, without(mutant), Company.OLDER_TOOL, SCHEDULES / 4);
+      found =
+          inSimulation(mutant.rules, without(mutant), Company.OLDER_TOOL, SCHEDULES / 4, expected);
     }
     System.out.printf(Locale.ROOT, "%s: %s%n", mutant, found == null ? "nothing is broken" : found);
-    assertThat(found).containsPattern(OTHERWISE.getOrDefault(mutant, "Two leaders"));
+    assertThat(found).containsPattern(expected);
   }
 
   /** The settings rule of a rolling upgrade. */
   @Test
   void aLeaseLongerThanTheIntervalOfAnOlderToolIsFoundOut() {
-    assertThat(inSimulation(Rules.PRODUCTION, Set.of(), Company.HASTY_OLDER_TOOL, SCHEDULES))
-        .contains("Two leaders")
+    assertThat(inSimulation(
+            Rules.PRODUCTION, Set.of(), Company.HASTY_OLDER_TOOL, SCHEDULES, "Two leaders"))
         .contains("of an older tool");
   }
 
@@ -85,12 +88,16 @@ class TeethTest {
                 result.broken().lines().findFirst().orElseThrow().replace(":", ""));
   }
 
+  /** A rule may have further uses: that those are missed is no answer. */
   private static String inSimulation(
-      Rules rules, Set<Fault> without, Company company, int schedules) {
+      Rules rules, Set<Fault> without, Company company, int schedules, String expected) {
     for (int seed = 0; seed < schedules; seed++) {
       try {
         new Simulation(seed, rules, without, Drive.CALL_BY_CALL, company, false).run();
       } catch (Violation violation) {
+        if (!Pattern.compile(expected).matcher(violation.getMessage()).find()) {
+          continue;
+        }
         return "the simulation%s, schedule %d: %s"
             .formatted(
                 company == Company.NONE ? "" : " beside an older tool",

@@ -4,6 +4,7 @@ import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.LeadershipLostEvent;
 import io.election.lease.Ending;
+import io.election.lease.HandBackSignal;
 import io.election.lease.Identifiers;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
@@ -55,6 +56,8 @@ public final class MysqlLeaseStore implements LeaseStore {
        AND UNIX_TIMESTAMP(last_active_time) <=> ?
       """;
 
+  private static final long SIGNAL_RETRY = Duration.ofSeconds(30).toNanos();
+
   private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
 
   private final ElectionDatabase database;
@@ -65,12 +68,31 @@ public final class MysqlLeaseStore implements LeaseStore {
   /** Tells what this process writes from what any other does, its next life included. */
   private final UUID token = UUID.randomUUID();
 
+  private volatile boolean handBackSignals;
+  private boolean signalReady;
+  private long signalTriedAt;
   private @Nullable Session session;
   private String lastSource = "";
   private String lastHost = "";
   private long lastUse;
   private boolean someAreLocked;
   private boolean toldThatItMayNotPrune;
+
+  /**
+   * Creates the store, with hand-back signals; it connects upon the first call.
+   *
+   * @param database the database with the tables
+   * @param schema ensured before the tables are used for the first time
+   * @param operationTimeout the bound of one call, at least 1 ms
+   * @param renewInterval how often the store is called
+   */
+  public MysqlLeaseStore(
+      ElectionDatabase database,
+      LeaderElectionSchema schema,
+      Duration operationTimeout,
+      Duration renewInterval) {
+    this(database, schema, operationTimeout, renewInterval, true);
+  }
 
   /**
    * Creates the store; it connects upon the first call.
@@ -80,16 +102,21 @@ public final class MysqlLeaseStore implements LeaseStore {
    * @param operationTimeout the bound of one call, at least 1 ms
    * @param renewInterval how often the store is called; a connection that rests twice as long, and at
    *     least a second, is ended by the server, together with the locks of a client that vanished
+   * @param handBackSignals whether to tell followers by user-level locks when a lease is handed back,
+   *     which costs each follower another connection
    */
   public MysqlLeaseStore(
       ElectionDatabase database,
       LeaderElectionSchema schema,
       Duration operationTimeout,
-      Duration renewInterval) {
+      Duration renewInterval,
+      boolean handBackSignals) {
     this.database = database;
     this.schema = schema;
     this.operationTimeout = operationTimeout;
     this.restSeconds = Session.restSeconds(renewInterval);
+    this.handBackSignals = handBackSignals;
+    forgetSignal();
   }
 
   @Override
@@ -192,6 +219,13 @@ public final class MysqlLeaseStore implements LeaseStore {
 
   private Renewal renew(Session session, String nodeId, Map<String, Long> terms)
       throws SQLException {
+    Renewal renewal = renewAll(session, nodeId, terms);
+    prepareSignal(session, nodeId);
+    return renewal;
+  }
+
+  private Renewal renewAll(Session session, String nodeId, Map<String, Long> terms)
+      throws SQLException {
     if (terms.size() > 1) {
       // While a row stays locked the attempt would fail again, and drivers log that.
       if (!this.someAreLocked && renewTogether(session, nodeId, terms)) {
@@ -292,8 +326,8 @@ public final class MysqlLeaseStore implements LeaseStore {
       throws LeaseStoreException {
     return call(
         "Creating the record of election '" + serviceId + "'",
-        session -> inTransaction(
-            session, () -> create(session, serviceId, nodeId, leaseMillis, aboveTerm)));
+        session -> asHolder(
+            nodeId, session, () -> create(session, serviceId, nodeId, leaseMillis, aboveTerm)));
   }
 
   /** Inserts first, so that it is alone with the history afterwards. */
@@ -330,7 +364,7 @@ public final class MysqlLeaseStore implements LeaseStore {
   public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) throws LeaseStoreException {
     return call(
         "Keeping the record of election '" + serviceId + "' warm",
-        session -> inTransaction(session, () -> keepWarm(session, serviceId, seen)));
+        session -> asHolder(seen.leaderId(), session, () -> keepWarm(session, serviceId, seen)));
   }
 
   /** In a transaction, so that the row it reads is the one it wrote. */
@@ -352,7 +386,8 @@ public final class MysqlLeaseStore implements LeaseStore {
       throws LeaseStoreException {
     return call(
         "Beginning to lead election '" + serviceId + "'",
-        session -> inTransaction(
+        session -> asHolder(
+                seen.leaderId(),
                 session,
                 () -> lead(session, serviceId, seen, leaseMillis)
                     ? Optional.of(seen)
@@ -398,8 +433,10 @@ public final class MysqlLeaseStore implements LeaseStore {
       throws LeaseStoreException {
     Optional<Long> term = call(
         "Taking election '" + serviceId + "' over",
-        session -> inTransaction(
-            session, () -> take(session, serviceId, seen, nodeId, leaseMillis, aboveTerm, reason)));
+        session -> asHolder(
+            nodeId,
+            session,
+            () -> take(session, serviceId, seen, nodeId, leaseMillis, aboveTerm, reason)));
     return term.isPresent() ? OptionalLong.of(term.get()) : OptionalLong.empty();
   }
 
@@ -523,6 +560,7 @@ public final class MysqlLeaseStore implements LeaseStore {
                   WHERE service_id = ? AND leader_id = ? AND term = ? AND %s
                   """.formatted(seal(session).isOwned()), successor, serviceId, nodeId, term);
       if (released) {
+        signal(session, nodeId);
         endTerm(session, serviceId, term, ending, true);
       }
       return released;
@@ -549,10 +587,59 @@ public final class MysqlLeaseStore implements LeaseStore {
                           WHERE service_id = ? AND term = ? AND leader_id = ?)
                   """.formatted(seal(session).isOwned()), serviceId, nodeId, term, serviceId, term, nodeId);
       if (gaveWay) {
+        signal(session, nodeId);
         endTerm(session, serviceId, term, ending, ending.instruction() != null);
       }
       return gaveWay;
     });
+  }
+
+  @Override
+  public Optional<HandBackSignal> handBackSignal() {
+    return this.handBackSignals
+        ? Optional.of(new UserLockSignal(this.database, this.operationTimeout, this.restSeconds))
+        : Optional.empty();
+  }
+
+  /**
+   * Gets the lock that followers of this node wait for, unless this connection has it. If somebody else
+   * does, it tries again after a while; until then followers just look when it is time.
+   */
+  private void prepareSignal(Session session, String nodeId) {
+    long now = System.nanoTime();
+    if (this.handBackSignals && !this.signalReady && now - this.signalTriedAt > SIGNAL_RETRY) {
+      this.signalTriedAt = now;
+      attemptSignal(() -> this.signalReady = UserLockSignal.lock(session, nodeId, 0));
+    }
+  }
+
+  /** Has followers look now, rather than when it is time. */
+  private void signal(Session session, String nodeId) {
+    if (this.signalReady) {
+      forgetSignal();
+      attemptSignal(() -> UserLockSignal.unlock(session, nodeId));
+    }
+  }
+
+  private void forgetSignal() {
+    this.signalReady = false;
+    this.signalTriedAt = System.nanoTime() - 2 * SIGNAL_RETRY;
+  }
+
+  private void attemptSignal(SignalWork work) {
+    try {
+      work.run();
+    } catch (SQLException ex) {
+      if (ex.getErrorCode() == 0) {
+        log.debug("The connection was lost with a signal", ex);
+        close();
+      } else {
+        this.handBackSignals = false;
+        log.info(
+            "The database does not let leaders signal by GET_LOCK that they hand a lease back ({}): followers notice it when they look, within a renew interval",
+            SqlFailure.text(ex));
+      }
+    }
   }
 
   /**
@@ -753,6 +840,7 @@ public final class MysqlLeaseStore implements LeaseStore {
   public void close() {
     Session session = this.session;
     this.session = null;
+    forgetSignal();
     if (session != null) {
       session.discard();
     }
@@ -839,6 +927,16 @@ public final class MysqlLeaseStore implements LeaseStore {
     return result;
   }
 
+  /** The same for work that makes this node the holder of a record, or finds that it is. */
+  private <T> Optional<T> asHolder(String nodeId, Session session, Transaction<T> work)
+      throws SQLException {
+    Optional<T> result = inTransaction(session, work);
+    if (result.isPresent()) {
+      prepareSignal(session, nodeId);
+    }
+    return result;
+  }
+
   private static @Nullable Object[] asSeen(List<?> parameters, LeaseRow seen) {
     List<@Nullable Object> all = new ArrayList<>(parameters);
     all.add(seen.leaderId());
@@ -862,6 +960,13 @@ public final class MysqlLeaseStore implements LeaseStore {
   private interface Work<T> {
 
     T run(Session session) throws SQLException;
+  }
+
+  /** What is done with the lock of a signal. */
+  @FunctionalInterface
+  private interface SignalWork {
+
+    void run() throws SQLException;
   }
 
   /**

@@ -87,11 +87,14 @@ public record ElectionProperties(
    * @param operationTimeout Bound of one call to the database.
    * @param commitFence Whether transactions under &#64;LeaderOnly on the election's database commit only
    *     in the term in which they began.
+   * @param handBackSignals Whether followers wait by GET_LOCK for a leader to hand its lease back, on a
+   *     second connection. If not, or if the database refuses it, they notice it within a renew interval.
    */
   public record Mysql(
       @DefaultValue("migrate") SchemaMode schema,
       @DefaultValue("1s") @DurationUnit(ChronoUnit.SECONDS) Duration operationTimeout,
-      @DefaultValue("true") boolean commitFence) {
+      @DefaultValue("true") boolean commitFence,
+      @DefaultValue("true") boolean handBackSignals) {
 
     /** What becomes of the tables at start-up. */
     public enum SchemaMode {

@@ -120,7 +120,11 @@ class MysqlElectionConfiguration {
       ApplicationEventPublisher events) {
     LocalNode node = new LocalNode(environment, properties.nodeId());
     MysqlLeaseStore store = new MysqlLeaseStore(
-        database, schema, settings.operationTimeout(), settings.renewInterval());
+        database,
+        schema,
+        settings.operationTimeout(),
+        settings.renewInterval(),
+        properties.mysql().handBackSignals());
     Elector elector = new Elector(
         store,
         settings,

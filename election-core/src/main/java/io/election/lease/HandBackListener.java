@@ -1,0 +1,85 @@
+package io.election.lease;
+
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Semaphore;
+
+/**
+ * Waits for the holder of what this node follows to hand back, and has the elector look then. Nothing
+ * depends on it: what it misses, the next regular look shows.
+ */
+final class HandBackListener {
+
+  /** After so many waits in vain the rest does not double any more: it is 32 renew intervals. */
+  private static final int MAX_DOUBLINGS = 6;
+
+  /** Who knows no holder asks the elector again, not the store. */
+  private static final long ASK_AGAIN_NANOS = Duration.ofSeconds(1).toNanos();
+
+  private final HandBackSignal signal;
+
+  private final Elector elector;
+
+  private final ElectionLog log;
+
+  private final long renewNanos;
+
+  private final Semaphore dismissals = new Semaphore(0);
+
+  private volatile boolean dismissed;
+
+  /** How many times in a row there was nothing to see; the listener's own thread's. */
+  private int inVain;
+
+  HandBackListener(HandBackSignal signal, Elector elector, ElectionLog log) {
+    this.signal = signal;
+    this.elector = elector;
+    this.log = log;
+    this.renewNanos = elector.settings().renewInterval().toNanos();
+  }
+
+  /** Listens until it is dismissed. */
+  void run() {
+    try {
+      while (!this.dismissed) {
+        this.dismissals.tryAcquire(listen(), NANOSECONDS);
+      }
+    } catch (InterruptedException ex) {
+      this.log.interrupted(ex);
+    }
+  }
+
+  /** Ends the listening; from another thread. */
+  void dismiss() {
+    this.dismissed = true;
+    this.dismissals.release();
+    this.signal.close();
+  }
+
+  /** Waits for one signal. Whatever goes wrong is survived. Returns how long not to listen. */
+  long listen() {
+    try {
+      Optional<String> holder = this.elector.mainHolder();
+      if (holder.isEmpty()) {
+        return Math.min(this.renewNanos, ASK_AGAIN_NANOS);
+      }
+      boolean[] found = new boolean[1];
+      boolean signalled =
+          this.signal.await(holder.get(), () -> found[0] = this.elector.lookAt(holder.get()));
+      this.log.signalAnswered();
+      if (!signalled || found[0]) {
+        this.inVain = 0;
+        return 0;
+      }
+    } catch (Throwable ex) {
+      if (!this.dismissed) {
+        this.log.signalFailed(ex);
+      }
+    }
+    // The holder lost its connection, or none of its leases is to be had.
+    this.inVain = Math.min(this.inVain + 1, MAX_DOUBLINGS);
+    return this.renewNanos << (this.inVain - 1);
+  }
+}

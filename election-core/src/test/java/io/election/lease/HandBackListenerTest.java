@@ -1,0 +1,165 @@
+package io.election.lease;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A follower whose next look is far away, so that only a signal makes it look now. */
+class HandBackListenerTest {
+
+  private static final Duration RENEW = Duration.ofSeconds(2);
+
+  private static final LeaseSettings SETTINGS =
+      new LeaseSettings(Duration.ofSeconds(10), RENEW, Duration.ofSeconds(1), Duration.ZERO, true);
+
+  private final AtomicLong clock = new AtomicLong();
+
+  private final MemoryLeaseStore store = new MemoryLeaseStore();
+
+  private final Elector holder = elector("holder");
+
+  private final LeaseElectionService held = new LeaseElectionService("jobs", this.holder) {};
+
+  private final Elector follower = elector("follower");
+
+  private final LeaseElectionService followed = new LeaseElectionService("jobs", this.follower) {};
+
+  private final Bell bell = new Bell();
+
+  private final HandBackListener listener =
+      new HandBackListener(this.bell, this.follower, new ElectionLog("memory"));
+
+  /** What the next call of {@link #await} does. */
+  private enum Ring {
+    SIGNAL,
+    SILENCE,
+    FAILURE
+  }
+
+  private static final class Bell implements HandBackSignal {
+
+    final List<String> awaited = new ArrayList<>();
+
+    final CountDownLatch closed = new CountDownLatch(1);
+
+    Ring next = Ring.SIGNAL;
+
+    @Override
+    public boolean await(String holder, Runnable look) throws LeaseStoreException {
+      this.awaited.add(holder);
+      if (this.next == Ring.FAILURE) {
+        throw new LeaseStoreException("no signals today", null);
+      }
+      if (this.next == Ring.SIGNAL) {
+        look.run();
+        return true;
+      }
+      return false;
+    }
+
+    @Override
+    public void close() {
+      this.closed.countDown();
+    }
+  }
+
+  private Elector elector(String id) {
+    return new Elector(
+        this.store,
+        SETTINGS,
+        () -> id,
+        (serviceId) -> false,
+        (event) -> {},
+        this.clock::get,
+        () -> Instant.EPOCH.plusNanos(this.clock.get()));
+  }
+
+  @BeforeEach
+  void oneLeadsAndTheOtherHasJustLooked() {
+    this.holder.join(List.of(this.held));
+    while (!this.held.isLeader()) {
+      this.clock.addAndGet(Math.max(this.holder.step(), 1));
+    }
+    this.follower.join(List.of(this.followed));
+    this.follower.step();
+    assertThat(this.followed.leaderId()).contains("holder");
+  }
+
+  private void handBack() {
+    this.held.lostLeader();
+    this.holder.step();
+  }
+
+  @Test
+  void aSignalMakesTheFollowerLookAndTakeWhatWasHandedBack() {
+    handBack();
+    this.follower.step();
+    assertThat(this.followed.isLeader()).as("its next look is not due").isFalse();
+
+    assertThat(this.listener.listen()).as("rest").isZero();
+
+    assertThat(this.bell.awaited).containsExactly("holder");
+    assertThat(this.followed.isLeader()).isTrue();
+  }
+
+  @Test
+  void whoFollowsNobodyWaitsForNobody() {
+    handBack();
+    this.listener.listen();
+    this.bell.awaited.clear();
+
+    assertThat(this.listener.listen()).as("rest").isBetween(1L, RENEW.toNanos());
+    assertThat(this.bell.awaited).isEmpty();
+  }
+
+  @Test
+  void signalsInVainAreWaitedForMoreAndMoreRarely() {
+    List<Long> rests = rests(9);
+    assertThat(rests).containsExactly(1L, 2L, 4L, 8L, 16L, 32L, 32L, 32L, 32L);
+    assertThat(this.followed.isLeader()).isFalse();
+
+    this.bell.next = Ring.SILENCE;
+    assertThat(rests(2)).as("a wait that is not in vain").containsExactly(0L, 0L);
+
+    this.bell.next = Ring.SIGNAL;
+    assertThat(rests(2)).containsExactly(1L, 2L);
+  }
+
+  @Test
+  void failuresAreSurvivedAndMakeTheWaitingRarer() {
+    this.bell.next = Ring.FAILURE;
+    assertThat(rests(3)).containsExactly(1L, 2L, 4L);
+
+    handBack();
+    this.bell.next = Ring.SIGNAL;
+    assertThat(this.listener.listen()).isZero();
+    assertThat(this.followed.isLeader()).isTrue();
+  }
+
+  /** In renew intervals. */
+  private List<Long> rests(int count) {
+    List<Long> rests = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      rests.add(this.listener.listen() / RENEW.toNanos());
+    }
+    return rests;
+  }
+
+  @Test
+  void dismissingEndsTheListening() throws Exception {
+    Thread thread = new Thread(this.listener::run);
+    thread.start();
+
+    this.listener.dismiss();
+
+    thread.join();
+    assertThat(this.bell.closed.getCount()).isZero();
+  }
+}

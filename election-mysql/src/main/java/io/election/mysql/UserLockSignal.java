@@ -1,0 +1,114 @@
+package io.election.mysql;
+
+import io.election.lease.HandBackSignal;
+import io.election.lease.LeaseStoreException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Hand-backs made known by user-level locks: a holder's connection has a lock that bears its name, and
+ * lets go of it when it hands a lease back; followers wait for it. The server also frees it when the
+ * connection ends, which wakes a follower in vain. The locks guard nothing, so that it does no harm if
+ * somebody else takes one, or a cluster has them on each server apart.
+ *
+ * <p>Has a connection of its own while it waits.
+ *
+ * @see <a href="https://dev.mysql.com/doc/refman/8.4/en/locking-functions.html">Locking Functions</a>
+ */
+final class UserLockSignal implements HandBackSignal {
+
+  /** Long enough to cost nothing; and so long a connection may be dead without being noticed. */
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+  private final ElectionDatabase database;
+  private final Duration operationTimeout;
+  private final long restSeconds;
+  private @Nullable Session session;
+  private boolean closed;
+
+  UserLockSignal(ElectionDatabase database, Duration operationTimeout, long restSeconds) {
+    this.database = database;
+    this.operationTimeout = operationTimeout;
+    this.restSeconds = restSeconds;
+  }
+
+  /**
+   * Gets a holder's lock.
+   *
+   * @return whether it was free within the time
+   * @throws SQLException also if the server has no such locks
+   */
+  static boolean lock(Session session, String holder, long seconds) throws SQLException {
+    return session
+        .query(
+            "SELECT GET_LOCK(?, ?)", row -> row.getInt(1), name(session.schema(), holder), seconds)
+        .contains(1);
+  }
+
+  /** Frees a holder's lock. */
+  static void unlock(Session session, String holder) throws SQLException {
+    session.query("SELECT RELEASE_LOCK(?)", row -> row.getInt(1), name(session.schema(), holder));
+  }
+
+  /** At most 64 characters, and the same whatever collation the server compares with. */
+  static String name(String schema, String holder) {
+    try {
+      byte[] digest = MessageDigest.getInstance("SHA-256")
+          .digest((schema + '\n' + holder).getBytes(StandardCharsets.UTF_8));
+      return "leader_election:" + HexFormat.of().formatHex(digest, 0, 16);
+    } catch (NoSuchAlgorithmException ex) {
+      throw new IllegalStateException("Every Java platform has SHA-256", ex);
+    }
+  }
+
+  @Override
+  public boolean await(String holder, Runnable look) throws LeaseStoreException {
+    Session session = null;
+    try {
+      session = open();
+      session.until(Deadline.in(PATIENCE.plus(this.operationTimeout)));
+      boolean free = lock(session, holder, PATIENCE.toSeconds());
+      if (free) {
+        look.run();
+      }
+      return free;
+    } catch (SQLException ex) {
+      throw SqlFailure.of(
+          ex, "Waiting for a lease to be handed back", this.database, session, PATIENCE);
+    } finally {
+      // With it goes the lock.
+      discard();
+    }
+  }
+
+  private Session open() throws SQLException {
+    Session opened =
+        Session.open(this.database, Deadline.in(this.operationTimeout), this.restSeconds);
+    synchronized (this) {
+      if (!this.closed) {
+        this.session = opened;
+        return opened;
+      }
+    }
+    opened.discard();
+    throw new SQLException("The signal is closed");
+  }
+
+  private synchronized void discard() {
+    if (this.session != null) {
+      this.session.discard();
+      this.session = null;
+    }
+  }
+
+  @Override
+  public synchronized void close() {
+    this.closed = true;
+    discard();
+  }
+}
