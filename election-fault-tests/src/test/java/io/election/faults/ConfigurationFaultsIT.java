@@ -301,7 +301,7 @@ class ConfigurationFaultsIT {
         }
       }
       awaitLeads(election);
-      assertThat(electionThreads()).hasSizeLessThanOrEqualTo(3);
+      assertThat(electionThreads()).hasSizeLessThanOrEqualTo(4);
       assertThat(connections(database)).isLessThanOrEqualTo(2);
     }
     assertNothingIsLeft(database);

@@ -145,7 +145,7 @@ class NetworkFaultsIT {
         for (NodeProcess node : cluster.nodes()) {
           threads.put(node, threads(node, "").size());
         }
-        assertThat(threads(leader, "election")).hasSize(3);
+        assertThat(threads(leader, "election")).hasSize(4);
 
         links.forEach((link) -> link.resetEvery(Duration.ofMillis(200)));
         for (NodeProcess node : cluster.nodes()) {
@@ -157,19 +157,19 @@ class NetworkFaultsIT {
         cluster.awaitRecovery("15 connections cut every 200 ms", System.nanoTime());
         for (NodeProcess node : cluster.nodes()) {
           cluster
-              .within(Duration.ofSeconds(20), "only the three threads of " + node + " are left")
-              .until(() -> threads(node, "election").size() == 3);
+              .within(Duration.ofSeconds(20), "only the four threads of " + node + " are left")
+              .until(() -> threads(node, "election").size() == 4);
           assertThat(threads(node, "").size())
               .as("threads of %s", node)
               .isLessThanOrEqualTo(threads.get(node) + 4);
         }
         cluster
-            .within(Duration.ofSeconds(20), "each node has one connection")
+            .within(Duration.ofSeconds(60), "each node has one connection, and followers another")
             .pollInterval(Duration.ofMillis(200))
             .until(() -> this.database
                 .query("SELECT COUNT(*) FROM information_schema.processlist WHERE user = '%s'"
                     .formatted(this.database.username()))
-                .equals("3"));
+                .equals("5"));
       });
     }
   }
