@@ -42,12 +42,12 @@ final class HandBackListener {
 
   /** Listens until it is dismissed. */
   void run() {
-    try {
-      while (!this.dismissed) {
+    while (!this.dismissed) {
+      try {
         this.dismissals.tryAcquire(listen(), NANOSECONDS);
+      } catch (InterruptedException ex) {
+        // Somebody who has no business with this thread.
       }
-    } catch (InterruptedException ex) {
-      this.log.interrupted(ex);
     }
   }
 
@@ -66,10 +66,12 @@ final class HandBackListener {
         return Math.min(this.renewNanos, ASK_AGAIN_NANOS);
       }
       boolean[] found = new boolean[1];
+      long since = this.elector.now();
       boolean signalled =
           this.signal.await(holder.get(), () -> found[0] = this.elector.lookAt(holder.get()));
       this.log.signalAnswered();
-      if (!signalled || found[0]) {
+      boolean waited = this.elector.now() - since > this.renewNanos;
+      if (signalled ? found[0] : waited) {
         this.inVain = 0;
         return 0;
       }
@@ -78,7 +80,7 @@ final class HandBackListener {
         this.log.signalFailed(ex);
       }
     }
-    // The holder lost its connection, or none of its leases is to be had.
+    // The holder lost its connection, none of its leases is to be had, or nobody keeps us waiting.
     this.inVain = Math.min(this.inVain + 1, MAX_DOUBLINGS);
     return this.renewNanos << (this.inVain - 1);
   }

@@ -43,13 +43,15 @@ class HandBackListenerTest {
     FAILURE
   }
 
-  private static final class Bell implements HandBackSignal {
+  private final class Bell implements HandBackSignal {
 
     final List<String> awaited = new ArrayList<>();
 
     final CountDownLatch closed = new CountDownLatch(1);
 
     Ring next = Ring.SIGNAL;
+
+    Duration silence = RENEW.plusSeconds(1);
 
     @Override
     public boolean await(String holder, Runnable look) throws LeaseStoreException {
@@ -61,6 +63,7 @@ class HandBackListenerTest {
         look.run();
         return true;
       }
+      HandBackListenerTest.this.clock.addAndGet(this.silence.toNanos());
       return false;
     }
 
@@ -130,6 +133,13 @@ class HandBackListenerTest {
 
     this.bell.next = Ring.SIGNAL;
     assertThat(rests(2)).containsExactly(1L, 2L);
+  }
+
+  @Test
+  void aSilenceThatDoesNotLastIsAWaitInVain() {
+    this.bell.next = Ring.SILENCE;
+    this.bell.silence = Duration.ofMillis(1);
+    assertThat(rests(3)).containsExactly(1L, 2L, 4L);
   }
 
   @Test
