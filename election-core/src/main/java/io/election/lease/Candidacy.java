@@ -287,13 +287,13 @@ record Candidacy(
   long nextLook(long now, Duration age) {
     long interval = renewNanos();
     // A little late, so that the renewal comes first, and not all followers at the same time.
-    long lag = interval / 50 + Math.floorMod(this.node.id().hashCode(), 20) * (interval / 1000);
+    long lag = interval / 50 + spread(interval / 16);
     if (age.isNegative() || age.compareTo(LeaseSettings.MAX_LEASE) > 0) {
       return now + interval + lag;
     }
     long nanos = age.toNanos();
     if (nanos - interval >= 0 && nanos - interval < interval / 5) {
-      return now + 2 * lag;
+      return now + interval / 20 + spread(interval / 20);
     }
     long wait = interval - nanos % interval + lag;
     return now + (wait < interval / 2 ? wait + interval : wait);
@@ -301,9 +301,7 @@ record Candidacy(
 
   /** After a hint that there may be something to see. */
   Candidacy look(long now) {
-    return this.standing instanceof Following
-        ? new Candidacy(this.node, this.memory, this.standing, this.seen, now)
-        : this;
+    return this.standing instanceof Following ? lookAgain(now) : this;
   }
 
   /** After the answer to {@link Renew}. */
@@ -365,7 +363,9 @@ record Candidacy(
     if (this.standing instanceof Warming) {
       return changedBySomebodyElse(timing.now());
     }
-    return lookAgain(timing.now());
+    // Somebody else was faster, or holds a lock: there is no hurry, and there may be hundreds of
+    // us.
+    return lookAgain(timing.now() + renewNanos() / 16 + spread(renewNanos() / 4));
   }
 
   private Candidacy elected(long term, LeadershipAcquiredEvent.Reason reason, Timing timing) {
@@ -547,6 +547,11 @@ record Candidacy(
 
   private boolean isDue(long now) {
     return now - this.dueAt >= 0;
+  }
+
+  /** A part of a time that differs from node to node. */
+  private long spread(long nanos) {
+    return nanos / 100 * Math.floorMod(this.node.id().hashCode(), 100);
   }
 
   private long renewNanos() {

@@ -384,6 +384,7 @@ public final class Elector {
           "Election '%s' has no record yet: it has one as soon as a node stands for it"
               .formatted(service.serviceId()));
     }
+    service.change((candidacy) -> candidacy.look(now()));
   }
 
   private void warnIfUnknown(LeaseElectionService service, String leaderId)

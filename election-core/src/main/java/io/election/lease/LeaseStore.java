@@ -107,8 +107,8 @@ public interface LeaseStore extends AutoCloseable {
    * @param leaseMillis its lease
    * @param aboveTerm the new term is greater than this
    * @param reason why the election could be taken, for the history
-   * @return the new term; empty if the record was not as seen, or the history moved meanwhile: then
-   *     nothing was changed, and the record should be read again
+   * @return the new term; empty if the record was not as seen, or somebody else has it locked, or the
+   *     history moved meanwhile: then nothing was changed, and the record should be read again
    * @throws LeaseStoreException if the outcome is unknown
    */
   OptionalLong take(

@@ -440,7 +440,7 @@ public final class MysqlLeaseStore implements LeaseStore {
     return term.isPresent() ? OptionalLong.of(term.get()) : OptionalLong.empty();
   }
 
-  /** Locks the row first, so that it is alone with the history afterwards. */
+  /** Locks the row first, unless it is locked, so that it is alone with the history afterwards. */
   private Optional<Long> take(
       Session session,
       String serviceId,
@@ -451,6 +451,18 @@ public final class MysqlLeaseStore implements LeaseStore {
       String reason)
       throws SQLException {
     if (!seen.source().equals(session.source())) {
+      return Optional.empty();
+    }
+    // Hundreds may try at once: who waited here for the first of them would stand in the way of its
+    // renewals.
+    boolean free = !session
+        .query(
+            "SELECT service_id FROM leader_election WHERE service_id = ? " + AS_SEEN
+                + " FOR UPDATE SKIP LOCKED",
+            row -> row.getString(1),
+            asSeen(List.of(serviceId), seen))
+        .isEmpty();
+    if (!free) {
       return Optional.empty();
     }
     long term = Math.addExact(Math.max(seen.term(), aboveTerm), 1);
