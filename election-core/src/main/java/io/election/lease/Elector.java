@@ -195,6 +195,8 @@ public final class Elector {
     Candidacy.Node node =
         new Candidacy.Node(Identifiers.requireUsable("node id", this.nodeId.get()), this.settings);
     this.services = List.copyOf(services);
+    // Where each begins elsewhere, they do not all wait for the lock of the same row.
+    this.turn = Math.floorMod(node.id().hashCode(), Math.max(1, services.size()));
     this.histories = new Histories();
     this.answeredAt = now();
     this.restsUntil = now();
