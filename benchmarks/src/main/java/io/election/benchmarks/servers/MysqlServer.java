@@ -6,19 +6,24 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.HashMap;
+import java.util.Map;
 
 /** The database server of the tests. */
 final class MysqlServer implements Server {
 
   private final TestServer server;
 
+  private final ProcessorTime processorTime;
+
   private MysqlServer(TestServer server) {
     this.server = server;
+    this.processorTime = ProcessorTime.ofContainer(server.port());
   }
 
   static Server launch() {
     TestServer server = TestServer.startOwn();
-    server.execute("SET GLOBAL max_connections = 1000");
+    server.execute("SET GLOBAL max_connections = 5000");
     return new MysqlServer(server);
   }
 
@@ -63,6 +68,26 @@ final class MysqlServer implements Server {
     } catch (SQLException ex) {
       throw new IllegalStateException(ex);
     }
+  }
+
+  @Override
+  public Map<String, Double> counters() {
+    Map<String, Double> counters = new HashMap<>();
+    try (Connection connection = this.server.connectAsRoot();
+        Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery("""
+            SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Com_select', 'Com_update',
+                'Com_insert', 'Com_commit', 'Com_rollback', 'Com_set_option', 'Connections',
+                'Innodb_row_lock_waits', 'Innodb_row_lock_time')
+            """)) {
+      while (rows.next()) {
+        counters.put(rows.getString(1), rows.getDouble(2));
+      }
+    } catch (SQLException ex) {
+      throw new IllegalStateException(ex);
+    }
+    this.processorTime.seconds().ifPresent((seconds) -> counters.put("cpu_seconds", seconds));
+    return counters;
   }
 
   @Override

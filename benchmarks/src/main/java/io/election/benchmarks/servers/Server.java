@@ -1,5 +1,7 @@
 package io.election.benchmarks.servers;
 
+import java.util.Map;
+
 /** A server that runs, and can be frozen. */
 public interface Server extends AutoCloseable {
 
@@ -23,6 +25,14 @@ public interface Server extends AutoCloseable {
    * @return the number since the start; 0 where there are no rows
    */
   long rowLockWaits();
+
+  /**
+   * What the server has counted since its start, for instance {@code Com_select}, and its processor
+   * time as {@code cpu_seconds} where it can be known.
+   *
+   * @return the counters by name; none where there are none
+   */
+  Map<String, Double> counters();
 
   /** Freezes the server: it accepts connections and never answers. */
   void pause();

@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.apache.zookeeper.Version;
@@ -159,6 +160,11 @@ final class ServerProcess implements Server {
   @Override
   public long rowLockWaits() {
     return 0;
+  }
+
+  @Override
+  public Map<String, Double> counters() {
+    return Map.of();
   }
 
   @Override

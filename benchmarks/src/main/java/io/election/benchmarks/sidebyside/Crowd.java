@@ -13,7 +13,7 @@ import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
 
 /**
- * What hundreds of followers in one election ask of the database, for whose row locks they wait, and
+ * What hundreds of followers in one election ask of their server, for whose row locks they wait, and
  * what happens when their leader dies. One candidate after the other, since the server counts for all.
  */
 final class Crowd {
@@ -35,7 +35,7 @@ final class Crowd {
   void measure(List<CandidateKind> kinds) throws InterruptedException {
     for (CandidateKind kind : kinds) {
       Server server = this.servers.find(kind.backend()).orElse(null);
-      if (kind.backend() == Backend.MYSQL && server != null) {
+      if (server != null) {
         long start = System.nanoTime();
         try (Contestant contestant = new Contestant(kind, Timing.EQUAL, server, "crowd", 1)) {
           measure(contestant, server);
@@ -63,7 +63,9 @@ final class Crowd {
     TimeUnit.SECONDS.sleep(10);
     double seconds = (System.nanoTime() - start) / 1e9;
     add(kind, "follower_per_s", (crowd.link().requestCount() - asked) / seconds / this.size);
-    add(kind, "row_lock_waits_per_s", (server.rowLockWaits() - waited) / seconds);
+    if (kind.backend() == Backend.MYSQL) {
+      add(kind, "row_lock_waits_per_s", (server.rowLockWaits() - waited) / seconds);
+    }
     // ShedLock's leader is whoever runs the job.
     await("a leads still", () -> leader.leads() || crowd.leads());
     boolean leads = leader.leads();
@@ -78,7 +80,9 @@ final class Crowd {
       add(kind, "gap_ms", Math.max(0, crowd.claims(end).get(0).from() - end) / 1e6);
     }
     TimeUnit.SECONDS.sleep(3);
-    add(kind, "row_lock_waits_of_take_over", server.rowLockWaits() - waited);
+    if (kind.backend() == Backend.MYSQL) {
+      add(kind, "row_lock_waits_of_take_over", server.rowLockWaits() - waited);
+    }
     add(kind, "led_count", crowd.file().led());
   }
 

@@ -10,11 +10,20 @@ import java.util.List;
 import java.util.Locale;
 
 /** On what was measured. */
-final class Machine {
+public final class Machine {
 
   private Machine() {}
 
-  static void describe(Results results, Servers servers, String... arguments) throws IOException {
+  /**
+   * Describes it.
+   *
+   * @param results where it is told
+   * @param servers names and versions of the servers
+   * @param arguments of the program
+   * @throws IOException if the machine does not say
+   */
+  public static void describe(Results results, String servers, String... arguments)
+      throws IOException {
     results.about("date", LocalDate.now(ZoneOffset.UTC).toString());
     results.about("arguments", String.join(" ", arguments));
     results.about(
@@ -22,12 +31,17 @@ final class Machine {
         Runtime.getRuntime().availableProcessors() + " cores, " + processor() + ", "
             + System.getProperty("os.name") + " " + System.getProperty("os.arch"));
     results.about("java", System.getProperty("java.vm.version"));
-    results.about("servers", servers.versions());
+    results.about("servers", servers);
     results.about("libraries", String.join(", ", libraries()));
     results.about("load at the begin", load());
   }
 
-  static void describeEnd(Results results) {
+  /**
+   * Describes what has changed.
+   *
+   * @param results where it is told
+   */
+  public static void describeEnd(Results results) {
     results.about("load at the end", load());
   }
 

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /** What was measured, in files that are written line by line, so that nothing is lost. */
-final class Results {
+public final class Results {
 
   private static final String MEASURES = "measures.csv";
 
@@ -29,17 +29,30 @@ final class Results {
     this.folder = folder;
   }
 
-  /** Begins results; those that are in the folder are replaced. */
-  static Results create(Path folder) throws IOException {
+  /**
+   * Begins results; those that are in the folder are replaced.
+   *
+   * @param folder where the files go
+   * @return no results yet
+   * @throws IOException if the files cannot be written
+   */
+  public static Results create(Path folder) throws IOException {
     Files.createDirectories(folder);
     Results results = new Results(folder);
     Files.writeString(folder.resolve(MEASURES), Row.HEADER + "\n");
-    Files.writeString(folder.resolve(CLAIMS), ClaimRow.HEADER + "\n");
+    Files.deleteIfExists(folder.resolve(CLAIMS));
     Files.writeString(folder.resolve(ABOUT), "");
     return results;
   }
 
-  static Results read(Path folder) throws IOException {
+  /**
+   * Reads results.
+   *
+   * @param folder where the files are
+   * @return the results
+   * @throws IOException if the files cannot be read
+   */
+  public static Results read(Path folder) throws IOException {
     Results results = new Results(folder);
     Files.readAllLines(folder.resolve(MEASURES)).stream()
         .skip(1)
@@ -52,37 +65,72 @@ final class Results {
     return results;
   }
 
-  synchronized void add(Row row) {
+  /**
+   * Adds a figure.
+   *
+   * @param row the figure
+   */
+  public synchronized void add(Row row) {
     this.rows.add(row);
     append(MEASURES, row.line());
   }
 
   synchronized void add(ClaimRow claim) {
+    if (!Files.exists(this.folder.resolve(CLAIMS))) {
+      append(CLAIMS, ClaimRow.HEADER);
+    }
     append(CLAIMS, claim.line());
   }
 
-  synchronized void about(String name, String value) {
+  /**
+   * Tells something of how the figures came about.
+   *
+   * @param name of what
+   * @param value what is told
+   */
+  public synchronized void about(String name, String value) {
     this.about.put(name, value);
     append(ABOUT, name + ": " + value);
   }
 
-  synchronized List<Row> rows() {
+  /**
+   * All figures.
+   *
+   * @return the figures in their order
+   */
+  public synchronized List<Row> rows() {
     return List.copyOf(this.rows);
   }
 
   List<ClaimRow> claims() throws IOException {
+    if (!Files.exists(this.folder.resolve(CLAIMS))) {
+      return List.of();
+    }
     return Files.readAllLines(this.folder.resolve(CLAIMS)).stream()
         .skip(1)
         .map(ClaimRow::parse)
         .toList();
   }
 
-  synchronized Map<String, String> about() {
+  /**
+   * What is told of how the figures came about.
+   *
+   * @return the values by name
+   */
+  public synchronized Map<String, String> about() {
     return Map.copyOf(this.about);
   }
 
-  /** All figures of a measure. */
-  List<Double> values(String settings, String scenario, String candidate, String measure) {
+  /**
+   * All figures of a measure.
+   *
+   * @param settings as in {@link Row}
+   * @param scenario as in {@link Row}
+   * @param candidate as in {@link Row}
+   * @param measure as in {@link Row}
+   * @return the figures in their order
+   */
+  public List<Double> values(String settings, String scenario, String candidate, String measure) {
     return rows().stream()
         .filter((row) -> row.settings().equals(settings)
             && row.scenario().equals(scenario)
@@ -94,7 +142,11 @@ final class Results {
 
   private void append(String file, String line) {
     try {
-      Files.writeString(this.folder.resolve(file), line + "\n", StandardOpenOption.APPEND);
+      Files.writeString(
+          this.folder.resolve(file),
+          line + "\n",
+          StandardOpenOption.CREATE,
+          StandardOpenOption.APPEND);
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }

@@ -12,7 +12,7 @@ import java.util.List;
  * @param measure what was measured
  * @param value the figure, in the unit that the measure's name ends with
  */
-record Row(
+public record Row(
     String settings, String scenario, String candidate, int round, String measure, double value) {
 
   static final String HEADER = "settings,scenario,candidate,round,measure,value";

@@ -31,7 +31,7 @@ public final class SideBySide {
     Results results = Results.create(options.results());
     try (Servers servers = Servers.start(
         options.candidates().stream().map(CandidateKind::backend).distinct().toList())) {
-      Machine.describe(results, servers, arguments);
+      Machine.describe(results, servers.versions(), arguments);
       for (CandidateKind kind : options.candidates()) {
         if (servers.find(kind.backend()).isEmpty()) {
           results.about("not measured: " + kind.id(), servers.reason(kind.backend()));

@@ -1,0 +1,50 @@
+package io.election.benchmarks.scale;
+
+import io.election.benchmarks.servers.Server;
+import java.util.concurrent.TimeUnit;
+
+/** Looks at a server's counter of statements each quarter of a second, for the greatest rate. */
+final class Peak {
+
+  private final Server server;
+
+  private final Thread thread;
+
+  private volatile boolean stopped;
+
+  private volatile double perSecond;
+
+  Peak(Server server) {
+    this.server = server;
+    this.thread = new Thread(this::look, "peak");
+    this.thread.setDaemon(true);
+    this.thread.start();
+  }
+
+  private void look() {
+    long at = System.nanoTime();
+    double count = count();
+    while (!this.stopped) {
+      try {
+        TimeUnit.MILLISECONDS.sleep(250);
+      } catch (InterruptedException ex) {
+        return;
+      }
+      long now = System.nanoTime();
+      double next = count();
+      this.perSecond = Math.max(this.perSecond, (next - count) / ((now - at) / 1e9));
+      at = now;
+      count = next;
+    }
+  }
+
+  private double count() {
+    return this.server.counters().getOrDefault("Questions", 0.0);
+  }
+
+  double stop() throws InterruptedException {
+    this.stopped = true;
+    this.thread.join();
+    return this.perSecond;
+  }
+}
