@@ -3,10 +3,14 @@ package io.election.benchmarks;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -15,6 +19,7 @@ import org.springframework.beans.factory.InitializingBean;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 
 /**
@@ -36,8 +41,19 @@ public class StartUp {
 
   private static final String URL = "--spring.datasource.url=";
 
-  private static final Pattern STARTED =
-      Pattern.compile("Started StartUp.Application in ([0-9.]+) seconds");
+  private static final Pattern STARTED = Pattern.compile(
+      "Started StartUp.Application in ([0-9.]+) seconds.*Needed ([0-9]+) ms of processor time and"
+          + " ([0-9]+) classes",
+      Pattern.DOTALL);
+
+  /**
+   * A start.
+   *
+   * @param millis from main to started, by the application's own word
+   * @param processorMillis of the process from its begin, which other processes disturb less
+   * @param classes that were loaded
+   */
+  private record Start(double millis, double processorMillis, double classes) {}
 
   /** Creates the configuration; Spring calls it. */
   public StartUp() {}
@@ -54,7 +70,17 @@ public class StartUp {
     private Application() {}
 
     public static void main(String[] arguments) {
-      SpringApplication.exit(SpringApplication.run(StartUp.class, arguments));
+      ConfigurableApplicationContext context = SpringApplication.run(StartUp.class, arguments);
+      System.out.printf(
+          Locale.ROOT,
+          "Needed %d ms of processor time and %d classes%n",
+          ProcessHandle.current()
+              .info()
+              .totalCpuDuration()
+              .orElse(Duration.ZERO)
+              .toMillis(),
+          ManagementFactory.getClassLoadingMXBean().getTotalLoadedClassCount());
+      SpringApplication.exit(context);
     }
   }
 
@@ -64,21 +90,20 @@ public class StartUp {
    * @param arguments the application's, above all its database
    */
   public static void main(String[] arguments) throws IOException {
-    List<Double> without = new ArrayList<>();
-    List<Double> with = new ArrayList<>();
-    List<Double> withFlyway = new ArrayList<>();
-    seconds(true, arguments);
+    List<Start> without = new ArrayList<>();
+    List<Start> with = new ArrayList<>();
+    List<Start> withFlyway = new ArrayList<>();
+    start(true, arguments);
     for (int round = 0; round < ROUNDS; round++) {
-      without.add(seconds(false, arguments));
-      with.add(seconds(true, arguments));
-      withFlyway.add(seconds(true, inDatabaseOfItsOwn(arguments)));
+      without.add(start(false, arguments));
+      with.add(start(true, arguments));
+      withFlyway.add(start(true, inDatabaseOfItsOwn(arguments)));
     }
     print("without election", without);
     print("with election, tables there", with);
     print("with election, empty database", withFlyway);
-    System.out.printf(
-        "added with tables there: %.0f ms; by Flyway on an empty database: %.0f ms more (medians)%n",
-        1000 * (median(with) - median(without)), 1000 * (median(withFlyway) - median(with)));
+    printDifference("added with tables there", without, with);
+    printDifference("added by Flyway on an empty database", with, withFlyway);
   }
 
   private static String[] inDatabaseOfItsOwn(String... arguments) {
@@ -96,7 +121,7 @@ public class StartUp {
         + (parts.length > 1 ? "&" + parts[1] : "");
   }
 
-  private static double seconds(boolean enabled, String... arguments) throws IOException {
+  private static Start start(boolean enabled, String... arguments) throws IOException {
     List<String> command =
         new ArrayList<>(List.of(ProcessHandle.current().info().command().orElse("java")));
     command.addAll(
@@ -114,14 +139,37 @@ public class StartUp {
     if (!started.find()) {
       throw new IllegalStateException("The application did not start:\n" + output);
     }
-    return Double.parseDouble(started.group(1));
+    return new Start(
+        1000 * Double.parseDouble(started.group(1)),
+        Double.parseDouble(started.group(2)),
+        Double.parseDouble(started.group(3)));
   }
 
-  private static void print(String what, List<Double> seconds) {
-    List<Double> sorted = seconds.stream().sorted().toList();
+  private static void print(String what, List<Start> starts) {
+    List<Double> sorted = starts.stream().map(Start::millis).sorted().toList();
     System.out.printf(
-        "%s: min %.3f s, median %.3f s, max %.3f s%n",
-        what, sorted.get(0), median(seconds), sorted.get(sorted.size() - 1));
+        Locale.ROOT,
+        "%s: min %.0f ms, median %.0f ms, max %.0f ms; processor time %.0f ms; classes %.0f%n",
+        what,
+        sorted.get(0),
+        median(sorted),
+        sorted.get(sorted.size() - 1),
+        median(starts, Start::processorMillis),
+        median(starts, Start::classes));
+  }
+
+  private static void printDifference(String what, List<Start> before, List<Start> after) {
+    System.out.printf(
+        Locale.ROOT,
+        "%s: %.0f ms; processor time %.0f ms; classes %.0f (differences of medians)%n",
+        what,
+        median(after, Start::millis) - median(before, Start::millis),
+        median(after, Start::processorMillis) - median(before, Start::processorMillis),
+        median(after, Start::classes) - median(before, Start::classes));
+  }
+
+  private static double median(List<Start> starts, Function<Start, Double> figure) {
+    return median(starts.stream().map(figure).toList());
   }
 
   private static double median(List<Double> values) {

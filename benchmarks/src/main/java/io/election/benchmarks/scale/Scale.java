@@ -89,16 +89,21 @@ public final class Scale {
     boolean succeeded = true;
     try {
       launch();
-      start();
-      idle("idle");
-      NodesProcess busiest = this.processes.stream()
-          .skip(1)
-          .max(Comparator.comparingInt((process) -> process.leaderships().size()))
-          .orElseThrow();
-      storm("storm-spread", busiest);
-      gather();
-      idle("idle-one-leader");
-      storm("storm-one-leader", this.processes.get(0));
+      if (this.options.cold()) {
+        start(this.processes);
+        idle("idle-spread");
+        storm("storm-spread", busiest());
+        gather();
+        idle("idle-one-leader");
+        storm("storm-one-leader", this.processes.get(0));
+      } else {
+        start(this.processes.subList(0, 1));
+        start(this.processes);
+        idle("idle-one-leader");
+        storm("storm-one-leader", this.processes.get(0));
+        idle("idle-spread");
+        storm("storm-spread", busiest());
+      }
       idle("idle-after");
     } catch (ConditionTimeoutException ex) {
       System.out.println(ex.getMessage());
@@ -155,20 +160,32 @@ public final class Scale {
         this.options.sample());
   }
 
-  /** All nodes start, and nobody has ever led. */
-  private void start() {
+  /** Nodes start, and in all elections there is a leader then. */
+  private void start(List<NodesProcess> starting) {
     Snapshot before = snapshot();
-    this.processes.forEach((process) -> process.file().set(Counter.GO, 1));
+    starting.forEach((process) -> process.file().set(Counter.GO, 1));
     await(
         "all elections have a leader", patience(), () -> led(0).size() == this.options.elections());
-    add("start", "all_led_ms", (System.nanoTime() - before.instant()) / 1e6);
+    double led = (System.nanoTime() - before.instant()) / 1e6;
+    int nodes = starting.size() == 1 ? 1 : this.options.nodes();
     await(
         "all nodes have started",
         patience(),
-        () -> snapshot().counters().getOrDefault(Counter.STARTED, 0L) == this.options.nodes());
-    sleep(this.options.lease());
-    add("start", snapshot().since(before));
-    addLeaders("start");
+        () -> snapshot().counters().getOrDefault(Counter.STARTED, 0L) == nodes);
+    if (nodes > 1) {
+      sleep(this.options.lease());
+      add("start", "all_led_ms", led);
+      add("start", snapshot().since(before));
+      addLeaders("start");
+    }
+  }
+
+  /** The process whose nodes lead in most elections, apart from the first. */
+  private NodesProcess busiest() {
+    return this.processes.stream()
+        .skip(1)
+        .max(Comparator.comparingInt((process) -> process.leaderships().size()))
+        .orElseThrow();
   }
 
   private void idle(String phase) {

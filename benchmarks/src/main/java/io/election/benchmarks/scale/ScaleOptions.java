@@ -17,6 +17,7 @@ import java.util.stream.Stream;
  * @param start over which time the nodes start
  * @param idle how long is measured while nothing happens
  * @param sample how often all nodes are asked in how many elections they lead
+ * @param cold whether all nodes start on empty tables, rather than after one that leads everything
  * @param results the folder of the files
  */
 record ScaleOptions(
@@ -28,6 +29,7 @@ record ScaleOptions(
     Duration start,
     Duration idle,
     Duration sample,
+    boolean cold,
     Path results) {
 
   static ScaleOptions parse(String... arguments) {
@@ -35,6 +37,7 @@ record ScaleOptions(
         .map((argument) -> argument.replaceFirst("^--", "").split("=", 2))
         .collect(Collectors.toMap((pair) -> pair[0], (pair) -> pair.length > 1 ? pair[1] : ""));
     boolean quick = values.remove("quick") != null;
+    boolean cold = values.remove("cold") != null;
     ScaleOptions options = new ScaleOptions(
         number(values, "nodes", quick ? 60 : 1000),
         number(values, "elections", quick ? 10 : 100),
@@ -44,6 +47,7 @@ record ScaleOptions(
         millis(values, "start", quick ? 1000 : 30_000),
         millis(values, "idle", quick ? 5000 : 60_000),
         millis(values, "sample", 50),
+        cold,
         Path.of(take(
             values,
             "results",
