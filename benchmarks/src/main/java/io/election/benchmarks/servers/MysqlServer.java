@@ -16,9 +16,17 @@ final class MysqlServer implements Server {
 
   private final ProcessorTime processorTime;
 
+  /** Kept, since a server in a storm of connections may let nobody in. */
+  private final Connection connection;
+
   private MysqlServer(TestServer server) {
     this.server = server;
     this.processorTime = ProcessorTime.ofContainer(server.port());
+    try {
+      this.connection = server.connectAsRoot();
+    } catch (SQLException ex) {
+      throw new IllegalStateException(ex);
+    }
   }
 
   static Server launch() {
@@ -71,10 +79,9 @@ final class MysqlServer implements Server {
   }
 
   @Override
-  public Map<String, Double> counters() {
+  public synchronized Map<String, Double> counters() {
     Map<String, Double> counters = new HashMap<>();
-    try (Connection connection = this.server.connectAsRoot();
-        Statement statement = connection.createStatement();
+    try (Statement statement = this.connection.createStatement();
         ResultSet rows = statement.executeQuery("""
             SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Com_select', 'Com_update',
                 'Com_insert', 'Com_commit', 'Com_rollback', 'Com_set_option', 'Connections',

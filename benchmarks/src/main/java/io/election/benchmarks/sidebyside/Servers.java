@@ -36,6 +36,19 @@ final class Servers implements AutoCloseable {
     return servers;
   }
 
+  /** Puts another server in the place of one that has gone through something. */
+  synchronized void renew(Backend backend) throws IOException {
+    Server old = this.servers.remove(backend);
+    if (old != null) {
+      old.close();
+      try {
+        this.servers.put(backend, backend.start());
+      } catch (NotInstalledException ex) {
+        this.missing.put(backend, String.valueOf(ex.getMessage()));
+      }
+    }
+  }
+
   /** The server, if this machine has one. */
   Optional<Server> find(Backend backend) {
     return Optional.ofNullable(this.servers.get(backend));
