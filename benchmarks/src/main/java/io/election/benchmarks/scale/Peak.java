@@ -23,7 +23,7 @@ final class Peak {
 
   private void look() {
     long at = System.nanoTime();
-    double count = count();
+    double count = count(0);
     while (!this.stopped) {
       try {
         TimeUnit.MILLISECONDS.sleep(250);
@@ -31,15 +31,20 @@ final class Peak {
         return;
       }
       long now = System.nanoTime();
-      double next = count();
+      double next = count(count);
       this.perSecond = Math.max(this.perSecond, (next - count) / ((now - at) / 1e9));
       at = now;
       count = next;
     }
   }
 
-  private double count() {
-    return this.server.counters().getOrDefault("Questions", 0.0);
+  /** The last count if the server does not answer. */
+  private double count(double otherwise) {
+    try {
+      return this.server.counters().getOrDefault("Questions", otherwise);
+    } catch (IllegalStateException ex) {
+      return otherwise;
+    }
   }
 
   double stop() throws InterruptedException {

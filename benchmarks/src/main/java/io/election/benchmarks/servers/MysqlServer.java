@@ -17,7 +17,7 @@ final class MysqlServer implements Server {
   private final ProcessorTime processorTime;
 
   /** Kept, since a server in a storm of connections may let nobody in. */
-  private final Connection connection;
+  private Connection connection;
 
   private MysqlServer(TestServer server) {
     this.server = server;
@@ -81,6 +81,13 @@ final class MysqlServer implements Server {
   @Override
   public synchronized Map<String, Double> counters() {
     Map<String, Double> counters = new HashMap<>();
+    try {
+      if (!this.connection.isValid(5)) {
+        this.connection = this.server.connectAsRoot();
+      }
+    } catch (SQLException ex) {
+      throw new IllegalStateException(ex);
+    }
     try (Statement statement = this.connection.createStatement();
         ResultSet rows = statement.executeQuery("""
             SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Com_select', 'Com_update',
