@@ -82,7 +82,7 @@ final class Endpoint {
 
   private HttpRequest.Builder request(String path) {
     return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + this.port + "/actuator/" + path))
-        .timeout(Duration.ofSeconds(1));
+        .timeout(Duration.ofSeconds(20));
   }
 
   private static String send(HttpRequest.Builder request, int expected) throws IOException {

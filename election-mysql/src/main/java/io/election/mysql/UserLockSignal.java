@@ -68,9 +68,8 @@ final class UserLockSignal implements HandBackSignal {
 
   @Override
   public boolean await(String holder, Runnable look) throws LeaseStoreException {
-    Session session = null;
     try {
-      session = open();
+      Session session = open();
       session.until(Deadline.in(PATIENCE.plus(this.operationTimeout)));
       boolean free = lock(session, holder, PATIENCE.toSeconds());
       if (free) {
@@ -78,8 +77,10 @@ final class UserLockSignal implements HandBackSignal {
       }
       return free;
     } catch (SQLException ex) {
-      throw SqlFailure.of(
-          ex, "Waiting for a lease to be handed back", this.database, session, PATIENCE);
+      throw new LeaseStoreException(
+          "Waiting for a lease to be handed back failed in %s (%s)."
+              .formatted(this.database.location(), SqlFailure.text(ex)),
+          ex);
     } finally {
       // With it goes the lock.
       discard();

@@ -118,8 +118,9 @@ public final class ScaleNodes {
         database, LeaderElectionSchema.Mode.NONE, settings.operationTimeout());
     Elector elector = new Elector(
         new MeasuredStore(
+            // Without signals, which would take as many connections again.
             new MysqlLeaseStore(
-                database, schema, settings.operationTimeout(), settings.renewInterval()),
+                database, schema, settings.operationTimeout(), settings.renewInterval(), false),
             this.file),
         settings,
         () -> id,

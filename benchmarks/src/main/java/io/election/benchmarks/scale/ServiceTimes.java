@@ -60,7 +60,7 @@ record ServiceTimes(
     Duration patience = Duration.ofSeconds(10);
     LeaderElectionSchema schema =
         new LeaderElectionSchema(database, LeaderElectionSchema.Mode.MIGRATE, patience);
-    try (MysqlLeaseStore store = new MysqlLeaseStore(database, schema, patience, patience)) {
+    try (MysqlLeaseStore store = new MysqlLeaseStore(database, schema, patience, patience, false)) {
       return new Measurement(server, store).times();
     }
   }
