@@ -145,7 +145,7 @@ class DatabaseFaultsIT {
   @Tag("faults")
   void fault_20_row_lock_global_read_lock_and_alter_table() throws Exception {
     try (Links links = Links.to(this.database)) {
-      Cluster.run(this.database, links.nodes(), (cluster, leader) -> {
+      Cluster.run(this.database, links.nodes(Links.WITHOUT_SIGNALS), (cluster, leader) -> {
         try (Connection holder = this.database.connect();
             Statement statement = holder.createStatement()) {
           holder.setAutoCommit(false);
@@ -186,7 +186,7 @@ class DatabaseFaultsIT {
     try (TestServer small = TestServer.startOnDisk(500)) {
       TestDatabase own = small.newDatabase();
       try (Links links = Links.to(own)) {
-        Cluster.run(own, links.nodes(), (cluster, leader) -> {
+        Cluster.run(own, links.nodes(Links.WITHOUT_SIGNALS), (cluster, leader) -> {
           small.fillDisk();
           cluster
               .within(Duration.ofSeconds(60), "nobody leads on a full disk")

@@ -9,6 +9,9 @@ import java.util.function.Consumer;
 /** Nodes on one database, each behind a link of its own. */
 final class Links implements AutoCloseable {
 
+  /** For who measures waits for answers: the wait for a signal is meant to be long. */
+  static final String WITHOUT_SIGNALS = "as.election.mysql.hand-back-signals=false";
+
   private final Map<String, Link> links = new LinkedHashMap<>();
 
   /** Links of three nodes. */

@@ -114,7 +114,8 @@ class NetworkFaultsIT {
   @Tag("faults")
   void fault_14_delay_with_jitter_and_56_kbit_a_second() throws Exception {
     try (Links links = Links.to(this.database)) {
-      List<Node> nodes = links.nodes("as.election.mysql.operation-timeout=2500ms");
+      List<Node> nodes =
+          links.nodes(Links.WITHOUT_SIGNALS, "as.election.mysql.operation-timeout=2500ms");
       Cluster.run(
           this.database, Duration.ofSeconds(8), Duration.ofSeconds(1), nodes, (cluster, leader) -> {
             links.forEach((link) -> link.delay(Duration.ofMillis(450), Duration.ofMillis(100)));
