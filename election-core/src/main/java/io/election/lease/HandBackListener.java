@@ -12,8 +12,8 @@ import java.util.concurrent.Semaphore;
  */
 final class HandBackListener {
 
-  /** After so many waits in vain the rest does not double any more: it is 32 renew intervals. */
-  private static final int MAX_DOUBLINGS = 6;
+  /** After so many waits in vain the rest does not double any more: it is eight leases. */
+  private static final int MAX_DOUBLINGS = 4;
 
   /** Who knows no holder asks the elector again, not the store. */
   private static final long ASK_AGAIN_NANOS = Duration.ofSeconds(1).toNanos();
@@ -25,6 +25,8 @@ final class HandBackListener {
   private final ElectionLog log;
 
   private final long renewNanos;
+
+  private final long leaseNanos;
 
   private final Semaphore dismissals = new Semaphore(0);
 
@@ -38,6 +40,7 @@ final class HandBackListener {
     this.elector = elector;
     this.log = log;
     this.renewNanos = elector.settings().renewInterval().toNanos();
+    this.leaseNanos = elector.settings().leaseDuration().toNanos();
   }
 
   /** Listens until it is dismissed. */
@@ -81,7 +84,9 @@ final class HandBackListener {
       }
     }
     // The holder lost its connection, none of its leases is to be had, or nobody keeps us waiting.
+    // If it
+    // is dead, somebody else holds them after a lease, and until then all have better things to do.
     this.inVain = Math.min(this.inVain + 1, MAX_DOUBLINGS);
-    return this.renewNanos << (this.inVain - 1);
+    return this.leaseNanos << (this.inVain - 1);
   }
 }
