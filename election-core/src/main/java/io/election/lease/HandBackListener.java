@@ -32,8 +32,12 @@ final class HandBackListener {
 
   private volatile boolean dismissed;
 
-  /** How many times in a row there was nothing to see; the listener's own thread's. */
+  /** Whose signal was in vain, how many times in a row, and until when it is not waited for again. */
+  private String vainHolder = "";
+
   private int inVain;
+
+  private long restsUntil;
 
   HandBackListener(HandBackSignal signal, Elector elector, ElectionLog log) {
     this.signal = signal;
@@ -61,32 +65,41 @@ final class HandBackListener {
     this.signal.close();
   }
 
-  /** Waits for one signal. Whatever goes wrong is survived. Returns how long not to listen. */
+  /** Waits for a signal if there is one to wait for. Returns how long to wait before the next. */
   long listen() {
+    Optional<String> holder = this.elector.mainHolder();
+    if (!holder.equals(Optional.of(this.vainHolder))) {
+      this.inVain = 0;
+    }
+    long now = this.elector.now();
+    if (holder.isEmpty() || (this.inVain > 0 && now - this.restsUntil < 0)) {
+      return Math.min(this.renewNanos, ASK_AGAIN_NANOS);
+    }
+    if (isFruitful(holder.get(), now)) {
+      this.inVain = 0;
+      return 0;
+    }
+    // It lost its connection, none of its leases is to be had, or nobody keeps us waiting. If it is
+    // dead
+    // somebody else holds them after a lease, and until then all have better things to do.
+    this.vainHolder = holder.get();
+    this.inVain = Math.min(this.inVain + 1, MAX_DOUBLINGS);
+    this.restsUntil = this.elector.now() + (this.leaseNanos << (this.inVain - 1));
+    return 0;
+  }
+
+  /** Whether waiting was of use, or will be. Whatever goes wrong is survived. */
+  private boolean isFruitful(String holder, long since) {
     try {
-      Optional<String> holder = this.elector.mainHolder();
-      if (holder.isEmpty()) {
-        return Math.min(this.renewNanos, ASK_AGAIN_NANOS);
-      }
       boolean[] found = new boolean[1];
-      long since = this.elector.now();
-      boolean signalled =
-          this.signal.await(holder.get(), () -> found[0] = this.elector.lookAt(holder.get()));
+      boolean signalled = this.signal.await(holder, () -> found[0] = this.elector.lookAt(holder));
       this.log.signalAnswered();
-      boolean waited = this.elector.now() - since > this.renewNanos;
-      if (signalled ? found[0] : waited) {
-        this.inVain = 0;
-        return 0;
-      }
+      return signalled ? found[0] : this.elector.now() - since > this.renewNanos;
     } catch (Throwable ex) {
       if (!this.dismissed) {
         this.log.signalFailed(ex);
       }
+      return false;
     }
-    // The holder lost its connection, none of its leases is to be had, or nobody keeps us waiting.
-    // If it
-    // is dead, somebody else holds them after a lease, and until then all have better things to do.
-    this.inVain = Math.min(this.inVain + 1, MAX_DOUBLINGS);
-    return this.leaseNanos << (this.inVain - 1);
   }
 }

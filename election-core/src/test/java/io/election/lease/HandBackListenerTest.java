@@ -124,39 +124,58 @@ class HandBackListenerTest {
 
   @Test
   void signalsInVainAreWaitedForMoreAndMoreRarely() {
-    assertThat(rests(6)).containsExactly(1L, 2L, 4L, 8L, 8L, 8L);
+    assertThat(rests(6)).containsExactly(0L, 1L, 2L, 4L, 8L, 8L);
     assertThat(this.followed.isLeader()).isFalse();
 
     this.bell.next = Ring.SILENCE;
-    assertThat(rests(2)).as("a wait that is not in vain").containsExactly(0L, 0L);
+    assertThat(rests(3)).as("then waits that are not in vain").containsExactly(8L, 0L, 0L);
 
     this.bell.next = Ring.SIGNAL;
-    assertThat(rests(2)).containsExactly(1L, 2L);
+    assertThat(rests(3)).containsExactly(0L, 1L, 2L);
+  }
+
+  @Test
+  void anotherHolderIsWaitedForAtOnce() {
+    rests(4);
+    this.store.designate("jobs", "another", null);
+    this.clock.addAndGet(RENEW.multipliedBy(2).toNanos());
+    this.follower.step();
+    assertThat(this.followed.leaderId()).contains("another");
+    this.bell.awaited.clear();
+
+    this.listener.listen();
+
+    assertThat(this.bell.awaited).containsExactly("another");
   }
 
   @Test
   void aSilenceThatDoesNotLastIsAWaitInVain() {
     this.bell.next = Ring.SILENCE;
     this.bell.silence = Duration.ofMillis(1);
-    assertThat(rests(3)).containsExactly(1L, 2L, 4L);
+    assertThat(rests(4)).containsExactly(0L, 1L, 2L, 4L);
   }
 
   @Test
   void failuresAreSurvivedAndMakeTheWaitingRarer() {
     this.bell.next = Ring.FAILURE;
-    assertThat(rests(3)).containsExactly(1L, 2L, 4L);
+    assertThat(rests(4)).containsExactly(0L, 1L, 2L, 4L);
 
-    handBack();
     this.bell.next = Ring.SIGNAL;
-    assertThat(this.listener.listen()).isZero();
-    assertThat(this.followed.isLeader()).isTrue();
+    assertThat(rests(1)).containsExactly(8L);
   }
 
-  /** In leases. */
+  /** How many leases pass before each of so many waits, while the holder goes on. */
   private List<Long> rests(int count) {
     List<Long> rests = new ArrayList<>();
     for (int i = 0; i < count; i++) {
-      rests.add(this.listener.listen() / SETTINGS.leaseDuration().toNanos());
+      long since = this.clock.get();
+      int waits = this.bell.awaited.size();
+      while (this.bell.awaited.size() == waits) {
+        this.clock.addAndGet(this.listener.listen());
+        this.holder.step();
+        this.follower.step();
+      }
+      rests.add((this.clock.get() - since) / SETTINGS.leaseDuration().toNanos());
     }
     return rests;
   }
