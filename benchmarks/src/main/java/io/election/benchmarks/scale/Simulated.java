@@ -2,6 +2,7 @@ package io.election.benchmarks.scale;
 
 import io.election.LeadershipLostEvent;
 import io.election.lease.Ending;
+import io.election.lease.LeaseRow;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
 import java.util.ArrayList;
@@ -177,11 +178,15 @@ record Simulated(
         int leader =
             i < this.headElections ? 0 : 1 + (i - this.headElections) % (this.nodes.size() - 1);
         try {
-          this.server.records.create(name, "before", 1, 0);
+          LeaseRow row = this.server.records.create(name, "before", 1, 0).orElseThrow();
+          this.server.records.lead(name, row, 1);
         } catch (LeaseStoreException ex) {
           throw new IllegalStateException(ex);
         }
-        this.server.records.release(name, "before", 1, this.nodes.get(leader).id(), ending);
+        String id = this.nodes.get(leader).id();
+        if (!this.server.records.release(name, "before", 1, id, ending)) {
+          throw new IllegalStateException(name + " was not handed to " + id);
+        }
         this.server.wrote(name, 0);
       }
     }
