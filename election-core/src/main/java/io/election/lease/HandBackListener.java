@@ -79,9 +79,8 @@ final class HandBackListener {
       this.inVain = 0;
       return 0;
     }
-    // It lost its connection, none of its leases is to be had, or nobody keeps us waiting. If it is
-    // dead
-    // somebody else holds them after a lease, and until then all have better things to do.
+    // It lost its connection, none of its leases is to be had, or nobody keeps us waiting. If it
+    // died, somebody else holds them after a lease, and until then all have better things to do.
     this.vainHolder = holder.get();
     this.inVain = Math.min(this.inVain + 1, MAX_DOUBLINGS);
     this.restsUntil = this.elector.now() + (this.leaseNanos << (this.inVain - 1));

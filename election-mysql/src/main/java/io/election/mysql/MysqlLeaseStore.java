@@ -70,7 +70,7 @@ public final class MysqlLeaseStore implements LeaseStore {
 
   private volatile boolean handBackSignals;
   private boolean signalReady;
-  private long signalTriedAt;
+  private long signalDueAt = System.nanoTime();
   private @Nullable Session session;
   private String lastSource = "";
   private String lastHost = "";
@@ -455,14 +455,12 @@ public final class MysqlLeaseStore implements LeaseStore {
     }
     // Hundreds may try at once: who waited here for the first of them would stand in the way of its
     // renewals.
-    boolean free = !session
-        .query(
-            "SELECT service_id FROM leader_election WHERE service_id = ? " + AS_SEEN
-                + " FOR UPDATE SKIP LOCKED",
-            row -> row.getString(1),
-            asSeen(List.of(serviceId), seen))
-        .isEmpty();
-    if (!free) {
+    List<String> free = session.query(
+        "SELECT service_id FROM leader_election WHERE service_id = ? " + AS_SEEN
+            + " FOR UPDATE SKIP LOCKED",
+        row -> Session.string(row, 1),
+        asSeen(List.of(serviceId), seen));
+    if (free.isEmpty()) {
       return Optional.empty();
     }
     long term = Math.addExact(Math.max(seen.term(), aboveTerm), 1);
@@ -619,9 +617,9 @@ public final class MysqlLeaseStore implements LeaseStore {
    */
   private void prepareSignal(Session session, String nodeId) {
     long now = System.nanoTime();
-    if (this.handBackSignals && !this.signalReady && now - this.signalTriedAt > SIGNAL_RETRY) {
-      this.signalTriedAt = now;
-      attemptSignal(() -> this.signalReady = UserLockSignal.lock(session, nodeId, 0));
+    if (this.handBackSignals && !this.signalReady && now - this.signalDueAt >= 0) {
+      this.signalDueAt = now + SIGNAL_RETRY;
+      attemptSignal(session, own -> this.signalReady = UserLockSignal.lock(own, nodeId, 0));
     }
   }
 
@@ -629,18 +627,18 @@ public final class MysqlLeaseStore implements LeaseStore {
   private void signal(Session session, String nodeId) {
     if (this.signalReady) {
       forgetSignal();
-      attemptSignal(() -> UserLockSignal.unlock(session, nodeId));
+      attemptSignal(session, own -> UserLockSignal.unlock(own, nodeId));
     }
   }
 
   private void forgetSignal() {
     this.signalReady = false;
-    this.signalTriedAt = System.nanoTime() - 2 * SIGNAL_RETRY;
+    this.signalDueAt = System.nanoTime();
   }
 
-  private void attemptSignal(SignalWork work) {
+  private void attemptSignal(Session session, Work<Boolean> work) {
     try {
-      work.run();
+      work.run(session);
     } catch (SQLException ex) {
       if (ex.getErrorCode() == 0) {
         log.debug("The connection was lost with a signal", ex);
@@ -972,13 +970,6 @@ public final class MysqlLeaseStore implements LeaseStore {
   private interface Work<T> {
 
     T run(Session session) throws SQLException;
-  }
-
-  /** What is done with the lock of a signal. */
-  @FunctionalInterface
-  private interface SignalWork {
-
-    void run() throws SQLException;
   }
 
   /**

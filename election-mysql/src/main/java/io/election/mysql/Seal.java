@@ -1,6 +1,5 @@
 package io.election.mysql;
 
-import java.nio.charset.StandardCharsets;
 import java.util.UUID;
 
 /**
@@ -46,8 +45,7 @@ record Seal(UUID owner, String source) {
   }
 
   private String text(String version, String time) {
-    UUID server = UUID.nameUUIDFromBytes(this.source.getBytes(StandardCharsets.UTF_8));
     return "CONCAT('%s/%s/', %s, '/', UNIX_TIMESTAMP(%s))"
-        .formatted(this.owner, server, version, time);
+        .formatted(this.owner, Digest.of(this.source), version, time);
   }
 }

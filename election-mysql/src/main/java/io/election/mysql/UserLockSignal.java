@@ -2,12 +2,8 @@ package io.election.mysql;
 
 import io.election.lease.HandBackSignal;
 import io.election.lease.LeaseStoreException;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,20 +46,20 @@ final class UserLockSignal implements HandBackSignal {
         .contains(1);
   }
 
-  /** Frees a holder's lock. */
-  static void unlock(Session session, String holder) throws SQLException {
-    session.query("SELECT RELEASE_LOCK(?)", row -> row.getInt(1), name(session.schema(), holder));
+  /**
+   * Frees a holder's lock.
+   *
+   * @return whether this session had it
+   */
+  static boolean unlock(Session session, String holder) throws SQLException {
+    return session
+        .query("SELECT RELEASE_LOCK(?)", row -> row.getInt(1), name(session.schema(), holder))
+        .contains(1);
   }
 
   /** At most 64 characters, and the same whatever collation the server compares with. */
-  static String name(String schema, String holder) {
-    try {
-      byte[] digest = MessageDigest.getInstance("SHA-256")
-          .digest((schema + '\n' + holder).getBytes(StandardCharsets.UTF_8));
-      return "leader_election:" + HexFormat.of().formatHex(digest, 0, 16);
-    } catch (NoSuchAlgorithmException ex) {
-      throw new IllegalStateException("Every Java platform has SHA-256", ex);
-    }
+  private static String name(String schema, String holder) {
+    return "leader_election:" + Digest.of(schema + '\n' + holder);
   }
 
   @Override
