@@ -1,5 +1,6 @@
 package io.election.benchmarks;
 
+import io.election.benchmarks.sidebyside.Summary;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -152,7 +153,7 @@ public class StartUp {
         "%s: min %.0f ms, median %.0f ms, max %.0f ms; processor time %.0f ms; classes %.0f%n",
         what,
         sorted.get(0),
-        median(sorted),
+        Summary.median(sorted),
         sorted.get(sorted.size() - 1),
         median(starts, Start::processorMillis),
         median(starts, Start::classes));
@@ -169,14 +170,6 @@ public class StartUp {
   }
 
   private static double median(List<Start> starts, Function<Start, Double> figure) {
-    return median(starts.stream().map(figure).toList());
-  }
-
-  private static double median(List<Double> values) {
-    List<Double> sorted = values.stream().sorted().toList();
-    int half = sorted.size() / 2;
-    return sorted.size() % 2 == 1
-        ? sorted.get(half)
-        : (sorted.get(half - 1) + sorted.get(half)) / 2;
+    return Summary.median(starts.stream().map(figure).toList());
   }
 }

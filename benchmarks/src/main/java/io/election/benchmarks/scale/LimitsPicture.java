@@ -1,5 +1,6 @@
 package io.election.benchmarks.scale;
 
+import io.election.benchmarks.sidebyside.Pictures;
 import java.awt.BasicStroke;
 import java.awt.Color;
 import java.io.IOException;
@@ -9,12 +10,9 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.TreeSet;
 import java.util.function.ToDoubleFunction;
-import org.jfree.svg.SVGGraphics2D;
-import org.knowm.xchart.BitmapEncoder;
 import org.knowm.xchart.XYChart;
 import org.knowm.xchart.XYChartBuilder;
 import org.knowm.xchart.XYSeries;
-import org.knowm.xchart.style.Styler;
 import org.knowm.xchart.style.markers.SeriesMarkers;
 
 /** Statements a second and the slowest renewals against the number of nodes, a line a number of elections. */
@@ -57,16 +55,9 @@ final class LimitsPicture {
         .title(title)
         .xAxisTitle("nodes")
         .build();
-    chart
-        .getStyler()
-        .setChartBackgroundColor(Color.WHITE)
-        .setChartTitleBoxVisible(false)
-        .setPlotBorderVisible(false)
-        .setLegendBorderColor(Color.WHITE)
-        .setLegendPosition(Styler.LegendPosition.OutsideE);
+    Pictures.style(chart);
     chart.getStyler().setXAxisLogarithmic(true);
     chart.getStyler().setYAxisLogarithmic(true);
-    chart.getStyler().setPlotGridLinesColor(new Color(0xe0e0e0));
     int color = 0;
     for (int elections :
         new TreeSet<>(simulated.stream().map(Simulated::elections).toList())) {
@@ -86,13 +77,6 @@ final class LimitsPicture {
       }
       color++;
     }
-    if (chart.getSeriesCollection().isEmpty()) {
-      return;
-    }
-    SVGGraphics2D svg = new SVGGraphics2D(chart.getWidth(), chart.getHeight());
-    chart.paint(svg, chart.getWidth(), chart.getHeight());
-    Files.writeString(folder.resolve(name + ".svg"), svg.getSVGDocument());
-    BitmapEncoder.saveBitmap(
-        chart, folder.resolve(name).toString(), BitmapEncoder.BitmapFormat.PNG);
+    Pictures.save(chart, folder, name);
   }
 }

@@ -213,7 +213,12 @@ public final class Pictures {
     return KINDS.size() - 1 - kind.ordinal();
   }
 
-  private static void style(AxesChart<?, ?> chart) {
+  /**
+   * Gives a chart the looks that all pictures share.
+   *
+   * @param chart the chart
+   */
+  public static void style(AxesChart<?, ?> chart) {
     Font font = new Font(Font.SANS_SERIF, Font.PLAIN, 13);
     chart
         .getStyler()
@@ -230,13 +235,25 @@ public final class Pictures {
   }
 
   private void save(AxesChart<?, ?> chart, String name) throws IOException {
+    save(chart, this.folder, name);
+  }
+
+  /**
+   * Writes a chart as SVG and as PNG, unless it shows nothing.
+   *
+   * @param chart the chart
+   * @param folder where the files go, which exists
+   * @param name of the files, without their endings
+   * @throws IOException if they cannot be written
+   */
+  public static void save(AxesChart<?, ?> chart, Path folder, String name) throws IOException {
     if (chart.getSeriesCollection().isEmpty()) {
       return;
     }
     SVGGraphics2D svg = new SVGGraphics2D(chart.getWidth(), chart.getHeight());
     chart.paint(svg, chart.getWidth(), chart.getHeight());
-    Files.writeString(this.folder.resolve(name + ".svg"), svg.getSVGDocument());
+    Files.writeString(folder.resolve(name + ".svg"), svg.getSVGDocument());
     BitmapEncoder.saveBitmap(
-        chart, this.folder.resolve(name).toString(), BitmapEncoder.BitmapFormat.PNG);
+        chart, folder.resolve(name).toString(), BitmapEncoder.BitmapFormat.PNG);
   }
 }

@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.Optional;
 
 /** The figures as tables, of Markdown, which one can read as well as it is. */
-final class Summary {
+public final class Summary {
 
   private final Results results;
 
@@ -223,7 +223,13 @@ final class Summary {
         sorted.get(sorted.size() - 1) / 1000);
   }
 
-  static double median(List<Double> values) {
+  /**
+   * The value in the middle, or the mean of the two there.
+   *
+   * @param values at least one, in any order
+   * @return the median
+   */
+  public static double median(List<Double> values) {
     List<Double> sorted = values.stream().sorted().toList();
     int half = sorted.size() / 2;
     return sorted.size() % 2 == 1
