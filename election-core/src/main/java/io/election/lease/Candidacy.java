@@ -283,20 +283,38 @@ record Candidacy(
    * a little late.
    *
    * @param age how long ago the record was written, by the store's clock: a hint, nothing more
+   * @param delay how long after the writing a renewal can be seen, if that is known to be long
    */
-  long nextLook(long now, Duration age) {
+  long nextLook(long now, Duration age, long delay) {
     long interval = renewNanos();
-    // A little late, so that the renewal comes first, and not all followers at the same time.
-    long lag = interval / 50 + spread(interval / 16);
-    if (age.isNegative() || age.compareTo(LeaseSettings.MAX_LEASE) > 0) {
-      return now + interval + lag;
-    }
-    long nanos = age.toNanos();
-    if (nanos - interval >= 0 && nanos - interval < interval / 5) {
+    if (isTooSoon(age)) {
       return now + interval / 20 + spread(interval / 20);
     }
-    long wait = interval - nanos % interval + lag;
+    // A little late, so that the renewal comes first, and not all followers at the same time.
+    long lag = Math.max(interval / 50 + spread(interval / 16), delay);
+    if (isUnknown(age)) {
+      return now + interval + lag;
+    }
+    long wait = interval - age.toNanos() % interval + lag;
     return now + (wait < interval / 2 ? wait + interval : wait);
+  }
+
+  /** Whether a renewal is a little late, or cannot be seen yet. */
+  boolean isTooSoon(Duration age) {
+    if (isUnknown(age)) {
+      return false;
+    }
+    long late = age.toNanos() - renewNanos();
+    return late >= 0 && late < renewNanos() / 5;
+  }
+
+  /** How long after its writing a renewal is seen; 0 if nothing follows from this one. */
+  long delay(Duration age) {
+    return isUnknown(age) || age.toNanos() >= renewNanos() / 4 ? 0 : age.toNanos();
+  }
+
+  private static boolean isUnknown(Duration age) {
+    return age.isNegative() || age.compareTo(LeaseSettings.MAX_LEASE) > 0;
   }
 
   /** After a hint that there may be something to see. */
@@ -363,8 +381,7 @@ record Candidacy(
     if (this.standing instanceof Warming) {
       return changedBySomebodyElse(timing.now());
     }
-    // Somebody else was faster, or holds a lock: there is no hurry, and there may be hundreds of
-    // us.
+    // Somebody else was faster, or holds a lock: no hurry, and there may be hundreds of us.
     return lookAgain(timing.now() + renewNanos() / 16 + spread(renewNanos() / 4));
   }
 

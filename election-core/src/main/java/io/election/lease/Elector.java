@@ -111,6 +111,12 @@ public final class Elector {
   /** The first of the services whose turn it is to have a call of its own. */
   private int turn;
 
+  /** Whether the last look came before a renewal that was a little late. */
+  private boolean lookedTooSoon;
+
+  /** How long after its writing a renewal can be seen; 0 where a look in phase sees it. */
+  private long lookDelay;
+
   /** Since when a stopping elector has had no leader work to wait for; its own thread's. */
   private @Nullable Long idleSince;
 
@@ -195,7 +201,7 @@ public final class Elector {
     Candidacy.Node node =
         new Candidacy.Node(Identifiers.requireUsable("node id", this.nodeId.get()), this.settings);
     this.services = List.copyOf(services);
-    // Where each begins elsewhere, they do not all wait for the lock of the same row.
+    // Where each begins elsewhere, they do not all try for the same row first.
     this.turn = Math.floorMod(node.id().hashCode(), Math.max(1, services.size()));
     this.histories = new Histories();
     this.answeredAt = now();
@@ -437,7 +443,7 @@ public final class Elector {
     }
   }
 
-  /** Who holds most of what this node follows and may lead. */
+  /** Who holds most of what this node follows. */
   Optional<String> mainHolder() {
     Map<String, Integer> holdings = new LinkedHashMap<>();
     for (LeaseElectionService service : this.services) {
@@ -833,7 +839,7 @@ public final class Elector {
     LeaseElectionService first = readers.iterator().next();
     Reading ofFirst = readings.get(first.serviceId());
     long nextLook =
-        first.candidacy().nextLook(now, ofFirst != null ? ofFirst.age() : Duration.ZERO);
+        nextLook(first.candidacy(), now, ofFirst != null ? ofFirst.age() : Duration.ZERO);
     for (LeaseElectionService service : readers) {
       Reading reading = readings.get(service.serviceId());
       Candidacy before = service.candidacy();
@@ -841,6 +847,21 @@ public final class Elector {
           (candidacy) -> candidacy.onRead(reading != null ? reading.row() : null, now, nextLook));
       this.log.observed(service.serviceId(), before, after, now);
     }
+  }
+
+  /**
+   * Where renewals come to be seen late, for they are of many elections or the server is slow, the looks
+   * follow them: otherwise each of them would take two looks. They come closer again step by step.
+   */
+  private long nextLook(Candidacy candidacy, long now, Duration age) {
+    boolean soon = candidacy.isTooSoon(age);
+    if (!soon) {
+      long seen = this.lookedTooSoon ? candidacy.delay(age) : 0;
+      long closer = this.lookDelay - this.settings.renewInterval().toNanos() / 200;
+      this.lookDelay = Math.max(seen, Math.max(closer, 0));
+    }
+    this.lookedTooSoon = soon;
+    return candidacy.nextLook(now, age, this.lookDelay);
   }
 
   private void perform(LeaseElectionService service, Step step) throws LeaseStoreException {

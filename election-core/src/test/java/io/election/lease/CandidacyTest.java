@@ -673,18 +673,27 @@ class CandidacyTest {
 
     @Test
     void comesShortlyAfterTheLeadersNextRenewalIsToBeExpected() {
-      long lag = CandidacyTest.this.fresh.nextLook(at(0), Duration.ZERO) - at(RENEW);
+      long lag = after(0) - nanos(RENEW);
       assertThat(lag).isBetween(nanos(RENEW) / 50, nanos(RENEW) / 12);
-      assertThat(CandidacyTest.this.fresh.nextLook(at(0), Duration.ofMillis(400)))
-          .isEqualTo(at(RENEW - 400) + lag);
+      assertThat(after(400)).isEqualTo(nanos(RENEW - 400) + lag);
+    }
+
+    @Test
+    void comesAsMuchLaterAsRenewalsAreSeenLater() {
+      Candidacy follower = CandidacyTest.this.fresh;
+      long delay = follower.delay(Duration.ofMillis(RENEW / 5));
+      assertThat(follower.nextLook(at(0), Duration.ofMillis(RENEW / 5), delay))
+          .isEqualTo(at(RENEW));
+      assertThat(follower.delay(Duration.ofMillis(RENEW / 2))).isZero();
+      assertThat(follower.delay(Duration.ofMillis(-1))).isZero();
     }
 
     @Test
     void comesSoonIfTheLeadersRenewalIsALittleLate() {
       for (long late : new long[] {0, 1, RENEW / 10, RENEW / 5 - 1}) {
-        long wait =
-            CandidacyTest.this.fresh.nextLook(at(0), Duration.ofMillis(RENEW + late)) - at(0);
-        assertThat(wait).as("%d", late).isBetween(nanos(RENEW) / 20, nanos(RENEW) / 10);
+        assertThat(after(RENEW + late))
+            .as("%d", late)
+            .isBetween(nanos(RENEW) / 20, nanos(RENEW) / 10);
       }
     }
 
@@ -692,9 +701,12 @@ class CandidacyTest {
     void isElseNeverSoonerThanHalfAnIntervalNorLaterThanOneAndAHalf() {
       long late = RENEW + RENEW / 5;
       for (long age : new long[] {-5_000, 0, 1, 999, late, 1_999, 2 * RENEW, 9_999_999_999L}) {
-        long wait = CandidacyTest.this.fresh.nextLook(at(0), Duration.ofMillis(age)) - at(0);
-        assertThat(wait).as("%d", age).isBetween(nanos(RENEW) / 2, nanos(RENEW) * 3 / 2);
+        assertThat(after(age)).as("%d", age).isBetween(nanos(RENEW) / 2, nanos(RENEW) * 3 / 2);
       }
+    }
+
+    private long after(long age) {
+      return CandidacyTest.this.fresh.nextLook(at(0), Duration.ofMillis(age), 0) - at(0);
     }
   }
 

@@ -7,6 +7,7 @@ import io.election.LeadershipLostEvent;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -32,7 +33,7 @@ class ManyElectionsTest {
 
   private final AtomicLong clock = new AtomicLong();
 
-  private final SimulatedDatabase database = new SimulatedDatabase();
+  private final SimulatedDatabase database = new SimulatedDatabase(() -> this.clock.get() / 1_000);
 
   private final List<LeadershipEvent> lost = new ArrayList<>();
 
@@ -79,6 +80,11 @@ class ManyElectionsTest {
 
     final Set<String> locked = new HashSet<>();
 
+    /** How long after its writing a record can be seen. */
+    Duration delay = Duration.ZERO;
+
+    private Map<String, Reading> lastReadings = Map.of();
+
     SlowStore() {
       ManyElectionsTest.this.database.super();
     }
@@ -94,6 +100,20 @@ class ManyElectionsTest {
         throw new PartialRenewalException("locked", renewed, undecided);
       }
       return renewed;
+    }
+
+    @Override
+    public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
+      Map<String, Reading> readings = super.read(serviceIds);
+      Map<String, Reading> seen = new HashMap<>();
+      readings.forEach((serviceId, reading) -> {
+        LeaseRow row = reading.age().compareTo(this.delay) < 0
+            ? this.lastReadings.getOrDefault(serviceId, reading).row()
+            : reading.row();
+        seen.put(serviceId, new Reading(row, ManyElectionsTest.this.database.age(row)));
+      });
+      this.lastReadings = seen;
+      return seen;
     }
 
     @Override
@@ -186,6 +206,21 @@ class ManyElectionsTest {
     assertThat(follower.store.calls).containsOnly("read").hasSizeBetween(19, 20);
     assertThat(follower.services)
         .allSatisfy((service) -> assertThat(service.leaderId()).contains("a"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {50, 150, 350})
+  void aFollowerOfRenewalsThatAreSeenLateHardlyReadsMoreOften(int millis) {
+    Node leader = new Node("a", 50);
+    runUntilAllAreLed(leader);
+    Node follower = new Node("b", 50);
+    follower.store.delay = Duration.ofMillis(millis);
+    run(INTERVAL.multipliedBy(10), leader, follower);
+    follower.store.calls.clear();
+
+    run(INTERVAL.multipliedBy(40), leader, follower);
+
+    assertThat(follower.store.calls).containsOnly("read").hasSizeBetween(39, 50);
   }
 
   @Test
