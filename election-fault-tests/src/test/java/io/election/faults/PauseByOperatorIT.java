@@ -10,10 +10,12 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Nodes that an operator tells to stand aside until further notice. */
+@Tag("faults")
 class PauseByOperatorIT {
 
   private static final Duration LONG = Duration.ofSeconds(30);

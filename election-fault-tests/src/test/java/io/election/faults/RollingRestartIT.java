@@ -7,9 +7,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Three nodes are restarted one after the other, while a job runs every 50 ms. */
+@Tag("faults")
 class RollingRestartIT {
 
   private static final Duration LEASE = Duration.ofSeconds(10);

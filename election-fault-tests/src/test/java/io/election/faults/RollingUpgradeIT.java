@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Nodes of ours and nodes with hand-written SQL on one table, as in a rolling upgrade. */
+@Tag("faults")
 class RollingUpgradeIT {
 
   /** After which the hand-written SQL takes over, by the database's clock. */
@@ -63,7 +64,6 @@ class RollingUpgradeIT {
    * until its deadline, but the old tool follows when its own interval has passed.
    */
   @Test
-  @Tag("faults")
   void fault_42_a_lease_longer_than_the_old_interval_makes_two_leaders() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     String user = database.newUser("cut_off", "ALL ON " + database.name() + ".*");
@@ -80,7 +80,6 @@ class RollingUpgradeIT {
 
   /** The same with a lease that is as long as the old interval. */
   @Test
-  @Tag("faults")
   void fault_42_a_lease_as_long_as_the_old_interval_makes_one_leader() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     String user = database.newUser("cut_off_in_time", "ALL ON " + database.name() + ".*");
@@ -99,7 +98,6 @@ class RollingUpgradeIT {
    * was handed back, and such a lease belongs to whom it names.
    */
   @Test
-  @Tag("faults")
   void fault_42_one_id_for_old_and_new_makes_two_leaders() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     Cluster.run(database, LEASE, RENEW, List.of(Node.named("new")), (cluster, leader) -> {

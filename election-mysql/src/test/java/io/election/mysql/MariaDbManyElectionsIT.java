@@ -1,8 +1,10 @@
 package io.election.mysql;
 
 import io.election.test.TestServer;
+import org.junit.jupiter.api.Tag;
 
 /** Many elections on MariaDB: in a container, or else embedded. */
+@Tag("faults")
 class MariaDbManyElectionsIT extends ManyElectionsContract {
 
   @Override
