@@ -346,7 +346,7 @@ record Candidacy(
     }
     return row != null && mayStand(now)
         ? warming(this.memory.seen(row.term()), new Warming(row, now, true), now)
-        : lookAgain(now);
+        : lookAfterRace(now);
   }
 
   /**
@@ -381,8 +381,21 @@ record Candidacy(
     if (this.standing instanceof Warming) {
       return changedBySomebodyElse(timing.now());
     }
-    // Somebody else was faster, or holds a lock: no hurry, and there may be hundreds of us.
-    return lookAgain(timing.now() + renewNanos() / 16 + spread(renewNanos() / 4));
+    return lookAfterRace(timing.now());
+  }
+
+  /**
+   * After somebody else was faster in another election. The holder of many has died, and hundreds may be
+   * after them: one read tells what is left, at less cost than an attempt at each.
+   */
+  Candidacy onRaceLost(long now) {
+    Opening opening = this.standing instanceof Following ? opening() : null;
+    return opening != null && now - opening.from() >= 0 ? lookAfterRace(now) : this;
+  }
+
+  /** Somebody else was faster, or holds a lock: no hurry, and there may be hundreds of us. */
+  private Candidacy lookAfterRace(long now) {
+    return lookAgain(now + renewNanos() / 16 + spread(renewNanos() / 4));
   }
 
   private Candidacy elected(long term, LeadershipAcquiredEvent.Reason reason, Timing timing) {

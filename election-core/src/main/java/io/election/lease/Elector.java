@@ -877,6 +877,9 @@ public final class Elector {
       Timing timing = new Timing(sent, wallSent, now(), wall());
       this.log.attempted(id, node, term.isPresent());
       service.change((candidacy) -> candidacy.onTaken(take, term, timing));
+      if (term.isEmpty()) {
+        lookWhatIsLeft(timing.now());
+      }
     } else if (step instanceof Lead lead) {
       boolean led = this.store.lead(id, lead.row(), lease);
       Timing timing = new Timing(sent, wallSent, now(), wall());
@@ -886,6 +889,9 @@ public final class Elector {
       Optional<LeaseRow> created = this.store.create(id, node, create.leaseMillis(), aboveTerm);
       long now = now();
       service.change((candidacy) -> candidacy.onCreated(created.orElse(null), now));
+      if (created.isEmpty()) {
+        lookWhatIsLeft(now);
+      }
       created.ifPresent((row) -> this.log.created(id, node, row.promisedMillis(lease)));
     } else if (step instanceof KeepWarm keepWarm) {
       Optional<LeaseRow> kept = this.store.keepWarm(id, keepWarm.row());
@@ -904,6 +910,10 @@ public final class Elector {
       long now = now();
       service.change((candidacy) -> candidacy.onGivenWay(giveWay, gaveWay, now));
     }
+  }
+
+  private void lookWhatIsLeft(long now) {
+    this.services.forEach((service) -> service.change((candidacy) -> candidacy.onRaceLost(now)));
   }
 
   void log(LeadershipEvent event) {

@@ -218,7 +218,17 @@ class CandidacyTest {
     @Test
     void thatAnotherNodeCreatedFirstIsReadAgain() {
       Candidacy candidacy = saw(CandidacyTest.this.fresh, null, 0).onCreated(null, at(100));
-      assertThat(next(candidacy, 100)).isEqualTo(new Read());
+      assertThat(next(candidacy, 100)).isInstanceOf(Await.class);
+      assertThat(next(candidacy, 100 + RENEW / 2)).isEqualTo(new Read());
+    }
+
+    @Test
+    void thatAnotherNodeWasFasterElsewhereIsLookedForBeforeItIsTriedHere() {
+      Candidacy candidacy = saw(CandidacyTest.this.fresh, null, 0).onRaceLost(at(100));
+      assertThat(next(candidacy, 100)).isInstanceOf(Await.class);
+      assertThat(next(candidacy, 100 + RENEW / 2)).isEqualTo(new Read());
+      Candidacy follower = saw(CandidacyTest.this.fresh, row("other", 3, 5, LEASE), 0);
+      assertThat(follower.onRaceLost(at(100))).as("nothing to try for").isEqualTo(follower);
     }
   }
 

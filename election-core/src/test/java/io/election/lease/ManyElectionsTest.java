@@ -16,6 +16,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -286,6 +287,22 @@ class ManyElectionsTest {
     assertThat(this.lost).isEmpty();
     node.store.locked.clear();
     runUntilAllAreLed(node);
+  }
+
+  @Test
+  void whoLosesOneRaceLooksWhatIsLeftBeforeItTriesForMore() {
+    Node dead = new Node("dead", 20);
+    runUntilAllAreLed(dead);
+    Node[] others =
+        IntStream.range(0, 20).mapToObj(i -> new Node("node-" + i, 20)).toArray(Node[]::new);
+    run(INTERVAL.multipliedBy(2), others);
+
+    run(LEASE.plus(INTERVAL), others);
+
+    assertThat(Stream.of(others).mapToLong(Node::leading).sum()).isEqualTo(20);
+    assertThat(Stream.of(others).flatMap(node -> node.store.calls.stream()))
+        .filteredOn("take"::equals)
+        .hasSizeBetween(20, 40);
   }
 
   @Test
