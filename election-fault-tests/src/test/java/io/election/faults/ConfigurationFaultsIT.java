@@ -185,6 +185,7 @@ class ConfigurationFaultsIT {
   }
 
   @Test
+  @Tag("faults")
   void fault_40_two_nodes_with_one_id() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     Cluster.run(database, (cluster, leader) -> {

@@ -73,6 +73,7 @@ class NetworkFaultsIT {
   }
 
   @Test
+  @Tag("faults")
   void fault_13_connection_reset_after_the_commit_of_a_renewal_a_take_over_and_a_release()
       throws Exception {
     try (Links links = Links.to(this.database)) {
