@@ -284,14 +284,15 @@ record Candidacy(
    *
    * @param age how long ago the record was written, by the store's clock: a hint, nothing more
    * @param delay how long after the writing a renewal can be seen, if that is known to be long
+   * @param crowd over how long followers have to spread their looks, if that is known to be long
    */
-  long nextLook(long now, Duration age, long delay) {
+  long nextLook(long now, Duration age, long delay, long crowd) {
     long interval = renewNanos();
     if (isTooSoon(age)) {
       return now + interval / 20 + spread(interval / 20);
     }
     // A little late, so that the renewal comes first, and not all followers at the same time.
-    long lag = Math.max(interval / 50 + spread(interval / 16), delay);
+    long lag = Math.max(interval / 50 + spread(Math.max(interval / 16, crowd)), delay);
     if (isUnknown(age)) {
       return now + interval + lag;
     }
@@ -395,7 +396,7 @@ record Candidacy(
 
   /** Somebody else was faster, or holds a lock: no hurry, and there may be hundreds of us. */
   private Candidacy lookAfterRace(long now) {
-    return lookAgain(now + renewNanos() / 16 + spread(renewNanos() / 4));
+    return lookAgain(now + renewNanos() / 16 + spread(renewNanos()));
   }
 
   private Candidacy elected(long term, LeadershipAcquiredEvent.Reason reason, Timing timing) {
@@ -580,8 +581,18 @@ record Candidacy(
   }
 
   /** A part of a time that differs from node to node. */
-  private long spread(long nanos) {
+  /** A part of some time, another for each node. */
+  long spread(long nanos) {
     return nanos / 100 * Math.floorMod(this.node.id().hashCode(), 100);
+  }
+
+  /** Whether this node led last, as far as it knows. */
+  boolean ledLast() {
+    if (this.standing instanceof Following) {
+      LeaseRow row = this.seen == null ? null : this.seen.row();
+      return row != null && row.own();
+    }
+    return true;
   }
 
   private long renewNanos() {

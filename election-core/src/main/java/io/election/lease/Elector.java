@@ -117,6 +117,15 @@ public final class Elector {
   /** How long after its writing a renewal can be seen; 0 where a look in phase sees it. */
   private long lookDelay;
 
+  /** How long looks have taken at most, of late. */
+  private long lookTook;
+
+  /** How many calls have failed, one after the other. */
+  private int failures;
+
+  /** Whether nobody waits for this node, which has led nothing last. */
+  private boolean patient;
+
   /** Since when a stopping elector has had no leader work to wait for; its own thread's. */
   private @Nullable Long idleSince;
 
@@ -206,6 +215,8 @@ public final class Elector {
     this.histories = new Histories();
     this.answeredAt = now();
     this.restsUntil = now();
+    this.failures = 0;
+    this.patient = true;
     this.lastFailure = null;
     this.running = true;
     for (LeaseElectionService service : services) {
@@ -636,7 +647,10 @@ public final class Elector {
       return true;
     }
     long settleNanos = this.settings.renewInterval().toNanos() / 2;
-    List<LeaseElectionService> due = this.histories.due(this.services, now(), settleNanos);
+    long spreadNanos =
+        Math.min(64 * this.lookTook, this.settings.leaseDuration().toNanos());
+    List<LeaseElectionService> due =
+        this.histories.due(this.services, now(), settleNanos, spreadNanos);
     if (due.isEmpty()) {
       return false;
     }
@@ -749,6 +763,8 @@ public final class Elector {
         perform(first.getKey(), first.getValue());
       }
       this.answeredAt = now();
+      this.failures = 0;
+      this.patient = this.services.stream().noneMatch((s) -> s.candidacy().ledLast());
       this.lastFailure = null;
       this.log.storeAnswered(this.answeredAt);
     } catch (Throwable ex) {
@@ -757,8 +773,7 @@ public final class Elector {
         service.change((candidacy) -> candidacy.onFailure(step, now));
         failed.put(service, ex);
       });
-      // As long as those wait that have failed.
-      this.restsUntil = now + this.settings.renewInterval().toNanos() / 4;
+      this.restsUntil = now + rest();
       this.lastFailure = ElectionLog.text(ex);
       this.log.storeFailed(ex, this.services, now);
       if (ex instanceof Error error) {
@@ -766,6 +781,17 @@ public final class Elector {
       }
     }
     return failed;
+  }
+
+  /**
+   * At first as long as those wait that have failed. Then followers let a server come to itself that
+   * hundreds of them have overloaded: each for another time, of a renew interval at most.
+   */
+  private long rest() {
+    long quarter = this.settings.renewInterval().toNanos() / 4;
+    long more = this.patient ? quarter * Math.min(this.failures, 3) : 0;
+    this.failures++;
+    return quarter + this.services.get(0).candidacy().spread(more);
   }
 
   private void renew(
@@ -834,8 +860,10 @@ public final class Elector {
   private void read(Collection<LeaseElectionService> readers) throws LeaseStoreException {
     Set<String> ids = new LinkedHashSet<>();
     readers.forEach((service) -> ids.add(service.serviceId()));
+    long sent = now();
     Map<String, Reading> readings = this.store.read(ids);
     long now = now();
+    this.lookTook = Math.max(now - sent, this.lookTook - this.lookTook / 8);
     LeaseElectionService first = readers.iterator().next();
     Reading ofFirst = readings.get(first.serviceId());
     long nextLook =
@@ -851,7 +879,8 @@ public final class Elector {
 
   /**
    * Where renewals come to be seen late, for they are of many elections or the server is slow, the looks
-   * follow them: otherwise each of them would take two looks. They come closer again step by step.
+   * follow them: otherwise each of them would take two looks. They come closer again step by step. Where
+   * looks take long, many followers look at the same time, and they spread.
    */
   private long nextLook(Candidacy candidacy, long now, Duration age) {
     boolean soon = candidacy.isTooSoon(age);
@@ -861,7 +890,8 @@ public final class Elector {
       this.lookDelay = Math.max(seen, Math.max(closer, 0));
     }
     this.lookedTooSoon = soon;
-    return candidacy.nextLook(now, age, this.lookDelay);
+    long crowd = Math.min(4 * this.lookTook, this.settings.renewInterval().toNanos() / 2);
+    return candidacy.nextLook(now, age, this.lookDelay, crowd);
   }
 
   private void perform(LeaseElectionService service, Step step) throws LeaseStoreException {

@@ -47,9 +47,10 @@ final class Histories {
    *
    * @param settleNanos how long ago the change has to be: the end of a term is noted after what it tells
    *     of
+   * @param spreadNanos over how long followers spread their reading
    */
   List<LeaseElectionService> due(
-      Collection<LeaseElectionService> services, long now, long settleNanos) {
+      Collection<LeaseElectionService> services, long now, long settleNanos, long spreadNanos) {
     List<LeaseElectionService> due = new ArrayList<>();
     for (LeaseElectionService service : services) {
       Change last = this.changes.get(service);
@@ -59,7 +60,9 @@ final class Histories {
         this.changes.put(service, last);
       }
       Long unreadSince = last != null ? last.unreadSince() : null;
-      if (unreadSince != null && now - unreadSince >= settleNanos) {
+      Candidacy candidacy = service.candidacy();
+      long wait = candidacy.ledLast() ? settleNanos : settleNanos + candidacy.spread(spreadNanos);
+      if (unreadSince != null && now - unreadSince >= wait) {
         due.add(service);
       }
     }

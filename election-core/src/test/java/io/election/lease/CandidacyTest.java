@@ -19,7 +19,10 @@ import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Take;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
 import java.util.OptionalLong;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -219,14 +222,14 @@ class CandidacyTest {
     void thatAnotherNodeCreatedFirstIsReadAgain() {
       Candidacy candidacy = saw(CandidacyTest.this.fresh, null, 0).onCreated(null, at(100));
       assertThat(next(candidacy, 100)).isInstanceOf(Await.class);
-      assertThat(next(candidacy, 100 + RENEW / 2)).isEqualTo(new Read());
+      assertThat(next(candidacy, 100 + RENEW * 17 / 16)).isEqualTo(new Read());
     }
 
     @Test
     void thatAnotherNodeWasFasterElsewhereIsLookedForBeforeItIsTriedHere() {
       Candidacy candidacy = saw(CandidacyTest.this.fresh, null, 0).onRaceLost(at(100));
       assertThat(next(candidacy, 100)).isInstanceOf(Await.class);
-      assertThat(next(candidacy, 100 + RENEW / 2)).isEqualTo(new Read());
+      assertThat(next(candidacy, 100 + RENEW * 17 / 16)).isEqualTo(new Read());
       Candidacy follower = saw(CandidacyTest.this.fresh, row("other", 3, 5, LEASE), 0);
       assertThat(follower.onRaceLost(at(100))).as("nothing to try for").isEqualTo(follower);
     }
@@ -453,7 +456,7 @@ class CandidacyTest {
       Take take = new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED);
       Candidacy lost = candidacy.onTaken(take, OptionalLong.empty(), timing(LEASE, LEASE + 10));
       assertThat(next(lost, LEASE + 10)).as("without haste").isInstanceOf(Await.class);
-      assertThat(next(lost, LEASE + 10 + RENEW / 3)).isEqualTo(new Read());
+      assertThat(next(lost, LEASE + 10 + RENEW * 17 / 16)).isEqualTo(new Read());
       Candidacy failed = candidacy.onFailure(take, at(LEASE + 1_000));
       assertThat(next(failed, LEASE + 1_000)).isInstanceOf(Await.class);
       assertThat(next(failed, LEASE + 1_000 + RENEW / 4)).isEqualTo(new Read());
@@ -692,10 +695,21 @@ class CandidacyTest {
     void comesAsMuchLaterAsRenewalsAreSeenLater() {
       Candidacy follower = CandidacyTest.this.fresh;
       long delay = follower.delay(Duration.ofMillis(RENEW / 5));
-      assertThat(follower.nextLook(at(0), Duration.ofMillis(RENEW / 5), delay))
+      assertThat(follower.nextLook(at(0), Duration.ofMillis(RENEW / 5), delay, 0))
           .isEqualTo(at(RENEW));
       assertThat(follower.delay(Duration.ofMillis(RENEW / 2))).isZero();
       assertThat(follower.delay(Duration.ofMillis(-1))).isZero();
+    }
+
+    @Test
+    void isSpreadWhereManyLook() {
+      Duration age = Duration.ofMillis(5);
+      List<Long> looks = IntStream.range(0, 100)
+          .mapToObj(i -> Candidacy.start(new Candidacy.Node("node-" + i, SETTINGS), at(0)))
+          .map(follower -> follower.nextLook(at(0), age, 0, nanos(RENEW) / 2) - at(0))
+          .toList();
+      assertThat(Collections.max(looks) - Collections.min(looks))
+          .isBetween(nanos(RENEW) / 3, nanos(RENEW) / 2);
     }
 
     @Test
@@ -716,7 +730,7 @@ class CandidacyTest {
     }
 
     private long after(long age) {
-      return CandidacyTest.this.fresh.nextLook(at(0), Duration.ofMillis(age), 0) - at(0);
+      return CandidacyTest.this.fresh.nextLook(at(0), Duration.ofMillis(age), 0, 0) - at(0);
     }
   }
 

@@ -540,6 +540,20 @@ class ElectorTest {
     }
 
     @Test
+    void followersTryLessOftenTheLongerTheStoreFailsAndWhoLedLastDoesNot() {
+      elect(this.a, this.b);
+      for (Node node : List.of(this.a, this.b)) {
+        node.store.before((name) -> {
+          throw new LeaseStoreException("the store is away");
+        });
+        node.store.calls.clear();
+      }
+      run(Duration.ofSeconds(60), this.a, this.b);
+      assertThat(this.a.store.calls).as("each quarter of an interval").hasSizeBetween(100, 120);
+      assertThat(this.b.store.calls).as("each interval at least").hasSizeBetween(30, 60);
+    }
+
+    @Test
     void eventsAlternateThroughManyChanges() {
       elect(this.a, this.b);
       for (int i = 0; i < 20; i++) {
