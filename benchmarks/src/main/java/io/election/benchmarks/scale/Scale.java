@@ -155,7 +155,7 @@ public final class Scale {
         this.place.password(),
         this.options.lease(),
         this.options.renew(),
-        Duration.ofSeconds(1),
+        this.options.operation(),
         this.options.start(),
         this.options.sample());
   }
@@ -287,7 +287,11 @@ public final class Scale {
       for (int i = 0; i < rivals.size(); i++) {
         for (int j = i + 1; j < rivals.size(); j++) {
           heard += rivals.get(i).overlap(rivals.get(j));
-          possible += rivals.get(i).possibleOverlap(rivals.get(j));
+          long both = rivals.get(i).possibleOverlap(rivals.get(j));
+          if (both > 0) {
+            System.out.printf("Two at once: %s and %s%n", rivals.get(i), rivals.get(j));
+          }
+          possible += both;
           sharedTerms += rivals.get(i).term() == rivals.get(j).term() ? 1 : 0;
         }
       }

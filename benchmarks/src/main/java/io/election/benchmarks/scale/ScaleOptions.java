@@ -14,6 +14,7 @@ import java.util.stream.Stream;
  * @param processes how many processes the nodes are, one of which is a single node
  * @param lease the lease
  * @param renew the renew interval
+ * @param operation the operation time-out
  * @param start over which time the nodes start
  * @param idle how long is measured while nothing happens
  * @param sample how often all nodes are asked in how many elections they lead
@@ -26,6 +27,7 @@ record ScaleOptions(
     int processes,
     Duration lease,
     Duration renew,
+    Duration operation,
     Duration start,
     Duration idle,
     Duration sample,
@@ -44,6 +46,7 @@ record ScaleOptions(
         number(values, "processes", quick ? 3 : 6),
         millis(values, "lease", quick ? 3000 : 10_000),
         millis(values, "renew", quick ? 600 : 2000),
+        millis(values, "operation", 1000),
         millis(values, "start", quick ? 1000 : 30_000),
         millis(values, "idle", quick ? 5000 : 60_000),
         millis(values, "sample", 50),
