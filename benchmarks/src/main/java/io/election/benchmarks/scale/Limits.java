@@ -55,7 +55,7 @@ public final class Limits {
    * Simulates.
    *
    * @param arguments {@code --real=folder}, with the results of {@link Scale}; {@code
-   *     --results=folder}; {@code --pictures=folder}; {@code --nodes=100,…}; {@code --elections=1,…};
+   *     --results=folder}; {@code --pictures=folder}; {@code --draw}, nothing but the pictures, from earlier results; {@code --nodes=100,…}; {@code --elections=1,…};
    *     {@code --cores=2}, those of the server; {@code --lease-ms=10000}; {@code --renew-ms=2000}
    * @throws IOException if files cannot be read or written
    */
@@ -66,6 +66,11 @@ public final class Limits {
         .map((argument) -> argument.replaceFirst("^--", "").split("=", 2))
         .collect(Collectors.toMap((pair) -> pair[0], (pair) -> pair.length > 1 ? pair[1] : ""));
     Path folder = Path.of(options.getOrDefault("results", "benchmarks/results/latest/limits"));
+    Path pictures = Path.of(options.getOrDefault("pictures", folder.toString()));
+    if (options.containsKey("draw")) {
+      LimitsPicture.draw(Results.read(folder), pictures);
+      return;
+    }
     Results real =
         Results.read(Path.of(options.getOrDefault("real", "benchmarks/results/latest/scale")));
     ServiceTimes both = ServiceTimes.parse(real.about().getOrDefault("service times", ""));
@@ -80,11 +85,11 @@ public final class Limits {
     results.about("service times, server", alone.toString());
     Limits limits = new Limits(results, alone, cores, settings);
     limits.compare(real, both);
-    List<Simulated> simulated = limits.tabulate(
+    limits.tabulate(
         numbers(options.getOrDefault("elections", "1,10,100,1000")),
         numbers(options.getOrDefault("nodes", "100,300,1000,3000,10000,20000")));
     Files.writeString(folder.resolve("summary.md"), limits.text.toString());
-    LimitsPicture.draw(simulated, Path.of(options.getOrDefault("pictures", folder.toString())));
+    LimitsPicture.draw(results, pictures);
   }
 
   private static Duration millis(Map<String, String> options, String name, long otherwise) {
@@ -149,7 +154,7 @@ public final class Limits {
     }
   }
 
-  private List<Simulated> tabulate(List<Integer> elections, List<Integer> nodes) {
+  private void tabulate(List<Integer> elections, List<Integer> nodes) {
     line(
         "### A server with %d cores, lease %d s, renewed every %.1f s; half of the elections are led"
             + " by one node, which is killed",
@@ -160,7 +165,6 @@ public final class Limits {
         + " | oldest renewal | lost | after a kill: gap p50 / max | refused takes | failed calls"
         + " | oldest renewal | lost |");
     line("| --- |" + " --- |".repeat(12));
-    List<Simulated> all = new ArrayList<>();
     List<String> limits = new ArrayList<>();
     for (int count : elections) {
       int good = 0;
@@ -168,7 +172,6 @@ public final class Limits {
       for (int size : nodes) {
         if ((long) size * count <= MOST_CANDIDACIES && bad == 0) {
           Simulated simulated = simulate(size, count);
-          all.add(simulated);
           tell(simulated);
           if (simulated.holdsInStorm()) {
             good = size;
@@ -181,7 +184,6 @@ public final class Limits {
         int middle = (int) Math.sqrt((double) good * bad);
         Simulated simulated = simulate(middle, count);
         tell(simulated);
-        all.add(simulated);
         if (simulated.holdsInStorm()) {
           good = middle;
         } else {
@@ -198,16 +200,15 @@ public final class Limits {
       add(count + " elections", "capacity_nodes", capacity);
       limits.add(String.format(
           Locale.ROOT,
-          "* %d elections: all leaders keep their leases with %d nodes, %s; looks alone would take"
-              + " all of the cores with %.0f",
-          count,
+          "* %s: all leaders keep their leases with %d nodes, %s; looks alone would take all of the"
+              + " cores with %.0f",
+          count == 1 ? "1 election" : count + " elections",
           good,
           bad > 0 ? "no longer with " + bad : "more were not simulated",
           capacity));
     }
     line("");
     limits.forEach((limit) -> line("%s", limit));
-    return all;
   }
 
   private Simulated simulate(int nodes, int elections) {
