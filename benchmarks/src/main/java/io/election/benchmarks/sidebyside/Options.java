@@ -51,7 +51,7 @@ record Options(
             .map((name) -> Scenario.valueOf(name.toUpperCase(Locale.ROOT)))
             .toList(),
         Integer.parseInt(take(values, "rounds", quick ? "1" : "10")),
-        Integer.parseInt(take(values, "default-rounds", quick ? "0" : "3")),
+        Integer.parseInt(take(values, "default-rounds", quick ? "0" : "10")),
         list(take(values, "loads", quick ? "1" : "1,50,500"))
             .map(Integer::valueOf)
             .toList(),
