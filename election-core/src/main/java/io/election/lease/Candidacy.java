@@ -581,7 +581,6 @@ record Candidacy(
   }
 
   /** A part of a time that differs from node to node. */
-  /** A part of some time, another for each node. */
   long spread(long nanos) {
     return nanos / 100 * Math.floorMod(this.node.id().hashCode(), 100);
   }

@@ -117,8 +117,10 @@ public final class Elector {
   /** How long after its writing a renewal can be seen; 0 where a look in phase sees it. */
   private long lookDelay;
 
-  /** How long looks have taken at most, of late. */
-  private long lookTook;
+  private long lastLookTook;
+
+  /** How long looks have taken at most, of late, two in succession: one may have had to connect. */
+  private long looksTake;
 
   /** How many calls have failed, one after the other. */
   private int failures;
@@ -648,7 +650,7 @@ public final class Elector {
     }
     long settleNanos = this.settings.renewInterval().toNanos() / 2;
     long spreadNanos =
-        Math.min(64 * this.lookTook, this.settings.leaseDuration().toNanos());
+        Math.min(64 * this.looksTake, this.settings.leaseDuration().toNanos());
     List<LeaseElectionService> due =
         this.histories.due(this.services, now(), settleNanos, spreadNanos);
     if (due.isEmpty()) {
@@ -863,7 +865,10 @@ public final class Elector {
     long sent = now();
     Map<String, Reading> readings = this.store.read(ids);
     long now = now();
-    this.lookTook = Math.max(now - sent, this.lookTook - this.lookTook / 8);
+    long took = now - sent;
+    this.looksTake =
+        Math.max(Math.min(took, this.lastLookTook), this.looksTake - this.looksTake / 8);
+    this.lastLookTook = took;
     LeaseElectionService first = readers.iterator().next();
     Reading ofFirst = readings.get(first.serviceId());
     long nextLook =
@@ -890,7 +895,7 @@ public final class Elector {
       this.lookDelay = Math.max(seen, Math.max(closer, 0));
     }
     this.lookedTooSoon = soon;
-    long crowd = Math.min(4 * this.lookTook, this.settings.renewInterval().toNanos() / 2);
+    long crowd = Math.min(4 * this.looksTake, this.settings.renewInterval().toNanos() / 2);
     return candidacy.nextLook(now, age, this.lookDelay, crowd);
   }
 
