@@ -306,6 +306,22 @@ class ManyElectionsTest {
   }
 
   @Test
+  void followersSpreadTheReadingOfHistoriesAndLeadersDoNot() {
+    Node leader = new Node("a", 2);
+    runUntilAllAreLed(leader);
+    Node follower = new Node("b", 2);
+    run(INTERVAL.multipliedBy(2), leader, follower);
+
+    Histories ofLeader = new Histories();
+    assertThat(ofLeader.due(leader.services, 0, 10, 1_000)).isEmpty();
+    assertThat(ofLeader.due(leader.services, 10, 10, 1_000)).hasSize(2);
+    Histories ofFollower = new Histories();
+    assertThat(ofFollower.due(follower.services, 0, 10, 1_000)).isEmpty();
+    assertThat(ofFollower.due(follower.services, 10, 10, 1_000)).isEmpty();
+    assertThat(ofFollower.due(follower.services, 1_010, 10, 1_000)).hasSize(2);
+  }
+
+  @Test
   void theHistoriesOfManyElectionsAreReadTogether() throws Exception {
     Node node = new Node("a", 30);
     runUntilAllAreLed(node);
