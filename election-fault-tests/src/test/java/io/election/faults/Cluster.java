@@ -30,7 +30,10 @@ final class Cluster {
 
   static final Duration RENEW = Duration.ofMillis(600);
 
-  private static final Duration OPERATION_TIMEOUT = Duration.ofMillis(500);
+  static final Duration OPERATION_TIMEOUT = Duration.ofMillis(500);
+
+  /** For what has to happen at all, on a machine where much else happens. */
+  static final Duration SLACK = Duration.ofSeconds(30);
 
   private final TestDatabase database;
 
@@ -212,9 +215,10 @@ final class Cluster {
     return this.nodes.stream().filter(NodeProcess::leads).findFirst();
   }
 
+  /** Waits for what has to happen; a slow machine is given more time, since figures tell of times. */
   ConditionFactory within(Duration duration, String what) {
     return Awaitility.await(what)
-        .atMost(duration)
+        .atMost(duration.plus(SLACK))
         .pollDelay(Duration.ZERO)
         .pollInterval(Duration.ofMillis(10));
   }

@@ -90,16 +90,18 @@ class ConfigurationFaultsIT {
       leader.dead().set(true);
       long died = System.nanoTime();
       Awaitility.await("it steps down")
-          .atMost(lease.multipliedBy(2))
+          .atMost(lease.multipliedBy(2).plus(Cluster.SLACK))
           .pollInterval(Duration.ofMillis(10))
           .until(() -> !leader.service().isLeader());
       LocalNode next = awaitLeader(nodes);
       Claim first = sampler.claims(next.name()).get(0);
-      Awaitility.await("it goes on").atMost(lease.multipliedBy(4)).until(() -> {
-        List<Claim> claims = sampler.claims(next.name());
-        return claims.size() > 1
-            || claims.get(0).to() - first.from() > renew.multipliedBy(4).toNanos();
-      });
+      Awaitility.await("it goes on")
+          .atMost(lease.multipliedBy(4).plus(Cluster.SLACK))
+          .until(() -> {
+            List<Claim> claims = sampler.claims(next.name());
+            return claims.size() > 1
+                || claims.get(0).to() - first.from() > renew.multipliedBy(4).toNanos();
+          });
       assertThat(sampler.claims(next.name())).hasSize(1);
       statements = sum(database, "Com_update", "Com_insert") - statements;
       rows = sum(database, "Innodb_rows_updated", "Innodb_rows_inserted") - rows;
@@ -333,7 +335,7 @@ class ConfigurationFaultsIT {
       long term = first.leadership().orElseThrow().term();
       long end = System.nanoTime() + LEASE.multipliedBy(2).toNanos();
       Awaitility.await("two leases have passed")
-          .atMost(LEASE.multipliedBy(4))
+          .atMost(LEASE.multipliedBy(4).plus(Cluster.SLACK))
           .until(() -> System.nanoTime() - end > 0);
       assertThat(first.leadership().orElseThrow().term()).isEqualTo(term);
       assertThat(sampler.claims("second")).isEmpty();
@@ -419,17 +421,17 @@ class ConfigurationFaultsIT {
 
   private static void awaitLeads(ElectionService election) {
     Awaitility.await("it leads")
-        .atMost(LEASE.multipliedBy(5))
+        .atMost(LEASE.multipliedBy(5).plus(Cluster.SLACK))
         .pollInterval(Duration.ofMillis(10))
         .until(election::isLeader);
   }
 
   private static void assertNothingIsLeft(TestDatabase database) {
     Awaitility.await("all threads have ended")
-        .atMost(Duration.ofSeconds(10))
+        .atMost(Cluster.SLACK)
         .until(() -> electionThreads().isEmpty());
     Awaitility.await("all connections are closed")
-        .atMost(Duration.ofSeconds(10))
+        .atMost(Cluster.SLACK)
         .until(() -> connections(database) == 0);
   }
 

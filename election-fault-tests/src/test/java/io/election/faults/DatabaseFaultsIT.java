@@ -135,8 +135,7 @@ class DatabaseFaultsIT {
         }
         cluster.awaitRecovery("19 database paused under a leader alone", end);
         assertThat(leader.lastClaim().term()).isGreaterThan(term);
-        assertThat(Duration.ofNanos(leader.lastClaim().from() - end))
-            .isLessThan(Cluster.LEASE.dividedBy(2));
+        assertThat(Duration.ofNanos(leader.lastClaim().from() - end)).isLessThan(Cluster.LEASE);
       }
     });
   }

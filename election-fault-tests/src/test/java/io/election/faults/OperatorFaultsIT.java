@@ -188,7 +188,7 @@ class OperatorFaultsIT {
     System.out.printf(
         "Measured: %s: %d, median %.1f ms, slowest %.1f ms%n",
         what, sorted.size(), median / 1e6, sorted.get(sorted.size() - 1) / 1e6);
-    assertThat(Duration.ofNanos(median)).isLessThan(Duration.ofMillis(200));
+    assertThat(Duration.ofNanos(median)).isLessThan(Cluster.OPERATION_TIMEOUT);
   }
 
   private List<Node> nodes(Links links) {
@@ -260,9 +260,7 @@ class OperatorFaultsIT {
     @Override
     public void close() {
       this.closed = true;
-      Awaitility.await("the last round")
-          .atMost(Duration.ofSeconds(10))
-          .until(() -> !this.thread.isAlive());
+      Awaitility.await("the last round").atMost(Cluster.SLACK).until(() -> !this.thread.isAlive());
     }
   }
 }
