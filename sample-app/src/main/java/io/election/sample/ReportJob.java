@@ -4,7 +4,7 @@ import io.election.ElectionService;
 import io.election.LeaderOnly;
 import java.time.LocalTime;
 import java.time.ZoneId;
-import java.time.temporal.ChronoUnit;
+import java.time.format.DateTimeFormatter;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,6 +18,8 @@ import org.springframework.stereotype.Component;
 class ReportJob {
 
   private static final Logger log = LoggerFactory.getLogger(ReportJob.class);
+
+  private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm:ss");
 
   private final ElectionService election;
 
@@ -33,10 +35,12 @@ class ReportJob {
   @Scheduled(fixedRate = 1, timeUnit = TimeUnit.SECONDS)
   public void writeReport() {
     election.leadership().ifPresent(leadership -> {
-      LocalTime second = LocalTime.now(ZoneId.systemDefault()).truncatedTo(ChronoUnit.SECONDS);
       writeRow(election.nodeId(), leadership.term());
       log.info(
-          "report for {} written by {}, term {}", second, election.nodeId(), leadership.term());
+          "report for {} written by {}, term {}",
+          LocalTime.now(ZoneId.systemDefault()).format(TIME),
+          election.nodeId(),
+          leadership.term());
     });
   }
 
