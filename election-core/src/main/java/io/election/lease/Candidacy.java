@@ -19,7 +19,6 @@ import io.election.lease.Step.Read;
 import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Take;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -55,7 +54,13 @@ record Candidacy(
    * @param id its node id
    * @param settings its settings
    */
-  record Node(String id, LeaseSettings settings) {}
+  record Node(String id, LeaseSettings settings) {
+
+    /** A part of a time that differs from node to node. */
+    long spread(long nanos) {
+      return nanos / 100 * Math.floorMod(this.id.hashCode(), 100);
+    }
+  }
 
   /**
    * The record as last read.
@@ -277,47 +282,6 @@ record Candidacy(
         this.node, memory, this.standing, new Observation(row, since, false), nextLook);
   }
 
-  /**
-   * When to look again: about one renew interval on, shortly after the leader's next renewal is to
-   * be expected, so that the observation of its last one begins without lag. Sooner if that renewal is
-   * a little late.
-   *
-   * @param age how long ago the record was written, by the store's clock: a hint, nothing more
-   * @param delay how long after the writing a renewal can be seen, if that is known to be long
-   * @param crowd over how long followers have to spread their looks, if that is known to be long
-   */
-  long nextLook(long now, Duration age, long delay, long crowd) {
-    long interval = renewNanos();
-    if (isTooSoon(age)) {
-      return now + interval / 20 + spread(interval / 20);
-    }
-    // A little late, so that the renewal comes first, and not all followers at the same time.
-    long lag = Math.max(interval / 50 + spread(Math.max(interval / 16, crowd)), delay);
-    if (isUnknown(age)) {
-      return now + interval + lag;
-    }
-    long wait = interval - age.toNanos() % interval + lag;
-    return now + (wait < interval / 2 ? wait + interval : wait);
-  }
-
-  /** Whether a renewal is a little late, or cannot be seen yet. */
-  boolean isTooSoon(Duration age) {
-    if (isUnknown(age)) {
-      return false;
-    }
-    long late = age.toNanos() - renewNanos();
-    return late >= 0 && late < renewNanos() / 5;
-  }
-
-  /** How long after its writing a renewal is seen; 0 if nothing follows from this one. */
-  long delay(Duration age) {
-    return isUnknown(age) || age.toNanos() >= renewNanos() / 4 ? 0 : age.toNanos();
-  }
-
-  private static boolean isUnknown(Duration age) {
-    return age.isNegative() || age.compareTo(LeaseSettings.MAX_LEASE) > 0;
-  }
-
   /** After a hint that there may be something to see. */
   Candidacy look(long now) {
     return this.standing instanceof Following ? lookAgain(now) : this;
@@ -396,7 +360,7 @@ record Candidacy(
 
   /** Somebody else was faster, or holds a lock: no hurry, and there may be hundreds of us. */
   private Candidacy lookAfterRace(long now) {
-    return lookAgain(now + renewNanos() / 16 + spread(renewNanos()));
+    return lookAgain(now + renewNanos() / 16 + this.node.spread(renewNanos()));
   }
 
   private Candidacy elected(long term, LeadershipAcquiredEvent.Reason reason, Timing timing) {
@@ -578,11 +542,6 @@ record Candidacy(
 
   private boolean isDue(long now) {
     return now - this.dueAt >= 0;
-  }
-
-  /** A part of a time that differs from node to node. */
-  long spread(long nanos) {
-    return nanos / 100 * Math.floorMod(this.node.id().hashCode(), 100);
   }
 
   /** Whether this node led last, as far as it knows. */

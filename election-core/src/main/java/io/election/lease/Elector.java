@@ -111,16 +111,7 @@ public final class Elector {
   /** The first of the services whose turn it is to have a call of its own. */
   private int turn;
 
-  /** Whether the last look came before a renewal that was a little late. */
-  private boolean lookedTooSoon;
-
-  /** How long after its writing a renewal can be seen; 0 where a look in phase sees it. */
-  private long lookDelay;
-
-  private long lastLookTook;
-
-  /** How long looks have taken at most, of late, two in succession: one may have had to connect. */
-  private long looksTake;
+  private final Looks looks;
 
   /** How many calls have failed, one after the other. */
   private int failures;
@@ -153,6 +144,7 @@ public final class Elector {
       InstantSource clock) {
     this.store = store;
     this.settings = settings;
+    this.looks = new Looks(settings.renewInterval());
     this.nodeId = nodeId;
     this.work = work;
     this.listener = listener;
@@ -650,7 +642,7 @@ public final class Elector {
     }
     long settleNanos = this.settings.renewInterval().toNanos() / 2;
     long spreadNanos =
-        Math.min(64 * this.looksTake, this.settings.leaseDuration().toNanos());
+        Math.min(64 * this.looks.take(), this.settings.leaseDuration().toNanos());
     List<LeaseElectionService> due =
         this.histories.due(this.services, now(), settleNanos, spreadNanos);
     if (due.isEmpty()) {
@@ -793,7 +785,7 @@ public final class Elector {
     long quarter = this.settings.renewInterval().toNanos() / 4;
     long more = this.patient ? quarter * Math.min(this.failures, 3) : 0;
     this.failures++;
-    return quarter + this.services.get(0).candidacy().spread(more);
+    return quarter + this.services.get(0).candidacy().node().spread(more);
   }
 
   private void renew(
@@ -865,14 +857,11 @@ public final class Elector {
     long sent = now();
     Map<String, Reading> readings = this.store.read(ids);
     long now = now();
-    long took = now - sent;
-    this.looksTake =
-        Math.max(Math.min(took, this.lastLookTook), this.looksTake - this.looksTake / 8);
-    this.lastLookTook = took;
+    this.looks.took(now - sent);
     LeaseElectionService first = readers.iterator().next();
     Reading ofFirst = readings.get(first.serviceId());
-    long nextLook =
-        nextLook(first.candidacy(), now, ofFirst != null ? ofFirst.age() : Duration.ZERO);
+    Duration age = ofFirst != null ? ofFirst.age() : Duration.ZERO;
+    long nextLook = this.looks.next(first.candidacy().node(), now, age);
     for (LeaseElectionService service : readers) {
       Reading reading = readings.get(service.serviceId());
       Candidacy before = service.candidacy();
@@ -880,23 +869,6 @@ public final class Elector {
           (candidacy) -> candidacy.onRead(reading != null ? reading.row() : null, now, nextLook));
       this.log.observed(service.serviceId(), before, after, now);
     }
-  }
-
-  /**
-   * Where renewals come to be seen late, for they are of many elections or the server is slow, the looks
-   * follow them: otherwise each of them would take two looks. They come closer again step by step. Where
-   * looks take long, many followers look at the same time, and they spread.
-   */
-  private long nextLook(Candidacy candidacy, long now, Duration age) {
-    boolean soon = candidacy.isTooSoon(age);
-    if (!soon) {
-      long seen = this.lookedTooSoon ? candidacy.delay(age) : 0;
-      long closer = this.lookDelay - this.settings.renewInterval().toNanos() / 200;
-      this.lookDelay = Math.max(seen, Math.max(closer, 0));
-    }
-    this.lookedTooSoon = soon;
-    long crowd = Math.min(4 * this.looksTake, this.settings.renewInterval().toNanos() / 2);
-    return candidacy.nextLook(now, age, this.lookDelay, crowd);
   }
 
   private void perform(LeaseElectionService service, Step step) throws LeaseStoreException {

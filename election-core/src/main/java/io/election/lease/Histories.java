@@ -54,14 +54,15 @@ final class Histories {
     List<LeaseElectionService> due = new ArrayList<>();
     for (LeaseElectionService service : services) {
       Change last = this.changes.get(service);
-      Reign reign = reign(service.candidacy());
+      Candidacy candidacy = service.candidacy();
+      Reign reign = reign(candidacy);
       if (reign != null && (last == null || !reign.equals(last.reign()))) {
         last = new Change(reign, now);
         this.changes.put(service, last);
       }
       Long unreadSince = last != null ? last.unreadSince() : null;
-      Candidacy candidacy = service.candidacy();
-      long wait = candidacy.ledLast() ? settleNanos : settleNanos + candidacy.spread(spreadNanos);
+      long wait =
+          candidacy.ledLast() ? settleNanos : settleNanos + candidacy.node().spread(spreadNanos);
       if (unreadSince != null && now - unreadSince >= wait) {
         due.add(service);
       }

@@ -19,10 +19,7 @@ import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Take;
 import java.time.Duration;
-import java.util.Collections;
-import java.util.List;
 import java.util.OptionalLong;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -678,59 +675,6 @@ class CandidacyTest {
     void resumingWhoIsNotPausedChangesNothing() {
       Candidacy aside = CandidacyTest.this.fresh.resign(at(0));
       assertThat(aside.resume(at(100))).isEqualTo(aside);
-    }
-  }
-
-  @Nested
-  class NextLook {
-
-    @Test
-    void comesShortlyAfterTheLeadersNextRenewalIsToBeExpected() {
-      long lag = after(0) - nanos(RENEW);
-      assertThat(lag).isBetween(nanos(RENEW) / 50, nanos(RENEW) / 12);
-      assertThat(after(400)).isEqualTo(nanos(RENEW - 400) + lag);
-    }
-
-    @Test
-    void comesAsMuchLaterAsRenewalsAreSeenLater() {
-      Candidacy follower = CandidacyTest.this.fresh;
-      long delay = follower.delay(Duration.ofMillis(RENEW / 5));
-      assertThat(follower.nextLook(at(0), Duration.ofMillis(RENEW / 5), delay, 0))
-          .isEqualTo(at(RENEW));
-      assertThat(follower.delay(Duration.ofMillis(RENEW / 2))).isZero();
-      assertThat(follower.delay(Duration.ofMillis(-1))).isZero();
-    }
-
-    @Test
-    void isSpreadWhereManyLook() {
-      Duration age = Duration.ofMillis(5);
-      List<Long> looks = IntStream.range(0, 100)
-          .mapToObj(i -> Candidacy.start(new Candidacy.Node("node-" + i, SETTINGS), at(0)))
-          .map(follower -> follower.nextLook(at(0), age, 0, nanos(RENEW) / 2) - at(0))
-          .toList();
-      assertThat(Collections.max(looks) - Collections.min(looks))
-          .isBetween(nanos(RENEW) / 3, nanos(RENEW) / 2);
-    }
-
-    @Test
-    void comesSoonIfTheLeadersRenewalIsALittleLate() {
-      for (long late : new long[] {0, 1, RENEW / 10, RENEW / 5 - 1}) {
-        assertThat(after(RENEW + late))
-            .as("%d", late)
-            .isBetween(nanos(RENEW) / 20, nanos(RENEW) / 10);
-      }
-    }
-
-    @Test
-    void isElseNeverSoonerThanHalfAnIntervalNorLaterThanOneAndAHalf() {
-      long late = RENEW + RENEW / 5;
-      for (long age : new long[] {-5_000, 0, 1, 999, late, 1_999, 2 * RENEW, 9_999_999_999L}) {
-        assertThat(after(age)).as("%d", age).isBetween(nanos(RENEW) / 2, nanos(RENEW) * 3 / 2);
-      }
-    }
-
-    private long after(long age) {
-      return CandidacyTest.this.fresh.nextLook(at(0), Duration.ofMillis(age), 0, 0) - at(0);
     }
   }
 

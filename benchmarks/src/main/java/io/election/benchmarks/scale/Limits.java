@@ -55,7 +55,8 @@ public final class Limits {
    * Simulates.
    *
    * @param arguments {@code --real=folder}, with the results of {@link Scale}; {@code
-   *     --results=folder}; {@code --pictures=folder}; {@code --draw}, nothing but the pictures, from earlier results; {@code --nodes=100,…}; {@code --elections=1,…};
+   *     --results=folder}; {@code --pictures=folder}; {@code --draw}, nothing but the pictures,
+   *     from earlier results; {@code --nodes=100,…}; {@code --elections=1,…};
    *     {@code --cores=2}, those of the server; {@code --lease-ms=10000}; {@code --renew-ms=2000}
    * @throws IOException if files cannot be read or written
    */
