@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
 import java.time.Duration;
 import java.util.Set;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +20,7 @@ final class SqlFailure {
 
   static final int READ_ONLY_SERVER = 1290;
 
+  private static final int STATEMENT_LOG = 1665;
   private static final int MISSING_TABLE = 1146;
   private static final int GROUP_CONFLICT = 3101;
   private static final Set<Integer> LOCK_TROUBLE = Set.of(1205, 1213, 1020, GROUP_CONFLICT, 3572);
@@ -143,7 +145,11 @@ final class SqlFailure {
       return "The connection to %s was lost (%s). The next call opens another."
           .formatted(where, text(ex));
     }
-    if (!isOfDatabase(ex)) {
+    if (code == STATEMENT_LOG) {
+      return "%s writes its binary log with binlog_format=STATEMENT, and takes no write under READ COMMITTED then, which the election needs (%s). Set it to ROW or MIXED on the server: SET GLOBAL binlog_format = 'ROW'."
+          .formatted(where, text(ex));
+    }
+    if (!isOfDatabase(ex) || (code == 0 && sqlState(ex).isEmpty())) {
       return "%s: %s.".formatted(where, text(ex));
     }
     return "%s: error %d, SQL state %s: %s.".formatted(where, code, sqlState(ex), text(ex));
@@ -162,10 +168,17 @@ final class SqlFailure {
         + LeaseTables.HISTORY + " TO " + account + ";";
   }
 
-  /** The first line of the deepest message that came from the database's side. */
+  /**
+   * The first line of the deepest message that came from the database's side, and what was wrong with
+   * the certificate if it was that.
+   */
   static String text(Throwable ex) {
     SQLException told = null;
+    SSLException refused = null;
     for (Throwable cause = ex; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SSLException ssl) {
+        refused = ssl;
+      }
       if (cause instanceof SQLException sql && sql.getMessage() != null) {
         told = sql;
         if (sql.getErrorCode() != 0) {
@@ -173,12 +186,17 @@ final class SqlFailure {
         }
       }
     }
-    String message = told != null ? told.getMessage() : null;
-    if (message == null) {
-      message = ex.toString();
+    String text = firstLine(told != null ? told.getMessage() : null, ex);
+    if (refused == null) {
+      return text;
     }
+    String reason = firstLine(refused.getMessage(), refused);
+    return text.contains(reason) ? text : text + ": " + reason;
+  }
+
+  private static String firstLine(@Nullable String message, Throwable ex) {
     // MariaDB's driver begins with the number of the connection, which makes equal failures differ.
-    return message
+    return (message != null ? message : ex.toString())
         .lines()
         .findFirst()
         .orElse("")
