@@ -8,8 +8,10 @@ import java.sql.SQLTransientConnectionException;
 import java.sql.Statement;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Pattern;
 import javax.sql.DataSource;
@@ -36,7 +38,9 @@ public final class ElectionDatabase {
       Pattern.compile("(?i)(user|username|password\\d?|pwd)\\s*=\\s*[^,)&;]*");
 
   private final DataSource dataSource;
+  private final ThreadFactory threads;
   private final AtomicInteger pending = new AtomicInteger();
+  private final AtomicBoolean toldOfLongRest = new AtomicBoolean();
   private volatile @Nullable String location;
 
   /**
@@ -47,8 +51,14 @@ public final class ElectionDatabase {
    *     unknown: then messages name no host until the first connection
    */
   public ElectionDatabase(DataSource dataSource, @Nullable String url) {
+    this(dataSource, url, work -> new Thread(work, "election-connect"));
+  }
+
+  /** With threads of the caller's making. */
+  ElectionDatabase(DataSource dataSource, @Nullable String url, ThreadFactory threads) {
     this.dataSource = dataSource;
     this.location = url != null ? location(url) : null;
+    this.threads = threads;
   }
 
   /**
@@ -78,6 +88,17 @@ public final class ElectionDatabase {
     }
   }
 
+  /** Says once that the server goes on with the sessions of clients that vanished. */
+  void tellOfLongRest(String found, String wanted) {
+    if (!this.toldOfLongRest.getAndSet(true)) {
+      log.warn(
+          "wait_timeout is {} in the sessions of the election in {}, although it was just set to {}: a proxy or a DataSource in between drops that statement. A node that vanishes in the middle of a take-over may hold up the next leader for so long. Let the proxy end the sessions of clients that vanished, or let the election connect to the server itself (@ElectionDataSource)",
+          found,
+          location(),
+          wanted);
+    }
+  }
+
   /**
    * Connects. On a thread of its own, since nothing bounds what a {@link DataSource} does: a
    * connection that comes too late is closed.
@@ -89,17 +110,15 @@ public final class ElectionDatabase {
               .formatted(MAX_PENDING));
     }
     CompletableFuture<Connection> connected = new CompletableFuture<>();
-    this.pending.incrementAndGet();
-    Thread thread = new Thread(() -> connect(connected), "election-connect");
-    thread.setDaemon(true);
-    thread.start();
+    begin(connected);
+    boolean handedOver = false;
     try {
-      return connected.get(deadline.remainingMillis(), TimeUnit.MILLISECONDS);
+      Connection connection = connected.get(deadline.remainingMillis(), TimeUnit.MILLISECONDS);
+      handedOver = true;
+      return connection;
     } catch (TimeoutException ex) {
-      closeWhenItComes(connected);
       throw new SQLTimeoutException("No connection in time", ex);
     } catch (InterruptedException ex) {
-      closeWhenItComes(connected);
       Thread.currentThread().interrupt();
       throw new SQLTransientConnectionException("Interrupted while connecting", ex);
     } catch (ExecutionException ex) {
@@ -107,6 +126,31 @@ public final class ElectionDatabase {
         throw cause;
       }
       throw new SQLException("The DataSource failed: " + ex.getCause(), ex.getCause());
+    } finally {
+      if (!handedOver) {
+        closeWhenItComes(connected);
+      }
+    }
+  }
+
+  /** A thread that cannot be started counts no longer. */
+  private void begin(CompletableFuture<Connection> connected) throws SQLException {
+    boolean begun = false;
+    this.pending.incrementAndGet();
+    try {
+      Thread thread = this.threads.newThread(() -> connect(connected));
+      thread.setDaemon(true);
+      thread.start();
+      begun = true;
+    } catch (OutOfMemoryError ex) {
+      throw new SQLTransientConnectionException(
+          "No thread to connect with (%s). Raise the limit of processes, or let the application use fewer threads"
+              .formatted(ex.getMessage()),
+          ex);
+    } finally {
+      if (!begun) {
+        this.pending.decrementAndGet();
+      }
     }
   }
 
@@ -134,12 +178,12 @@ public final class ElectionDatabase {
   static void discard(Connection connection) {
     try {
       connection.abort(Runnable::run);
-    } catch (SQLException | RuntimeException ex) {
+    } catch (SQLException | RuntimeException | Error ex) {
       log.debug("The connection could not be aborted", ex);
     }
     try {
       connection.close();
-    } catch (SQLException | RuntimeException ex) {
+    } catch (SQLException | RuntimeException | Error ex) {
       log.debug("The connection could not be closed", ex);
     }
   }

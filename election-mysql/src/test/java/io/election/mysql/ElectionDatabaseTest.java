@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -84,6 +85,31 @@ class ElectionDatabaseTest {
     assertThatThrownBy(() -> database.connect(Deadline.in(Duration.ofMillis(1))))
         .hasMessageContaining("set connectTimeout and socketTimeout");
     never.countDown();
+  }
+
+  @Test
+  void a_thread_that_cannot_be_started_does_not_count_for_ever() throws Exception {
+    AtomicBoolean shortOfThreads = new AtomicBoolean(true);
+    Connection connection = connection(new ConcurrentLinkedQueue<>());
+    ElectionDatabase database =
+        new ElectionDatabase(Delegating.to(() -> connection), null, work -> new Thread(work) {
+          @Override
+          public void start() {
+            if (shortOfThreads.get()) {
+              throw new OutOfMemoryError("unable to create native thread");
+            }
+            super.start();
+          }
+        });
+
+    for (int i = 0; i < 100; i++) {
+      assertThatThrownBy(() -> database.connect(Deadline.in(Duration.ofSeconds(10))))
+          .isInstanceOf(SQLException.class)
+          .hasMessageContaining("No thread to connect with (unable to create native thread)");
+    }
+    shortOfThreads.set(false);
+
+    assertThat(database.connect(Deadline.in(Duration.ofSeconds(10)))).isSameAs(connection);
   }
 
   @Test
