@@ -5,10 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.test.ReplicatedServers;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -136,6 +140,54 @@ class ReplicaFaultsIT {
       assertThat(cluster.gapSeconds(leader, next))
           .isLessThan(LEASE.multipliedBy(3).toSeconds());
     });
+  }
+
+  /**
+   * The last renewal is lost; the followers' sessions outlive the failover, and the leader is cut off
+   * from the new primary.
+   */
+  @Test
+  void fault_53_failover_behind_a_proxy_that_keeps_its_connections(@TempDir Path folder)
+      throws Exception {
+    Duration lease = Duration.ofSeconds(12);
+    Duration renew = Duration.ofSeconds(4);
+    try (ReplicatedServers servers = ReplicatedServers.start()) {
+      TestDatabase database = servers.source().newDatabase();
+      String url = database.jdbcUrl(List.of(servers.source()));
+      List<Node> nodes = new ArrayList<>();
+      for (Node node : Cluster.threeNodes()) {
+        Path file = Files.writeString(folder.resolve(node.name()), url);
+        nodes.add(KeepingProxy.on(on(node, database, List.of(servers.source())), file));
+      }
+      Cluster.start(database, lease, renew, nodes, (cluster) -> {
+        NodeProcess leader = cluster.awaitLeader();
+        List<NodeProcess> followers =
+            cluster.nodes().stream().filter((node) -> node != leader).toList();
+        cluster.awaitWrites(3);
+        long renewed = System.nanoTime();
+        servers.awaitSameData();
+        servers.stopReceiving();
+        cluster
+            .within(renew, "the followers have seen it")
+            .until(() -> System.nanoTime() - renewed > renew.toNanos() / 2);
+        // Not for as long as their sessions may rest.
+        followers.forEach(NodeProcess::pause);
+        cluster.awaitWrites(1);
+        servers.source().execute("SET GLOBAL super_read_only = ON");
+        long promoted = System.nanoTime();
+        servers.promote();
+        for (NodeProcess follower : followers) {
+          Files.writeString(
+              folder.resolve(follower.name()), database.jdbcUrl(List.of(servers.replica())));
+        }
+        followers.forEach(NodeProcess::resume);
+
+        NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+        assertThat(followers).contains(next);
+        assertThat(next.logLines("leads to another server now")).isNotEmpty();
+        assertThat(next.lastClaim().from() - promoted).isGreaterThan(lease.toNanos());
+      });
+    }
   }
 
   private static long seconds(TestServer server) {

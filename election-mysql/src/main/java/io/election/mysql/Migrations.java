@@ -4,6 +4,8 @@ import java.io.PrintWriter;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.logging.Logger;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
@@ -19,6 +21,12 @@ final class Migrations {
   private static final String HISTORY = "leader_election_schema_history";
   private static final Duration TIME_TO_CONNECT = Duration.ofSeconds(5);
 
+  /** A waiting ALTER makes all later statements on the table wait, those of older tools too. */
+  private static final int LOCK_SECONDS = 2;
+
+  /** One of Flyway's connections rests while the other migrates. */
+  private static final int REST_SECONDS = 300;
+
   /** Above the 10 s that Flyway waits for its named lock at a time. */
   private static final int NETWORK_TIMEOUT_MILLIS = 15_000;
 
@@ -28,20 +36,24 @@ final class Migrations {
    * Runs what has not been run, and mends what failed before: every step can be run again.
    */
   static void run(ElectionDatabase database) {
-    Flyway flyway = flyway(database);
-    boolean failed = Stream.of(flyway.info().all())
-        .anyMatch(migration -> migration.getState().isFailed());
-    if (failed) {
-      flyway.repair();
+    List<Connection> opened = new CopyOnWriteArrayList<>();
+    try {
+      Flyway flyway = flyway(new BoundedDataSource(database, opened));
+      boolean failed = Stream.of(flyway.info().all())
+          .anyMatch(migration -> migration.getState().isFailed());
+      if (failed) {
+        flyway.repair();
+      }
+      flyway.migrate();
+    } finally {
+      // A pool must not hand out sessions with our settings; and Flyway forgets some when it fails.
+      opened.forEach(ElectionDatabase::discard);
     }
-    flyway.migrate();
   }
 
-  private static Flyway flyway(ElectionDatabase database) {
+  private static Flyway flyway(DataSource dataSource) {
     return Flyway.configure(Migrations.class.getClassLoader())
-        .dataSource(new BoundedDataSource(database))
-        // A waiting ALTER makes all later statements on the table wait, those of older tools too.
-        .initSql("SET SESSION lock_wait_timeout = 2")
+        .dataSource(dataSource)
         .table(HISTORY)
         // Baseline: the schema may be the application's, and is not empty then.
         .baselineOnMigrate(true)
@@ -85,14 +97,17 @@ final class Migrations {
     }
   }
 
-  /** Hands out connections that do not wait for ever. */
-  private record BoundedDataSource(ElectionDatabase database) implements DataSource {
+  /** Hands out connections that are set up like our own, and do not wait for ever. */
+  private record BoundedDataSource(ElectionDatabase database, List<Connection> opened)
+      implements DataSource {
 
     @Override
     public Connection getConnection() throws SQLException {
-      Connection connection = this.database.connect(Deadline.in(TIME_TO_CONNECT));
-      connection.setNetworkTimeout(Runnable::run, NETWORK_TIMEOUT_MILLIS);
-      return connection;
+      Session session =
+          Session.open(this.database, Deadline.in(TIME_TO_CONNECT), REST_SECONDS, LOCK_SECONDS);
+      this.opened.add(session.connection());
+      session.connection().setNetworkTimeout(Runnable::run, NETWORK_TIMEOUT_MILLIS);
+      return session.connection();
     }
 
     @Override

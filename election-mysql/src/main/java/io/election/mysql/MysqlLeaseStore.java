@@ -48,12 +48,12 @@ public final class MysqlLeaseStore implements LeaseStore {
   private static final Logger log = LoggerFactory.getLogger(MysqlLeaseStore.class);
 
   /**
-   * Every component of a row as read, except for the server that showed it. The time is compared as
-   * a number of seconds, which no time zone changes.
+   * Every component of a row as read, and the server that showed it. The time is compared as a number
+   * of seconds, which no time zone changes.
    */
   private static final String AS_SEEN = """
        AND leader_id = ? AND term = ? AND version = ? AND lease_millis <=> ?
-       AND UNIX_TIMESTAMP(last_active_time) <=> ?
+       AND UNIX_TIMESTAMP(last_active_time) <=> ? AND %s = ?
       """;
 
   private static final long SIGNAL_RETRY = Duration.ofSeconds(30).toNanos();
@@ -133,28 +133,32 @@ public final class MysqlLeaseStore implements LeaseStore {
   }
 
   private Seal seal(Session session) {
-    return new Seal(this.token, session.source());
+    return new Seal(this.token, session.product().sourceDigest(), session.isSameServer());
   }
 
   private Map<String, Reading> read(Session session, Set<String> serviceIds) throws SQLException {
     // The history is read for leases alone that are unknown.
-    String sql =
-        """
+    String sql = """
         SELECT service_id, leader_id, term, version, lease_millis,
             UNIX_TIMESTAMP(last_active_time),
             CASE WHEN lease_millis >= 0 THEN NULL ELSE (
                 SELECT h.lease_millis FROM leader_election_history h
                 WHERE h.service_id = l.service_id ORDER BY h.term DESC LIMIT 1) END,
-            UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time), %s, %s
+            UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time), %s, %s, %s
         FROM leader_election l WHERE service_id IN (%s)
-        """.formatted(Session.READ_ONLY, seal(session).isIntact(), marks("?", serviceIds.size()));
+        """.formatted(
+            Session.READ_ONLY,
+            seal(session).isIntact(),
+            session.product().source(),
+            marks("?", serviceIds.size()));
     Map<String, Reading> readings = new HashMap<>();
     session.query(
         sql,
         row -> {
           // A primary may have become a replica since the session was opened.
           Session.requireWritable(row, 9);
-          return readings.put(Session.string(row, 1), reading(session, row));
+          session.requireSource(Session.string(row, 11));
+          return readings.put(Session.string(row, 1), reading(row));
         },
         serviceIds.toArray());
     for (String found : readings.keySet()) {
@@ -167,7 +171,7 @@ public final class MysqlLeaseStore implements LeaseStore {
     return readings;
   }
 
-  private static Reading reading(Session session, ResultSet row) throws SQLException {
+  private static Reading reading(ResultSet row) throws SQLException {
     LeaseRow lease = new LeaseRow(
         Session.string(row, 2),
         row.getLong(3),
@@ -175,7 +179,7 @@ public final class MysqlLeaseStore implements LeaseStore {
         Session.number(row, 5),
         Session.number(row, 7),
         Session.string(row, 6),
-        session.source(),
+        Session.string(row, 11),
         row.getBoolean(10));
     BigDecimal age = row.getBigDecimal(8);
     return new Reading(
@@ -247,6 +251,9 @@ public final class MysqlLeaseStore implements LeaseStore {
         held.getKey(),
         nodeId,
         held.getValue());
+    if (!done) {
+      session.requireSameServer();
+    }
     return new Renewal(done ? terms.keySet() : Set.of(), Set.of());
   }
 
@@ -292,6 +299,9 @@ public final class MysqlLeaseStore implements LeaseStore {
     Set<String> locked =
         new HashSet<>(session.query(select, row -> Session.string(row, 1), parameters));
     locked.removeAll(renewed);
+    if (renewed.size() + locked.size() < terms.size()) {
+      session.requireSameServer();
+    }
     return new Renewal(renewed, locked);
   }
 
@@ -370,14 +380,11 @@ public final class MysqlLeaseStore implements LeaseStore {
   /** In a transaction, so that the row it reads is the one it wrote. */
   private Optional<LeaseRow> keepWarm(Session session, String serviceId, LeaseRow seen)
       throws SQLException {
-    if (!seen.source().equals(session.source())) {
-      return Optional.empty();
-    }
     boolean kept = session.updateOne("""
             UPDATE leader_election
             SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
             WHERE service_id = ?
-            """ + AS_SEEN, asSeen(List.of(serviceId), seen));
+            """ + asSeen(session), asSeen(List.of(serviceId), seen));
     return kept ? Optional.of(row(session, serviceId)) : Optional.empty();
   }
 
@@ -401,16 +408,13 @@ public final class MysqlLeaseStore implements LeaseStore {
    */
   private boolean lead(Session session, String serviceId, LeaseRow seen, long leaseMillis)
       throws SQLException {
-    if (!seen.source().equals(session.source())) {
-      return false;
-    }
     boolean led = session.updateOne(
         """
             UPDATE leader_election
             SET seal = %s,
                 version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), lease_millis = ?
             WHERE service_id = ?
-            """.formatted(seal(session).renewed()) + AS_SEEN,
+            """.formatted(seal(session).renewed()) + asSeen(session),
         asSeen(List.of(leaseMillis, serviceId), seen));
     if (led) {
       session.updateOne("""
@@ -450,13 +454,10 @@ public final class MysqlLeaseStore implements LeaseStore {
       long aboveTerm,
       String reason)
       throws SQLException {
-    if (!seen.source().equals(session.source())) {
-      return Optional.empty();
-    }
     // Hundreds may try at once: who waited here for the first of them would stand in the way of its
     // renewals.
     List<String> free = session.query(
-        "SELECT service_id FROM leader_election WHERE service_id = ? " + AS_SEEN
+        "SELECT service_id FROM leader_election WHERE service_id = ? " + asSeen(session)
             + " FOR UPDATE SKIP LOCKED",
         row -> Session.string(row, 1),
         asSeen(List.of(serviceId), seen));
@@ -471,7 +472,7 @@ public final class MysqlLeaseStore implements LeaseStore {
                 version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
                 leader_id = ?, term = ?, lease_millis = ?
             WHERE service_id = ?
-            """.formatted(seal(session).renewed()) + AS_SEEN,
+            """.formatted(seal(session).renewed()) + asSeen(session),
         asSeen(List.of(nodeId, term, leaseMillis, serviceId), seen));
     if (!taken) {
       return Optional.empty();
@@ -572,6 +573,8 @@ public final class MysqlLeaseStore implements LeaseStore {
       if (released) {
         signal(session, nodeId);
         endTerm(session, serviceId, term, ending, true);
+      } else {
+        session.requireSameServer();
       }
       return released;
     });
@@ -599,6 +602,8 @@ public final class MysqlLeaseStore implements LeaseStore {
       if (gaveWay) {
         signal(session, nodeId);
         endTerm(session, serviceId, term, ending, ending.instruction() != null);
+      } else {
+        session.requireSameServer();
       }
       return gaveWay;
     });
@@ -927,13 +932,6 @@ public final class MysqlLeaseStore implements LeaseStore {
     } else {
       session.rollback();
     }
-    try {
-      session.end();
-    } catch (SQLException ex) {
-      // What was asked for is done; only the connection is of no use any more.
-      log.debug("The connection was lost after a transaction", ex);
-      close();
-    }
     return result;
   }
 
@@ -947,6 +945,10 @@ public final class MysqlLeaseStore implements LeaseStore {
     return result;
   }
 
+  private static String asSeen(Session session) {
+    return AS_SEEN.formatted(session.product().sourceDigest());
+  }
+
   private static @Nullable Object[] asSeen(List<?> parameters, LeaseRow seen) {
     List<@Nullable Object> all = new ArrayList<>(parameters);
     all.add(seen.leaderId());
@@ -954,6 +956,7 @@ public final class MysqlLeaseStore implements LeaseStore {
     all.add(seen.version());
     all.add(seen.leaseMillis());
     all.add(seen.lastActiveTime().isEmpty() ? null : new BigDecimal(seen.lastActiveTime()));
+    all.add(Digest.of(seen.source()));
     return all.toArray();
   }
 

@@ -4,7 +4,7 @@ import java.util.Locale;
 
 /** The products that speak the protocol, and all in which they differ. */
 enum Product {
-  MYSQL("MySQL", "@@server_uuid") {
+  MYSQL("MySQL", "@@server_uuid", "transaction_", "max_execution_time") {
 
     /** The limit, which is none, keeps the inner query one of its own, that locks before the outer. */
     @Override
@@ -18,7 +18,8 @@ enum Product {
     }
   },
   /** Has no server UUID. */
-  MARIADB("MariaDB", "CONCAT(@@hostname, ':', @@port, ':', @@server_id)") {
+  MARIADB(
+      "MariaDB", "CONCAT(@@hostname, ':', @@port, ':', @@server_id)", "tx_", "max_statement_time") {
 
     /** A wait of zero is none; MySQL takes it for a second. */
     @Override
@@ -34,10 +35,14 @@ enum Product {
 
   private final String label;
   private final String source;
+  private final String transaction;
+  private final String statementTime;
 
-  Product(String label, String source) {
+  Product(String label, String source, String transaction, String statementTime) {
     this.label = label;
     this.source = source;
+    this.transaction = transaction;
+    this.statementTime = statementTime;
   }
 
   String label() {
@@ -47,6 +52,26 @@ enum Product {
   /** An SQL expression that tells one server from another. */
   String source() {
     return this.source;
+  }
+
+  /** The same for statements that compare: what {@link Digest#of} makes of {@link #source()}. */
+  String sourceDigest() {
+    return "LEFT(SHA2(CONVERT(%s USING utf8mb4), 256), 32)".formatted(this.source);
+  }
+
+  /** The system variable that is the isolation of transactions. */
+  String isolation() {
+    return this.transaction + "isolation";
+  }
+
+  /** The system variable that makes transactions read-only. */
+  String readOnlyTransactions() {
+    return this.transaction + "read_only";
+  }
+
+  /** The system variable that bounds the time of statements; 0 is no bound. */
+  String statementTime() {
+    return this.statementTime;
   }
 
   /**

@@ -11,10 +11,13 @@ import java.util.UUID;
  * <p>All are SQL expressions without parameters. They read columns before an update changes them, in
  * whatever order a server assigns.
  *
+ * <p>The server that executes a statement names itself: a proxy may have moved the session to another.
+ *
  * @param owner the process that writes; no other has the same
- * @param source the server that is written to
+ * @param source an expression for the server that executes the statement
+ * @param sameServer the condition that this is the server for which the session was set up
  */
-record Seal(UUID owner, String source) {
+record Seal(UUID owner, String source, String sameServer) {
 
   /** What a record is sealed with by an update that adds one to the version and sets the time. */
   String renewed() {
@@ -31,9 +34,9 @@ record Seal(UUID owner, String source) {
     return "COALESCE(seal = %s, FALSE)".formatted(text("version", "last_active_time"));
   }
 
-  /** Whether the owner led last, whoever has written since. */
+  /** Whether the owner led last, whoever has written since, on the session's own server. */
   String isOwned() {
-    return "LEFT(seal, 36) = '%s'".formatted(this.owner);
+    return "LEFT(seal, 36) = '%s' AND %s".formatted(this.owner, this.sameServer);
   }
 
   /** What a renewal changes. A seal that is broken stays so. */
@@ -45,7 +48,7 @@ record Seal(UUID owner, String source) {
   }
 
   private String text(String version, String time) {
-    return "CONCAT('%s/%s/', %s, '/', UNIX_TIMESTAMP(%s))"
-        .formatted(this.owner, Digest.of(this.source), version, time);
+    return "CONCAT('%s/', %s, '/', %s, '/', UNIX_TIMESTAMP(%s))"
+        .formatted(this.owner, this.source, version, time);
   }
 }

@@ -6,11 +6,13 @@ import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLNonTransientConnectionException;
 import java.sql.Statement;
 import java.sql.Types;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +26,8 @@ final class Session {
 
   /** An SQL expression for whether the server takes no writes, those of administrators included. */
   static final String READ_ONLY = "@@GLOBAL.read_only OR @@GLOBAL.innodb_read_only";
+
+  private static final String WAIT_TIMEOUT = "wait_timeout";
 
   private final Connection connection;
   private Deadline deadline;
@@ -48,13 +52,24 @@ final class Session {
    */
   static Session open(ElectionDatabase database, Deadline deadline, long restSeconds)
       throws SQLException {
+    return open(database, deadline, restSeconds, 1);
+  }
+
+  /**
+   * The same for a session that waits longer for locks.
+   *
+   * @param lockSeconds how long it waits for a lock, of whatever kind
+   */
+  static Session open(
+      ElectionDatabase database, Deadline deadline, long restSeconds, long lockSeconds)
+      throws SQLException {
     Connection connection = database.connect(deadline);
-    Session session = new Session(connection, deadline);
     try {
-      session.setUp(database, restSeconds);
+      Session session = new Session(connection, deadline);
+      session.setUp(database, restSeconds, lockSeconds);
       return session;
-    } catch (SQLException | RuntimeException ex) {
-      session.discard();
+    } catch (SQLException | RuntimeException | Error ex) {
+      ElectionDatabase.discard(connection);
       throw ex;
     }
   }
@@ -69,7 +84,8 @@ final class Session {
     return new Session(connection, deadline);
   }
 
-  private void setUp(ElectionDatabase database, long restSeconds) throws SQLException {
+  private void setUp(ElectionDatabase database, long restSeconds, long lockSeconds)
+      throws SQLException {
     bound();
     DatabaseMetaData metaData = this.connection.getMetaData();
     database.learn(metaData.getURL());
@@ -77,37 +93,98 @@ final class Session {
     if (!Product.speaksMysql(driverSays)) {
       throw Product.unsupported(driverSays + " " + metaData.getDatabaseProductVersion());
     }
+    // Drivers send what they believe to be needed, if anything. The statement below sets the
+    // session;
+    // these calls are for what drivers and pools remember.
     this.connection.setReadOnly(false);
     bound();
     this.connection.setAutoCommit(true);
     bound();
-    // Under REPEATABLE READ an UPDATE that misses keeps its row lock.
     this.connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-    execute("""
-        SET SESSION time_zone = '+00:00',
-            sql_mode = CONCAT(@@SESSION.sql_mode, ',STRICT_ALL_TABLES'),
-            innodb_lock_wait_timeout = 1,
-            lock_wait_timeout = 1,
-            wait_timeout = %d
-        """.formatted(restSeconds));
     this.product = Product.of(
         driverSays,
         query("SELECT VERSION()", row -> string(row, 1)).stream().findFirst().orElse(""));
-    String sql = """
-        SELECT %s, CURRENT_USER(), DATABASE(), CONCAT(@@hostname, ':', @@port), %s
-        """.formatted(this.product.source(), READ_ONLY);
+    List<Setting> settings = settings(this.product, restSeconds, lockSeconds);
+    execute(settings.stream()
+        .map(setting -> setting.variable() + " = " + setting.value())
+        .collect(Collectors.joining(", ", "SET SESSION ", "")));
+    String sql = "SELECT %s, CURRENT_USER(), DATABASE(), CONCAT(@@hostname, ':', @@port), %s, %s"
+        .formatted(
+            this.product.source(),
+            READ_ONLY,
+            settings.stream()
+                .map(setting -> "@@SESSION." + setting.variable())
+                .collect(Collectors.joining(", ")));
     query(sql, row -> {
       this.source = string(row, 1);
       this.account = string(row, 2);
       this.schema = row.getString(3);
       this.host = string(row, 4);
       requireWritable(row, 5);
+      for (int i = 0; i < settings.size(); i++) {
+        settings.get(i).require(string(row, 6 + i), database);
+      }
       return "";
     });
     if (this.schema == null) {
       throw new UnusableSchemaException(
           "The JDBC URL of the election names no database (" + database.location() + ").",
           "Add it to the URL: jdbc:mysql://host:3306/database.");
+    }
+  }
+
+  /**
+   * What the protocol needs of a session, whatever the server's global variables, its {@code
+   * init_connect} and the URL say.
+   */
+  private static List<Setting> settings(Product product, long restSeconds, long lockSeconds) {
+    String lock = Long.toString(lockSeconds);
+    String rest = Long.toString(restSeconds);
+    return List.of(
+        new Setting("autocommit", "1", "1"),
+        // Under REPEATABLE READ an UPDATE that misses keeps its row lock.
+        new Setting(product.isolation(), "'READ-COMMITTED'", "READ-COMMITTED"),
+        new Setting(product.readOnlyTransactions(), "0", "0"),
+        // With CHAIN another transaction begins with each COMMIT.
+        new Setting("completion_type", "0", "NO_CHAIN"),
+        new Setting("time_zone", "'+00:00'", "\\+00:00"),
+        // Connector/J quotes and escapes by the modes that it found when it connected.
+        new Setting("sql_mode", """
+            CONCAT_WS(',',
+                IF(FIND_IN_SET('ANSI_QUOTES', @@SESSION.sql_mode), 'ANSI_QUOTES', NULL),
+                IF(FIND_IN_SET('NO_BACKSLASH_ESCAPES', @@SESSION.sql_mode),
+                    'NO_BACKSLASH_ESCAPES', NULL),
+                'STRICT_ALL_TABLES')\
+            """, "(ANSI_QUOTES,)?(NO_BACKSLASH_ESCAPES,)?STRICT_ALL_TABLES"),
+        new Setting("sql_safe_updates", "0", "0"),
+        new Setting("sql_select_limit", "18446744073709551615", "18446744073709551615"),
+        new Setting(product.statementTime(), "0", "0(\\.0+)?"),
+        new Setting("innodb_lock_wait_timeout", lock, lock),
+        new Setting("lock_wait_timeout", lock, lock),
+        new Setting(WAIT_TIMEOUT, rest, rest));
+  }
+
+  /**
+   * A session variable that is set and read back.
+   *
+   * @param variable its name
+   * @param value what it is set to, as SQL
+   * @param shown what it shows then, a regular expression
+   */
+  private record Setting(String variable, String value, String shown) {
+
+    /** Refuses a session that is not as it was set, unless a vanished client alone would matter. */
+    void require(String found, ElectionDatabase database) throws SQLException {
+      if (found.matches(this.shown)) {
+        return;
+      }
+      if (this.variable.equals(WAIT_TIMEOUT)) {
+        database.tellOfLongRest(found, this.value);
+        return;
+      }
+      throw new SQLException(
+          "%s is '%s' in the session of the election, although it was just set to %s: a proxy or a DataSource in between drops or changes that statement. Let the election connect to the server itself, by the URL or by a DataSource bean with @ElectionDataSource"
+              .formatted(this.variable, found, this.value));
     }
   }
 
@@ -138,12 +215,43 @@ final class Session {
     return this.product;
   }
 
-  /** The server that answers. */
+  /** The server for which the session was set up. */
   String source() {
     return this.source;
   }
 
-  /** The server that answers, as host name and port, for people. */
+  /**
+   * An SQL condition without parameters: whether the server that executes the statement is the one for
+   * which the session was set up.
+   */
+  String isSameServer() {
+    return "%s = '%s'".formatted(this.product.sourceDigest(), Digest.of(this.source));
+  }
+
+  /**
+   * Refuses to go on if the session is on another server now. Asked where a write found nothing, which
+   * is no answer then.
+   */
+  void requireSameServer() throws SQLException {
+    for (String found : query("SELECT " + this.product.source(), row -> string(row, 1))) {
+      requireSource(found);
+    }
+  }
+
+  /**
+   * Refuses an answer of another server than the one for which the session was set up: a proxy has
+   * moved the session, and nobody knows with which settings.
+   */
+  void requireSource(String found) throws SQLException {
+    if (!found.equals(this.source)) {
+      throw new SQLNonTransientConnectionException(
+          "it leads to another server now: %s, before it was %s (%s)"
+              .formatted(found, this.host, this.source),
+          "08S01");
+    }
+  }
+
+  /** The server for which the session was set up, as host name and port, for people. */
   String host() {
     return this.host;
   }
@@ -217,32 +325,33 @@ final class Session {
         }
       }
       return statement;
-    } catch (SQLException | RuntimeException ex) {
+    } catch (SQLException | RuntimeException | Error ex) {
       statement.close();
       throw ex;
     }
   }
 
-  /** Begins a transaction. */
+  /**
+   * Begins a transaction, by a statement of its own: a driver sends none if it believes that there is
+   * nothing to switch.
+   */
   void begin() throws SQLException {
-    bound();
-    this.connection.setAutoCommit(false);
+    execute("START TRANSACTION");
   }
 
+  /** Afterwards each statement is a transaction again. */
   void commit() throws SQLException {
-    bound();
-    this.connection.commit();
+    execute("COMMIT");
   }
 
+  /** Afterwards each statement is a transaction again. */
   void rollback() throws SQLException {
-    bound();
-    this.connection.rollback();
+    execute("ROLLBACK");
   }
 
-  /** Goes back to a transaction for each statement. */
-  void end() throws SQLException {
-    bound();
-    this.connection.setAutoCommit(true);
+  /** The connection, for those who use it in their own way from now on. */
+  Connection connection() {
+    return this.connection;
   }
 
   void discard() {

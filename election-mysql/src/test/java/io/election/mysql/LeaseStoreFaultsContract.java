@@ -25,6 +25,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import javax.sql.DataSource;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
@@ -113,6 +114,53 @@ abstract class LeaseStoreFaultsContract {
     assertThat(variable(connections, "@@sql_mode")).contains("STRICT_ALL_TABLES");
     assertThat(connections.get(0).getTransactionIsolation())
         .isEqualTo(Connection.TRANSACTION_READ_COMMITTED);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "sql_safe_updates = 0",
+        "time_zone = '+00:00'",
+        "completion_type = 0",
+        "sql_select_limit = 18446744073709551615",
+        "lock_wait_timeout = 1",
+      })
+  void a_setting_that_does_not_arrive_is_told_with_what_to_do(String setting) {
+    String variable = setting.substring(0, setting.indexOf(' '));
+    this.store = store(
+        without(
+            setting,
+            this.database.jdbcUrl(
+                "mysql",
+                "sessionVariables=sql_safe_updates=1,time_zone='-08:00',completion_type=1,sql_select_limit=9")));
+
+    assertFails(
+        () -> this.store.read(Set.of("billing")),
+        variable + " is '",
+        "in the session of the election, although it was just set to",
+        "Let the election connect to the server itself");
+  }
+
+  @Test
+  void a_proxy_that_drops_the_time_to_rest_is_put_up_with() throws Exception {
+    List<Connection> connections = new ArrayList<>();
+    DataSource source = without("wait_timeout = 4", this.database.jdbcUrl("mysql", ""));
+    this.store = store(remembering(connections, source));
+
+    LeaseRow row = led("billing");
+
+    assertThat(variable(connections, "@@wait_timeout")).isEqualTo("28800");
+    assertRenews(row);
+  }
+
+  /** Connections through a proxy that does not pass on one of the settings. */
+  private DataSource without(String setting, String url) {
+    DataSource source = source(url);
+    return Delegating.to(() -> Watched.of(
+        source.getConnection(),
+        (call) -> {},
+        sql -> sql.replaceFirst(
+            "([ ,])" + Pattern.quote(setting) + "(?=,|$)", "$1innodb_lock_wait_timeout = 1")));
   }
 
   @Test

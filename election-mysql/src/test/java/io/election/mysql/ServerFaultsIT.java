@@ -3,36 +3,53 @@ package io.election.mysql;
 import static io.election.mysql.LeaseStoreFaultsContract.assertFails;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.election.LeadershipLostEvent;
+import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.PartialRenewalException;
 import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.test.HostileGlobals;
+import io.election.test.MovingDataSource;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
+import javax.sql.DataSource;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Faults of a whole server, which is one of its own. */
 class ServerFaultsIT {
 
   private static final Duration TIMEOUT = Duration.ofMillis(500);
+
+  private static final Ending RESIGNED = new Ending(LeadershipLostEvent.Reason.RESIGNED, null);
 
   private static TestServer server;
 
@@ -213,6 +230,190 @@ class ServerFaultsIT {
     } catch (SQLException ex) {
       return false;
     }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "mysql|",
+        "mysql|useLocalSessionState=true&useLocalTransactionState=true&useServerPrepStmts=true",
+        "mysql|sessionVariables=autocommit=0,completion_type=1",
+        "mariadb|",
+        "mariadb|useServerPrepStmts=true&useBulkStmts=true",
+        "mariadb|autocommit=false",
+        "mariadb|sessionVariables=autocommit=0",
+      })
+  void globals_that_the_protocol_cannot_live_with_are_set_otherwise_in_the_session(
+      String driver, @Nullable String parameters) throws Exception {
+    String node = "a\\'b";
+    TestDatabase empty = server.newDatabase();
+    String url = empty.jdbcUrl(driver, parameters != null ? parameters : "");
+    TestDataSource source = new TestDataSource(url, empty.username(), empty.password());
+    try (Connection other = empty.connect();
+        HostileGlobals globals = HostileGlobals.set(server)) {
+      assertThat(globals).isNotNull();
+      this.store = Database.store(source, url, Mode.MIGRATE, Database.OPERATION_TIMEOUT);
+      LeaseRow created = this.store.create("billing", node, 10_000, 0).orElseThrow();
+      assertThat(this.store.lead("billing", created, 10_000)).isTrue();
+      LeaseRow led = this.store.read(Set.of("billing")).get("billing").row();
+      assertThat(seen(other, "leader_id")).isEqualTo(node);
+      for (int i = 1; i <= 3; i++) {
+        assertThat(this.store.renew(node, Map.of("billing", led.term()))).hasSize(1);
+        assertThat(seen(other, "version")).isEqualTo(Long.toString(led.version() + i));
+      }
+      LeaseRow second = this.store.create("mailing", node, 10_000, 0).orElseThrow();
+      assertThat(this.store.lead("mailing", second, 10_000)).isTrue();
+      Map<String, Long> terms = Map.of("billing", led.term(), "mailing", second.term());
+      assertThat(this.store.read(terms.keySet())).hasSize(2);
+      assertThat(this.store.renew(node, terms)).hasSize(2);
+      assertThat(seen(other, "version")).isEqualTo(Long.toString(led.version() + 4));
+      assertThat(this.store.release("billing", node, led.term(), "", RESIGNED)).isTrue();
+      assertThat(seen(other, "lease_millis")).isEqualTo("0");
+      assertThat(this.store.take(
+              "billing",
+              this.store.read(Set.of("billing")).get("billing").row(),
+              node,
+              10_000,
+              0,
+              "RELEASED"))
+          .isPresent();
+      assertThat(seen(other, "term")).isEqualTo(Long.toString(led.term() + 1));
+      try (Statement statement = other.createStatement()) {
+        statement.execute("SET lock_wait_timeout = 10");
+        statement.execute("ALTER TABLE leader_election COMMENT 'no transaction is open'");
+      }
+    }
+  }
+
+  /** What another transaction sees of an election that is committed. */
+  private static String seen(Connection other, String column) throws SQLException {
+    try (Statement statement = other.createStatement();
+        ResultSet row = statement.executeQuery(
+            "SELECT " + column + " FROM leader_election WHERE service_id = 'billing'")) {
+      assertThat(row.next()).isTrue();
+      return row.getString(1);
+    }
+  }
+
+  @Test
+  void a_binary_log_of_statements_is_told() throws Exception {
+    assumeTrue(!server.isMariaDb(), "MariaDB's default is MIXED, and its binary log is off");
+    use("mysql");
+    server.execute("SET GLOBAL binlog_format = 'STATEMENT'");
+    try {
+      this.store.close();
+      assertFails(() -> renew("mysql"), "SET GLOBAL binlog_format = 'ROW'");
+    } finally {
+      server.execute("SET GLOBAL binlog_format = DEFAULT");
+    }
+    this.store.close();
+    assertRenews("mysql");
+  }
+
+  @Test
+  void a_certificate_that_is_not_trusted_is_told() {
+    String url = this.database.jdbcUrl("mysql", "sslMode=VERIFY_CA");
+    this.store = Database.store(
+        new TestDataSource(
+            url.replace("&sslMode=DISABLED", ""),
+            this.database.username(),
+            this.database.password()),
+        url,
+        Mode.NONE,
+        Database.OPERATION_TIMEOUT);
+
+    assertThatThrownBy(() -> this.store.read(Set.of("billing")))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageMatching(".*(PKIX path|CertPathValidator).*");
+  }
+
+  /** As a proxy does that keeps its clients over a failover. */
+  @ParameterizedTest
+  @ValueSource(strings = {"mysql", "mariadb"})
+  void a_session_that_moved_to_another_server_grants_nothing(String driver) throws Exception {
+    TestDatabase there = Database.withTables(TestServer.shared().newDatabase());
+    DataSource here = source(this.database, driver);
+    DataSource elsewhere = source(there, driver);
+    AtomicReference<DataSource> place = new AtomicReference<>(here);
+    this.store = Database.store(new MovingDataSource(place::get), this.database.jdbcUrl());
+    for (String service : List.of("billing", "mailing")) {
+      LeaseRow created = this.store.create(service, "a", 10_000, 0).orElseThrow();
+      assertThat(this.store.lead(service, created, 10_000)).isTrue();
+    }
+    copy(this.database, there, "leader_election");
+    copy(this.database, there, "leader_election_history");
+    String kept = there.query(ROWS);
+
+    Map<String, ThrowingFunction<LeaseRow, Object>> calls = new LinkedHashMap<>();
+    calls.put("read", seen -> this.store.read(Set.of("billing")));
+    calls.put("renew one", seen -> this.store.renew("a", Map.of("billing", 1L)));
+    calls.put("renew two", seen -> this.store.renew("a", Map.of("billing", 1L, "mailing", 1L)));
+    calls.put("keep warm", seen -> this.store.keepWarm("billing", seen));
+    calls.put("lead", seen -> this.store.lead("billing", seen, 10_000));
+    calls.put("take", seen -> this.store.take("billing", seen, "b", 10_000, 0, "EXPIRED"));
+    calls.put("release", seen -> this.store.release("billing", "a", 1, "", RESIGNED));
+    calls.put("give way", seen -> this.store.giveWay("billing", "b", 1, RESIGNED));
+    for (Map.Entry<String, ThrowingFunction<LeaseRow, Object>> call : calls.entrySet()) {
+      place.set(here);
+      this.store.close();
+      LeaseRow seen = this.store.read(Set.of("billing")).get("billing").row();
+      assertThat(seen.own()).isTrue();
+
+      place.set(elsewhere);
+      try {
+        assertThat(call.getValue().apply(seen))
+            .as(call.getKey())
+            .isIn(Optional.empty(), OptionalLong.empty(), false);
+      } catch (LeaseStoreException ex) {
+        assertThat(ex).as(call.getKey()).hasMessageContaining("leads to another server now");
+      }
+      assertThat(there.query(ROWS)).as(call.getKey()).isEqualTo(kept);
+
+      Awaitility.await().ignoreExceptionsInstanceOf(LeaseStoreException.class).untilAsserted(() -> {
+        LeaseRow other = this.store.read(Set.of("billing")).get("billing").row();
+        assertThat(other.version()).isEqualTo(seen.version());
+        assertThat(other.source()).isNotEqualTo(seen.source());
+        assertThat(other.own()).isFalse();
+      });
+    }
+    // A session that was opened there is another matter: the record is this node's.
+    assertThat(this.store.renew("a", Map.of("billing", 1L))).containsExactly("billing");
+  }
+
+  private static final String ROWS = """
+      SELECT GROUP_CONCAT(CONCAT_WS(' ', service_id, leader_id, term, version, lease_millis, seal,
+          UNIX_TIMESTAMP(last_active_time)) ORDER BY service_id) FROM leader_election
+      """;
+
+  private static void copy(TestDatabase from, TestDatabase to, String table) throws SQLException {
+    try (Connection source = from.connect();
+        Connection target = to.connect();
+        Statement reading = source.createStatement();
+        ResultSet rows = reading.executeQuery("SELECT * FROM " + table)) {
+      int columns = rows.getMetaData().getColumnCount();
+      try (PreparedStatement writing = target.prepareStatement("INSERT INTO " + table + " VALUES ("
+          + String.join(", ", Collections.nCopies(columns, "?")) + ")")) {
+        while (rows.next()) {
+          for (int i = 1; i <= columns; i++) {
+            writing.setObject(i, rows.getObject(i));
+          }
+          writing.executeUpdate();
+        }
+      }
+    }
+  }
+
+  private static DataSource source(TestDatabase database, String driver) {
+    return new TestDataSource(
+        database.jdbcUrl(driver, ""), database.username(), database.password());
+  }
+
+  /** A call that may fail. */
+  @FunctionalInterface
+  private interface ThrowingFunction<T, R> {
+
+    R apply(T value) throws Exception;
   }
 
   private Set<String> renew(String service) throws LeaseStoreException {

@@ -1,0 +1,45 @@
+package io.election.faults;
+
+import io.election.test.DatabaseImage;
+import io.election.test.HostileGlobals;
+import io.election.test.TestDatabase;
+import io.election.test.TestServer;
+import java.util.List;
+import org.assertj.core.api.Assertions;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Three processes on a server whose global settings are not the usual ones. */
+@Tag("faults")
+class ServerSettingsIT {
+
+  @ParameterizedTest
+  @CsvSource({"MYSQL_9_7,mysql", "MYSQL_9_7,mariadb", "MARIADB_11_8,mysql", "MARIADB_11_8,mariadb"})
+  void fault_51_global_settings_that_the_protocol_cannot_live_with(
+      DatabaseImage image, String driver) throws Exception {
+    try (TestServer server = TestServer.start(image)) {
+      TestDatabase database = server.newDatabase();
+      List<Node> nodes = Cluster.threeNodes().stream()
+          .map((node) -> node.with("spring.datasource.url=" + database.jdbcUrl(driver, "")))
+          .toList();
+      try (HostileGlobals globals = HostileGlobals.set(server)) {
+        Assertions.assertThat(globals).isNotNull();
+        Cluster.start(database, Cluster.LEASE, Cluster.RENEW, nodes, (cluster) -> {
+          NodeProcess first = cluster.awaitLeader();
+          // Others see each renewal, so that it is committed.
+          cluster.awaitWrites(5);
+          first.stop();
+          NodeProcess second = cluster.awaitLeaderOtherThan(first);
+          cluster.printGap(
+              "51 leader stopped, %s, driver %s".formatted(image, driver), first, second);
+          cluster.awaitWrites(3);
+          second.kill();
+          NodeProcess third = cluster.awaitLeaderOtherThan(second);
+          cluster.printGap(
+              "51 leader killed, %s, driver %s".formatted(image, driver), second, third);
+        });
+      }
+    }
+  }
+}

@@ -1,0 +1,62 @@
+package io.election.test;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/**
+ * Global variables of a server, from which sessions begin, that an election cannot live with. Sessions
+ * of tests begin with them too: no write of theirs is committed. Only for a server of one's own.
+ */
+public final class HostileGlobals implements AutoCloseable {
+
+  private final TestServer server;
+  private final Map<String, String> values;
+
+  private HostileGlobals(TestServer server) {
+    this.server = server;
+    String transaction = server.isMariaDb() ? "tx_" : "transaction_";
+    this.values = new TreeMap<>(Map.of(
+        "autocommit",
+        "0",
+        "completion_type",
+        "1",
+        transaction + "isolation",
+        "'SERIALIZABLE'",
+        transaction + "read_only",
+        "1",
+        "time_zone",
+        "'-08:00'",
+        "sql_mode",
+        "'ANSI,NO_BACKSLASH_ESCAPES,HIGH_NOT_PRECEDENCE'",
+        "sql_safe_updates",
+        "1",
+        "sql_select_limit",
+        "1",
+        "innodb_lock_wait_timeout",
+        "30",
+        "lock_wait_timeout",
+        "30"));
+  }
+
+  /**
+   * Sets them.
+   *
+   * @param server a server of one's own
+   * @return to be closed, which sets them back
+   */
+  public static HostileGlobals set(TestServer server) {
+    HostileGlobals globals = new HostileGlobals(server);
+    server.execute(globals.values.entrySet().stream()
+        .map(global -> global.getKey() + " = " + global.getValue())
+        .collect(Collectors.joining(", ", "SET GLOBAL ", "")));
+    return globals;
+  }
+
+  @Override
+  public void close() {
+    this.server.execute(this.values.keySet().stream()
+        .map(global -> global + " = DEFAULT")
+        .collect(Collectors.joining(", ", "SET GLOBAL ", "")));
+  }
+}

@@ -1,0 +1,154 @@
+package io.election.test;
+
+import java.io.PrintWriter;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLNonTransientConnectionException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Supplier;
+import java.util.logging.Logger;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Connections as a client sees them through a proxy that keeps its clients over a failover, such as
+ * MaxScale's readwritesplit with {@code master_reconnection}: between two transactions they move to
+ * another server, which is told what the client has {@code SET} before. A connection that is in the
+ * middle of a transaction breaks.
+ *
+ * @param server asked before each statement: where it has to be executed
+ */
+public record MovingDataSource(Supplier<DataSource> server) implements DataSource {
+
+  @Override
+  public Connection getConnection() throws SQLException {
+    DataSource now = this.server.get();
+    Moving moving = new Moving(this.server, now, now.getConnection());
+    return proxy(Connection.class, moving::call);
+  }
+
+  @Override
+  public Connection getConnection(String username, String password) throws SQLException {
+    return getConnection();
+  }
+
+  private static <T> T proxy(Class<T> type, Call call) {
+    return type.cast(Proxy.newProxyInstance(
+        MovingDataSource.class.getClassLoader(),
+        new Class<?>[] {type},
+        (proxy, method, arguments) -> {
+          try {
+            return call.call(method, arguments);
+          } catch (InvocationTargetException ex) {
+            throw ex.getCause();
+          }
+        }));
+  }
+
+  @FunctionalInterface
+  private interface Call {
+
+    @Nullable
+    Object call(Method method, Object @Nullable [] arguments) throws Exception;
+  }
+
+  /** One connection of a client. */
+  private static final class Moving {
+
+    private final Supplier<DataSource> server;
+    private final List<String> settings = new ArrayList<>();
+    private DataSource present;
+    private Connection connection;
+    private boolean inTransaction;
+
+    Moving(Supplier<DataSource> server, DataSource present, Connection connection) {
+      this.server = server;
+      this.present = present;
+      this.connection = connection;
+    }
+
+    @Nullable
+    Object call(Method method, Object @Nullable [] arguments) throws Exception {
+      if (method.getName().equals("createStatement")) {
+        follow();
+        Statement statement = this.connection.createStatement();
+        return proxy(Statement.class, (called, values) -> {
+          if (values != null && called.getName().equals("execute")) {
+            note((String) values[0]);
+          }
+          return called.invoke(statement, values);
+        });
+      }
+      if (method.getName().equals("prepareStatement")) {
+        follow();
+      }
+      return method.invoke(this.connection, arguments);
+    }
+
+    private void note(String sql) {
+      String upper = sql.strip().toUpperCase(Locale.ROOT);
+      if (upper.startsWith("SET ")) {
+        this.settings.add(sql);
+      } else if (upper.equals("START TRANSACTION")) {
+        this.inTransaction = true;
+      } else if (upper.equals("COMMIT") || upper.equals("ROLLBACK")) {
+        this.inTransaction = false;
+      }
+    }
+
+    private void follow() throws SQLException {
+      DataSource now = this.server.get();
+      if (now.equals(this.present)) {
+        return;
+      }
+      this.connection.close();
+      if (this.inTransaction) {
+        throw new SQLNonTransientConnectionException("Moved in a transaction", "08S01");
+      }
+      this.connection = now.getConnection();
+      this.present = now;
+      try (Statement statement = this.connection.createStatement()) {
+        for (String setting : this.settings) {
+          statement.execute(setting);
+        }
+      }
+    }
+  }
+
+  @Override
+  public @Nullable PrintWriter getLogWriter() {
+    return null;
+  }
+
+  @Override
+  public void setLogWriter(@Nullable PrintWriter out) {}
+
+  @Override
+  public void setLoginTimeout(int seconds) {}
+
+  @Override
+  public int getLoginTimeout() {
+    return 0;
+  }
+
+  @Override
+  public Logger getParentLogger() {
+    return Logger.getGlobal();
+  }
+
+  @Override
+  public <T> T unwrap(Class<T> type) throws SQLException {
+    throw new SQLException("Wraps no " + type);
+  }
+
+  @Override
+  public boolean isWrapperFor(Class<?> type) {
+    return false;
+  }
+}
