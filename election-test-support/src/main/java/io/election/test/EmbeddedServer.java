@@ -69,7 +69,11 @@ final class EmbeddedServer extends TestServer {
     }
   }
 
-  private static DB install(DBConfigurationBuilder configuration) throws IOException {
+  /**
+   * Unpacks the programs unless they are there, and makes the data folder. One thread of one process
+   * at a time: the file lock keeps other processes out, and may be asked for only once by a process.
+   */
+  private static synchronized DB install(DBConfigurationBuilder configuration) throws IOException {
     Path base = Path.of(
         System.getProperty("java.io.tmpdir"),
         "election-test-mariadb-11.4.5-" + System.getProperty("user.name"));

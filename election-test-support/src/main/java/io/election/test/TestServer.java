@@ -35,10 +35,12 @@ public abstract class TestServer implements AutoCloseable {
   /**
    * Tells whether containers can be started.
    *
-   * @return whether there is a Docker engine
+   * @return whether there is a Docker engine, and {@code -Delection.test.docker=false} does not hide
+   *     it
    */
   public static boolean hasDocker() {
-    return DockerClientFactory.instance().isDockerAvailable();
+    return !"false".equals(System.getProperty("election.test.docker"))
+        && DockerClientFactory.instance().isDockerAvailable();
   }
 
   /**

