@@ -125,11 +125,8 @@ record LeaseTables(@Nullable Table leases, @Nullable Table history) {
 
   private static void checkHistory(Table table) {
     List<String> faults = faults(table, List.of("service_id", "term"));
-    for (String name : List.of("service_id", "leader_id")) {
-      if (table.column(name).filter(Table.Column::isExactName).isEmpty()) {
-        faults.add(name + " is not varchar(128) with the collation utf8mb4_bin");
-      }
-    }
+    expectName(table, "service_id", faults);
+    expectName(table, "leader_id", faults);
     expect(table, "term", "bigint", true, faults);
     expect(table, "lease_millis", "bigint", true, faults);
     expect(table, "elected_at", "timestamp", true, faults);
@@ -145,6 +142,16 @@ record LeaseTables(@Nullable Table leases, @Nullable Table history) {
         Set.of("service_id", "term", "leader_id", "lease_millis", "elected_at", "reason"),
         faults);
     refuse(table, faults, CREATE_HISTORY);
+    if (!table.columns().stream().filter(LeaseTables::isName).allMatch(Table.Column::isExactName)) {
+      throw new UnusableSchemaException(
+          "The names in the table %s are not varchar(%d) or longer with the collation utf8mb4_bin. Found the columns %s."
+              .formatted(table.name(), NAME_LENGTH, table.describe()),
+          "Run this, and start again:\n" + Upgrade.exactNames(table) + ";");
+    }
+  }
+
+  private static boolean isName(Table.Column column) {
+    return column.name().equals("service_id") || column.name().equals("leader_id");
   }
 
   private static List<String> faults(Table table, List<String> primaryKey) {

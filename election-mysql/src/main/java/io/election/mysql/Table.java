@@ -40,12 +40,15 @@ record Table(String name, String type, String engine, List<Column> columns) {
       String collation,
       boolean primary) {
 
-    /** Whether it holds names, and tells those from one another that differ in anything. */
+    /**
+     * Whether it holds names, and tells those from one another that differ in more than trailing
+     * blanks. Another binary collation would do so too, but the server does not compare columns of
+     * different collations.
+     */
     boolean isExactName() {
       return isName()
           && this.length >= LeaseTables.NAME_LENGTH
-          && this.collation.startsWith("utf8mb4")
-          && this.collation.endsWith("_bin");
+          && this.collation.equals("utf8mb4_bin");
     }
 
     boolean isName() {

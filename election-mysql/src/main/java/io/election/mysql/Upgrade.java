@@ -27,6 +27,12 @@ enum Upgrade {
   END_NOTE(10, "add end_note"),
   SEAL(11, "add seal");
 
+  /**
+   * Lets the primary key hold more than 767 bytes, which a table of older servers may not: a table
+   * that names no row format keeps that of the server on which it was made.
+   */
+  private static final String LONG_KEYS = "ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0";
+
   private final int version;
   private final String description;
 
@@ -63,8 +69,9 @@ enum Upgrade {
                     MODIFY service_id varchar(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
                     COMMENT 'the election',
                     MODIFY leader_id varchar(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
-                    COMMENT 'holder or designated holder; empty if vacant'\
-                """.formatted(length(leases, "service_id"), length(leases, "leader_id"))
+                    COMMENT 'holder or designated holder; empty if vacant',
+                    %s\
+                """.formatted(length(leases, "service_id"), length(leases, "leader_id"), LONG_KEYS)
             : null;
       case TERM -> lacks(leases, "term") ? """
                 ALTER TABLE leader_election
@@ -91,6 +98,16 @@ enum Upgrade {
                     COMMENT 'who led last, and what it left'\
                 """ : null;
     };
+  }
+
+  /** The statement that gives the names in the history their collation. */
+  static String exactNames(Table history) {
+    return """
+        ALTER TABLE leader_election_history
+            MODIFY service_id varchar(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+            MODIFY leader_id varchar(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+            %s\
+        """.formatted(length(history, "service_id"), length(history, "leader_id"), LONG_KEYS);
   }
 
   /** A table that somebody made by hand may have another character set. */

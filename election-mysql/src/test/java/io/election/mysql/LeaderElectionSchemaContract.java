@@ -49,6 +49,16 @@ abstract class LeaderElectionSchemaContract {
       ) ENGINE=InnoDB DEFAULT CHARSET=utf8 COMMENT='select master node'
       """;
 
+  /** The same as a server made it whose keys were short, with as long a name as they allow. */
+  private static final String SHORT_KEYS = """
+      CREATE TABLE leader_election (
+          service_id varchar(255) NOT NULL,
+          leader_id varchar(255) NOT NULL,
+          last_active_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP,
+          PRIMARY KEY (service_id)
+      ) ENGINE=InnoDB DEFAULT CHARSET=utf8 ROW_FORMAT=COMPACT
+      """;
+
   /** What runs against it on each node, word for word but for the two parameters. */
   private static final String HAND_MADE_ELECTION =
       "insert ignore into leader_election(service_id, leader_id, last_active_time) values('AutoScaling', '%s', now()) on duplicate key update leader_id = if(last_active_time <= now() - interval %d second, values(leader_id), leader_id), last_active_time = if(leader_id = values(leader_id), values(last_active_time), last_active_time)";
@@ -293,6 +303,130 @@ abstract class LeaderElectionSchemaContract {
     Database.schema(this.database, Mode.MIGRATE).ensure();
 
     assertIsUsable();
+  }
+
+  @Test
+  void a_table_of_a_row_format_with_short_keys_is_upgraded() throws Exception {
+    this.database.execute(SHORT_KEYS);
+
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+
+    assertIsUsable();
+  }
+
+  @Test
+  void an_upgrade_that_failed_at_a_row_format_with_short_keys_is_mended_by_the_next_start()
+      throws Exception {
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+    this.database.execute(
+        "DROP TABLE leader_election, leader_election_history",
+        SHORT_KEYS,
+        "ALTER TABLE leader_election MODIFY last_active_time timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)",
+        "DELETE FROM leader_election_schema_history WHERE version + 0 > 3",
+        "UPDATE leader_election_schema_history SET success = 0 WHERE version = '3'");
+
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+
+    assertIsUsable();
+  }
+
+  @Test
+  void a_compressed_table_is_upgraded() throws Exception {
+    this.database.execute(
+        SHORT_KEYS.replace("ROW_FORMAT=COMPACT", "ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8"));
+
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+
+    assertIsUsable();
+  }
+
+  @Test
+  void the_hand_made_table_is_upgraded_from_any_collation() throws Exception {
+    for (String collation : collations()) {
+      this.database = server().newDatabase();
+      this.database.execute(
+          HAND_MADE.replace("CHARSET=utf8", "CHARSET=utf8mb4 COLLATE=" + collation));
+
+      Database.schema(this.database, Mode.MIGRATE).ensure();
+
+      assertIsUsableByAllDrivers(collation);
+    }
+  }
+
+  @Test
+  void tables_in_any_other_collation_are_refused_with_their_conversion() throws Exception {
+    for (String collation : collations()) {
+      for (List<String> tables : List.of(
+          List.of(in(collation, LeaseTables.CREATE_LEASES), LeaseTables.CREATE_HISTORY),
+          List.of(LeaseTables.CREATE_LEASES, in(collation, LeaseTables.CREATE_HISTORY)),
+          List.of(
+              in(collation, LeaseTables.CREATE_LEASES),
+              in(collation, LeaseTables.CREATE_HISTORY)))) {
+        this.database = server().newDatabase();
+        tables.forEach(this.database::execute);
+
+        for (UnusableSchemaException refused = refusal(Mode.VALIDATE);
+            refused != null;
+            refused = refusal(Mode.VALIDATE)) {
+          assertThat(refused.getMessage()).contains("utf8mb4_bin");
+          String sql = refused.remedy().substring(refused.remedy().indexOf("ALTER TABLE"));
+          this.database.execute(sql.split(";\\s*\n|;$"));
+        }
+
+        assertIsUsableByAllDrivers(collation);
+      }
+    }
+  }
+
+  @Test
+  void a_history_in_another_collation_is_refused_by_a_start_that_migrates_too() {
+    this.database.execute(
+        LeaseTables.CREATE_LEASES, in("utf8mb4_general_ci", LeaseTables.CREATE_HISTORY));
+
+    UnusableSchemaException refused = refused(Mode.MIGRATE);
+
+    assertThat(refused.found())
+        .startsWith("The names in the table leader_election_history")
+        .contains("service_id varchar(128)");
+    assertThat(refused.remedy()).contains("ALTER TABLE leader_election_history");
+  }
+
+  /** All that tell names apart, and two that do not. */
+  private List<String> collations() {
+    String binary = this.database.query(
+        "SELECT GROUP_CONCAT(collation_name) FROM information_schema.collations WHERE character_set_name = 'utf8mb4' AND collation_name LIKE '%\\_bin'");
+    assertThat(binary).contains("utf8mb4_bin,").doesNotContain(" ");
+    return List.of((binary + ",utf8mb4_general_ci,utf8mb4_unicode_ci").split(","));
+  }
+
+  private static String in(String collation, String ddl) {
+    return ddl.replace("utf8mb4_bin", collation);
+  }
+
+  private @Nullable UnusableSchemaException refusal(Mode mode) throws LeaseStoreException {
+    try {
+      Database.schema(this.database, mode).ensure();
+      return null;
+    } catch (UnusableSchemaException refused) {
+      return refused;
+    }
+  }
+
+  private void assertIsUsableByAllDrivers(String collation) throws Exception {
+    for (String driver : List.of("mysql", "mariadb")) {
+      this.database.execute("DELETE FROM leader_election", "DELETE FROM leader_election_history");
+      String url = this.database.jdbcUrl(driver, "");
+      TestDataSource dataSource =
+          new TestDataSource(url, this.database.username(), this.database.password());
+      try (LeaseStore store =
+          Database.store(dataSource, url, Mode.VALIDATE, Database.OPERATION_TIMEOUT)) {
+        assertIsUsable(store);
+        // Whose lease is unknown, so that the history is asked.
+        this.database.execute("UPDATE leader_election SET lease_millis = NULL");
+        assertThat(store.read(Set.of("case"))).as("%s, %s", collation, driver).hasSize(1);
+        assertThat(store.designate("case", "third", ALICE)).isTrue();
+      }
+    }
   }
 
   @Test
