@@ -76,6 +76,7 @@ public final class MysqlLeaseStore implements LeaseStore {
   private String lastHost = "";
   private long lastUse;
   private boolean someAreLocked;
+  private final Set<String> strays = new HashSet<>();
   private boolean toldThatItMayNotPrune;
 
   /**
@@ -162,13 +163,23 @@ public final class MysqlLeaseStore implements LeaseStore {
         },
         serviceIds.toArray());
     for (String found : readings.keySet()) {
-      if (!serviceIds.contains(found)) {
-        throw new SQLException(
-            "leader_election.service_id takes '%s' for another name of the elections %s: it needs the collation utf8mb4_bin"
-                .formatted(Identifiers.printable(found), serviceIds));
+      if (!serviceIds.contains(found) && this.strays.add(found)) {
+        log.warn(stray(found, serviceIds));
       }
     }
+    readings.keySet().retainAll(serviceIds);
     return readings;
+  }
+
+  /** Describes a record that the server takes for that of an election, under another name. */
+  private static String stray(String found, Set<String> serviceIds) {
+    String name = Identifiers.printable(found);
+    if (serviceIds.contains(found.stripTrailing())) {
+      return "leader_election has the record '%s', which ends with a blank. It is skipped, and nobody can lead election '%s' while it is there. Run: DELETE FROM leader_election WHERE service_id = '%s';"
+          .formatted(name, found.stripTrailing(), name.replace("\\", "\\\\").replace("'", "''"));
+    }
+    return "leader_election.service_id takes '%s' for another name of one of the elections %s: it needs the collation utf8mb4_bin. The record is skipped, and nobody can lead that election while it is there"
+        .formatted(name, serviceIds);
   }
 
   private static Reading reading(ResultSet row) throws SQLException {

@@ -3,6 +3,10 @@ package io.election.mysql;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.Instruction;
@@ -34,6 +38,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 
 /** What the store does when the database does not do as it should, and what it says then. */
 abstract class LeaseStoreFaultsContract {
@@ -465,8 +470,56 @@ abstract class LeaseStoreFaultsContract {
     this.database.execute(
         "ALTER TABLE leader_election MODIFY service_id varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL");
     led("billing");
+    led("jobs");
 
-    assertFails(() -> this.store.read(Set.of("Billing")), "needs the collation utf8mb4_bin");
+    assertThat(warnings(() -> {
+          assertThat(this.store.read(Set.of("Billing", "jobs"))).containsOnlyKeys("jobs");
+          assertThat(this.store.read(Set.of("Billing", "jobs"))).containsOnlyKeys("jobs");
+        }))
+        .singleElement()
+        .asString()
+        .contains("'billing'", "needs the collation utf8mb4_bin");
+  }
+
+  @Test
+  void a_record_that_ends_with_a_blank_costs_its_own_election_alone() throws Exception {
+    led("it's");
+    LeaseRow jobs = led("jobs");
+    this.database.execute(
+        "REPLACE INTO leader_election (service_id, leader_id) VALUES ('it''s ', 'b')");
+    Set<String> both = Set.of("it's", "jobs");
+
+    List<String> warnings = warnings(() -> {
+      assertThat(this.store.read(both)).containsOnlyKeys("jobs");
+      assertThat(this.store.read(both)).containsOnlyKeys("jobs");
+      assertThat(this.store.create("it's", "a", 1000, 0)).isEmpty();
+      assertThat(this.store.renew("a", Map.of("jobs", jobs.term()))).containsExactly("jobs");
+    });
+
+    assertThat(warnings).singleElement().asString().contains("'it's '", "ends with a blank");
+    this.database.execute(warnings.get(0).replaceFirst(".*(DELETE .*);$", "$1"));
+    assertThat(led("it's").term()).isEqualTo(2);
+    assertThat(this.store.read(both)).containsOnlyKeys("it's", "jobs");
+  }
+
+  private static List<String> warnings(ThrowingCallable call) throws Exception {
+    ListAppender<ILoggingEvent> logged = new ListAppender<>();
+    logged.start();
+    Logger logger = (Logger) LoggerFactory.getLogger(MysqlLeaseStore.class);
+    logger.addAppender(logged);
+    try {
+      call.call();
+    } catch (Exception | Error ex) {
+      throw ex;
+    } catch (Throwable ex) {
+      throw new IllegalStateException(ex);
+    } finally {
+      logger.detachAppender(logged);
+    }
+    return logged.list.stream()
+        .filter(event -> event.getLevel() == Level.WARN)
+        .map(ILoggingEvent::getFormattedMessage)
+        .toList();
   }
 
   @Test
