@@ -6,6 +6,7 @@ import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
 import java.sql.SQLTransientConnectionException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadFactory;
@@ -34,6 +35,7 @@ public final class ElectionDatabase {
 
   private static final Logger log = LoggerFactory.getLogger(ElectionDatabase.class);
   private static final int MAX_PENDING = 16;
+  private static final long CROWDED_NANOS = Duration.ofMinutes(5).toNanos();
   private static final Pattern SECRET =
       Pattern.compile("(?i)(user|username|password\\d?|pwd)\\s*=\\s*[^,)&;]*");
 
@@ -42,6 +44,7 @@ public final class ElectionDatabase {
   private final AtomicInteger pending = new AtomicInteger();
   private final AtomicBoolean toldOfLongRest = new AtomicBoolean();
   private volatile @Nullable String location;
+  private volatile @Nullable Long crowdedAt;
 
   /**
    * Creates the database.
@@ -123,6 +126,9 @@ public final class ElectionDatabase {
       throw new SQLTransientConnectionException("Interrupted while connecting", ex);
     } catch (ExecutionException ex) {
       if (ex.getCause() instanceof SQLException cause) {
+        if (SqlFailure.isTooMany(cause)) {
+          this.crowdedAt = System.nanoTime();
+        }
         throw cause;
       }
       throw new SQLException("The DataSource failed: " + ex.getCause(), ex.getCause());
@@ -152,6 +158,15 @@ public final class ElectionDatabase {
         this.pending.decrementAndGet();
       }
     }
+  }
+
+  /**
+   * Whether the server had no connection left a while ago: what can do without one leaves it to
+   * others.
+   */
+  boolean isCrowded() {
+    Long crowdedAt = this.crowdedAt;
+    return crowdedAt != null && System.nanoTime() - crowdedAt < CROWDED_NANOS;
   }
 
   private void connect(CompletableFuture<Connection> connected) {

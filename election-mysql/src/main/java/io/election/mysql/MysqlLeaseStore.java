@@ -656,9 +656,14 @@ public final class MysqlLeaseStore implements LeaseStore {
     try {
       work.run(session);
     } catch (SQLException ex) {
-      if (ex.getErrorCode() == 0) {
+      if (SqlFailure.isConnectionLost(ex)) {
         log.debug("The connection was lost with a signal", ex);
         close();
+      } else if (!SqlFailure.isRefusal(ex)) {
+        log.debug("A signal failed, the next is tried in {} ns", SIGNAL_RETRY, ex);
+        // The lock may be held: the server frees it with the connection.
+        close();
+        this.signalDueAt = System.nanoTime() + SIGNAL_RETRY;
       } else {
         this.handBackSignals = false;
         log.info(

@@ -22,10 +22,18 @@ final class SqlFailure {
 
   private static final int STATEMENT_LOG = 1665;
   private static final int MISSING_TABLE = 1146;
+  private static final int MIXED_COLLATIONS = 1267;
   private static final int GROUP_CONFLICT = 3101;
   private static final Set<Integer> LOCK_TROUBLE = Set.of(1205, 1213, 1020, GROUP_CONFLICT, 3572);
   private static final Set<Integer> READ_ONLY = Set.of(READ_ONLY_SERVER, 1792, 1836);
   private static final Set<Integer> TOO_MANY = Set.of(1040, 1203, 1226);
+  /** Not allowed, not there or not supported, by this server or by what stands before it. */
+  private static final Set<Integer> REFUSED =
+      Set.of(1044, 1064, 1128, 1142, 1143, 1227, 1235, 1289, 1305, 1370);
+
+  /** Without a number of its own; a cluster that prohibits a function names it in the text. */
+  private static final int UNKNOWN = 1105;
+
   private static final Set<Integer> DENIED =
       Set.of(1044, 1045, 1251, 1524, 1698, 1820, 1862, 3118, 4151);
   private static final Set<Integer> NO_RIGHT = Set.of(1142, 1143);
@@ -45,6 +53,22 @@ final class SqlFailure {
   /** A lock wait that took too long, a deadlock, a conflict: the statement was undone. */
   static boolean isLockTrouble(Throwable ex) {
     return LOCK_TROUBLE.contains(code(ex));
+  }
+
+  /** Whether trying again does not help: the server will never do what it was asked for. */
+  static boolean isRefusal(SQLException ex) {
+    return !isConnectionLost(ex)
+        && (REFUSED.contains(code(ex)) || (code(ex) == UNKNOWN && text(ex).contains("GET_LOCK")));
+  }
+
+  /** Whether nobody answers on the connection any more; MariaDB's driver has numbers for that. */
+  static boolean isConnectionLost(SQLException ex) {
+    return code(ex) == 0 || sqlState(ex).startsWith("08");
+  }
+
+  /** The server, or the account, has no connection left. */
+  static boolean isTooMany(SQLException ex) {
+    return TOO_MANY.contains(code(ex));
   }
 
   static boolean isMissingTable(Throwable ex) {
@@ -114,12 +138,16 @@ final class SqlFailure {
       return "%s refuses the user (%s). Check user name and password, whether the account is locked or its password expired, and its rights in the database. They are read anew at the next attempt."
           .formatted(where, text(ex));
     }
+    if (code == MIXED_COLLATIONS) {
+      return "The columns of the tables in %s differ in their collations (%s). Give all names the collation utf8mb4_bin, as here:\n%s"
+          .formatted(where, text(ex), LeaseTables.ddl());
+    }
     if (READ_ONLY.contains(code)) {
       return "%s is read-only (%s). If it is a replica, let the URL point to the primary; if a failover is under way, wait."
           .formatted(where, text(ex));
     }
     if (TOO_MANY.contains(code)) {
-      return "%s has no connection left (%s). Raise max_connections or max_user_connections, or let applications use fewer."
+      return "%s has no connection left (%s). Raise max_connections or max_user_connections, let applications use fewer, or set as.election.mysql.hand-back-signals=false on all nodes: then a follower needs one connection, not two."
           .formatted(where, text(ex));
     }
     if (code == GROUP_CONFLICT) {

@@ -4,6 +4,7 @@ import io.election.lease.HandBackSignal;
 import io.election.lease.LeaseStoreException;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,7 +13,9 @@ import org.jspecify.annotations.Nullable;
  * connection ends, which wakes a follower in vain. The locks guard nothing, so that it does no harm if
  * somebody else takes one, or a cluster has them on each server apart.
  *
- * <p>Has a connection of its own while it waits.
+ * <p>Has a connection of its own while it waits. Where connections are few it leaves them to those
+ * that need one: it goes without for a while after each wait in vain, in which every node tries to
+ * connect that cannot, and for longer once the server has refused one.
  *
  * @see <a href="https://dev.mysql.com/doc/refman/8.4/en/locking-functions.html">Locking Functions</a>
  */
@@ -24,13 +27,20 @@ final class UserLockSignal implements HandBackSignal {
   private final ElectionDatabase database;
   private final Duration operationTimeout;
   private final long restSeconds;
+  private final Duration patience;
   private @Nullable Session session;
   private boolean closed;
 
   UserLockSignal(ElectionDatabase database, Duration operationTimeout, long restSeconds) {
+    this(database, operationTimeout, restSeconds, PATIENCE);
+  }
+
+  UserLockSignal(
+      ElectionDatabase database, Duration operationTimeout, long restSeconds, Duration patience) {
     this.database = database;
     this.operationTimeout = operationTimeout;
     this.restSeconds = restSeconds;
+    this.patience = patience;
   }
 
   /**
@@ -64,10 +74,23 @@ final class UserLockSignal implements HandBackSignal {
 
   @Override
   public boolean await(String holder, Runnable look) throws LeaseStoreException {
+    if (this.database.isCrowded()) {
+      throw new LeaseStoreException(
+          "%s had no connection left: for a while this node does not wait for leases to be handed back. Where connections are few, set as.election.mysql.hand-back-signals=false on all nodes."
+              .formatted(this.database.location()));
+    }
+    boolean heard = listen(holder, look);
+    if (!heard) {
+      leaveTheConnectionToOthers();
+    }
+    return heard;
+  }
+
+  private boolean listen(String holder, Runnable look) throws LeaseStoreException {
     try {
       Session session = open();
-      session.until(Deadline.in(PATIENCE.plus(this.operationTimeout)));
-      boolean free = lock(session, holder, PATIENCE.toSeconds());
+      session.until(Deadline.in(this.patience.plus(this.operationTimeout)));
+      boolean free = lock(session, holder, this.patience.toSeconds());
       if (free) {
         look.run();
       }
@@ -80,6 +103,22 @@ final class UserLockSignal implements HandBackSignal {
     } finally {
       // With it goes the lock.
       discard();
+    }
+  }
+
+  /** For two renew intervals: who cannot connect tries once in each. */
+  private synchronized void leaveTheConnectionToOthers() throws LeaseStoreException {
+    long begin = System.nanoTime();
+    long nanos = TimeUnit.SECONDS.toNanos(this.restSeconds);
+    try {
+      for (long left = nanos;
+          left > 0 && !this.closed;
+          left = nanos - (System.nanoTime() - begin)) {
+        TimeUnit.NANOSECONDS.timedWait(this, left);
+      }
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw new LeaseStoreException("Interrupted between two waits for a signal", ex);
     }
   }
 
@@ -106,6 +145,7 @@ final class UserLockSignal implements HandBackSignal {
   @Override
   public synchronized void close() {
     this.closed = true;
+    notifyAll();
     discard();
   }
 }

@@ -14,12 +14,15 @@ import io.election.lease.HandBackSignal;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
+import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -29,12 +32,17 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /** How followers hear that a lease was handed back. */
@@ -171,14 +179,24 @@ abstract class HandBackSignalContract {
         .hasMessageContaining("closed");
   }
 
-  @Test
-  void a_database_that_refuses_the_locks_costs_nothing_but_the_signal() throws Exception {
+  @ParameterizedTest
+  @CsvSource({
+    "1227, Access denied",
+    "1235, GET_LOCK is not supported here",
+    "1305, FUNCTION GET_LOCK does not exist",
+    "1105, Percona-XtraDB-Cluster prohibits use of GET_LOCK with pxc_strict_mode = ENFORCING"
+  })
+  void a_database_that_refuses_the_locks_costs_nothing_but_the_signal(int code, String refusal)
+      throws Exception {
     ListAppender<ILoggingEvent> logged = new ListAppender<>();
     logged.start();
     Logger logger = (Logger) LoggerFactory.getLogger(MysqlLeaseStore.class);
     logger.addAppender(logged);
-    MysqlLeaseStore store =
-        Database.store(withoutLocks(this.database.dataSource()), this.database.jdbcUrl());
+    MysqlLeaseStore store = Database.store(
+        beforeLocks(this.database.dataSource(), (connection) -> {
+          throw new SQLException(refusal, "42000", code);
+        }),
+        this.database.jdbcUrl());
     this.open.add(store);
     try {
       long term = led(store, "holder");
@@ -193,8 +211,133 @@ abstract class HandBackSignalContract {
         .filteredOn((line) -> line.contains("GET_LOCK"))
         .singleElement()
         .asString()
-        .contains("not supported here", "within a renew interval");
+        .contains(refusal, "within a renew interval");
     assertThat(store.handBackSignal()).as("for followers of this node's kind").isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1040, 1053, 1105, 1203, 1226, 1317, 1927, 2013})
+  void an_error_that_passes_does_not_end_the_signals(int code) throws Exception {
+    AtomicBoolean fails = new AtomicBoolean(true);
+    MysqlLeaseStore holder = Database.store(
+        beforeLocks(this.database.dataSource(), (connection) -> {
+          if (fails.get()) {
+            throw new SQLException("It will pass", "HY000", code);
+          }
+        }),
+        this.database.jdbcUrl());
+    this.open.add(holder);
+    long term = led(holder, "holder");
+    assertThat(holder.handBackSignal()).isPresent();
+
+    fails.set(false);
+    holder.close();
+
+    assertSignals(holder, term);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"mysql", "mariadb"})
+  void a_connection_that_breaks_does_not_end_the_signals(String driver) throws Exception {
+    AtomicInteger kills = new AtomicInteger(1);
+    String url = this.database.jdbcUrl(driver, "");
+    MysqlLeaseStore holder = Database.store(
+        beforeLocks(
+            new TestDataSource(url, this.database.username(), this.database.password()),
+            (connection) -> {
+              if (kills.getAndDecrement() > 0) {
+                kill(connection);
+              }
+            }),
+        url);
+    this.open.add(holder);
+    long term = led(holder, "holder");
+    assertThat(kills).hasValueLessThanOrEqualTo(0);
+    assertThat(holder.handBackSignal()).isPresent();
+
+    assertSignals(holder, term);
+  }
+
+  private void assertSignals(MysqlLeaseStore holder, long term) throws Exception {
+    assertThat(holder.renew("holder", Map.of("jobs", term))).containsExactly("jobs");
+    CompletableFuture<Boolean> heard = await(signal(), "holder", () -> {});
+    awaitWaiting(1);
+    assertThat(heard).isNotDone();
+    assertThat(holder.release("jobs", "holder", term, "", STOPPED)).isTrue();
+    assertThat(heard.join()).isTrue();
+  }
+
+  private void kill(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery("SELECT CONNECTION_ID()")) {
+      rows.next();
+      String id = rows.getString(1);
+      server().execute("KILL " + id);
+      within()
+          .until(() -> "0"
+              .equals(server()
+                  .query("SELECT COUNT(*) FROM information_schema.processlist WHERE id = " + id)));
+    }
+  }
+
+  @Test
+  void where_connections_are_few_who_cannot_connect_comes_before_who_waits_for_a_signal()
+      throws Exception {
+    led(store(), "holder");
+    String user = this.database.newUser(
+        "few_" + this.database.name(), "ALL ON " + this.database.name() + ".*");
+    server().execute("ALTER USER '" + user + "'@'%' WITH MAX_USER_CONNECTIONS 2");
+    AtomicInteger attempts = new AtomicInteger();
+    TestDataSource few =
+        new TestDataSource(this.database.jdbcUrl(), user, this.database.password());
+    UserLockSignal signal = new UserLockSignal(
+        new ElectionDatabase(
+            Delegating.to(() -> {
+              attempts.incrementAndGet();
+              return few.getConnection();
+            }),
+            this.database.jdbcUrl()),
+        Database.OPERATION_TIMEOUT,
+        2,
+        Duration.ofSeconds(1));
+    this.open.add(signal);
+    MysqlLeaseStore follower = Database.store(few, this.database.jdbcUrl());
+    this.open.add(follower);
+    assertThat(follower.read(Set.of("jobs"))).hasSize(1);
+    CompletableFuture<Boolean> listens = new CompletableFuture<>();
+    THREADS.execute(() -> {
+      try {
+        while (!signal.await("holder", () -> {})) {}
+        listens.complete(true);
+      } catch (LeaseStoreException | RuntimeException ex) {
+        listens.completeExceptionally(ex);
+      }
+    });
+    awaitWaiting(1);
+    MysqlLeaseStore another = Database.store(few, this.database.jdbcUrl());
+    this.open.add(another);
+    assertThatThrownBy(() -> another.read(Set.of("jobs")))
+        .hasMessageContaining("has no connection left (")
+        .hasMessageContaining("as.election.mysql.hand-back-signals=false");
+
+    within()
+        .pollInterval(Duration.ofMillis(500))
+        .ignoreExceptionsMatching((ex) -> String.valueOf(ex.getMessage()).contains("no connection"))
+        .until(() -> {
+          assertThat(follower.read(Set.of("jobs"))).hasSize(1);
+          return another.read(Set.of("jobs")).size() == 1;
+        });
+
+    within().until(() -> {
+      follower.read(Set.of("jobs"));
+      another.read(Set.of("jobs"));
+      return listens.isDone();
+    });
+    assertThatThrownBy(listens::join).hasCauseInstanceOf(LeaseStoreException.class);
+    int before = attempts.get();
+    assertThatThrownBy(() -> signal.await("holder", () -> {}))
+        .hasMessageContaining("as.election.mysql.hand-back-signals=false");
+    assertThat(attempts).as("attempts to connect").hasValue(before);
   }
 
   /** The next regular look is far away. */
@@ -280,11 +423,18 @@ abstract class HandBackSignalContract {
     within().until(() -> String.valueOf(count).equals(server().query(waiting)));
   }
 
+  @FunctionalInterface
+  private interface BeforeLock {
+
+    void run(Connection connection) throws SQLException;
+  }
+
   private static ConditionFactory within() {
     return Awaitility.await().atMost(Duration.ofMinutes(1)).pollInterval(Duration.ofMillis(20));
   }
 
-  private static DataSource withoutLocks(DataSource dataSource) {
+  /** Does something before each statement about a user-level lock. */
+  private static DataSource beforeLocks(DataSource dataSource, BeforeLock before) {
     return Delegating.to(() -> {
       Connection connection = dataSource.getConnection();
       return (Connection) Proxy.newProxyInstance(
@@ -293,7 +443,7 @@ abstract class HandBackSignalContract {
           (proxy, method, arguments) -> {
             if (method.getName().equals("prepareStatement")
                 && String.valueOf(arguments[0]).contains("_LOCK(")) {
-              throw new SQLException("GET_LOCK is not supported here", "42000", 1235);
+              before.run(connection);
             }
             try {
               return method.invoke(connection, arguments);
