@@ -327,6 +327,9 @@ final class Simulation {
 
   private int lives;
 
+  /** Whether somebody found another row than the one that it tried to take since the last fault. */
+  private boolean raceLost;
+
   private @Nullable Violation broken;
 
   Simulation(
@@ -423,7 +426,9 @@ final class Simulation {
       }
     }
     long healed = this.now;
-    long bound = standingAgain() + gap();
+    this.raceLost = false;
+    long soon = standingAgain() + gap();
+    long bound = soon;
     long leaderless = healed;
     for (Event next = this.events.peek();
         next != null && next.at() <= bound;
@@ -432,6 +437,8 @@ final class Simulation {
       if (leader() == null) {
         leaderless = this.now;
       }
+      // Who lost one looks again after up to an interval and a sixteenth.
+      bound = this.raceLost ? soon + longestInterval() * 17 / 16 * 101 / 100 : soon;
     }
     runUntil(bound);
     Process leader = leader();
@@ -472,11 +479,14 @@ final class Simulation {
 
   /** How long nobody may lead once all is well: a lease, a look and two calls, on slow clocks. */
   private long gap() {
-    long interval = 0;
-    for (LeaseSettings settings : this.settings.values()) {
-      interval = Math.max(interval, settings.renewInterval().toNanos());
-    }
-    return (this.longestLease + interval + this.longestLease / 5) * 101 / 100;
+    return (this.longestLease + longestInterval() + this.longestLease / 5) * 101 / 100;
+  }
+
+  private long longestInterval() {
+    return this.settings.values().stream()
+        .mapToLong((settings) -> settings.renewInterval().toNanos())
+        .max()
+        .orElseThrow();
   }
 
   /** Stops the leader cleanly, and expects another as soon as followers look. */
@@ -618,6 +628,7 @@ final class Simulation {
   private Object serve(Statement statement, Wish wish) throws LeaseStoreException {
     this.tally.calls++;
     Object outcome = statement.execute();
+    this.raceLost |= outcome instanceof OptionalLong term && term.isEmpty();
     remember();
     if (this.tracing && !wish.toRead()) {
       tell("    the server does it: %s -> %s".formatted(wish, Story.outcome(outcome)));
@@ -1389,7 +1400,12 @@ final class Simulation {
         case PAUSED_BY_OPERATOR -> {
           command((current) -> Simulation.this.rules.paused(current, monotonic()));
           // A schedule whose nodes all stand aside shows little.
-          later(Simulation.this.now + duration, () -> suffer(Fault.RESUMED_BY_OPERATOR, 0));
+          later(Simulation.this.now + duration, () -> {
+            // Who comes back later than the last fault is one: it may have the name of another.
+            if (Simulation.this.faulty) {
+              suffer(Fault.RESUMED_BY_OPERATOR, 0);
+            }
+          });
         }
         case RESUMED_BY_OPERATOR -> command((current) -> current.resume(monotonic()));
         case CAMPAIGN -> command((current) -> current.campaign(monotonic()));
