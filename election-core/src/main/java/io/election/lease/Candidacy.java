@@ -31,9 +31,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The rules, in short. A leader's deadline counts from before its renewal was sent. A follower acts
  * on a record only after it has watched the very same record for as long as the holder was promised,
  * counted from after the answer that first showed it; but on one that nobody has written to since this
- * process led, at once. A record that vanished may have had a leader,
- * so that who creates it anew waits for a whole lease. An unknown outcome extends nothing and grants
- * nothing.
+ * process was answered to lead, at once. A record that vanished may have had a leader, so that who
+ * creates it anew waits for a whole lease. An unknown outcome extends nothing and grants nothing.
  *
  * <p>All instants are readings of the {@link Ticker}, compared by subtraction. An answer comes with
  * {@code sent}, taken before the request, and {@code now}, taken after the answer: one for both would
@@ -209,7 +208,7 @@ record Candidacy(
       return new Opening(
           since + promisedNanos(row), new Take(row, LeadershipAcquiredEvent.Reason.DESIGNATED));
     }
-    if (row.own() && row.term() == this.memory.highestTerm()) {
+    if (row.own() && row.term() == this.memory.ledTerm() && this.memory.ledHighest()) {
       return new Opening(since, new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED));
     }
     return new Opening(since, new KeepWarm(row, since));
@@ -367,7 +366,7 @@ record Candidacy(
     Leading leading = leading(term, timing, Instant.ofEpochMilli(timing.wall()), reason);
     Candidacy elected = new Candidacy(
         this.node,
-        this.memory.seen(term).watchOnly(false),
+        this.memory.led(term).watchOnly(false),
         leading,
         null,
         timing.sent() + renewNanos());

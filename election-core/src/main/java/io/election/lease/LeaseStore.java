@@ -193,7 +193,11 @@ public interface LeaseStore extends AutoCloseable {
     return Optional.empty();
   }
 
-  /** Lets go of the connection to the store, if there is one. Never throws. */
+  /**
+   * Lets go of the connection to the store, if there is one. Ends the life of the process that the store
+   * writes for: nothing that it has written is {@linkplain LeaseRow#own() own} to it afterwards, and
+   * none of its leases is renewed. It can be used again. Never throws.
+   */
   @Override
   void close();
 

@@ -289,16 +289,21 @@ class CandidacyTest {
     @Test
     void isNotTakenAtOnceWhileANewerTermIsKnown() {
       // Whoever puts an old copy of the table back restores that as well.
-      Candidacy candidacy = saw(CandidacyTest.this.fresh, row("other", 4, 9, LEASE), 0);
-      assertThat(next(saw(candidacy, this.mine.own(true), 100), 100)).isInstanceOf(KeepWarm.class);
+      Candidacy expired = leader(3, 0).at(at(TENURE), WALL + TENURE);
+      Candidacy candidacy = saw(expired, row("other", 4, 9, LEASE), TENURE);
+      assertThat(next(saw(candidacy, this.mine.own(true), TENURE + 100), TENURE + 100))
+          .isInstanceOf(KeepWarm.class);
     }
 
     @Test
     void isNotTakenAtOnceByANodeThatStandsAsideIsPausedOrIsNotEligible() {
       LeaseRow own = this.mine.own(true);
-      Candidacy fresh = CandidacyTest.this.fresh;
-      assertThat(next(saw(fresh.resign(at(0)), own, 100), 100)).isInstanceOf(Await.class);
-      assertThat(next(saw(fresh.pause(new Instruction("me", ""), at(0)), own, 100), 100))
+      long over = TENURE;
+      Candidacy led = leader(3, 0).at(at(over), WALL + over);
+      assertThat(next(saw(led.resign(at(over)), own, over + 100), over + 100))
+          .isInstanceOf(Await.class);
+      assertThat(next(
+              saw(led.pause(new Instruction("me", ""), at(over)), own, over + 100), over + 100))
           .isInstanceOf(Await.class);
       assertThat(next(saw(candidacy(ineligible()), own, 100), 100)).isInstanceOf(Await.class);
     }
@@ -307,13 +312,27 @@ class CandidacyTest {
     void isOnlyWatchedOnceItWasTakenAnewWithoutAnAnswer() {
       // Whose take-overs all come through, and the answers do not, keeps the row from the others.
       LeaseRow own = this.mine.own(true);
-      Candidacy candidacy = saw(CandidacyTest.this.fresh, own, 0);
+      long over = TENURE;
+      Candidacy candidacy = saw(leader(3, 0).at(at(over), WALL + over), own, over);
       Take take = new Take(own, LeadershipAcquiredEvent.Reason.EXPIRED);
-      assertThat(next(candidacy, 0)).isEqualTo(take);
+      assertThat(next(candidacy, over)).isEqualTo(take);
       LeaseRow taken = row("me", 4, 6, LEASE).own(true);
-      candidacy = saw(candidacy.onFailure(take, at(1_000)), taken, 2_000);
-      assertThat(next(candidacy, 2_000 + LEASE - 1)).isNotInstanceOfAny(KeepWarm.class, Take.class);
-      assertThat(next(candidacy, 2_000 + LEASE)).isInstanceOf(Take.class);
+      long later = over + 2_000;
+      candidacy = saw(candidacy.onFailure(take, at(over + 1_000)), taken, later);
+      assertThat(next(candidacy, later + LEASE - 1)).isNotInstanceOfAny(KeepWarm.class, Take.class);
+      assertThat(next(candidacy, later + LEASE)).isInstanceOf(Take.class);
+    }
+
+    @Test
+    void isNotTakenAtOnceByAProcessThatWasNotAnsweredToLeadThisTerm() {
+      // A copy of this process, made while it followed, bears the same seal.
+      LeaseRow own = this.mine.own(true);
+      assertThat(next(saw(CandidacyTest.this.fresh, own, 0), 0)).isInstanceOf(KeepWarm.class);
+      Candidacy ledBefore = leader(2, 0).at(at(TENURE), WALL + TENURE);
+      assertThat(next(saw(ledBefore, own, TENURE), TENURE)).isInstanceOf(KeepWarm.class);
+      // Nor in the next life, which may be that of a copy too.
+      Candidacy nextLife = Candidacy.start(leader(3, 0).node(), at(TENURE));
+      assertThat(next(saw(nextLife, own, TENURE), TENURE)).isInstanceOf(KeepWarm.class);
     }
 
     @Test

@@ -650,8 +650,10 @@ final class ExhaustiveSearch {
       put(world.commands());
       put(world.edits());
       put(world.granted());
-      for (Part part : world.parts()) {
+      for (int i = 0; i < world.parts().size(); i++) {
+        Part part = world.parts().get(i);
         candidacy(part.candidacy());
+        put(part.candidacy().memory().ledHighest() && seesItsSeal(world, i, part) ? 1 : 0);
         Pending pending = part.pending();
         if (pending == null) {
           put(-7);
@@ -687,6 +689,22 @@ final class ExhaustiveSearch {
       if (ExhaustiveSearch.this.rules.comparesVersions()) {
         put(row.version() - this.version);
       }
+    }
+
+    /**
+     * Whether the process sees its own seal, or may. If not, only a new term of its own brings one, in
+     * which it counts anew that it led: unless the tables are emptied, terms do not come back.
+     */
+    private boolean seesItsSeal(World world, int i, Part part) {
+      Observation seen = part.candidacy().seen();
+      Pending pending = part.pending();
+      LeaseRow answer = pending != null && pending.outcome() instanceof Optional<?>
+          ? Rules.row(pending.outcome())
+          : null;
+      return ExhaustiveSearch.this.bounds.emptying()
+          || token(i, part.life()).equals(world.tables().owner())
+          || (seen != null && seen.row() != null && seen.row().own())
+          || (answer != null && answer.own());
     }
 
     /** A seal of a life that has ended is none. */

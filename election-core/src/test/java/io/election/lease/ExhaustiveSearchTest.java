@@ -36,7 +36,7 @@ class ExhaustiveSearchTest {
 
   @Test
   void twoNodesThatStepDownAndHandOverNeverBothLead() {
-    search(true, new Bounds(TWO, List.of(2, 2), 2, 1_000_000, 0, 0, 1, 0, false, false));
+    search(true, new Bounds(TWO, List.of(2, 2), 2, 4_000_000, 0, 0, 1, 0, false, false));
   }
 
   @Test
@@ -46,12 +46,12 @@ class ExhaustiveSearchTest {
 
   @Test
   void twoNodesOfDifferentLeasesNeverBothLead() {
-    search(true, new Bounds(TWO, List.of(2, 3), 2, 2_000_000, 0, 0, 0, 1, true, false));
+    search(true, new Bounds(TWO, List.of(2, 3), 2, 4_000_000, 0, 0, 0, 1, true, false));
   }
 
   @Test
   void twoNodesWithALateRequestEachNeverBothLead() {
-    search(true, new Bounds(TWO, List.of(2, 2), 2, 2_000_000, 1, 0, 0, 0, false, false));
+    search(true, new Bounds(TWO, List.of(2, 2), 2, 4_000_000, 1, 0, 0, 0, false, false));
   }
 
   @Test

@@ -232,6 +232,17 @@ enum Mutant {
     }
   }),
 
+  /** Rule 4: a copy of this process, made while it followed, bears the same seal. */
+  A_SEAL_COUNTS_FOR_WHO_WAS_NOT_ANSWERED_TO_LEAD(new BySealAlone()),
+
+  /** Rule 4: each life of a process has a token of its own, also if all are restored from one checkpoint. */
+  WHO_IS_RESTORED_FROM_ONE_CHECKPOINT_HAS_ONE_TOKEN(new Rules() {
+    @Override
+    String token(String checkpoint, String life) {
+      return checkpoint;
+    }
+  }),
+
   /** Rule 4: what is sealed may have been written by a tool that knows of no seal. */
   A_SEAL_OUTLASTS_WHAT_OTHERS_WRITE(new Rules() {
     @Override
@@ -250,8 +261,11 @@ enum Mutant {
     }
   }),
 
-  /** Rules 2 and 4: who creates the row may do so under a leader. */
-  WHO_CREATES_THE_ROW_SEALS_IT(new Rules() {
+  /**
+   * Rules 2 and 4: who creates the row may do so under a leader. Even so it is not taken at once as long as
+   * a seal counts for who was answered to lead alone: each of the two rules is enough.
+   */
+  WHO_CREATES_THE_ROW_SEALS_IT(new BySealAlone() {
     @Override
     LeaseStore store(SimulatedDatabase database, String token) {
       return new Broken(database, token) {
@@ -808,6 +822,26 @@ enum Mutant {
   private static Candidacy seen(Candidacy candidacy, Observation seen) {
     return new Candidacy(
         candidacy.node(), candidacy.memory(), candidacy.standing(), seen, candidacy.dueAt());
+  }
+
+  /** Takes a row that is its own at once, whether or not it was answered to lead. */
+  private static class BySealAlone extends Rules {
+
+    @Override
+    Step next(Candidacy candidacy, long now, boolean working) {
+      Observation seen = fresh(candidacy);
+      LeaseRow row = seen != null ? seen.row() : null;
+      return row != null
+              && row.own()
+              && !row.isReleased()
+              && isMine(candidacy, row)
+              && row.term() == candidacy.memory().highestTerm()
+              && !candidacy.memory().watchOnly()
+              && candidacy.memory().paused() == null
+              && isFree(candidacy, now)
+          ? new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED)
+          : super.next(candidacy, now, working);
+    }
   }
 
   /** A server whose statements compare less than they should. */

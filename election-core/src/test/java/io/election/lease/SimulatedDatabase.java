@@ -261,7 +261,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
       void call(String name) throws LeaseStoreException;
     }
 
-    private final String token;
+    private volatile String token;
 
     private volatile Before before = (name) -> {};
 
@@ -270,7 +270,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
 
     /** A way of a process that is like no other. */
     public Store() {
-      this("store " + SimulatedDatabase.this.stores.incrementAndGet());
+      this(newToken());
     }
 
     /**
@@ -380,7 +380,14 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
       SimulatedDatabase.this.prune(belowTerms, retention);
     }
 
+    /** {@inheritDoc} What follows is another life of the process. */
     @Override
-    public void close() {}
+    public void close() {
+      this.token = newToken();
+    }
+  }
+
+  private String newToken() {
+    return "store " + this.stores.incrementAndGet();
   }
 }

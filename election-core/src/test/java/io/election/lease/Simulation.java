@@ -107,6 +107,10 @@ final class Simulation {
     CRASH,
     RESTART,
     TWIN,
+    /** Another process is restored from the checkpoint from which one was. */
+    RESTORED_AGAIN,
+    /** A process that follows is copied, with all that it knows. */
+    COPIED,
     PAUSE,
     SUSPEND,
     CUT_OFF,
@@ -232,6 +236,10 @@ final class Simulation {
       Fault.LEASE_EDITED,
       Fault.TERM_LOWERED);
 
+  /** What brings a term back, of which copies cannot tell whose it was. */
+  private static final Set<Fault> NOT_BESIDE_COPIES =
+      Set.of(Fault.TABLES_EMPTIED, Fault.TERM_LOWERED);
+
   private static final List<String> IDS = List.of("a", "b", "c", "d");
 
   private static final List<String> OLDER_IDS = List.of("x", "y");
@@ -280,6 +288,9 @@ final class Simulation {
   private final boolean mixed;
 
   private final boolean suspends;
+
+  /** Whether processes are copied while they run, which not all edits by hand leave room for. */
+  private final boolean copies;
 
   private final long lag;
 
@@ -367,6 +378,7 @@ final class Simulation {
     this.databaseRate = 1 + (extreme ? 0.01 : this.random.nextDouble(-0.01, 0.01));
     this.databaseOrigin = SUMMER_TIME - draw(100) * 1_000_000L;
     this.suspends = this.random.nextBoolean();
+    this.copies = draw(6) == 0;
     this.lag = draw(4) == 0 ? (1 + draw(20)) * SECOND : 0;
     this.loss = draw(3) == 0 ? 0 : this.random.nextDouble(0.3);
     this.slow = draw(3) == 0 ? 0 : this.random.nextDouble(0.3);
@@ -647,13 +659,13 @@ final class Simulation {
   /** What a read shows, perhaps on a replica that lags. */
   private Optional<Reading> look(Process process) throws LeaseStoreException {
     if (this.lag > 0 && this.faulty && draw(3) > 0) {
-      LeaseRow row = this.database.row(Call.SERVICE, process.toString());
+      LeaseRow row = this.database.row(Call.SERVICE, process.token);
       long then = this.now - this.random.nextLong(this.lag);
       for (Dated dated : this.past) {
         if (dated.at() > then) {
           break;
         }
-        row = dated.snapshot().row(process.toString());
+        row = dated.snapshot().row(process.token);
       }
       return Optional.ofNullable(row).map((found) -> new Reading(found, this.database.age(found)));
     }
@@ -735,6 +747,7 @@ final class Simulation {
     Fault fault = pick(this.drive.faults());
     if (this.without.contains(fault)
         || (this.company != Company.NONE && NOT_BESIDE_AN_OLDER_TOOL.contains(fault))
+        || (this.copies ? NOT_BESIDE_COPIES.contains(fault) : fault == Fault.COPIED)
         || (fault == Fault.TABLES_EMPTIED && !mayBeEmptied(alive))) {
       return;
     }
@@ -752,6 +765,7 @@ final class Simulation {
     LeaseRow row = this.database.row(Call.SERVICE);
     boolean done = switch (fault) {
       case RESTART, TWIN -> start(id, fault == Fault.TWIN, alive);
+      case RESTORED_AGAIN, COPIED -> process != null && copy(process, fault == Fault.COPIED, alive);
       case DATABASE_STALLS -> stall(more);
       case ROW_LOCKED -> {
         this.rowFreeAt = this.now + more;
@@ -866,6 +880,19 @@ final class Simulation {
     return true;
   }
 
+  /** Starts another process of the same name, from what there was of one before its start, or is now. */
+  private boolean copy(Process original, boolean running, List<Process> alive) {
+    long twins =
+        alive.stream().filter((process) -> process.id.equals(original.id)).count();
+    if (twins > 1
+        || this.now < this.startsFrom
+        || running && (original.isStill() || original.stopping || original.holds())) {
+      return false;
+    }
+    startProcess(new Process(original, ++this.lives, running));
+    return true;
+  }
+
   /** To a server that has missed renewals, and nothing else: more is not promised to be survived. */
   private boolean failOver(LeaseRow row) {
     List<Snapshot> behind = this.past.stream()
@@ -956,12 +983,14 @@ final class Simulation {
   }
 
   private void startProcess(String id) {
-    Process process = new Process(id, ++this.lives);
+    startProcess(new Process(id, ++this.lives));
+  }
+
+  private void startProcess(Process process) {
     this.processes.add(process);
     tell("%s starts; lease %s, its clock runs at %+.2f %%"
         .formatted(process, process.settings.leaseDuration(), (process.rate - 1) * 100));
-    process.elector.join(List.of(process.service));
-    process.wake(0);
+    process.begin();
   }
 
   private int draw(int bound) {
@@ -996,6 +1025,15 @@ final class Simulation {
     final Elector elector;
 
     final LeaseElectionService service;
+
+    /** What it has in common with all that are restored from what it was before its start. */
+    final String checkpoint;
+
+    /** What the server knows it by. */
+    final String token;
+
+    /** What it knows as the copy of a process; {@code null} if it starts by itself. */
+    private final @Nullable Candidacy known;
 
     /** The server, as it serves this process. */
     final LeaseStore server;
@@ -1038,14 +1076,42 @@ final class Simulation {
     private @Nullable String seen;
 
     Process(String id, int life) {
+      this(id, life, null, false);
+    }
+
+    /**
+     * A copy.
+     *
+     * @param running whether it has all that the original knows, and not just what there was before the
+     *     original started
+     */
+    Process(Process original, int life, boolean running) {
+      this(original.id, life, original, running);
+    }
+
+    private Process(String id, int life, @Nullable Process original, boolean running) {
       this.id = id;
       this.life = life;
-      this.server = Simulation.this.rules.store(Simulation.this.database, toString());
+      this.checkpoint = original != null ? original.checkpoint : toString();
       this.settings = Simulation.this.settings.get(id);
-      // Twins run on machines of their own.
-      this.rate = draw(3) == 0 ? 2 - Simulation.this.rates.get(id) : Simulation.this.rates.get(id);
-      this.origin = draw(2) == 0 ? Long.MAX_VALUE - 30 * SECOND : -5 * SECOND;
-      this.wallOrigin = draw(1_000_000) * 1_000_000L;
+      if (original != null && running) {
+        this.token = original.token;
+        this.known = original.service.candidacy();
+        this.rate = original.rate;
+        this.origin = original.origin;
+        this.suspended = original.suspended;
+        this.wallOrigin = original.wallOrigin;
+        this.wallStep = original.wallStep;
+      } else {
+        this.token = Simulation.this.rules.token(this.checkpoint, toString());
+        this.known = null;
+        // Twins run on machines of their own.
+        this.rate =
+            draw(3) == 0 ? 2 - Simulation.this.rates.get(id) : Simulation.this.rates.get(id);
+        this.origin = draw(2) == 0 ? Long.MAX_VALUE - 30 * SECOND : -5 * SECOND;
+        this.wallOrigin = draw(1_000_000) * 1_000_000L;
+      }
+      this.server = Simulation.this.rules.store(Simulation.this.database, this.token);
       this.elector = new Elector(
           new RemoteStore(this),
           this.settings,
@@ -1055,6 +1121,21 @@ final class Simulation {
           this::tick,
           () -> Instant.ofEpochMilli(wall()));
       this.service = new LeaseElectionService(Call.SERVICE, this.elector) {};
+    }
+
+    void begin() {
+      this.elector.join(List.of(this.service));
+      Candidacy known = this.known;
+      if (known != null) {
+        this.service.change((fresh) -> known);
+      }
+      wake(0);
+    }
+
+    /** Whether it leads, or its lease covers work, or it has to hand a lease back. */
+    boolean holds() {
+      Standing standing = this.service.candidacy().standing();
+      return standing instanceof Leading || standing instanceof SteppingDown;
     }
 
     // -- clocks

@@ -141,6 +141,19 @@ class TeethTest {
             Fault.RESIGN,
             Fault.HAND_OVER,
             Fault.STOP));
+      case WHO_IS_RESTORED_FROM_ONE_CHECKPOINT_HAS_ONE_TOKEN ->
+        EnumSet.complementOf(EnumSet.of(
+            Fault.RESTORED_AGAIN,
+            Fault.PAUSE,
+            Fault.CUT_OFF,
+            Fault.TABLES_EMPTIED,
+            Fault.TERM_LOWERED,
+            Fault.DESIGNATED_BY_SQL));
+      case A_SEAL_COUNTS_FOR_WHO_WAS_NOT_ANSWERED_TO_LEAD ->
+        EnumSet.complementOf(EnumSet.of(Fault.COPIED, Fault.PAUSE, Fault.CUT_OFF));
+      case THE_SERVER_IS_NOT_COMPARED ->
+        EnumSet.complementOf(EnumSet.of(
+            Fault.FAILOVER, Fault.PAUSE, Fault.CUT_OFF, Fault.CRASH, Fault.DATABASE_STALLS));
       default -> Set.of();
     };
   }

@@ -16,7 +16,9 @@ import io.election.mysql.MysqlElectionService;
 import io.election.mysql.MysqlLeaseStore;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -127,12 +129,19 @@ class ConfigurationFaultsIT {
   }
 
   private static LocalNode localNode(String name, TestDatabase database, LeaseSettings settings) {
-    AtomicBoolean dead = new AtomicBoolean();
-    LeaseStore store = new MysqlLeaseStore(
+    return localNode(name, mysqlStore(database, settings), settings);
+  }
+
+  private static MysqlLeaseStore mysqlStore(TestDatabase database, LeaseSettings settings) {
+    return new MysqlLeaseStore(
         electionDatabase(database),
         schema(database, settings),
         settings.operationTimeout(),
         settings.renewInterval());
+  }
+
+  private static LocalNode localNode(String name, LeaseStore store, LeaseSettings settings) {
+    AtomicBoolean dead = new AtomicBoolean();
     Elector elector = new Elector(
         mortal(store, dead),
         settings,
@@ -183,6 +192,41 @@ class ConfigurationFaultsIT {
         sum += rows.getLong(2);
       }
       return sum;
+    }
+  }
+
+  @Test
+  @Tag("faults")
+  void fault_52_process_restored_twice_from_one_checkpoint(@TempDir Path folder) throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    LeaseSettings settings =
+        new LeaseSettings(LEASE, RENEW, Duration.ofMillis(500), Duration.ofSeconds(1), true);
+    schema(database, settings).ensure();
+    MysqlLeaseStore first = mysqlStore(database, settings);
+    MysqlLeaseStore second = mysqlStore(database, settings);
+    for (Field field : MysqlLeaseStore.class.getDeclaredFields()) {
+      if (!Modifier.isStatic(field.getModifiers())) {
+        field.setAccessible(true);
+        field.set(second, field.get(first));
+      }
+    }
+    List<LocalNode> nodes =
+        List.of(localNode("restored", first, settings), localNode("restored", second, settings));
+    try (LocalSampler sampler = new LocalSampler(folder)) {
+      sampler.add("first", nodes.get(0).service());
+      sampler.add("second", nodes.get(1).service());
+      nodes.forEach((node) -> node.elector().start(List.of((MysqlElectionService) node.service())));
+      LocalNode leader = awaitLeader(nodes);
+      long version = Long.parseLong(database.query("SELECT version FROM leader_election"));
+      Awaitility.await("it goes on")
+          .atMost(Duration.ofSeconds(60))
+          .until(() ->
+              Long.parseLong(database.query("SELECT version FROM leader_election")) > version + 10);
+      leader.elector().stop();
+      awaitLeader(nodes);
+      assertThat(sampler.history().violations()).isEmpty();
+    } finally {
+      nodes.forEach((node) -> node.elector().stop());
     }
   }
 

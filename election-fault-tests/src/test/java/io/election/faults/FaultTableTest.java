@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 class FaultTableTest {
 
   /** 48 and 49 are about stores that this version does not have. */
-  private static final Set<Integer> NOT_APPLICABLE = Set.of(48, 49, 52);
+  private static final Set<Integer> NOT_APPLICABLE = Set.of(48, 49);
 
   private final String table;
 

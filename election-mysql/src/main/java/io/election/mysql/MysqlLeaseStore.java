@@ -65,8 +65,12 @@ public final class MysqlLeaseStore implements LeaseStore {
   private final Duration operationTimeout;
   private final long restSeconds;
 
-  /** Tells what this process writes from what any other does, its next life included. */
-  private final UUID token = UUID.randomUUID();
+  /**
+   * Tells what this process writes from what any other does, its next life included. Drawn at the first
+   * use, and anew after {@link #close()}: processes that are restored from one checkpoint, which was
+   * taken before the start or while the elector was stopped, have one each.
+   */
+  private @Nullable UUID token;
 
   private volatile boolean handBackSignals;
   private boolean signalReady;
@@ -134,7 +138,12 @@ public final class MysqlLeaseStore implements LeaseStore {
   }
 
   private Seal seal(Session session) {
-    return new Seal(this.token, session.product().sourceDigest(), session.isSameServer());
+    UUID token = this.token;
+    if (token == null) {
+      token = UUID.randomUUID();
+      this.token = token;
+    }
+    return new Seal(token, session.product().sourceDigest(), session.isSameServer());
   }
 
   private Map<String, Reading> read(Session session, Set<String> serviceIds) throws SQLException {
@@ -658,11 +667,11 @@ public final class MysqlLeaseStore implements LeaseStore {
     } catch (SQLException ex) {
       if (SqlFailure.isConnectionLost(ex)) {
         log.debug("The connection was lost with a signal", ex);
-        close();
+        disconnect();
       } else if (!SqlFailure.isRefusal(ex)) {
         log.debug("A signal failed, the next is tried in {} ns", SIGNAL_RETRY, ex);
         // The lock may be held: the server frees it with the connection.
-        close();
+        disconnect();
         this.signalDueAt = System.nanoTime() + SIGNAL_RETRY;
       } else {
         this.handBackSignals = false;
@@ -706,7 +715,7 @@ public final class MysqlLeaseStore implements LeaseStore {
       session.updateOne(sql, parameters);
     } catch (SQLException ex) {
       log.debug("{} was not noted", what, ex);
-      close();
+      disconnect();
     }
   }
 
@@ -867,8 +876,14 @@ public final class MysqlLeaseStore implements LeaseStore {
     return seconds != null ? Instant.ofEpochSecond(0, seconds.movePointRight(9).longValue()) : null;
   }
 
+  /** {@inheritDoc} Nothing that this store has written is {@linkplain LeaseRow#own() own} to it after that. */
   @Override
   public void close() {
+    this.token = null;
+    disconnect();
+  }
+
+  private void disconnect() {
     Session session = this.session;
     this.session = null;
     forgetSignal();
@@ -885,20 +900,20 @@ public final class MysqlLeaseStore implements LeaseStore {
       this.lastUse = System.nanoTime();
       return result;
     } catch (SQLException ex) {
-      close();
+      disconnect();
       throw SqlFailure.of(ex, what, this.database, session, this.operationTimeout);
     } catch (UnusableSchemaException ex) {
-      close();
+      disconnect();
       throw new LeaseStoreException(what + " failed. " + ex.getMessage(), ex);
     } catch (ArithmeticException ex) {
-      close();
+      disconnect();
       throw new LeaseStoreException(
           what
               + " failed: the term in leader_election or leader_election_history is the greatest"
               + " possible. Was it edited by hand? Set it back in both tables.",
           ex);
     } catch (RuntimeException | Error ex) {
-      close();
+      disconnect();
       throw ex;
     }
   }
@@ -906,7 +921,7 @@ public final class MysqlLeaseStore implements LeaseStore {
   private Session session() throws SQLException, LeaseStoreException {
     Session session = this.session;
     if (session != null && isTired()) {
-      close();
+      disconnect();
       session = null;
     }
     if (session != null) {

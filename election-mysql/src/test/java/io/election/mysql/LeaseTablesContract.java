@@ -1,9 +1,14 @@
 package io.election.mysql;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.test.LeaseStoreContract;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -11,11 +16,14 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /** The contract on the two tables of one database, with one way to connect. */
@@ -78,6 +86,26 @@ abstract class LeaseTablesContract extends LeaseStoreContract {
   @Override
   protected Hand hand() {
     return new SqlHand();
+  }
+
+  /** A checkpoint has what there was before the first use, and each process that it gives uses that. */
+  @Test
+  void a_record_is_own_to_one_of_the_stores_that_were_restored_from_one_checkpoint()
+      throws Exception {
+    MysqlLeaseStore restored = Database.store(this.dataSource, this.database.jdbcUrl());
+    for (Field field : MysqlLeaseStore.class.getDeclaredFields()) {
+      if (!Modifier.isStatic(field.getModifiers())) {
+        field.setAccessible(true);
+        field.set(restored, field.get(this.store));
+      }
+    }
+    LeaseRow led = led(SERVICE, A);
+    assertThat(led.own()).isTrue();
+
+    assertThat(restored.read(Set.of(SERVICE)).get(SERVICE).row().own()).isFalse();
+    assertThat(restored.renew(A, Map.of(SERVICE, led.term()))).isEmpty();
+    restored.close();
+    assertThat(row(SERVICE)).isEqualTo(led);
   }
 
   private void run(String sql, Object... parameters) {

@@ -62,6 +62,7 @@ class DisabledElectionConfiguration {
 
     @Override
     public void start(Collection<ElectionService> services) {
+      this.node.lookedUp();
       this.services = services.stream().map(DisabledElectionService.class::cast).toList();
       this.services.forEach(DisabledElectionService::start);
     }

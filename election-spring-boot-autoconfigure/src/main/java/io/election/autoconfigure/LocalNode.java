@@ -5,8 +5,9 @@ import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
+import java.security.SecureRandom;
 import java.util.HexFormat;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +28,9 @@ final class LocalNode {
 
   private final @Nullable String configuredId;
 
-  private final String hostName;
+  private final Supplier<String> host;
+
+  private volatile String hostName;
 
   /**
    * Creates the node.
@@ -37,9 +40,14 @@ final class LocalNode {
    * @throws InvalidConfigurationPropertyValueException if the id cannot be used
    */
   LocalNode(Environment environment, @Nullable String configuredId) {
+    this(environment, configuredId, LocalNode::hostName);
+  }
+
+  LocalNode(Environment environment, @Nullable String configuredId, Supplier<String> host) {
     this.environment = environment;
     this.configuredId = configuredId;
-    this.hostName = hostName();
+    this.host = host;
+    this.hostName = host.get();
     String problem = configuredId != null ? Identifiers.problem(configuredId) : null;
     if (problem != null) {
       throw new InvalidConfigurationPropertyValueException(
@@ -55,6 +63,17 @@ final class LocalNode {
           "the name of this host ('%s') cannot be part of a node id; set one of 1 to 128 printable characters"
               .formatted(this.hostName));
     }
+  }
+
+  /**
+   * Looks the name of this host up anew, at each start: a process may have been restored from a checkpoint
+   * on another host.
+   *
+   * @return this node
+   */
+  LocalNode lookedUp() {
+    this.hostName = this.host.get();
+    return this;
   }
 
   /** The node id: as configured, or host, port if known, and process id. */
@@ -125,7 +144,7 @@ final class LocalNode {
     } catch (UnknownHostException ex) {
       String name = System.getenv("HOSTNAME");
       if (name == null || name.isBlank()) {
-        name = "host-" + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
+        name = "host-" + HexFormat.of().toHexDigits(new SecureRandom().nextInt());
       }
       log.info(
           "the name of this host does not resolve ({}): the node id begins with '{}'",

@@ -100,6 +100,7 @@ class ManualAllocationElectionConfiguration {
 
     @Override
     public void start(Collection<ElectionService> services) {
+      this.node.lookedUp();
       this.services =
           services.stream().map(ManualAllocationElectionService.class::cast).toList();
       this.services.forEach(ManualAllocationElectionService::start);

@@ -128,7 +128,7 @@ class MysqlElectionConfiguration {
     Elector elector = new Elector(
         store,
         settings,
-        node::id,
+        () -> node.lookedUp().id(),
         calls,
         events::publishEvent,
         System::nanoTime,

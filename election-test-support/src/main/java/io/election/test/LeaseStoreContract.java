@@ -531,6 +531,19 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
+  void a_record_is_not_own_to_the_next_life_of_its_process() throws Exception {
+    LeaseRow led = led(SERVICE, A);
+    assertThat(led.own()).isTrue();
+
+    store().close();
+
+    assertThat(row(SERVICE).own()).isFalse();
+    assertThat(store().renew(A, Map.of(SERVICE, led.term()))).isEmpty();
+    assertThat(store().release(SERVICE, A, led.term(), "", RESIGNED)).isFalse();
+    assertThat(retaken(row(SERVICE)).own()).isTrue();
+  }
+
+  @Test
   void a_record_is_own_though_the_history_was_ahead_of_it() throws Exception {
     LeaseRow row = led(SERVICE, A);
     hand().insertTerm(SERVICE, row.term() + 5, B, LEASE);
