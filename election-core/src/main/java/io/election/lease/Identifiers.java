@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import java.text.Normalizer;
 import org.jspecify.annotations.Nullable;
 
 /** Names of elections and nodes, which a store must tell apart. */
@@ -16,8 +17,8 @@ public final class Identifiers {
    * @param what what it names, for the message
    * @param id the name
    * @return the name
-   * @throws IllegalArgumentException if it is empty or too long, has control characters, or begins or
-   *     ends with white space (which some collations ignore)
+   * @throws IllegalArgumentException if it is empty or too long, has control characters, is not spelled
+   *     in Unicode's form NFC, or begins or ends with white space (which some collations ignore)
    */
   public static String requireUsable(String what, String id) {
     String problem = problem(id);
@@ -43,6 +44,9 @@ public final class Identifiers {
     }
     if (id.codePoints().anyMatch(Identifiers::isUnprintable)) {
       return "must not contain control characters";
+    }
+    if (!Normalizer.isNormalized(id, Normalizer.Form.NFC)) {
+      return "must be spelled in Unicode's composed form (NFC): another spelling that looks the same would be another name";
     }
     if (!id.equals(id.strip())) {
       return "must not begin or end with white space";

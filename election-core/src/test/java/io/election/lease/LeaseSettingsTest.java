@@ -65,6 +65,8 @@ class LeaseSettingsTest {
     assertThat(Identifiers.problem("host:8080:1")).isNull();
     assertThat(Identifiers.problem("主节点")).isNull();
     assertThat(Identifiers.problem("")).isEqualTo("must not be empty");
+    assertThat(Identifiers.problem("caf\u00e9")).isNull();
+    assertThat(Identifiers.problem("cafe\u0301")).contains("NFC");
     assertThat(Identifiers.problem("a ")).isEqualTo("must not begin or end with white space");
     assertThat(Identifiers.problem("a\u0000b")).isEqualTo("must not contain control characters");
     assertThat(Identifiers.problem("a\u200bb")).isEqualTo("must not contain control characters");
