@@ -12,6 +12,9 @@ import org.jspecify.annotations.Nullable;
  * @param leaseMillis what the holder was promised, as found; 0 if released, {@code null} if unknown
  * @param lastTermLeaseMillis what the newest entry of the history was promised; needed, and read,
  *     only if {@code leaseMillis} is unknown or negative
+ * @param lastTerm the newest term of the history, {@code null} if it has none; needed, and read, only
+ *     where somebody has written the whole record by hand or its lease is unknown. Such a record can
+ *     be written word for word as it was before another node led; the history then has a newer term
  * @param lastActiveTime the time of the last write as the store spells it; only ever compared for
  *     equality, so that the writes of older tools count as changes
  * @param source the server that answered: the same row from another server is another row, since that
@@ -25,12 +28,13 @@ public record LeaseRow(
     long version,
     @Nullable Long leaseMillis,
     @Nullable Long lastTermLeaseMillis,
+    @Nullable Long lastTerm,
     String lastActiveTime,
     String source,
     boolean own) {
 
   /**
-   * A row of which nobody knows who wrote it last.
+   * A row of which nobody knows who wrote it last, and whose history does not matter.
    *
    * @param leaderId as above
    * @param term as above
@@ -48,7 +52,16 @@ public record LeaseRow(
       @Nullable Long lastTermLeaseMillis,
       String lastActiveTime,
       String source) {
-    this(leaderId, term, version, leaseMillis, lastTermLeaseMillis, lastActiveTime, source, false);
+    this(
+        leaderId,
+        term,
+        version,
+        leaseMillis,
+        lastTermLeaseMillis,
+        null,
+        lastActiveTime,
+        source,
+        false);
   }
 
   LeaseRow own(boolean own) {
@@ -58,6 +71,7 @@ public record LeaseRow(
         this.version,
         this.leaseMillis,
         this.lastTermLeaseMillis,
+        this.lastTerm,
         this.lastActiveTime,
         this.source,
         own);

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * Where the leases of elections are kept.
  *
  * <p>Every write changes {@link LeaseRow#version()}. Writes that take a {@link LeaseRow} are compare
- * and set: they happen only if the record still is what that row shows, in every component. Each call
+ * and set: they happen only if the record still is what that row shows, in every component, {@linkplain
+ * LeaseRow#lastTerm() that of the history} included. Each call
  * ends within the time the store was configured with, and is called by one thread at a time, the
  * elector's.
  *

@@ -183,6 +183,7 @@ public class MemoryLeaseStore implements LeaseStore {
         row.version(),
         row.leaseMillis(),
         unknown && last != null ? last.getValue().leaseMillis() : null,
+        (unknown || row.seal() == null) && last != null ? last.getKey() : null,
         Long.toString(row.written()),
         source(),
         isSealed(row, reader));
@@ -476,7 +477,10 @@ public class MemoryLeaseStore implements LeaseStore {
   private long termAbove(String serviceId, long term) throws LeaseStoreException {
     long last = Math.max(term, newestTerm(serviceId));
     if (last == Long.MAX_VALUE) {
-      throw new LeaseStoreException("There is no greater term");
+      throw new LeaseStoreException(
+          "The term in the record or its history is the greatest possible. Was it edited by hand? Set it"
+              + " back in both tables, then restart all nodes: each remembers the highest term that it"
+              + " has seen.");
     }
     return last + 1;
   }

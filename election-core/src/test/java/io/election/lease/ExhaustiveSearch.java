@@ -679,6 +679,7 @@ final class ExhaustiveSearch {
       put(row.term());
       put(row.leaseMillis() == null ? -2 : row.leaseMillis());
       put(row.lastTermLeaseMillis() == null ? -3 : row.lastTermLeaseMillis());
+      put(row.lastTerm() == null ? -4 : row.lastTerm());
       put(row.own() ? 1 : 0);
       int known = this.written.indexOf(row.lastActiveTime());
       if (known < 0) {

@@ -41,7 +41,7 @@ class ExhaustiveSearchTest {
 
   @Test
   void twoNodesWhoseRowIsEditedReplacedOrDeletedNeverBothLead() {
-    search(true, new Bounds(TWO, List.of(2, 2), 2, 1_500_000, 0, 0, 0, 1, true, false));
+    search(true, new Bounds(TWO, List.of(2, 2), 2, 3_000_000, 0, 0, 0, 1, true, false));
   }
 
   @Test
@@ -61,7 +61,7 @@ class ExhaustiveSearchTest {
 
   @Test
   void twinsNeverBothLeadNorBlockEachOther() {
-    search(true, new Bounds(TWINS, List.of(2, 2), 2, 2_000_000, 0, 1, 0, 1, true, false));
+    search(true, new Bounds(TWINS, List.of(2, 2), 2, 4_000_000, 0, 1, 0, 1, true, false));
   }
 
   @Test

@@ -504,6 +504,25 @@ enum Mutant {
     }
   }),
 
+  /** Every write compares all that was read: an operator may write the same row twice, word for word. */
+  THE_HISTORY_OF_A_ROW_BY_HAND_IS_NOT_COMPARED(new Rules() {
+    @Override
+    Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
+      return super.read(candidacy, row == null ? null : apartFromHistory(row), timing);
+    }
+
+    @Override
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
+        @Override
+        LeaseRow asRead(LeaseRow seen) {
+          LeaseRow row = row();
+          return row != null && apartFromHistory(row).equals(apartFromHistory(seen)) ? row : seen;
+        }
+      };
+    }
+  }),
+
   /** Every write compares all that was read. */
   THE_ROW_IS_TAKEN_WITHOUT_COMPARING(new Rules() {
     @Override
@@ -754,6 +773,7 @@ enum Mutant {
         row.version(),
         lease,
         lastTerms,
+        row.lastTerm(),
         row.lastActiveTime(),
         row.source(),
         row.own());
@@ -766,8 +786,22 @@ enum Mutant {
         row.version(),
         row.leaseMillis(),
         row.lastTermLeaseMillis(),
+        row.lastTerm(),
         row.lastActiveTime(),
         "",
+        row.own());
+  }
+
+  private static LeaseRow apartFromHistory(LeaseRow row) {
+    return new LeaseRow(
+        row.leaderId(),
+        row.term(),
+        row.version(),
+        row.leaseMillis(),
+        row.lastTermLeaseMillis(),
+        null,
+        row.lastActiveTime(),
+        row.source(),
         row.own());
   }
 

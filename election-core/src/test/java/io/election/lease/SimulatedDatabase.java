@@ -136,6 +136,17 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
   }
 
   /**
+   * Replaces a row by a statement that names the time, so that the row is the same each time.
+   *
+   * @param written the time
+   */
+  public synchronized void replace(
+      String serviceId, String leaderId, @Nullable Long leaseMillis, long written) {
+    this.writes++;
+    this.rows.put(serviceId, new Row(leaderId, 0, 0, leaseMillis, written, null));
+  }
+
+  /**
    * What a node of an older tool does every second; needs a clock.
    *
    * <pre>

@@ -802,7 +802,11 @@ final class Simulation {
         this.termEdited = true;
         yield edit(fault, row, draw(2) == 0 ? this::undone : this::lowered);
       }
-      case REPLACED -> change(() -> this.database.replace(Call.SERVICE, someId()));
+      case REPLACED ->
+        change(
+            draw(2) == 0
+                ? () -> this.database.replace(Call.SERVICE, someId())
+                : this::replaceWordForWord);
       case DELETED -> change(() -> this.database.deleteRow(Call.SERVICE));
       case TABLES_EMPTIED ->
         change(() -> {
@@ -947,6 +951,15 @@ final class Simulation {
       case 1 -> "nobody";
       default -> pick(this.ids);
     };
+  }
+
+  /**
+   * The same statement each time, with the time in it, unless both tables have been emptied since: then
+   * nothing tells the row from the one before, and operators are told not to write it again.
+   */
+  private void replaceWordForWord() {
+    Long lease = this.mixed || draw(2) == 0 ? null : Long.valueOf(5_000);
+    this.database.replace(Call.SERVICE, someId(), lease, this.emptied);
   }
 
   private LeaseRow lowered(LeaseRow row) {

@@ -154,6 +154,9 @@ class TeethTest {
       case THE_SERVER_IS_NOT_COMPARED ->
         EnumSet.complementOf(EnumSet.of(
             Fault.FAILOVER, Fault.PAUSE, Fault.CUT_OFF, Fault.CRASH, Fault.DATABASE_STALLS));
+      case THE_HISTORY_OF_A_ROW_BY_HAND_IS_NOT_COMPARED ->
+        EnumSet.complementOf(
+            EnumSet.of(Fault.PAUSE, Fault.CUT_OFF, Fault.REPLACED, Fault.DATABASE_STALLS));
       default -> Set.of();
     };
   }

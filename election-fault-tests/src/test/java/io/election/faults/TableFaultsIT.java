@@ -122,6 +122,29 @@ class TableFaultsIT {
     });
   }
 
+  @Test
+  @Tag("faults")
+  void fault_54_same_replace_run_twice() throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    String replace =
+        "REPLACE INTO leader_election (service_id, leader_id, last_active_time) VALUES ('%s', 'nobody', '1970-01-02')"
+            .formatted(Cluster.SERVICE);
+    Cluster.run(database, (cluster, first) -> {
+      for (int i = 0; i < 3; i++) {
+        database.execute(replace);
+        cluster.awaitNoLeader();
+        letNodesSee(cluster);
+        NodeProcess slow = cluster.follower();
+        slow.pause();
+        cluster.awaitLeader();
+        database.execute(replace);
+        slow.resume();
+        letNodesSee(cluster);
+        cluster.awaitLeader();
+      }
+    });
+  }
+
   private static void letNodesSee(Cluster cluster) {
     long end = System.nanoTime() + RENEW.multipliedBy(2).toNanos();
     cluster

@@ -56,6 +56,14 @@ public final class MysqlLeaseStore implements LeaseStore {
        AND UNIX_TIMESTAMP(last_active_time) <=> ? AND %s = ?
       """;
 
+  /**
+   * Whether the newest term of the history belongs to what was seen of a row. What an operator has written
+   * as a whole bears no seal, and is the same again when it is written again; but nobody can have led
+   * between without a new term.
+   */
+  private static final String HISTORY_COUNTS =
+      "(seal IS NULL OR lease_millis IS NULL OR lease_millis < 0)";
+
   private static final long SIGNAL_RETRY = Duration.ofSeconds(30).toNanos();
 
   private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
@@ -147,19 +155,24 @@ public final class MysqlLeaseStore implements LeaseStore {
   }
 
   private Map<String, Reading> read(Session session, Set<String> serviceIds) throws SQLException {
-    // The history is read for leases alone that are unknown.
+    // The history is read for leases alone that are unknown, and for rows that somebody wrote by
+    // hand.
     String sql = """
         SELECT service_id, leader_id, term, version, lease_millis,
             UNIX_TIMESTAMP(last_active_time),
             CASE WHEN lease_millis >= 0 THEN NULL ELSE (
                 SELECT h.lease_millis FROM leader_election_history h
                 WHERE h.service_id = l.service_id ORDER BY h.term DESC LIMIT 1) END,
-            UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time), %s, %s, %s
+            UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time), %s, %s, %s,
+            CASE WHEN %s THEN (
+                SELECT MAX(h.term) FROM leader_election_history h
+                WHERE h.service_id = l.service_id) END
         FROM leader_election l WHERE service_id IN (%s)
         """.formatted(
             Session.READ_ONLY,
             seal(session).isIntact(),
             session.product().source(),
+            HISTORY_COUNTS,
             marks("?", serviceIds.size()));
     Map<String, Reading> readings = new HashMap<>();
     session.query(
@@ -198,6 +211,7 @@ public final class MysqlLeaseStore implements LeaseStore {
         row.getLong(4),
         Session.number(row, 5),
         Session.number(row, 7),
+        Session.number(row, 12),
         Session.string(row, 6),
         Session.string(row, 11),
         row.getBoolean(10));
@@ -405,7 +419,10 @@ public final class MysqlLeaseStore implements LeaseStore {
             SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
             WHERE service_id = ?
             """ + asSeen(session), asSeen(List.of(serviceId), seen));
-    return kept ? Optional.of(row(session, serviceId)) : Optional.empty();
+    return kept
+        ? Optional.of(row(session, serviceId))
+            .filter(row -> Objects.equals(row.lastTerm(), seen.lastTerm()))
+        : Optional.empty();
   }
 
   @Override
@@ -428,6 +445,11 @@ public final class MysqlLeaseStore implements LeaseStore {
    */
   private boolean lead(Session session, String serviceId, LeaseRow seen, long leaseMillis)
       throws SQLException {
+    Optional<Boolean> historyCounts = lockAsSeen(session, serviceId, seen, "");
+    if (historyCounts.isEmpty()
+        || (historyCounts.get() && !isAsSeen(lastTerm(session, serviceId), seen))) {
+      return false;
+    }
     boolean led = session.updateOne(
         """
             UPDATE leader_election
@@ -476,12 +498,8 @@ public final class MysqlLeaseStore implements LeaseStore {
       throws SQLException {
     // Hundreds may try at once: who waited here for the first of them would stand in the way of its
     // renewals.
-    List<String> free = session.query(
-        "SELECT service_id FROM leader_election WHERE service_id = ? " + asSeen(session)
-            + " FOR UPDATE SKIP LOCKED",
-        row -> Session.string(row, 1),
-        asSeen(List.of(serviceId), seen));
-    if (free.isEmpty()) {
+    Optional<Boolean> historyCounts = lockAsSeen(session, serviceId, seen, "SKIP LOCKED");
+    if (historyCounts.isEmpty()) {
       return Optional.empty();
     }
     long term = Math.addExact(Math.max(seen.term(), aboveTerm), 1);
@@ -497,9 +515,12 @@ public final class MysqlLeaseStore implements LeaseStore {
     if (!taken) {
       return Optional.empty();
     }
-    long last = lastTerm(session, serviceId).term();
-    if (last >= term) {
-      term = Math.addExact(last, 1);
+    LastTerm last = lastTerm(session, serviceId);
+    if (historyCounts.get() && !isAsSeen(last, seen)) {
+      return Optional.empty();
+    }
+    if (last.term() >= term) {
+      term = Math.addExact(last.term(), 1);
       session.updateOne("""
           UPDATE leader_election SET seal = %s, version = version + 1, term = ?
           WHERE service_id = ?
@@ -510,10 +531,42 @@ public final class MysqlLeaseStore implements LeaseStore {
         : Optional.empty();
   }
 
-  /** The newest entry of the history. */
-  private record LastTerm(long term, long leaseMillis) {
+  /**
+   * Locks a row that is as it was seen. What of the history belongs to that is to be compared by a
+   * statement after this one: what reads both at once may have begun before the lock was free.
+   *
+   * @return whether the newest term of the history is to be compared as well; empty if the row is not as
+   *     it was seen
+   */
+  private static Optional<Boolean> lockAsSeen(
+      Session session, String serviceId, LeaseRow seen, String ifLocked) throws SQLException {
+    return session
+        .query(
+            "SELECT %s FROM leader_election WHERE service_id = ? %s FOR UPDATE %s"
+                .formatted(HISTORY_COUNTS, asSeen(session), ifLocked),
+            row -> row.getBoolean(1),
+            asSeen(List.of(serviceId), seen))
+        .stream()
+        .findFirst();
+  }
 
-    static final LastTerm NONE = new LastTerm(0, 0);
+  private static boolean isAsSeen(LastTerm last, LeaseRow seen) {
+    return Objects.equals(last.number(), seen.lastTerm());
+  }
+
+  /**
+   * The newest entry of the history.
+   *
+   * @param number its term; {@code null} if there is none
+   * @param leaseMillis its lease; 0 if there is none
+   */
+  private record LastTerm(@Nullable Long number, long leaseMillis) {
+
+    static final LastTerm NONE = new LastTerm(null, 0);
+
+    long term() {
+      return this.number != null ? Math.max(this.number, 0) : 0;
+    }
   }
 
   private static LastTerm lastTerm(Session session, String serviceId) throws SQLException {
@@ -521,7 +574,7 @@ public final class MysqlLeaseStore implements LeaseStore {
         .query("""
             SELECT term, lease_millis FROM leader_election_history
             WHERE service_id = ? ORDER BY term DESC LIMIT 1
-            """, row -> new LastTerm(Math.max(0, row.getLong(1)), row.getLong(2)), serviceId)
+            """, row -> new LastTerm(row.getLong(1), row.getLong(2)), serviceId)
         .stream()
         .findFirst()
         .orElse(LastTerm.NONE);
@@ -910,7 +963,8 @@ public final class MysqlLeaseStore implements LeaseStore {
       throw new LeaseStoreException(
           what
               + " failed: the term in leader_election or leader_election_history is the greatest"
-              + " possible. Was it edited by hand? Set it back in both tables.",
+              + " possible. Was it edited by hand? Set it back in both tables, then restart all nodes:"
+              + " each remembers the highest term that it has seen.",
           ex);
     } catch (RuntimeException | Error ex) {
       disconnect();

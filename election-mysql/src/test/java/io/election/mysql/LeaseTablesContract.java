@@ -130,6 +130,15 @@ abstract class LeaseTablesContract extends LeaseStoreContract {
     }
 
     @Override
+    public void replace(String serviceId, String leaderId, Long leaseMillis) {
+      run(
+          "REPLACE INTO leader_election (service_id, leader_id, last_active_time, lease_millis) VALUES (?, ?, '1970-01-02 00:00:00', ?)",
+          serviceId,
+          leaderId,
+          leaseMillis);
+    }
+
+    @Override
     public void setLeader(String serviceId, String leaderId) {
       run("UPDATE leader_election SET leader_id = ? WHERE service_id = ?", leaderId, serviceId);
     }

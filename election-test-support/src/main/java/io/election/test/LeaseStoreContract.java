@@ -1,6 +1,7 @@
 package io.election.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.HistoryEntry;
 import io.election.Instruction;
@@ -86,6 +87,16 @@ public abstract class LeaseStoreContract {
      * @param leaderId the holder
      */
     void insert(String serviceId, String leaderId);
+
+    /**
+     * Replaces the record by a statement that names the time of the last write, long ago, and so leaves
+     * the same record each time.
+     *
+     * @param serviceId the election
+     * @param leaderId the holder
+     * @param leaseMillis the lease; {@code null} if unknown
+     */
+    void replace(String serviceId, String leaderId, @Nullable Long leaseMillis);
 
     /**
      * Writes another holder.
@@ -696,6 +707,70 @@ public abstract class LeaseStoreContract {
   void a_record_that_changed_in_any_component_is_not_taken() throws Exception {
     unchangedIfNotAsSeen(
         (service, seen) -> store().take(service, seen, B, LEASE, 0, "EXPIRED").isPresent());
+  }
+
+  @Test
+  void a_record_that_was_written_word_for_word_again_is_another_once_somebody_has_led()
+      throws Exception {
+    Map<String, CompareAndSet> writes = Map.of(
+        "taken",
+        (service, seen) -> store().take(service, seen, B, LEASE, 0, "EXPIRED").isPresent(),
+        "kept-warm",
+        (service, seen) -> store().keepWarm(service, seen).isPresent(),
+        "led",
+        (service, seen) -> store().lead(service, seen, LEASE));
+    for (Map.Entry<String, CompareAndSet> write : writes.entrySet()) {
+      for (Long lease : new Long[] {null, -1L, LEASE}) {
+        String service = write.getKey() + " " + lease;
+        led(service, A);
+        hand().replace(service, B, lease);
+        LeaseRow seen = row(service);
+        assertThat(another().take(service, seen, A, LEASE, 0, "EXPIRED")).isPresent();
+        hand().replace(service, B, lease);
+        LeaseRow again = row(service);
+        assertThat(again).as(service).isNotEqualTo(seen);
+        assertThat(again.version()).isEqualTo(seen.version());
+        assertThat(again.lastActiveTime()).isEqualTo(seen.lastActiveTime());
+
+        assertThat(write.getValue().happens(service, seen)).as(service).isFalse();
+
+        assertThat(row(service)).as(service).isEqualTo(again);
+        assertThat(hand().history(service)).hasSize(2);
+        assertThat(write.getValue().happens(service, again)).as(service).isTrue();
+      }
+    }
+  }
+
+  @Test
+  void a_record_by_hand_without_a_history_is_another_once_somebody_has_led() throws Exception {
+    hand().replace(SERVICE, B, null);
+    LeaseRow seen = row(SERVICE);
+    assertThat(seen.lastTerm()).isNull();
+    assertThat(another().take(SERVICE, seen, A, LEASE, 0, "EXPIRED")).isPresent();
+    hand().delete(SERVICE);
+    hand().replace(SERVICE, B, null);
+
+    assertThat(store().take(SERVICE, seen, B, LEASE, 0, "EXPIRED")).isEmpty();
+    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED")).isPresent();
+  }
+
+  @Test
+  void a_term_that_is_the_greatest_possible_is_told_with_a_remedy_that_helps() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    hand().setTerm(SERVICE, Long.MAX_VALUE);
+
+    assertThatThrownBy(
+            () -> store().take(SERVICE, row(SERVICE), B, LEASE, Long.MAX_VALUE, "EXPIRED"))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("Set it back in both tables, then restart all nodes");
+
+    hand().setTerm(SERVICE, row.term());
+    // A node that was not restarted goes on as before, and harms nobody.
+    assertThatThrownBy(
+            () -> store().take(SERVICE, row(SERVICE), B, LEASE, Long.MAX_VALUE, "EXPIRED"))
+        .isInstanceOf(LeaseStoreException.class);
+    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED"))
+        .hasValue(row.term() + 1);
   }
 
   @Test

@@ -50,6 +50,11 @@ class SimulatedLeaseStoreTest extends LeaseStoreContract {
     }
 
     @Override
+    public void replace(String serviceId, String leaderId, @Nullable Long leaseMillis) {
+      this.database.replace(serviceId, leaderId, leaseMillis, 0);
+    }
+
+    @Override
     public void setLeader(String serviceId, String leaderId) {
       edit(
           serviceId,
