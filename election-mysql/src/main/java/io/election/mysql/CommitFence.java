@@ -9,7 +9,10 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,7 +28,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A client that vanishes between the two would hold up the next leader until the server notices.
  * So while the lock is held the server ends the session when it has been idle for two renew intervals,
- * and at least a second; the session's own {@code wait_timeout} is put back afterwards.
+ * and at least a second; the session's own {@code wait_timeout} is put back afterwards. A connection
+ * that does not take it back is aborted, so that no pool hands it out again.
  *
  * <p>The term is a fencing token in the sense of Martin Kleppmann, "How to do distributed locking"
  * (2016). Safe for use by any thread; a connection is used by its owner's alone.
@@ -34,21 +38,46 @@ public final class CommitFence {
 
   private static final Logger log = LoggerFactory.getLogger(CommitFence.class);
 
+  private static final String SHORTEN = """
+      SET @election_wait_timeout =
+              CAST(COALESCE(@election_wait_timeout, @@SESSION.wait_timeout) AS UNSIGNED),
+          SESSION wait_timeout = %d
+      """;
+
+  /** Also if {@link #SHORTEN} has not run, or if this has run already. */
   private static final String RESTORE = """
-      SET SESSION wait_timeout = @election_wait_timeout,
-          innodb_lock_wait_timeout = @election_lock_wait_timeout
+      SET SESSION wait_timeout =
+              CAST(COALESCE(@election_wait_timeout, @@SESSION.wait_timeout) AS UNSIGNED),
+          @election_wait_timeout = NULL
       """;
 
   private final long restSeconds;
 
+  private final @Nullable ElectionDatabase database;
+
+  private final AtomicBoolean warned = new AtomicBoolean();
+
   /**
-   * Creates the fence.
+   * Creates a fence for connections whose current database is the election's.
    *
    * @param renewInterval how often the leader renews; a client that vanishes before its commit holds
    *     up the next leader for twice as long, and at least a second
    */
   public CommitFence(Duration renewInterval) {
     this.restSeconds = Session.restSeconds(renewInterval);
+    this.database = null;
+  }
+
+  /**
+   * Creates a fence for connections to the election's server, whatever their current database is.
+   *
+   * @param renewInterval how often the leader renews; a client that vanishes before its commit holds
+   *     up the next leader for twice as long, and at least a second
+   * @param database the election's database
+   */
+  public CommitFence(Duration renewInterval, ElectionDatabase database) {
+    this.restSeconds = Session.restSeconds(renewInterval);
+    this.database = database;
   }
 
   /**
@@ -61,6 +90,8 @@ public final class CommitFence {
    *     io.election.Leadership#term()} told it then
    * @throws LeadershipLostException if the term has ended or could not be confirmed; the transaction
    *     is rolled back
+   * @throws IllegalStateException if the connection commits each statement by itself: then there is
+   *     nothing left to refuse
    * @throws SQLException if the fence, the commit or the roll-back fails; as with any commit, the
    *     outcome of one that failed is unknown
    */
@@ -70,7 +101,11 @@ public final class CommitFence {
     try {
       held = hold(connection, election.nodeId(), Map.of(election.serviceId(), term));
     } catch (LeadershipLostException ex) {
-      connection.rollback();
+      try {
+        connection.rollback();
+      } catch (SQLException failure) {
+        ex.addSuppressed(failure);
+      }
       throw ex;
     }
     try {
@@ -81,31 +116,26 @@ public final class CommitFence {
   }
 
   /**
-   * Confirms terms, and keeps them from ending until the transaction is over. The last statement
-   * before the commit.
+   * Confirms terms, and keeps them from ending until the transaction is over. Until then the server
+   * ends the session if its client vanishes.
    *
-   * @param connection a connection to the election's database, with a transaction under way
+   * @param connection a connection to the election's database, with a transaction under way; must
+   *     still be open when the result is closed
    * @param nodeId this node
    * @param terms the term of this node in each election under which the transaction works
    * @return to be closed when the transaction is over, however it ended
    * @throws LeadershipLostException if a term has ended or could not be confirmed; the transaction
    *     must be rolled back
+   * @throws IllegalStateException if the connection commits each statement by itself
    * @throws SQLException if the database fails otherwise
    */
   public Held hold(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    try (Statement statement = connection.createStatement()) {
-      statement.execute("""
-          SET @election_wait_timeout = @@SESSION.wait_timeout,
-              @election_lock_wait_timeout = @@SESSION.innodb_lock_wait_timeout,
-              SESSION wait_timeout = %d, SESSION innodb_lock_wait_timeout = 1
-          """.formatted(this.restSeconds));
-    }
-    Held held = new Held(connection);
+    requireTransaction(connection);
+    Held held = new Held(this, connection);
     try {
-      for (Map.Entry<String, Long> term : terms.entrySet()) {
-        confirm(connection, nodeId, term.getKey(), term.getValue());
-      }
+      execute(connection, SHORTEN.formatted(this.restSeconds));
+      confirm(connection, nodeId, terms);
     } catch (SQLException | RuntimeException | Error ex) {
       held.close();
       throw ex;
@@ -113,77 +143,218 @@ public final class CommitFence {
     return held;
   }
 
-  private static void confirm(Connection connection, String nodeId, String serviceId, long term)
+  /**
+   * Confirms terms, and keeps them from ending until the transaction is over, but leaves the session
+   * as it is. For connections that go back to their pool within the commit. A client that vanishes
+   * before its commit holds up the next leader until the session's own {@code wait_timeout} is over.
+   *
+   * @param connection a connection to the election's database, with a transaction under way
+   * @param nodeId this node
+   * @param terms the term of this node in each election under which the transaction works
+   * @throws LeadershipLostException if a term has ended or could not be confirmed; the transaction
+   *     must be rolled back
+   * @throws IllegalStateException if the connection commits each statement by itself
+   * @throws SQLException if the database fails otherwise
+   */
+  public void confirm(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    // Also under MySQL's REPEATABLE READ a locking read sees what is committed now; MariaDB refuses
-    // it if that is newer than its snapshot. FOR SHARE is unknown to MariaDB.
-    try (PreparedStatement statement = connection.prepareStatement("""
-        SELECT leader_id, ended_at IS NULL FROM leader_election_history
-        WHERE service_id = ? AND term = ? LOCK IN SHARE MODE
-        """)) {
-      statement.setString(1, serviceId);
-      statement.setLong(2, term);
-      try (ResultSet row = statement.executeQuery()) {
-        String reason = null;
-        if (!row.next()) {
-          reason = "is not in leader_election_history";
-        } else if (!nodeId.equals(row.getString(1))) {
-          reason = "belongs to node '" + Identifiers.printable(row.getString(1)) + "'";
-        } else if (!row.getBoolean(2)) {
-          reason = "has ended";
+    requireTransaction(connection);
+    for (Map.Entry<String, Long> term : terms.entrySet()) {
+      confirm(connection, nodeId, term.getKey(), term.getValue());
+    }
+  }
+
+  /**
+   * Tells whether a connection leads to the election's database, as its server sees it: whether a
+   * term is noted there. Locks what it finds, as {@link #confirm(Connection, String, Map)} does.
+   *
+   * @param connection a connection to any database, with a transaction under way
+   * @param nodeId this node
+   * @param terms terms of this node, lasting or ended
+   * @return whether one of them is noted in the history that the connection reaches
+   * @throws LeadershipLostException if the terms are noted there but locked by another node
+   * @throws SQLException if the database does not say
+   */
+  public boolean reaches(Connection connection, String nodeId, Map<String, Long> terms)
+      throws SQLException {
+    if (!Product.speaksMysql(connection.getMetaData().getDatabaseProductName())) {
+      return false;
+    }
+    for (Map.Entry<String, Long> term : terms.entrySet()) {
+      try {
+        Entry entry = read(connection, term.getKey(), term.getValue());
+        if (entry != null && nodeId.equals(entry.leaderId())) {
+          return true;
         }
-        if (reason != null) {
-          throw new LeadershipLostException(serviceId, nodeId, term, reason, null);
+      } catch (SQLException ex) {
+        if (SqlFailure.isInterrupted(ex)) {
+          throw unconfirmed(ex, nodeId, term.getKey(), term.getValue());
+        }
+        if (!SqlFailure.isOutOfReach(ex)) {
+          throw ex;
         }
       }
+    }
+    return false;
+  }
+
+  private static void requireTransaction(Connection connection) throws SQLException {
+    if (connection.getAutoCommit()) {
+      throw new IllegalStateException(
+          "The commit fence found autocommit switched on: what was done on this connection is committed already. Call setAutoCommit(false) before the work.");
+    }
+  }
+
+  private void confirm(Connection connection, String nodeId, String serviceId, long term)
+      throws SQLException {
+    Entry entry;
+    try {
+      entry = read(connection, serviceId, term);
     } catch (SQLException ex) {
-      if (SqlFailure.isLockTrouble(ex)) {
-        throw new LeadershipLostException(
-            serviceId,
-            nodeId,
-            term,
-            "could not be confirmed while another node was taking over (%s)"
-                .formatted(SqlFailure.text(ex)),
-            ex);
-      }
-      if (SqlFailure.isMissingTable(ex)) {
-        throw new LeadershipLostException(
-            serviceId,
-            nodeId,
-            term,
-            "could not be confirmed (%s; as.election.mysql.commit-fence=false switches this check off)"
-                .formatted(SqlFailure.text(ex)),
-            ex);
+      if (SqlFailure.isInterrupted(ex) || SqlFailure.isMissingTable(ex)) {
+        throw unconfirmed(ex, nodeId, serviceId, term);
       }
       throw ex;
     }
+    String reason = null;
+    if (entry == null) {
+      reason = "is not in leader_election_history";
+    } else if (!nodeId.equals(entry.leaderId())) {
+      reason = "belongs to node '" + Identifiers.printable(entry.leaderId()) + "'";
+    } else if (!entry.isOpen()) {
+      reason = "has ended";
+    }
+    if (reason != null) {
+      throw new LeadershipLostException(serviceId, nodeId, term, reason, null);
+    }
   }
+
+  private static LeadershipLostException unconfirmed(
+      SQLException ex, String nodeId, String serviceId, long term) {
+    String reason = "could not be confirmed (%s)";
+    if (SqlFailure.isLockTrouble(ex)) {
+      reason = "could not be confirmed while another node was taking over (%s)";
+    } else if (SqlFailure.isMissingTable(ex)) {
+      reason =
+          "could not be confirmed (%s; as.election.mysql.commit-fence=false switches this check off)";
+    }
+    return new LeadershipLostException(
+        serviceId, nodeId, term, reason.formatted(SqlFailure.text(ex)), ex);
+  }
+
+  /**
+   * Reads and locks the entry of a term. Waits for a second at most, for rows as for tables.
+   *
+   * @return {@code null} if there is none
+   */
+  private @Nullable Entry read(Connection connection, String serviceId, long term)
+      throws SQLException {
+    // Also under MySQL's REPEATABLE READ a locking read sees what is committed now; MariaDB refuses
+    // it if that is newer than its snapshot. FOR SHARE is unknown to MariaDB, WAIT to MySQL.
+    String version = connection.getMetaData().getDatabaseProductVersion();
+    if (version.toLowerCase(Locale.ROOT).contains("mariadb")) {
+      return read(connection, serviceId, term, "", "LOCK IN SHARE MODE WAIT 1");
+    }
+    String hint = "/*+ SET_VAR(lock_wait_timeout = 1) */";
+    try {
+      return read(connection, serviceId, term, hint, "FOR SHARE NOWAIT");
+    } catch (SQLException ex) {
+      if (!SqlFailure.isLockedNow(ex)) {
+        throw ex;
+      }
+    }
+    // MySQL has no statement that waits for a row for a second, and no hint.
+    execute(connection, """
+        SET @election_lock_wait_timeout = @@SESSION.innodb_lock_wait_timeout,
+            SESSION innodb_lock_wait_timeout = 1
+        """);
+    try {
+      return read(connection, serviceId, term, hint, "FOR SHARE");
+    } finally {
+      restore(connection, "SET SESSION innodb_lock_wait_timeout = @election_lock_wait_timeout");
+    }
+  }
+
+  private @Nullable Entry read(
+      Connection connection, String serviceId, long term, String hint, String lock)
+      throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement("""
+        SELECT %s leader_id, ended_at IS NULL FROM %s
+        WHERE service_id = ? AND term = ? %s
+        """.formatted(hint, history(), lock))) {
+      statement.setString(1, serviceId);
+      statement.setLong(2, term);
+      try (ResultSet row = statement.executeQuery()) {
+        return row.next() ? new Entry(Session.string(row, 1), row.getBoolean(2)) : null;
+      }
+    }
+  }
+
+  private String history() {
+    String schema = this.database != null ? this.database.schema() : null;
+    return schema != null
+        ? "`" + schema.replace("`", "``") + "`." + LeaseTables.HISTORY
+        : LeaseTables.HISTORY;
+  }
+
+  /** Puts the session right, or sees to it that nobody uses it any more. Never throws. */
+  private void restore(Connection connection, String sql) {
+    try {
+      execute(connection, sql);
+    } catch (SQLException | RuntimeException ex) {
+      if (!this.warned.getAndSet(true)) {
+        log.warn(
+            "A session's own time-outs could not be put back after a leader-only transaction ({}). Its connection is aborted, so that nobody works with others; the transaction is not affected if it was committed",
+            SqlFailure.text(ex));
+      }
+      log.debug("The session's time-outs could not be put back", ex);
+      abort(connection);
+    }
+  }
+
+  private static void abort(Connection connection) {
+    try {
+      connection.abort(Runnable::run);
+      // A pool notices what fails through it, not what was aborted.
+      execute(connection, "DO 0");
+    } catch (SQLException | RuntimeException ex) {
+      log.debug("The connection is aborted", ex);
+    }
+  }
+
+  private static void execute(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  /** What the history says of a term. */
+  private record Entry(String leaderId, boolean isOpen) {}
 
   /** Terms that cannot end before the transaction does. */
   public static final class Held implements AutoCloseable {
 
+    private final CommitFence fence;
+
     private final Connection connection;
 
-    private Held(Connection connection) {
+    private boolean closed;
+
+    private Held(CommitFence fence, Connection connection) {
+      this.fence = fence;
       this.connection = connection;
     }
 
     /**
-     * Gives the session back its own time-outs. Never throws: a connection that fails here is of no
-     * use to anybody, which its owner will notice.
+     * Gives the session back its own time-out, or else aborts its connection. Never throws: a second
+     * call does nothing.
      */
     @Override
     public void close() {
-      try {
-        if (this.connection.isClosed()) {
-          log.debug("The connection was given back before its time-outs could be");
-          return;
-        }
-        try (Statement statement = this.connection.createStatement()) {
-          statement.execute(RESTORE);
-        }
-      } catch (SQLException ex) {
-        log.debug("The session's time-outs could not be put back", ex);
+      if (!this.closed) {
+        this.closed = true;
+        this.fence.restore(this.connection, RESTORE);
       }
     }
   }

@@ -45,6 +45,7 @@ public final class ElectionDatabase {
   private final AtomicBoolean toldOfLongRest = new AtomicBoolean();
   private volatile @Nullable String location;
   private volatile @Nullable Long crowdedAt;
+  private volatile @Nullable String schema;
 
   /**
    * Creates the database.
@@ -100,6 +101,16 @@ public final class ElectionDatabase {
           location(),
           wanted);
     }
+  }
+
+  void learnSchema(String schema) {
+    this.schema = schema;
+  }
+
+  /** The name of the database on its server; {@code null} before the first connection. */
+  @Nullable
+  String schema() {
+    return this.schema;
   }
 
   /**

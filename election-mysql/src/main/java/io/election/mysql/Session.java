@@ -131,6 +131,7 @@ final class Session {
           "The JDBC URL of the election names no database (" + database.location() + ").",
           "Add it to the URL: jdbc:mysql://host:3306/database.");
     }
+    database.learnSchema(this.schema);
   }
 
   /**

@@ -24,7 +24,10 @@ final class SqlFailure {
   private static final int MISSING_TABLE = 1146;
   private static final int MIXED_COLLATIONS = 1267;
   private static final int GROUP_CONFLICT = 3101;
-  private static final Set<Integer> LOCK_TROUBLE = Set.of(1205, 1213, 1020, GROUP_CONFLICT, 3572);
+  private static final int LOCKED_NOW = 3572;
+  private static final Set<Integer> LOCK_TROUBLE =
+      Set.of(1205, 1213, 1020, GROUP_CONFLICT, LOCKED_NOW);
+  private static final Set<Integer> INTERRUPTED = Set.of(1317, 1969, 3024);
   private static final Set<Integer> READ_ONLY = Set.of(READ_ONLY_SERVER, 1792, 1836);
   private static final Set<Integer> TOO_MANY = Set.of(1040, 1203, 1226);
   /** Not allowed, not there or not supported, by this server or by what stands before it. */
@@ -37,6 +40,7 @@ final class SqlFailure {
   private static final Set<Integer> DENIED =
       Set.of(1044, 1045, 1251, 1524, 1698, 1820, 1862, 3118, 4151);
   private static final Set<Integer> NO_RIGHT = Set.of(1142, 1143);
+  private static final Set<Integer> OUT_OF_REACH = Set.of(1044, 1049, 1064, 1142, 1143, 1146);
   private static final Set<Integer> NO_DDL_RIGHT = Set.of(1044, 1142, 1227);
   private static final Set<Integer> MADE_BY_ANOTHER = Set.of(1007, 1050, 1060, 1061, 1062, 1091);
 
@@ -69,6 +73,21 @@ final class SqlFailure {
   /** The server, or the account, has no connection left. */
   static boolean isTooMany(SQLException ex) {
     return TOO_MANY.contains(code(ex));
+  }
+
+  /** A row is locked, and the statement was not to wait. */
+  static boolean isLockedNow(Throwable ex) {
+    return code(ex) == LOCKED_NOW;
+  }
+
+  /** The statement found a lock, was killed or took longer than its session allows. */
+  static boolean isInterrupted(Throwable ex) {
+    return isLockTrouble(ex) || INTERRUPTED.contains(code(ex));
+  }
+
+  /** The server has no such table, shows it to others alone, or is too old for the statement. */
+  static boolean isOutOfReach(Throwable ex) {
+    return OUT_OF_REACH.contains(code(ex));
   }
 
   static boolean isMissingTable(Throwable ex) {

@@ -2,6 +2,7 @@ package io.election.mysql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.election.ElectionService;
@@ -11,7 +12,11 @@ import io.election.lease.LeaseStoreException;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -19,7 +24,9 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.BiPredicate;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -182,7 +189,7 @@ abstract class CommitFenceContract {
     work();
     try (CommitFence.Held held = hold()) {
       assertThat(held).isNotNull();
-      assertThat(timeouts()).isEqualTo("1/1");
+      assertThat(timeouts()).isEqualTo("1/17");
       this.worker.commit();
     }
     assertThat(timeouts()).isEqualTo("4711/17");
@@ -192,6 +199,156 @@ abstract class CommitFenceContract {
     assertThatThrownBy(() -> this.fence.commit(this.worker, new Election("a"), this.term))
         .isInstanceOf(LeadershipLostException.class);
     assertThat(timeouts()).isEqualTo("4711/17");
+  }
+
+  @Test
+  void two_holds_in_one_transaction_leave_the_session_its_own_time_outs() throws Exception {
+    execute("SET SESSION wait_timeout = 4711, SESSION innodb_lock_wait_timeout = 17");
+    work();
+    try (CommitFence.Held outer = hold();
+        CommitFence.Held inner = hold()) {
+      assertThat(outer).isNotSameAs(inner);
+      this.worker.commit();
+    }
+    assertThat(timeouts()).isEqualTo("4711/17");
+    work();
+    this.fence.commit(this.worker, new Election("a"), this.term);
+    assertThat(timeouts()).isEqualTo("4711/17");
+  }
+
+  @Test
+  void a_confirmation_leaves_the_session_alone() throws Exception {
+    execute("SET SESSION wait_timeout = 4711, SESSION innodb_lock_wait_timeout = 17");
+    work();
+    this.fence.confirm(this.worker, "a", Map.of("billing", this.term));
+    assertThat(timeouts()).isEqualTo("4711/17");
+    assertThatThrownBy(this::takeOver).hasMessageContaining("Lock wait timeout exceeded");
+    this.worker.commit();
+    assertThat(takeOver()).hasValue(this.term + 1);
+  }
+
+  @Test
+  void a_session_that_does_not_take_its_time_out_back_is_ended() throws Exception {
+    work();
+    String id = id();
+    Connection stubborn = failing((method, sql) ->
+        method.equals("execute") && sql.contains("SESSION wait_timeout") && sql.contains("= NULL"));
+    this.fence.commit(stubborn, new Election("a"), this.term);
+    assertThat(committed()).isEqualTo(1);
+    Awaitility.await()
+        .atMost(Duration.ofSeconds(30))
+        .until(() ->
+            this.database.query("SELECT id FROM information_schema.processlist WHERE id = " + id)
+                == null);
+  }
+
+  @Test
+  void a_statement_that_fails_to_close_leaves_the_session_its_own_time_outs() throws Exception {
+    execute("SET SESSION wait_timeout = 4711");
+    work();
+    Connection awkward = failing((method, sql) -> method.equals("close") && sql.contains("= 1"));
+    assertThatThrownBy(() -> this.fence.commit(awkward, new Election("a"), this.term))
+        .isInstanceOf(SQLException.class)
+        .hasMessage("Failed on purpose");
+    assertThat(timeouts()).startsWith("4711/");
+  }
+
+  @Test
+  void a_read_that_is_cut_short_refuses() throws Exception {
+    boolean mariaDb = String.valueOf(this.database.query("SELECT VERSION()")).contains("Maria");
+    execute(
+        mariaDb
+            ? "SET SESSION max_statement_time = 0.2"
+            : "SET SESSION max_execution_time = 200, SESSION innodb_lock_wait_timeout = 17");
+    work();
+    try (Connection taker = this.database.connect()) {
+      taker.setAutoCommit(false);
+      try (Statement statement = taker.createStatement()) {
+        statement.executeUpdate("UPDATE leader_election_history SET ended_at = now(6)");
+      }
+      assertThatThrownBy(() -> this.fence.commit(this.worker, new Election("a"), this.term))
+          .isInstanceOf(LeadershipLostException.class)
+          .hasMessageContaining("could not be confirmed (");
+      taker.rollback();
+    }
+    assertThat(committed()).isZero();
+    assertThat(timeouts()).isEqualTo(mariaDb ? timeoutsOfOthers() : "28800/17");
+  }
+
+  @Test
+  void a_locked_table_holds_up_a_commit_for_a_moment_only() throws Exception {
+    execute("SET SESSION lock_wait_timeout = 1000");
+    work();
+    try (Connection other = this.database.connect();
+        Statement statement = other.createStatement()) {
+      statement.execute("LOCK TABLES leader_election_history WRITE");
+      assertTimeoutPreemptively(
+          Duration.ofSeconds(60),
+          () -> assertThatThrownBy(
+                  () -> this.fence.commit(this.worker, new Election("a"), this.term))
+              .isInstanceOf(LeadershipLostException.class)
+              .hasMessageContaining("Lock wait timeout exceeded"));
+      statement.execute("UNLOCK TABLES");
+    }
+    assertThat(committed()).isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"mysql", "mariadb"})
+  void a_session_that_uses_another_database_is_fenced_too(String driver) throws Exception {
+    TestDatabase tenant = server().newDatabase();
+    ElectionDatabase election =
+        new ElectionDatabase(this.database.dataSource(), this.database.jdbcUrl());
+    CommitFence knowing = new CommitFence(Duration.ofMillis(500), election);
+    try (MysqlLeaseStore own = new MysqlLeaseStore(
+            election,
+            new LeaderElectionSchema(
+                election, LeaderElectionSchema.Mode.NONE, Database.OPERATION_TIMEOUT),
+            Database.OPERATION_TIMEOUT,
+            Database.RENEW_INTERVAL);
+        Connection other = DriverManager.getConnection(
+            this.database.jdbcUrl(driver, ""), "root", this.database.password())) {
+      own.read(Set.of("billing"));
+      other.setAutoCommit(false);
+      try (Statement statement = other.createStatement()) {
+        statement.execute("USE " + tenant.name());
+        statement.executeUpdate("INSERT INTO " + this.database.name() + ".work () VALUES ()");
+        knowing.commit(other, new Election("a"), this.term);
+        assertThat(committed()).isEqualTo(1);
+        assertThat(knowing.reaches(other, "a", Map.of("billing", this.term))).isTrue();
+        other.rollback();
+        statement.executeUpdate("INSERT INTO " + this.database.name() + ".work () VALUES ()");
+        assertThat(takeOver()).isPresent();
+        assertThatThrownBy(() -> knowing.commit(other, new Election("a"), this.term))
+            .isInstanceOf(LeadershipLostException.class)
+            .hasMessageContaining("has ended");
+      }
+    }
+    assertThat(committed()).isEqualTo(1);
+  }
+
+  @Test
+  void a_connection_to_elsewhere_does_not_reach_the_election() throws Exception {
+    try (Connection elsewhere = server().newDatabase().dataSource().getConnection()) {
+      elsewhere.setAutoCommit(false);
+      assertThat(this.fence.reaches(elsewhere, "a", Map.of("billing", this.term)))
+          .isFalse();
+    }
+    assertThat(this.fence.reaches(this.worker, "a", Map.of("billing", this.term)))
+        .isTrue();
+    assertThat(this.fence.reaches(this.worker, "b", Map.of("billing", this.term)))
+        .isFalse();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"mysql", "mariadb"})
+  void what_is_committed_already_is_not_taken_for_fenced(String driver) throws Exception {
+    try (Connection connection = DriverManager.getConnection(
+        this.database.jdbcUrl(driver, ""), this.database.username(), this.database.password())) {
+      assertThatThrownBy(() -> this.fence.commit(connection, new Election("a"), this.term))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("setAutoCommit(false)");
+    }
   }
 
   @Test
@@ -261,6 +418,51 @@ abstract class CommitFenceContract {
   private void execute(String sql) throws SQLException {
     try (Statement statement = this.worker.createStatement()) {
       statement.execute(sql);
+    }
+  }
+
+  private String id() throws SQLException {
+    try (Statement statement = this.worker.createStatement();
+        ResultSet rows = statement.executeQuery("SELECT CONNECTION_ID()")) {
+      rows.next();
+      return rows.getString(1);
+    }
+  }
+
+  private String timeoutsOfOthers() {
+    return String.valueOf(this.database.query(
+        "SELECT CONCAT(@@SESSION.wait_timeout, '/', @@SESSION.innodb_lock_wait_timeout)"));
+  }
+
+  /** The worker's connection, some calls of whose statements fail after the SQL they last ran. */
+  private Connection failing(BiPredicate<String, String> fails) {
+    ClassLoader loader = getClass().getClassLoader();
+    return (Connection) Proxy.newProxyInstance(
+        loader, new Class<?>[] {Connection.class}, (connection, method, arguments) -> {
+          Object result = invoke(this.worker, method, arguments);
+          if (!method.getName().equals("createStatement")) {
+            return result;
+          }
+          String[] last = {""};
+          return Proxy.newProxyInstance(
+              loader, new Class<?>[] {Statement.class}, (statement, called, values) -> {
+                if (values != null && values[0] instanceof String sql) {
+                  last[0] = sql;
+                }
+                if (fails.test(called.getName(), last[0])) {
+                  throw new SQLException("Failed on purpose", "HY000", 1105);
+                }
+                return invoke(result, called, values);
+              });
+        });
+  }
+
+  private static @Nullable Object invoke(Object target, Method method, Object[] arguments)
+      throws Throwable {
+    try {
+      return method.invoke(target, arguments);
+    } catch (InvocationTargetException ex) {
+      throw ex.getCause();
     }
   }
 
