@@ -140,8 +140,8 @@ class MysqlElectionConfiguration {
   /** Also for those who manage their transactions by hand. */
   @Bean
   @ConditionalOnMissingBean
-  CommitFence electionCommitFence(LeaseSettings settings) {
-    return new CommitFence(settings.renewInterval());
+  CommitFence electionCommitFence(LeaseSettings settings, ElectionDatabase database) {
+    return new CommitFence(settings.renewInterval(), database);
   }
 
   @Bean
@@ -149,28 +149,19 @@ class MysqlElectionConfiguration {
     return new Driver(elector, settings.leaseDuration());
   }
 
-  /** Transactions that commit only in the term in which they began. */
+  /**
+   * Transactions that commit only in the term in which they began. Asks for other beans no sooner than a
+   * transaction needs them; {@link LeaderOnlyAutoConfiguration} installs it in each context.
+   */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnBooleanProperty(name = "as.election.mysql.commit-fence", matchIfMissing = true)
   static class CommitFenceConfiguration {
 
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static FencedCalls fencedCalls() {
-      return new FencedCalls();
-    }
-
-    /** Made before most beans: asks for others no sooner than a transaction needs them. */
-    @Bean
-    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static CommitFenceInstaller commitFenceInstaller(
-        ObjectProvider<FencedCalls> calls,
-        ObjectProvider<CommitFence> fence,
-        ObjectProvider<ElectionConnection> connection) {
-      return new CommitFenceInstaller(
-          SingletonSupplier.of(calls::getObject),
-          SingletonSupplier.of(fence::getObject),
-          connection::getObject);
+    static FencedCalls fencedCalls(
+        ObjectProvider<CommitFence> fence, ObjectProvider<ElectionConnection> connection) {
+      return new FencedCalls(SingletonSupplier.of(fence::getObject), connection::getObject);
     }
   }
 
