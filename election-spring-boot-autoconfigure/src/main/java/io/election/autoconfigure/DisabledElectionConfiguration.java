@@ -5,7 +5,6 @@ import java.util.Collection;
 import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
@@ -15,7 +14,7 @@ import org.springframework.core.env.Environment;
 
 /** No election: this process counts as leader. */
 @Configuration(proxyBeanMethods = false)
-@ConditionalOnBooleanProperty(name = "as.election.enabled", havingValue = false)
+@ConditionalOnElectionSetting(value = "as.election.enabled", on = false)
 @ConditionalOnMissingBean(ElectionService.class)
 @Import(ElectionServicesRegistrar.class)
 class DisabledElectionConfiguration {

@@ -27,7 +27,7 @@ final class LeaderEndpointExposure implements EnvironmentPostProcessor, Ordered 
   public void postProcessEnvironment(
       ConfigurableEnvironment environment, SpringApplication application) {
     Binder binder = Binder.get(environment);
-    if (binder.bind("as.election.expose-endpoint", Boolean.class).orElse(true)
+    if (OnElectionSettingCondition.isOn(environment, "as.election.expose-endpoint")
         && !binder.bind(INCLUDE, Bindable.listOf(String.class)).isBound()) {
       // The default properties stay behind all other sources, those that come later among them.
       DefaultPropertiesPropertySource.addOrMerge(

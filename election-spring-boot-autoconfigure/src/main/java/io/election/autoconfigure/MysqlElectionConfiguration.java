@@ -23,7 +23,6 @@ import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
@@ -154,7 +153,7 @@ class MysqlElectionConfiguration {
    * transaction needs them; {@link LeaderOnlyAutoConfiguration} installs it in each context.
    */
   @Configuration(proxyBeanMethods = false)
-  @ConditionalOnBooleanProperty(name = "as.election.mysql.commit-fence", matchIfMissing = true)
+  @ConditionalOnElectionSetting("as.election.mysql.commit-fence")
   static class CommitFenceConfiguration {
 
     @Bean

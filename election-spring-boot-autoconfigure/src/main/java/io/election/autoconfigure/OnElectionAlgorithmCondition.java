@@ -41,7 +41,7 @@ final class OnElectionAlgorithmCondition extends SpringBootCondition {
   }
 
   static boolean isEnabled(Environment environment) {
-    return Binder.get(environment).bind("as.election.enabled", Boolean.class).orElse(true);
+    return OnElectionSettingCondition.isOn(environment, "as.election.enabled");
   }
 
   /** The one algorithm of this application. */
@@ -74,8 +74,9 @@ final class OnElectionAlgorithmCondition extends SpringBootCondition {
             PROPERTY, value, "it must be one of " + allowed()));
   }
 
+  /** As the binder reads an enum: letters and digits alone count. */
   private static String canonical(String name) {
-    return name.strip().replace("-", "").replace("_", "").toLowerCase(Locale.ROOT);
+    return name.replaceAll("[^\\p{L}\\p{Nd}]", "").toLowerCase(Locale.ROOT);
   }
 
   private static String allowed() {

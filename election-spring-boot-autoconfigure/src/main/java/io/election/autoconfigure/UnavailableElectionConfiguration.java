@@ -2,7 +2,6 @@ package io.election.autoconfigure;
 
 import io.election.ElectionService;
 import io.election.autoconfigure.ElectionProperties.Algorithm;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.context.annotation.Bean;
@@ -11,7 +10,7 @@ import org.springframework.core.env.Environment;
 
 /** The algorithm asked for is not there: ends the start, so that nobody runs unelected. */
 @Configuration(proxyBeanMethods = false)
-@ConditionalOnBooleanProperty(name = "as.election.enabled", matchIfMissing = true)
+@ConditionalOnElectionSetting("as.election.enabled")
 @ConditionalOnMissingBean(ElectionService.class)
 class UnavailableElectionConfiguration {
 

@@ -1,0 +1,20 @@
+package io.election.autoconfigure;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.springframework.context.annotation.Conditional;
+
+/** Matches where a setting that is on by default has the given value. */
+@Target(ElementType.TYPE)
+@Retention(RetentionPolicy.RUNTIME)
+@Conditional(OnElectionSettingCondition.class)
+@interface ConditionalOnElectionSetting {
+
+  /** The name of the property. */
+  String value();
+
+  /** Whether it has to be on, or off. */
+  boolean on() default true;
+}

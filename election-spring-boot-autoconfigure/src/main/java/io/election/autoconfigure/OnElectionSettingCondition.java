@@ -1,0 +1,39 @@
+package io.election.autoconfigure;
+
+import org.springframework.boot.autoconfigure.condition.ConditionMessage;
+import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
+import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.context.annotation.ConditionContext;
+import org.springframework.core.annotation.MergedAnnotation;
+import org.springframework.core.env.Environment;
+import org.springframework.core.type.AnnotatedTypeMetadata;
+
+/**
+ * Condition behind {@link ConditionalOnElectionSetting}. Binds the property as {@link
+ * ElectionProperties} does: {@code on}, {@code yes} and {@code 1} are true, which conditions that
+ * compare text do not know.
+ */
+final class OnElectionSettingCondition extends SpringBootCondition {
+
+  private static final Bindable<Boolean> SWITCH = Bindable.of(boolean.class);
+
+  @Override
+  public ConditionOutcome getMatchOutcome(
+      ConditionContext context, AnnotatedTypeMetadata metadata) {
+    MergedAnnotation<ConditionalOnElectionSetting> wanted =
+        metadata.getAnnotations().get(ConditionalOnElectionSetting.class);
+    String name = wanted.getString("value");
+    boolean on = isOn(context.getEnvironment(), name);
+    return new ConditionOutcome(
+        on == wanted.getBoolean("on"),
+        ConditionMessage.forCondition(ConditionalOnElectionSetting.class)
+            .because(name + " is " + on));
+  }
+
+  /** Tells whether a setting that is on by default is on. */
+  static boolean isOn(Environment environment, String name) {
+    return Binder.get(environment).bind(name, SWITCH).orElse(true);
+  }
+}

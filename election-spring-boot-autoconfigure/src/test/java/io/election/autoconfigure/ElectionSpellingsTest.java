@@ -1,0 +1,234 @@
+package io.election.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.ElectionService;
+import io.election.ManualAllocationElectionService;
+import io.election.autoconfigure.ElectionProperties.Algorithm;
+import io.election.autoconfigure.ElectionProperties.Manual;
+import io.election.autoconfigure.ElectionProperties.Mysql;
+import io.election.autoconfigure.ElectionProperties.Mysql.SchemaMode;
+import io.election.lease.LeaseSettings;
+import io.election.mysql.MysqlElectionService;
+import java.lang.reflect.RecordComponent;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.PropertySource;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
+
+/** However a switch or a choice is spelled, the application does what the bound value says. */
+class ElectionSpellingsTest {
+
+  private static final String PREFIX = "as.election.";
+
+  private static final List<String> ON = List.of("true", "TRUE", "on", "On", "yes", "1");
+
+  private static final List<String> OFF = List.of("false", "FALSE", "off", "Off", "no", "0");
+
+  /** What shows in the application whether a switch is on. */
+  private static final Map<String, Predicate<AssertableApplicationContext>> EFFECTS = Map.of(
+      "enabled", (context) -> isMysql(context),
+      "expose-endpoint",
+          (context) ->
+              context.getEnvironment().getProperty("management.endpoints.web.exposure.include")
+                  != null,
+      "eligible", (context) -> context.getBean(LeaseSettings.class).eligible(),
+      "fail-fast", (context) -> context.getStartupFailure() != null,
+      "mysql.commit-fence",
+          (context) -> !context.getBeansOfType(FencedCalls.class).isEmpty(),
+      "mysql.hand-back-signals",
+          (context) -> context.getBean(ElectionProperties.class).mysql().handBackSignals());
+
+  /** Without a server: the node starts as a follower. */
+  private final ApplicationContextRunner mysql = new ApplicationContextRunner()
+      .withConfiguration(AutoConfigurations.of(
+          ElectionAutoConfiguration.class,
+          LeaderOnlyAutoConfiguration.class,
+          DataSourceAutoConfiguration.class))
+      .withPropertyValues(
+          "spring.application.name=billing",
+          "spring.datasource.url=jdbc:mysql://127.0.0.1:1/billing",
+          "as.election.manual.leader-id=node-1",
+          "as.election.node-id=node-1");
+
+  @Test
+  void everySwitchIsTried() {
+    assertThat(EFFECTS.keySet())
+        .containsExactlyInAnyOrderElementsOf(components(boolean.class).keySet());
+  }
+
+  @ParameterizedTest
+  @MethodSource("switches")
+  void switchMeansWhatIsBound(String name, boolean on, String value) {
+    List<Function<String, ApplicationContextRunner>> spellings = spellings(name);
+    // Each spelling of the name with what conditions that compare text misread.
+    boolean misread = value.equals("on") || value.equals("off");
+    for (var spelled : misread ? spellings : spellings.subList(0, 1)) {
+      spelled.apply(value).run((context) -> {
+        if (context.getStartupFailure() == null) {
+          assertThat(bound(context, name)).as(name + "=" + value).isEqualTo(on);
+        }
+        assertThat(EFFECTS.get(name).test(context)).as(name + "=" + value).isEqualTo(on);
+      });
+    }
+  }
+
+  static Stream<Arguments> switches() {
+    return EFFECTS.keySet().stream()
+        .flatMap((name) -> Stream.concat(
+            ON.stream().map((value) -> Arguments.of(name, true, value)),
+            OFF.stream().map((value) -> Arguments.of(name, false, value))));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"on", "yes", "1", "TRUE"})
+  void algorithmThatIsNotThereIsRefusedHoweverEnabledIsSpelled(String enabled) {
+    assertThat(StartFailure.text(this.mysql.withPropertyValues(
+            "as.election.enabled=" + enabled, "as.election.algorithm=Etcd")))
+        .contains("as.election.algorithm is 'Etcd'");
+  }
+
+  @Test
+  void everyChoiceIsTried() {
+    assertThat(components(Algorithm.class).keySet()).isEmpty();
+    assertThat(components(SchemaMode.class).keySet()).containsExactly("mysql.schema");
+    assertThat(components(List.class).keySet()).containsExactly("algorithm", "services");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Mysql",
+        "MYSQL",
+        "mysql",
+        "my-sql",
+        "My_SQL",
+        "ManualAllocation",
+        "manual-allocation",
+        "MANUAL_ALLOCATION",
+        "manualallocation",
+        "manual.allocation",
+        "Manual Allocation"
+      })
+  void algorithmIsWhatIsBound(String value) {
+    for (var spelled :
+        value.contains("ual-") ? spellings("algorithm") : spellings("algorithm").subList(0, 1)) {
+      spelled.apply(value).run((context) -> {
+        assertThat(context).hasNotFailed();
+        Algorithm bound = context.getBean(ElectionProperties.class).algorithm().get(0);
+        assertThat(context.getBean(ElectionService.class))
+            .isInstanceOf(
+                bound == Algorithm.MYSQL
+                    ? MysqlElectionService.class
+                    : ManualAllocationElectionService.class);
+        assertThat(context.getBean(ElectionDriver.class).algorithm()).isEqualTo(bound.toString());
+      });
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"migrate", "MIGRATE", "validate", "Validate", "none", "NONE"})
+  void schemaIsWhatIsBound(String value) {
+    for (var spelled : value.equals("none")
+        ? spellings("mysql.schema")
+        : spellings("mysql.schema").subList(0, 1)) {
+      spelled
+          .apply(value)
+          .run((context) -> assertThat(bound(context, "mysql.schema"))
+              .isEqualTo(SchemaMode.valueOf(value.toUpperCase(Locale.ROOT))));
+    }
+  }
+
+  /** As a property in kebab and camel case, with underscores, and as an environment variable. */
+  private List<Function<String, ApplicationContextRunner>> spellings(String name) {
+    String camel = PREFIX + name.replaceAll("-", "");
+    String underscored = PREFIX + name.replace('-', '_');
+    String variable = (PREFIX + name).replace("-", "").replace('.', '_').toUpperCase(Locale.ROOT);
+    return List.of(
+        (value) -> with(PREFIX + name, value),
+        (value) -> with(camel, value),
+        (value) -> with(underscored, value),
+        (value) -> with(new SystemEnvironmentPropertySource(
+            "test-systemEnvironment", Map.of(variable, value))));
+  }
+
+  private ApplicationContextRunner with(String name, String value) {
+    return with(new MapPropertySource("spelled", Map.of(name, value)));
+  }
+
+  private ApplicationContextRunner with(PropertySource<?> source) {
+    return this.mysql.withInitializer((context) -> {
+      context.getEnvironment().getPropertySources().addFirst(source);
+      new LeaderEndpointExposure()
+          .postProcessEnvironment(context.getEnvironment(), new SpringApplication());
+    });
+  }
+
+  private static boolean isMysql(AssertableApplicationContext context) {
+    return context.getBean(ElectionService.class) instanceof MysqlElectionService;
+  }
+
+  private static Object bound(AssertableApplicationContext context, String name) {
+    ElectionProperties properties = context.getBean(ElectionProperties.class);
+    Map<String, Object> values = new TreeMap<>();
+    values(PREFIX, properties, values);
+    return values.get(PREFIX + name);
+  }
+
+  private static void values(String prefix, Record record, Map<String, Object> values) {
+    for (RecordComponent component : record.getClass().getRecordComponents()) {
+      String name = prefix + kebab(component);
+      try {
+        component.getAccessor().setAccessible(true);
+        Object value = component.getAccessor().invoke(record);
+        if (value instanceof Record nested) {
+          values(name + ".", nested, values);
+        } else if (value != null) {
+          values.put(name, value);
+        }
+      } catch (ReflectiveOperationException ex) {
+        throw new IllegalStateException(ex);
+      }
+    }
+  }
+
+  /** The properties of a type, by their names after the prefix. */
+  private static Map<String, Class<?>> components(Class<?> type) {
+    Map<String, Class<?>> all = new TreeMap<>();
+    components("", ElectionProperties.class, all);
+    all.values().removeIf((found) -> found != type);
+    return all;
+  }
+
+  private static void components(String prefix, Class<?> record, Map<String, Class<?>> all) {
+    for (RecordComponent component : record.getRecordComponents()) {
+      String name = prefix + kebab(component);
+      if (Set.of(Manual.class, Mysql.class).contains(component.getType())) {
+        components(name + ".", component.getType(), all);
+      } else {
+        all.put(name, component.getType());
+      }
+    }
+  }
+
+  private static String kebab(RecordComponent component) {
+    return component.getName().replaceAll("(?=[A-Z])", "-").toLowerCase(Locale.ROOT);
+  }
+}
