@@ -40,6 +40,7 @@ final class Endpoint {
         .with("server.address=127.0.0.1")
         .with("server.tomcat.threads.min-spare=2")
         .with("management.endpoint.leader.access=unrestricted")
+        .with("management.endpoint.leader.show-details=always")
         .with("management.endpoint.health.show-details=always");
   }
 

@@ -50,44 +50,53 @@ final class LeaderEndpoint {
 
   private final @Nullable ElectionDriver driver;
 
+  private final LeaderEndpointProperties properties;
+
   /**
    * Creates the endpoint.
    *
    * @param elections what it shows
    * @param driver what drives them; {@code null} for an application's own service
+   * @param properties who may see details
    */
-  LeaderEndpoint(Elections elections, @Nullable ElectionDriver driver) {
+  LeaderEndpoint(
+      Elections elections, @Nullable ElectionDriver driver, LeaderEndpointProperties properties) {
     this.elections = elections;
     this.driver = driver;
+    this.properties = properties;
   }
 
   /** All elections of this node. */
   @ReadOperation
-  Map<String, Object> elections() {
+  Map<String, Object> elections(SecurityContext security) {
     Map<String, Object> description = new LinkedHashMap<>();
     this.elections.all().values().stream().findFirst().ifPresent((first) -> {
       description.put("nodeId", first.nodeId());
       description.put("algorithm", algorithm(first));
     });
     Map<String, Object> described = new LinkedHashMap<>();
-    this.elections.all().forEach((name, service) -> described.put(name, describe(service)));
+    this.elections
+        .all()
+        .forEach((name, service) -> described.put(name, describe(service, security)));
     description.put("elections", described);
     return description;
   }
 
-  /** One election, with its last terms; 404 if this node does not know it. */
+  /** One election, its last terms being a detail; 404 if this node does not know it. */
   @ReadOperation
   @Nullable
-  Map<String, Object> election(@Selector String serviceId) {
+  Map<String, Object> election(@Selector String serviceId, SecurityContext security) {
     ElectionService service = this.elections.meantBy(serviceId);
     if (service == null) {
       return null;
     }
-    Map<String, Object> description = describe(service);
-    List<Map<String, Object>> history =
-        service.history().stream().map(LeaderEndpoint::describe).toList();
-    if (!history.isEmpty()) {
-      description.put("history", history);
+    Map<String, Object> description = describe(service, security);
+    if (showsDetails(security)) {
+      List<Map<String, Object>> history =
+          service.history().stream().map(LeaderEndpoint::describe).toList();
+      if (!history.isEmpty()) {
+        description.put("history", history);
+      }
     }
     return description;
   }
@@ -185,6 +194,25 @@ final class LeaderEndpoint {
     return new Instruction(Identifiers.usable(name, ANYBODY), reason != null ? reason : "");
   }
 
+  private boolean showsDetails(SecurityContext security) {
+    return this.properties.showDetails().isShown(security, this.properties.roles());
+  }
+
+  private Map<String, Object> describe(ElectionService service, SecurityContext security) {
+    Map<String, Object> description = describe(service);
+    if (showsDetails(security)) {
+      service.paused().ifPresent((instruction) -> {
+        description.put("paused", true);
+        description.put("pausedBy", instruction.by());
+        if (!instruction.note().isEmpty()) {
+          description.put("pausedReason", instruction.note());
+        }
+      });
+    }
+    return description;
+  }
+
+  /** What everybody may see who reaches the endpoint. */
   private static Map<String, Object> describe(ElectionService service) {
     Leadership leadership = service.leadership().orElse(null);
     boolean leader = leadership != null || service.isLeader();
@@ -202,13 +230,6 @@ final class LeaderEndpoint {
             leadership.remaining().truncatedTo(ChronoUnit.MILLIS).toString());
       }
     }
-    service.paused().ifPresent((instruction) -> {
-      description.put("paused", true);
-      description.put("pausedBy", instruction.by());
-      if (!instruction.note().isEmpty()) {
-        description.put("pausedReason", instruction.note());
-      }
-    });
     return description;
   }
 

@@ -5,19 +5,24 @@ import org.springframework.boot.actuate.autoconfigure.endpoint.condition.Conditi
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 
 /** Auto-configuration of the {@code leader} endpoint. */
 @AutoConfiguration(after = ElectionAutoConfiguration.class)
 @ConditionalOnClass(ConditionalOnAvailableEndpoint.class)
 @ConditionalOnAvailableEndpoint(LeaderEndpoint.class)
+@EnableConfigurationProperties(LeaderEndpointProperties.class)
 public final class LeaderEndpointAutoConfiguration {
 
   LeaderEndpointAutoConfiguration() {}
 
   @Bean
   @ConditionalOnMissingBean
-  LeaderEndpoint leaderEndpoint(Elections elections, ObjectProvider<ElectionDriver> driver) {
-    return new LeaderEndpoint(elections, driver.getIfAvailable());
+  LeaderEndpoint leaderEndpoint(
+      Elections elections,
+      ObjectProvider<ElectionDriver> driver,
+      LeaderEndpointProperties properties) {
+    return new LeaderEndpoint(elections, driver.getIfAvailable(), properties);
   }
 }

@@ -17,6 +17,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -104,15 +105,15 @@ class DecidedElectionTest {
       DecidedElection election = context.getBean("election", DecidedElection.class);
       LeaderEndpoint endpoint = context.getBean(LeaderEndpoint.class);
       election.lead();
-      assertThat(endpoint.election("billing"))
+      assertThat(endpoint.election("billing", SecurityContext.NONE))
           .containsEntry("leader", true)
           .containsEntry("leaderId", "this-node")
           .containsEntry("term", 1L);
       assertThat(endpoint.designate("billing", "b", null, SecurityContext.NONE).getStatus())
           .isEqualTo(204);
-      assertThat(endpoint.election("billing"))
+      assertThat(endpoint.election("billing", SecurityContext.NONE))
           .isEqualTo(Map.of("leader", false, "leaderId", "b", "term", 2L));
-      assertThat(endpoint.elections().get("elections"))
+      assertThat(endpoint.elections(SecurityContext.NONE).get("elections"))
           .isInstanceOfSatisfying(
               Map.class,
               (elections) ->

@@ -15,15 +15,22 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.security.Principal;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.ThrowingConsumer;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
+import org.springframework.boot.actuate.endpoint.Show;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
@@ -33,6 +40,8 @@ import org.springframework.context.annotation.Configuration;
 
 /** The endpoint on a real web server, in front of an application's own service. */
 class LeaderEndpointTest {
+
+  private static final String DETAILS = "management.endpoint.leader.show-details=always";
 
   private static final String WRITABLE = "management.endpoint.leader.access=unrestricted";
 
@@ -78,15 +87,77 @@ class LeaderEndpointTest {
             "alice",
             "a \"new\"\nversion"),
         new HistoryEntry(2, "b", time.minusSeconds(9), time, null, "STOPPED", "bob", ""));
-    run((web) -> {
-      assertThat(web.get("/actuator/leader/sample-app").body()).isEqualTo("""
+    run(
+        (web) -> {
+          assertThat(web.get("/actuator/leader/sample-app").body()).isEqualTo("""
               {"leader":false,"history":[\
               {"term":4,"leaderId":"b","from":"2026-11-21T03:04:05.678Z","reason":"DESIGNATED"},\
               {"term":3,"leaderId":"a","from":"2026-11-21T03:04:00.678Z","until":"2026-11-21T03:04:05.678Z","reason":"EXPIRED","endReason":"HANDED_OVER","endedBy":"alice","note":"a \\"new\\"\\nversion"},\
               {"term":2,"leaderId":"b","from":"2026-11-21T03:03:56.678Z","until":"2026-11-21T03:04:05.678Z","endReason":"STOPPED","endedBy":"bob"}]}\
               """);
-      assertThat(web.get("/actuator/leader").body()).doesNotContain("history");
-    });
+          assertThat(web.get("/actuator/leader").body()).doesNotContain("history");
+        },
+        DETAILS);
+  }
+
+  @Test
+  void anonymousReaderSeesWhoLeadsSinceWhenAndNothingElse() throws Throwable {
+    Instant time = Instant.parse("2026-11-21T03:04:05.678Z");
+    this.election.leads = true;
+    this.election.paused = new Instruction("alice", "canary");
+    this.election.history =
+        List.of(new HistoryEntry(2, "b", time, time, "EXPIRED", "RESIGNED", "alice", "a reason"));
+    String one =
+        "{\"leader\":true,\"leaderId\":\"host:8080:4711\",\"term\":3,\"since\":\"2026-11-21T03:04:05.678Z\",\"leaseRemaining\":\"PT8.213S\"}";
+    String all =
+        "{\"nodeId\":\"host:8080:4711\",\"algorithm\":\"DecidableElection\",\"elections\":{\"sample-app\":"
+            + one + "}}";
+    for (String shown : List.of("never", "when-authorized")) {
+      run(
+          (web) -> {
+            assertThat(web.get("/actuator/leader").body()).isEqualTo(all);
+            assertThat(web.get("/actuator/leader/sample-app").body()).isEqualTo(one);
+          },
+          "management.endpoint.leader.show-details=" + shown);
+    }
+    run((web) -> assertThat(web.get("/actuator/leader/sample-app").body()).isEqualTo(one));
+    run(
+        (web) -> assertThat(web.get("/actuator/leader/sample-app").body())
+            .contains("\"pausedBy\":\"alice\"", "\"note\":\"a reason\""),
+        DETAILS);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "NEVER, '', operator, false",
+    "ALWAYS, '', '', true",
+    "WHEN_AUTHORIZED, '', '', false",
+    "WHEN_AUTHORIZED, '', reader, true",
+    "WHEN_AUTHORIZED, operator, reader, false",
+    "WHEN_AUTHORIZED, operator, operator, true"
+  })
+  void detailsAreShownAsThePropertySays(Show show, String role, String user, boolean shown) {
+    this.election.paused = new Instruction("alice", "canary");
+    DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
+    beans.registerSingleton("election", this.election);
+    LeaderEndpoint endpoint = new LeaderEndpoint(
+        new Elections(beans),
+        null,
+        new LeaderEndpointProperties(show, role.isEmpty() ? Set.of() : Set.of(role)));
+    SecurityContext security = new SecurityContext() {
+      @Override
+      public Principal getPrincipal() {
+        return user.isEmpty() ? null : () -> user;
+      }
+
+      @Override
+      public boolean isUserInRole(String asked) {
+        return asked.equals(user);
+      }
+    };
+    assertThat(endpoint.election("sample-app", security).containsKey("pausedBy"))
+        .isEqualTo(shown);
+    assertThat(endpoint.elections(security).toString().contains("alice")).isEqualTo(shown);
   }
 
   @Test
@@ -113,6 +184,16 @@ class LeaderEndpointTest {
         assertThat(web.ask(method, "/actuator/leader/sample-app/cheque").statusCode())
             .isEqualTo(400);
       }
+    });
+  }
+
+  @Test
+  void electionWithASlashInItsNameIsAskedForByTheQuery() throws Throwable {
+    this.election.name = "orders/eu";
+    run((web) -> {
+      assertThat(web.get("/actuator/leader").body()).contains("\"orders/eu\":{\"leader\":false}");
+      assertThat(web.get("/actuator/leader/-?serviceId=orders/eu").body())
+          .isEqualTo("{\"leader\":false}");
     });
   }
 
@@ -226,7 +307,8 @@ class LeaderEndpointTest {
           this.election.failure = new UnsupportedOperationException("never");
           assertThat(web.post(pause, "{}").statusCode()).isEqualTo(409);
         },
-        WRITABLE);
+        WRITABLE,
+        DETAILS);
     run((web) -> {
       assertThat(web.post(pause, "{}").statusCode()).isEqualTo(405);
       assertThat(web.delete(pause).statusCode()).isEqualTo(405);
@@ -349,6 +431,8 @@ class LeaderEndpointTest {
   /** An application's own service that tells all it can. */
   static final class DecidableElection implements ElectionService {
 
+    volatile String name = "sample-app";
+
     volatile boolean leads;
 
     volatile String seen = "";
@@ -376,7 +460,7 @@ class LeaderEndpointTest {
 
     @Override
     public String serviceId() {
-      return "sample-app";
+      return this.name;
     }
 
     @Override

@@ -164,18 +164,24 @@ class SecuredEndpointIT {
   void operatorPausesAndResumesTheNode() throws Exception {
     assertThat(status("operator:writes", "POST", LEADER + "/pause", "{\"reason\":\"canary\"}"))
         .isEqualTo(204);
-    assertThat(ask("reader:reads", "GET", LEADER, "").body())
+    assertThat(ask("operator:writes", "GET", LEADER, "").body())
         .contains("\"leader\":false")
         .contains("\"paused\":true,\"pausedBy\":\"operator\",\"pausedReason\":\"canary\"");
+    assertThat(ask("reader:reads", "GET", LEADER, "").body())
+        .contains("\"leader\":false")
+        .doesNotContain("paused", "canary");
     await().atMost(LONG).until(() -> "PAUSED operator canary".equals(lastEndIn("")));
     assertThat(status("operator:writes", "DELETE", LEADER + "/pause", "")).isEqualTo(204);
     awaitLeader();
     await()
         .atMost(LONG)
-        .until(() -> ask("reader:reads", "GET", LEADER, "")
+        .until(() -> ask("operator:writes", "GET", LEADER, "")
             .body()
             .contains("\"endReason\":\"PAUSED\",\"endedBy\":\"operator\",\"note\":\"canary\""));
-    assertThat(ask("reader:reads", "GET", LEADER, "").body()).doesNotContain("\"paused\":");
+    assertThat(ask("operator:writes", "GET", LEADER, "").body()).doesNotContain("\"paused\":");
+    assertThat(ask("reader:reads", "GET", LEADER, "").body())
+        .contains("\"term\":")
+        .doesNotContain("history", "operator", "canary");
   }
 
   @Test
@@ -293,6 +299,7 @@ class SecuredEndpointIT {
                     "--spring.datasource.password=" + password,
                     "--as.election.mysql.schema=validate",
                     "--management.endpoint.leader.access=unrestricted",
+                    "--management.endpoint.leader.roles=OPERATOR",
                     "--management.endpoint.health.show-details=always",
                     "--management.endpoints.web.exposure.include=*"),
                 Stream.of(more))
