@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -36,8 +37,16 @@ public final class ElectionDatabase {
   private static final Logger log = LoggerFactory.getLogger(ElectionDatabase.class);
   private static final int MAX_PENDING = 16;
   private static final long CROWDED_NANOS = Duration.ofMinutes(5).toNanos();
-  private static final Pattern SECRET =
-      Pattern.compile("(?i)(user|username|password\\d?|pwd)\\s*=\\s*[^,)&;]*");
+  private static final String UNKNOWN = "the election's database";
+  private static final Pattern BEGIN = Pattern.compile("jdbc:[\\w+:.%-]*//");
+  private static final Pattern PARAMETERS = Pattern.compile("[?;#]");
+  private static final Pattern WITH_AT =
+      Pattern.compile("\\?(?:[\\w.-]+=[^&]*&)*[\\w.-]+=[^&/@]*@[^&/@]*(?:&[^@]*)?");
+  private static final Pattern HOSTS =
+      Pattern.compile("\\[?(?:(?:[\\p{L}\\p{N}_.-]*|\\[[\\p{XDigit}:.%]+])(?::\\d+)?(?:,|]?$))*");
+  private static final Pattern HOST_OR_PORT = Pattern.compile(
+      "(?i)[(,]\\s*(host|port)\\s*=\\s*([\\p{L}\\p{N}_.:%-]+|\\[[\\p{XDigit}:.%]+])\\s*(?=[),])");
+  private static final Pattern DATABASE_AFTER_KEYS = Pattern.compile("\\)]?(/[^()=,:@]*)$");
 
   private final DataSource dataSource;
   private final ThreadFactory threads;
@@ -83,7 +92,7 @@ public final class ElectionDatabase {
   /** Host, port and database for a message. */
   String location() {
     String location = this.location;
-    return location != null ? location : "the election's database";
+    return location != null ? location : UNKNOWN;
   }
 
   void learn(@Nullable String url) {
@@ -214,19 +223,47 @@ public final class ElectionDatabase {
     }
   }
 
-  /** {@code jdbc:mysql://user:secret@host:3306/db?password=…} as {@code host:3306/db}. */
-  static String location(String url) {
-    String rest = url.replaceFirst("^jdbc:[^/]*//", "").replaceFirst("[?;].*$", "");
-    int slash = rest.indexOf('/');
-    String hosts = slash < 0 ? rest : rest.substring(0, slash);
-    String database = slash < 0 ? "" : rest.substring(slash);
-    int at = rest.lastIndexOf('@');
-    if (at >= 0) {
-      // A password may hold a slash.
-      rest = rest.substring(at + 1);
-    } else {
-      rest = hosts + database;
+  /**
+   * Names the place that a JDBC URL leads to, for a message: {@code host:3306/db} for {@code
+   * jdbc:mysql://user:secret@host:3306/db?password=…}. Takes only what is known to be no secret out of
+   * the URL. Where that cannot be told apart, the URL is not shown at all.
+   *
+   * @param url a JDBC URL of any database
+   * @return hosts, ports and database
+   */
+  public static String location(String url) {
+    Matcher begin = BEGIN.matcher(url);
+    boolean named = begin.lookingAt();
+    String rest = named ? url.substring(begin.end()) : url;
+    Matcher parameters = PARAMETERS.matcher(rest);
+    String place = parameters.find() ? rest.substring(0, parameters.start()) : rest;
+    if (place.indexOf('(') >= 0) {
+      return keyedHosts(place);
     }
-    return SECRET.matcher(rest).replaceAll("$1=…");
+    String after = rest.substring(place.length());
+    if (after.indexOf('@') >= 0
+        && !(place.indexOf('/') >= 0 && WITH_AT.matcher(after).matches())) {
+      return UNKNOWN; // the password may have begun before the parameters
+    }
+    place = place.substring(place.lastIndexOf('@') + 1).replaceFirst("=.*$", "");
+    if (!named) {
+      return place;
+    }
+    int slash = place.indexOf('/');
+    String hosts = slash < 0 ? place : place.substring(0, slash);
+    String database = slash < 0 ? "" : place.substring(slash).replaceFirst(":.*$", "");
+    return HOSTS.matcher(hosts).matches() ? hosts + database : UNKNOWN;
+  }
+
+  /** {@code (host=a,port=1,password=…)} and {@code address=(host=a)(port=1)(password=…)}. */
+  private static String keyedHosts(String place) {
+    StringBuilder hosts = new StringBuilder();
+    Matcher keyed = HOST_OR_PORT.matcher(place);
+    while (keyed.find()) {
+      boolean host = keyed.group(1).equalsIgnoreCase("host");
+      hosts.append(host ? hosts.isEmpty() ? "" : "," : ":").append(keyed.group(2));
+    }
+    Matcher database = DATABASE_AFTER_KEYS.matcher(place);
+    return hosts.isEmpty() ? UNKNOWN : hosts + (database.find() ? database.group(1) : "");
   }
 }

@@ -9,6 +9,8 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -38,6 +40,8 @@ final class ElectionConnection {
       DatabaseDriver.UNKNOWN,
       DatabaseDriver.TESTCONTAINERS,
       DatabaseDriver.AWS_WRAPPER));
+
+  private static final Pattern SCHEME = Pattern.compile("jdbc:[\\w+:.-]*//");
 
   private static final Logger log = LoggerFactory.getLogger(ElectionConnection.class);
 
@@ -98,7 +102,9 @@ final class ElectionConnection {
   }
 
   private static String place(String url) {
-    return withoutSecrets(url).replaceFirst("^jdbc:[^/]*//", "");
+    return url.replaceFirst("[?;].*$", "")
+        .replaceFirst("//[^/]*@", "//")
+        .replaceFirst("^jdbc:[^/]*//", "");
   }
 
   private Supplier<Login> logins() {
@@ -111,12 +117,12 @@ final class ElectionConnection {
     Login login = logins.get();
     requireSupported(login.url());
     if (login.driver() == null) {
-      throw UnusableSetupException.missingDriver(withoutSecrets(login.url()));
+      throw UnusableSetupException.missingDriver(shown(login.url()));
     }
     if (JdbcHosts.writesToFirstAlone(login.url())) {
       log.warn(
           "The JDBC URL names several hosts ({}), but Connector/J writes to the first alone: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that takes writes",
-          withoutSecrets(login.url()));
+          shown(login.url()));
     }
     return new ElectionDatabase(new UnpooledDataSource(logins, this.timeout), login.url());
   }
@@ -185,13 +191,15 @@ final class ElectionConnection {
     if (UNSUPPORTED.contains(product)) {
       throw new UnusableSetupException(
           "as.election.algorithm=Mysql needs MySQL or MariaDB, but the DataSource is "
-              + product.getId() + " (" + withoutSecrets(url) + ")",
+              + product.getId() + " (" + shown(url) + ")",
           WITHOUT_DATABASE
               + " If the election shall use another database than the application, define a DataSource bean with @ElectionDataSource and defaultCandidate = false.");
     }
   }
 
-  private static String withoutSecrets(String url) {
-    return url.replaceFirst("[?;].*$", "").replaceFirst("//[^/]*@", "//");
+  /** A URL without its secrets, for a message. */
+  private static String shown(String url) {
+    Matcher scheme = SCHEME.matcher(url);
+    return (scheme.lookingAt() ? scheme.group() : "") + ElectionDatabase.location(url);
   }
 }

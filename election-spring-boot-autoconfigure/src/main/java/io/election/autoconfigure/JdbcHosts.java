@@ -2,6 +2,7 @@ package io.election.autoconfigure;
 
 import static java.util.regex.Pattern.CASE_INSENSITIVE;
 
+import io.election.mysql.ElectionDatabase;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -78,8 +79,6 @@ final class JdbcHosts {
 
   /** Host and port of a URL of one host, for a message. */
   static String host(String url) {
-    return url.replaceFirst("^jdbc:[^/]*//", "")
-        .replaceFirst("[/?].*$", "")
-        .replaceFirst("^.*@", "");
+    return ElectionDatabase.location(url).replaceFirst("/.*$", "");
   }
 }

@@ -9,11 +9,18 @@ import java.sql.Driver;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Properties;
+import java.util.Set;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.NestedExceptionUtils;
 import org.springframework.jdbc.datasource.AbstractDataSource;
+import org.springframework.util.ClassUtils;
 
 /**
  * Opens a connection at each call, with what the login is then. Of several hosts in the URL, to the
@@ -23,6 +30,12 @@ final class UnpooledDataSource extends AbstractDataSource {
 
   /** The server's number for a write that it does not take. */
   private static final int READ_ONLY_SERVER = 1290;
+
+  /** Where a URL may hold secrets: before an at sign, in brackets, as a host, in parameters. */
+  private static final List<Pattern> SECRETS = Stream.of(
+          "//.*@", "\\(.*\\)", "//[^/?]*", "(?i)[?&;]\\w*(?:password|pwd|secret|token)\\w*=[^&;]*")
+      .map(Pattern::compile)
+      .toList();
 
   private final Supplier<Login> logins;
 
@@ -118,11 +131,54 @@ final class UnpooledDataSource extends AbstractDataSource {
     if (password != null) {
       properties.setProperty("password", password);
     }
-    Connection connection = driver != null ? driver.connect(url, properties) : null;
+    Connection connection;
+    try {
+      connection = driver != null ? driver.connect(url, properties) : null;
+    } catch (SQLException ex) {
+      throw ex.getErrorCode() == 0 && tellsSecrets(ex, url) ? withoutSecrets(ex) : ex;
+    } catch (RuntimeException ex) {
+      throw tellsSecrets(ex, url) ? withoutSecrets(ex) : new SQLException(ex);
+    }
     if (connection == null) {
       throw new SQLException("No JDBC driver takes the URL");
     }
     return connection;
+  }
+
+  /** A driver that cannot read a URL repeats what it could not read. */
+  private static SQLException withoutSecrets(Exception ex) {
+    return new SQLException(
+        "The driver cannot use the JDBC URL (%s; its message is not shown, since it repeats a part of the URL that may be secret). Write special characters of user and password in percent notation, or set spring.datasource.username and spring.datasource.password"
+            .formatted(ClassUtils.getShortName(
+                NestedExceptionUtils.getMostSpecificCause(ex).getClass())),
+        "HY000");
+  }
+
+  private static boolean tellsSecrets(Throwable failure, String url) {
+    Set<String> secrets = secrets(url);
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      String message = cause.getMessage();
+      if (message != null && secrets.stream().anyMatch(message::contains)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** The words of a URL that may belong to a user or a password. */
+  private static Set<String> secrets(String url) {
+    Set<String> secrets = new HashSet<>();
+    String location = ElectionDatabase.location(url);
+    for (Pattern pattern : SECRETS) {
+      Matcher secret = pattern.matcher(url);
+      while (secret.find()) {
+        String values = secret.group().replaceAll("\\w+\\s*=", " ");
+        Stream.of(values.split("[^\\p{L}\\p{N}_]+"))
+            .filter((word) -> word.length() > 1 && !location.contains(word))
+            .forEach(secrets::add);
+      }
+    }
+    return secrets;
   }
 
   /**

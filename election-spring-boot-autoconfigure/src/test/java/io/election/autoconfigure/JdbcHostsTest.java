@@ -54,5 +54,8 @@ class JdbcHostsTest {
   @Test
   void a_message_shows_the_host_without_credentials() {
     assertThat(JdbcHosts.host("jdbc:mysql://me:secret@b:3307/db?x=1")).isEqualTo("b:3307");
+    assertThat(JdbcHosts.host("jdbc:mysql://(host=b,port=3307,user=me,password=secret)/db"))
+        .isEqualTo("b:3307");
+    assertThat(JdbcHosts.host("jdbc:mysql://address=(host=b)(password=s@cret)/db")).isEqualTo("b");
   }
 }
