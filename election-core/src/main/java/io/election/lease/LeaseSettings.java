@@ -41,8 +41,8 @@ public record LeaseSettings(
   public LeaseSettings {
     leaseDuration = leaseDuration.truncatedTo(ChronoUnit.MILLIS);
     positive("lease-duration", leaseDuration);
-    positive("renew-interval", renewInterval);
-    positive("operation-timeout", operationTimeout);
+    within("renew-interval", renewInterval);
+    within("operation-timeout", operationTimeout);
     if (drainTimeout.isNegative() || drainTimeout.compareTo(Duration.ofDays(1)) > 0) {
       throw new InvalidLeaseSettingException(
           "drain-timeout", drainTimeout, "it must be from 0 to one day; write for instance 10s");
@@ -133,6 +133,15 @@ public record LeaseSettings(
     if (value.compareTo(Duration.ofMillis(1)) < 0) {
       throw new InvalidLeaseSettingException(
           setting, value, "it must be at least 1ms; write for instance 2s");
+    }
+  }
+
+  /** At most the longest lease, so that relations can be counted. */
+  private static void within(String setting, Duration value) {
+    positive(setting, value);
+    if (value.compareTo(MAX_LEASE) > 0) {
+      throw new InvalidLeaseSettingException(
+          setting, value, "it must be shorter than the lease-duration; write for instance 1s");
     }
   }
 

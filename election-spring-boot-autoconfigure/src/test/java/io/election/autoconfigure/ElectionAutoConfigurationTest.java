@@ -354,6 +354,42 @@ class ElectionAutoConfigurationTest {
         .contains("as.election.mysql.operation-timeout is '0'");
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "lease-duration",
+        "renew-interval",
+        "drain-timeout",
+        "history-retention",
+        "mysql.operation-timeout"
+      })
+  void durationThatIsTooLongIsRefusedByName(String setting) {
+    for (String endless : List.of("9223372036854775807s", "9223372036854775807d", "9999999h")) {
+      assertThat(failure(this.billing.withPropertyValues("as.election." + setting + "=" + endless)))
+          .contains("as.election." + setting + " is '" + endless + "'")
+          .containsPattern("it must be|it is too long")
+          .contains("write for instance");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "enabled",
+        "expose-endpoint",
+        "eligible",
+        "fail-fast",
+        "mysql.commit-fence",
+        "mysql.hand-back-signals"
+      })
+  void switchWithoutAValueIsRefusedByName(String setting) {
+    for (String value : List.of("", "perhaps")) {
+      assertThat(failure(this.billing.withPropertyValues("as.election." + setting + "=" + value)))
+          .contains("as.election." + setting + " is '" + value + "'")
+          .contains("it must be true or false");
+    }
+  }
+
   @Test
   void valueFromAnEnvironmentVariableIsFound() {
     assertThat(failure(this.billing.withInitializer((context) -> context
