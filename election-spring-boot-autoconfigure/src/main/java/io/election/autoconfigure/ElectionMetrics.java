@@ -18,15 +18,18 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.EventListener;
 
 /**
- * What the elections of this node look like in numbers. All meters are there from the start, with the
- * tags {@code service} and {@code node}.
+ * What the elections of this node look like in numbers, with the tag {@code election}. Which node it
+ * is, the labels of the scraped target tell: a tag for it would make new series at each restart. Gauges
+ * are there from the start; what only a leader counts is there once this node has led.
  */
 final class ElectionMetrics implements SmartLifecycle {
 
@@ -49,7 +52,7 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private static final String CALLS_RUNNING = "election.calls.running";
 
-  private static final String CALLS_SKIPPED = "election.calls.skipped";
+  private static final String CALLS = "election.calls";
 
   private static final String CALLS_INTERRUPTED = "election.calls.interrupted";
 
@@ -70,6 +73,11 @@ final class ElectionMetrics implements SmartLifecycle {
   private final Map<Key, Counter> transitions = new ConcurrentHashMap<>();
 
   private final Map<Key, Timer> renewals = new ConcurrentHashMap<>();
+
+  private final Map<CallKey, Timer> callTimers = new ConcurrentHashMap<>();
+
+  /** The elections that this node has led, as far as it has counted. */
+  private final Set<String> led = ConcurrentHashMap.newKeySet();
 
   private volatile boolean running;
 
@@ -92,6 +100,7 @@ final class ElectionMetrics implements SmartLifecycle {
   public void start() {
     this.running = true;
     this.elections.all().values().forEach(this::register);
+    this.calls.onCall(this::called);
     if (this.elector != null) {
       this.elector.onRenewal(this::renewed);
     }
@@ -114,7 +123,7 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private void register(ElectionService service) {
     String name = service.serviceId();
-    Tags tags = Tags.of("service", name, "node", service.nodeId());
+    Tags tags = tags(name);
     gauge(
         LEADER,
         "1 while this node leads, else 0",
@@ -133,29 +142,16 @@ final class ElectionMetrics implements SmartLifecycle {
         .description("1 while this node can lead or follow, else 0, as its health says")
         .tags(tags)
         .register(this.registry);
-    FunctionCounter.builder(CALLS_SKIPPED, this.calls, (calls) -> calls.refused(name))
-        .description("Leader-only calls that did not run, since this node does not lead")
-        .tags(tags)
-        .register(this.registry);
-    FunctionCounter.builder(CALLS_INTERRUPTED, this.calls, (calls) -> calls.interrupted(name))
-        .description("Leader-only calls that were interrupted, since leadership went")
-        .tags(tags)
-        .register(this.registry);
     Gauge.builder(CALLS_RUNNING, this.calls, (calls) -> calls.running(name))
         .description("Leader-only calls that run")
         .tags(tags)
         .register(this.registry);
-    Arrays.stream(LeadershipAcquiredEvent.Reason.values())
-        .forEach((reason) -> transition(name, tags, "acquired", reason));
-    Arrays.stream(LeadershipLostEvent.Reason.values())
-        .forEach((reason) -> transition(name, tags, "lost", reason));
     if (service instanceof LeaseElectionService lease) {
       register(lease, tags);
     }
   }
 
   private void register(LeaseElectionService service, Tags tags) {
-    String name = service.serviceId();
     gauge(
         LEASE_REMAINING,
         "How long this node leads on without another renewal; 0 on a follower",
@@ -171,19 +167,25 @@ final class ElectionMetrics implements SmartLifecycle {
         tags,
         service,
         (election) -> seconds(election.renewalAge().orElse(Duration.ZERO)));
-    for (RenewalListener.Outcome outcome : RenewalListener.Outcome.values()) {
-      this.renewals.put(
-          new Key(name, outcome),
-          Timer.builder(RENEWALS)
-              .description("Renewals of the lease, by what came of them")
-              .tags(tags.and("outcome", text(outcome)))
-              .register(this.registry));
+  }
+
+  /** What a leader counts: all of it at once, since what is counted from the start is not missed. */
+  private void led(String name) {
+    if (!this.led.add(name)) {
+      return;
+    }
+    FunctionCounter.builder(CALLS_INTERRUPTED, this.calls, (calls) -> calls.interrupted(name))
+        .description("Leader-only calls that were interrupted, since leadership went")
+        .tags(tags(name))
+        .register(this.registry);
+    if (this.elector != null) {
+      Arrays.stream(RenewalListener.Outcome.values()).forEach((outcome) -> timer(name, outcome));
     }
     TermBoundCalls termBound = this.termBound;
     if (termBound != null) {
       FunctionCounter.builder(FENCE_REJECTIONS, termBound, (calls) -> calls.rejections(name))
           .description("Commits that were refused, since the term of their work had ended")
-          .tags(tags)
+          .tags(tags(name))
           .register(this.registry);
     }
   }
@@ -202,32 +204,53 @@ final class ElectionMetrics implements SmartLifecycle {
         .register(this.registry);
   }
 
-  private void transition(String name, Tags tags, String event, Enum<?> reason) {
-    this.transitions.put(
-        new Key(name, reason),
-        Counter.builder(TRANSITIONS)
-            .description("Changes of this node's leadership")
-            .tags(tags.and("event", event, "reason", text(reason)))
-            .register(this.registry));
-  }
-
   /** Counts a change of leadership. */
   @EventListener
   void on(LeadershipEvent event) {
-    Enum<?> reason = event instanceof LeadershipAcquiredEvent acquired
-        ? acquired.reason()
+    led(event.serviceId());
+    boolean acquired = event instanceof LeadershipAcquiredEvent;
+    Enum<?> reason = acquired
+        ? ((LeadershipAcquiredEvent) event).reason()
         : ((LeadershipLostEvent) event).reason();
-    Counter counter = this.transitions.get(new Key(event.serviceId(), reason));
-    if (counter != null) {
-      counter.increment();
-    }
+    this.transitions
+        .computeIfAbsent(
+            new Key(event.serviceId(), reason),
+            (key) -> Counter.builder(TRANSITIONS)
+                .description("Changes of this node's leadership")
+                .tags(tags(event.serviceId())
+                    .and("event", acquired ? "acquired" : "lost", "reason", text(reason)))
+                .register(this.registry))
+        .increment();
   }
 
   private void renewed(String serviceId, RenewalListener.Outcome outcome, Duration duration) {
-    Timer timer = this.renewals.get(new Key(serviceId, outcome));
-    if (timer != null) {
-      timer.record(duration);
-    }
+    led(serviceId);
+    timer(serviceId, outcome).record(duration);
+  }
+
+  private Timer timer(String serviceId, RenewalListener.Outcome outcome) {
+    return this.renewals.computeIfAbsent(
+        new Key(serviceId, outcome),
+        (key) -> Timer.builder(RENEWALS)
+            .description("Renewals of the lease, by what came of them")
+            .tags(tags(serviceId).and("outcome", text(outcome)))
+            .register(this.registry));
+  }
+
+  private void called(
+      String serviceId, String method, LeaderOnlyCalls.Outcome outcome, long nanos) {
+    this.callTimers
+        .computeIfAbsent(
+            new CallKey(serviceId, method, outcome),
+            (key) -> Timer.builder(CALLS)
+                .description("Leader-only calls by method, and by what came of them")
+                .tags(tags(serviceId).and("method", method, "outcome", text(outcome)))
+                .register(this.registry))
+        .record(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  private static Tags tags(String serviceId) {
+    return Tags.of("election", serviceId);
   }
 
   private static String text(Enum<?> value) {
@@ -240,4 +263,7 @@ final class ElectionMetrics implements SmartLifecycle {
 
   /** Which meter of several is meant. */
   private record Key(String serviceId, Enum<?> value) {}
+
+  /** Which timer of calls is meant. */
+  private record CallKey(String serviceId, String method, LeaderOnlyCalls.Outcome outcome) {}
 }

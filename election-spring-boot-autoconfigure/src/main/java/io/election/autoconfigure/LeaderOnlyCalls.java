@@ -12,7 +12,6 @@ import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -44,6 +43,8 @@ final class LeaderOnlyCalls
 
   private volatile boolean closed;
 
+  private volatile @Nullable CallListener listener;
+
   LeaderOnlyCalls(Supplier<Elections> elections, Supplier<@Nullable TermBoundCalls> termBound) {
     this.elections = elections;
     this.termBound = termBound;
@@ -65,6 +66,11 @@ final class LeaderOnlyCalls
   /** Sets what to do when the last call of an election, which somebody waits for, has ended. */
   void onEnd(Runnable onEnd) {
     this.onEnd = onEnd;
+  }
+
+  /** Sets who hears of each call. */
+  void onCall(CallListener listener) {
+    this.listener = listener;
   }
 
   /**
@@ -97,12 +103,6 @@ final class LeaderOnlyCalls
   int running(String serviceId) {
     Gate gate = this.gates.get(serviceId);
     return gate != null ? gate.inside.get() : 0;
-  }
-
-  /** How many calls of an election were skipped or refused, since this node does not lead. */
-  long refused(String serviceId) {
-    Gate gate = this.gates.get(serviceId);
-    return gate != null ? gate.refused.sum() : 0;
   }
 
   /** How many calls of an election were interrupted, since leadership went. */
@@ -158,6 +158,22 @@ final class LeaderOnlyCalls
     this.onEnd.run();
   }
 
+  /** What came of a call. */
+  enum Outcome {
+    /** It ended without an exception. */
+    RAN,
+    /** It ended with an exception. */
+    FAILED,
+    /** It did not begin, since this node does not lead. */
+    SKIPPED
+  }
+
+  /** Hears of each call that has ended or was skipped, on its thread. */
+  @FunctionalInterface
+  interface CallListener {
+    void ended(String serviceId, String method, Outcome outcome, long nanos);
+  }
+
   /** Where the calls of one election come through. */
   final class Gate {
 
@@ -168,8 +184,6 @@ final class LeaderOnlyCalls
     private final InterruptibleCalls interruptible;
 
     private final AtomicInteger inside = new AtomicInteger();
-
-    private final LongAdder refused = new LongAdder();
 
     /** Whether somebody has seen a call inside, and wants to hear of its end. */
     private volatile boolean watched;
@@ -253,7 +267,6 @@ final class LeaderOnlyCalls
       } finally {
         if (!leads) {
           leave();
-          this.refused.increment();
         }
       }
       return leads;
@@ -264,6 +277,23 @@ final class LeaderOnlyCalls
       TermBoundCalls termBound = this.termBound;
       if (termBound != null) {
         termBound.end();
+      }
+    }
+
+    /** Tells the listener of a call that ran. */
+    void ran(String method, long began, @Nullable Throwable failure) {
+      tell(method, failure == null ? Outcome.RAN : Outcome.FAILED, System.nanoTime() - began);
+    }
+
+    /** Tells the listener of a call that did not begin. */
+    void skipped(String method) {
+      tell(method, Outcome.SKIPPED, 0);
+    }
+
+    private void tell(String method, Outcome outcome, long nanos) {
+      CallListener listener = LeaderOnlyCalls.this.listener;
+      if (listener != null) {
+        listener.ended(serviceId(), method, outcome, nanos);
       }
     }
 

@@ -86,6 +86,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
       boolean entered =
           this.interruptible ? this.gate.enterInterruptible(this.method) : this.gate.enterThread();
       if (!entered) {
+        this.gate.skipped(this.method);
         if (this.onFollower == LeaderOnly.OnFollower.THROW) {
           throw this.gate.notLeader();
         }
@@ -93,19 +94,28 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
         return this.skipped.get();
       }
       boolean goesOn = false;
+      long began = System.nanoTime();
+      Throwable thrown = null;
       try {
         Object result = invocation.proceed();
         if (result instanceof CompletionStage<?> stage) {
-          stage.whenComplete((value, failure) -> this.gate.leave());
+          stage.whenComplete((value, failure) -> {
+            this.gate.ran(this.method, began, failure);
+            this.gate.leave();
+          });
           goesOn = true;
         }
         return result;
+      } catch (Throwable ex) {
+        thrown = ex;
+        throw ex;
       } finally {
         if (this.interruptible) {
           this.gate.leaveInterruptible();
         }
         this.gate.leaveThread();
         if (!goesOn) {
+          this.gate.ran(this.method, began, thrown);
           this.gate.leave();
         }
       }

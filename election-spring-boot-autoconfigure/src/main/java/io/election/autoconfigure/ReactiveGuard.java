@@ -1,7 +1,10 @@
 package io.election.autoconfigure;
 
 import io.election.LeaderOnly;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.core.ReactiveAdapter;
@@ -9,6 +12,7 @@ import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.util.Assert;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.SignalType;
 
 /**
  * Asks at each subscription, and calls the method then: Spring calls a reactive scheduled method once,
@@ -58,17 +62,24 @@ final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
 
   private Publisher<Object> subscribed(ProxyMethodInvocation fresh) {
     if (!this.gate.enter()) {
+      this.gate.skipped(this.method);
       if (this.onFollower == LeaderOnly.OnFollower.THROW) {
         return Mono.error(this.gate.notLeader());
       }
       LeaderOnlyInterceptor.logSkip(this.method, this.gate);
       return Mono.empty();
     }
+    long began = System.nanoTime();
+    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+    Consumer<SignalType> end = (signal) -> {
+      this.gate.ran(this.method, began, failure.get());
+      this.gate.leave();
+    };
     Publisher<Object> running = proceed(fresh);
     // As a Flux, a Mono would be cancelled after its value, and a transaction within rolled back.
     return this.adapter.isMultiValue()
-        ? Flux.from(running).doFinally((signal) -> this.gate.leave())
-        : Mono.from(running).doFinally((signal) -> this.gate.leave());
+        ? Flux.from(running).doOnError(failure::set).doFinally(end)
+        : Mono.from(running).doOnError(failure::set).doFinally(end);
   }
 
   private Publisher<Object> proceed(ProxyMethodInvocation fresh) {

@@ -1,6 +1,7 @@
 package io.election.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
 import io.election.ElectionService;
@@ -8,16 +9,19 @@ import io.election.LeaderOnly;
 import io.election.test.TestDatabase;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.search.Search;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import reactor.core.publisher.Mono;
 
 /** What a node on a real database tells its meter registry. */
 class ElectionMetricsIT {
@@ -42,33 +46,24 @@ class ElectionMetricsIT {
           "spring.datasource.password=" + this.database.password());
 
   @Test
-  void allMetersAreThereFromTheStartAndTellWhatHappens() {
+  void gaugesAreThereFromTheStartAndCountersSinceSomethingHasHappened() {
     this.application.withBean(SimpleMeterRegistry.class).withBean(Job.class).run((context) -> {
       MeterRegistry registry = context.getBean(MeterRegistry.class);
       ElectionService election = context.getBean(ElectionService.class);
       assertThat(names(registry))
           .containsExactly(
-              "election.calls.interrupted",
               "election.calls.running",
-              "election.calls.skipped",
-              "election.fence.rejections",
               "election.healthy",
               "election.leader",
               "election.lease.remaining",
               "election.renewal.age",
-              "election.renewals",
-              "election.term",
-              "election.transitions");
-      assertThat(registry.getMeters())
-          .filteredOn((meter) -> meter.getId().getName().startsWith("election."))
-          .allSatisfy((meter) -> {
-            assertThat(meter.getId().getTag("service")).isEqualTo("orders");
-            assertThat(meter.getId().getTag("node")).isEqualTo("a");
-            assertThat(meter.getId().getDescription()).isNotBlank();
-          });
+              "election.term");
       context.getBean(Job.class).run();
-      assertThat(registry.get("election.calls.skipped").functionCounter().count())
-          .isEqualTo(1);
+      context.getBean(Job.class).runAsync();
+      context.getBean(Job.class).runReactively().block();
+      assertThat(calls(registry, "run", "skipped")).isEqualTo(1);
+      assertThat(calls(registry, "runAsync", "skipped")).isEqualTo(1);
+      assertThat(calls(registry, "runReactively", "skipped")).isEqualTo(1);
       assertThat(registry.get("election.leader").gauge().value()).isZero();
 
       await().atMost(LONG).until(election::isLeader);
@@ -88,10 +83,42 @@ class ElectionMetricsIT {
       await()
           .atMost(LONG)
           .until(() -> transitions(registry).tag("reason", "created").counter().count() == 1);
-      context.getBean(Job.class).running = () ->
-          assertThat(registry.get("election.calls.running").gauge().value()).isEqualTo(1);
+      context
+          .getBean(Job.class)
+          .running(() ->
+              assertThat(registry.get("election.calls.running").gauge().value()).isEqualTo(1));
       context.getBean(Job.class).run();
       assertThat(registry.get("election.calls.running").gauge().value()).isZero();
+      assertThat(calls(registry, "run", "ran")).isEqualTo(1);
+      assertThat(calls(registry, "run", "failed")).isZero();
+      context.getBean(Job.class).running(() -> {
+        throw new IllegalStateException("failed");
+      });
+      assertThatIllegalStateException().isThrownBy(context.getBean(Job.class)::run);
+      CompletableFuture<Void> end = context.getBean(Job.class).runAsync();
+      assertThat(calls(registry, "runAsync", "ran")).isZero();
+      end.completeExceptionally(new IllegalStateException("failed later"));
+      assertThatIllegalStateException()
+          .isThrownBy(() -> context.getBean(Job.class).runReactively().block());
+      assertThat(calls(registry, "run", "ran")).isEqualTo(1);
+      assertThat(calls(registry, "run", "failed")).isEqualTo(1);
+      assertThat(calls(registry, "runAsync", "failed")).isEqualTo(1);
+      assertThat(calls(registry, "runReactively", "failed")).isEqualTo(1);
+      assertThat(names(registry))
+          .contains(
+              "election.calls",
+              "election.calls.interrupted",
+              "election.fence.rejections",
+              "election.renewals",
+              "election.transitions");
+      assertThat(registry.getMeters())
+          .filteredOn((meter) -> meter.getId().getName().startsWith("election."))
+          .allSatisfy((meter) -> {
+            assertThat(meter.getId().getTag("election")).isEqualTo("orders");
+            assertThat(meter.getId().getTags())
+                .noneMatch((tag) -> tag.getValue().equals("a"));
+            assertThat(meter.getId().getDescription()).isNotBlank();
+          });
 
       election.lostLeader();
       await()
@@ -108,6 +135,14 @@ class ElectionMetricsIT {
         .run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean("electionMetrics"));
   }
 
+  private static long calls(MeterRegistry registry, String method, String outcome) {
+    Timer timer = registry
+        .find("election.calls")
+        .tags("method", "Job." + method, "outcome", outcome)
+        .timer();
+    return timer != null ? timer.count() : 0;
+  }
+
   private static Search transitions(MeterRegistry registry) {
     return registry.find("election.transitions");
   }
@@ -122,11 +157,26 @@ class ElectionMetricsIT {
 
   static class Job {
 
-    volatile Runnable running = () -> {};
+    private volatile Runnable running = () -> {};
+
+    /** Through the proxy, which has fields of its own. */
+    void running(Runnable running) {
+      this.running = running;
+    }
 
     @LeaderOnly
     public void run() {
       this.running.run();
+    }
+
+    @LeaderOnly
+    public CompletableFuture<Void> runAsync() {
+      return new CompletableFuture<>();
+    }
+
+    @LeaderOnly
+    public Mono<Void> runReactively() {
+      return Mono.fromRunnable(() -> this.running.run());
     }
   }
 }

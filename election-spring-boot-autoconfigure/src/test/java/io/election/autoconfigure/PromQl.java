@@ -37,6 +37,9 @@ record PromQl(List<Selector> selectors, Set<String> grouped) {
   private static final Set<String> GROUPINGS =
       Set.of("by", "without", "on", "ignoring", "group_left", "group_right");
 
+  /** Their labels need not be there. */
+  private static final Set<String> EXCLUDING = Set.of("without", "ignoring");
+
   static PromQl parse(String expression) {
     List<Selector> selectors = new ArrayList<>();
     Set<String> grouped = new HashSet<>();
@@ -48,7 +51,7 @@ record PromQl(List<Selector> selectors, Set<String> grouped) {
         if (next.equals("(")) {
           for (tokens.pop(); !")".equals(tokens.peek()); ) {
             String label = tokens.pop();
-            if (!label.equals(",")) {
+            if (!label.equals(",") && !EXCLUDING.contains(token)) {
               grouped.add(label);
             }
           }

@@ -27,7 +27,7 @@ class PromQlTest {
                 "a_total", Map.of("outcome", "=\"un}known\"", "service", "=~\"$service\"")),
             new Selector("b", Map.of()),
             new Selector("c", Map.of()));
-    assertThat(parsed.grouped()).containsExactlyInAnyOrder("service", "node", "zone", "pod");
+    assertThat(parsed.grouped()).containsExactlyInAnyOrder("service", "node", "zone");
   }
 
   @Test
