@@ -50,6 +50,7 @@ public final class ElectionDatabase {
 
   private final DataSource dataSource;
   private final ThreadFactory threads;
+  private final String credentials;
   private final AtomicInteger pending = new AtomicInteger();
   private final AtomicBoolean toldOfLongRest = new AtomicBoolean();
   private volatile @Nullable String location;
@@ -64,12 +65,26 @@ public final class ElectionDatabase {
    *     unknown: then messages name no host until the first connection
    */
   public ElectionDatabase(DataSource dataSource, @Nullable String url) {
-    this(dataSource, url, work -> new Thread(work, "election-connect"));
+    this(dataSource, url, "the DataSource of the election");
+  }
+
+  /**
+   * Creates the database.
+   *
+   * @param dataSource where connections come from; need not be a pool
+   * @param url its JDBC URL, for messages, which show neither user nor password; {@code null} if
+   *     unknown: then messages name no host until the first connection
+   * @param credentials where the source reads user and password, for messages
+   */
+  public ElectionDatabase(DataSource dataSource, @Nullable String url, String credentials) {
+    this(dataSource, url, credentials, work -> new Thread(work, "election-connect"));
   }
 
   /** With threads of the caller's making. */
-  ElectionDatabase(DataSource dataSource, @Nullable String url, ThreadFactory threads) {
+  ElectionDatabase(
+      DataSource dataSource, @Nullable String url, String credentials, ThreadFactory threads) {
     this.dataSource = dataSource;
+    this.credentials = credentials;
     this.location = url != null ? location(url) : null;
     this.threads = threads;
   }
@@ -87,6 +102,11 @@ public final class ElectionDatabase {
         ResultSet row = statement.executeQuery("SELECT " + Session.READ_ONLY)) {
       return row.next() && !row.getBoolean(1);
     }
+  }
+
+  /** Where user and password are read, for a message. */
+  String credentials() {
+    return this.credentials;
   }
 
   /** Host, port and database for a message. */

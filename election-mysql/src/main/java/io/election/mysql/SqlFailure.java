@@ -154,8 +154,8 @@ final class SqlFailure {
           .formatted(where, text(ex));
     }
     if (DENIED.contains(code)) {
-      return "%s refuses the user (%s). Check user name and password, whether the account is locked or its password expired, and its rights in the database. They are read anew at the next attempt."
-          .formatted(where, text(ex));
+      return "%s refuses the user (%s). Check user name and password, whether the account is locked or its password expired, and its rights in the database. They are read anew at the next attempt, from %s."
+          .formatted(where, text(ex), database.credentials());
     }
     if (code == MIXED_COLLATIONS) {
       return "The columns of the tables in %s differ in their collations (%s). Give all names the collation utf8mb4_bin, as here:\n%s"

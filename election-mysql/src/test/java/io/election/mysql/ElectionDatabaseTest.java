@@ -118,8 +118,8 @@ class ElectionDatabaseTest {
   void a_thread_that_cannot_be_started_does_not_count_for_ever() throws Exception {
     AtomicBoolean shortOfThreads = new AtomicBoolean(true);
     Connection connection = connection(new ConcurrentLinkedQueue<>());
-    ElectionDatabase database =
-        new ElectionDatabase(Delegating.to(() -> connection), null, work -> new Thread(work) {
+    ElectionDatabase database = new ElectionDatabase(
+        Delegating.to(() -> connection), null, "a test", work -> new Thread(work) {
           @Override
           public void start() {
             if (shortOfThreads.get()) {

@@ -47,7 +47,10 @@ class FailingCallsIT {
   private final TestDatabase database = Database.withTables(TestDatabase.newDatabase());
   private final Statement administrator;
   private final ElectionDatabase watched = new ElectionDatabase(
-      Delegating.to(this::connect), this.database.jdbcUrl(), work -> new Thread(work, THREADS));
+      Delegating.to(this::connect),
+      this.database.jdbcUrl(),
+      "a test",
+      work -> new Thread(work, THREADS));
   private final MysqlLeaseStore store = new MysqlLeaseStore(
       this.watched,
       new LeaderElectionSchema(this.watched, Mode.NONE, Database.OPERATION_TIMEOUT),

@@ -1,5 +1,9 @@
 package io.election.autoconfigure;
 
+import com.zaxxer.hikari.HikariConfigMXBean;
+import com.zaxxer.hikari.HikariCredentialsProvider;
+import com.zaxxer.hikari.HikariDataSource;
+import com.zaxxer.hikari.util.Credentials;
 import io.election.autoconfigure.UnpooledDataSource.Login;
 import io.election.mysql.ElectionDatabase;
 import java.sql.Driver;
@@ -76,7 +80,9 @@ final class ElectionConnection {
    */
   ElectionDatabase find() {
     DataSource own = this.marked.getIfAvailable();
-    return own != null ? new ElectionDatabase(own, null) : unpooled(logins());
+    return own != null
+        ? new ElectionDatabase(own, null, "the DataSource that is marked with @ElectionDataSource")
+        : unpooled(logins());
   }
 
   /**
@@ -124,7 +130,23 @@ final class ElectionConnection {
           "The JDBC URL names several hosts ({}), but Connector/J writes to the first alone: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that takes writes",
           shown(login.url()));
     }
-    return new ElectionDatabase(new UnpooledDataSource(logins, this.timeout), login.url());
+    Pool pool = pool(login.url());
+    return pool == null
+        ? new ElectionDatabase(
+            new UnpooledDataSource(logins, this.timeout), login.url(), login.source())
+        : new ElectionDatabase(
+            new UnpooledDataSource(() -> pool.credentialsFor(logins.get()), this.timeout),
+            login.url(),
+            pool.source());
+  }
+
+  /** The pool that leads to the same place, if its credentials may be others than those of its URL. */
+  private @Nullable Pool pool(String url) {
+    DataSource dataSource =
+        ClassUtils.isPresent("com.zaxxer.hikari.HikariDataSource", getClass().getClassLoader())
+            ? this.beanFactory.getBeanProvider(DataSource.class).getIfUnique()
+            : null;
+    return dataSource != null ? Pool.of(dataSource, url) : null;
   }
 
   private Supplier<Login> loginOfDataSource() {
@@ -152,7 +174,12 @@ final class ElectionConnection {
           .build();
       String url = derived.getUrl();
       if (url != null) {
-        return new Login(url, derived.getUsername(), derived.getPassword(), derived.getDriver());
+        return new Login(
+            url,
+            derived.getUsername(),
+            derived.getPassword(),
+            derived.getDriver(),
+            "the settings of the connection pool");
       }
     } catch (UnsupportedDataSourcePropertyException ex) {
       throw unreadable(dataSource, ex);
@@ -165,7 +192,8 @@ final class ElectionConnection {
         details.getJdbcUrl(),
         details.getUsername(),
         details.getPassword(),
-        driver(details.getDriverClassName()));
+        driver(details.getDriverClassName()),
+        "spring.datasource or what replaces it (JdbcConnectionDetails)");
   }
 
   private static @Nullable Driver driver(@Nullable String className) {
@@ -201,5 +229,34 @@ final class ElectionConnection {
   private static String shown(String url) {
     Matcher scheme = SCHEME.matcher(url);
     return (scheme.lookingAt() ? scheme.group() : "") + ElectionDatabase.location(url);
+  }
+
+  /** HikariCP, whose credentials come from its own settings, from a provider, or are set at run time. */
+  private record Pool(HikariDataSource hikari) {
+
+    static @Nullable Pool of(DataSource dataSource, String url) {
+      HikariDataSource hikari =
+          DataSourceUnwrapper.unwrap(dataSource, HikariConfigMXBean.class, HikariDataSource.class);
+      return hikari != null && url.equals(hikari.getJdbcUrl()) ? new Pool(hikari) : null;
+    }
+
+    /** As the pool does for each connection of its own. */
+    Login credentialsFor(Login login) {
+      HikariCredentialsProvider provider = this.hikari.getCredentialsProvider();
+      Credentials credentials =
+          provider != null ? provider.getCredentials() : this.hikari.getCredentials();
+      return new Login(
+          login.url(),
+          credentials.getUsername(),
+          credentials.getPassword(),
+          login.driver(),
+          login.source());
+    }
+
+    String source() {
+      return this.hikari.getCredentialsProvider() != null
+          ? "the credentials provider of the connection pool"
+          : "the connection pool";
+    }
   }
 }

@@ -185,12 +185,14 @@ final class UnpooledDataSource extends AbstractDataSource {
    * What a connection is made with.
    *
    * @param driver {@code null} if its class is not there
+   * @param source where user and password come from, for messages
    */
   record Login(
       String url,
       @Nullable String username,
       @Nullable String password,
-      @Nullable Driver driver) {
+      @Nullable Driver driver,
+      String source) {
 
     /** Without the secrets. */
     @Override

@@ -56,6 +56,7 @@ class JdbcHostsTest {
     assertThat(JdbcHosts.host("jdbc:mysql://me:secret@b:3307/db?x=1")).isEqualTo("b:3307");
     assertThat(JdbcHosts.host("jdbc:mysql://(host=b,port=3307,user=me,password=secret)/db"))
         .isEqualTo("b:3307");
-    assertThat(JdbcHosts.host("jdbc:mysql://address=(host=b)(password=s@cret)/db")).isEqualTo("b");
+    assertThat(JdbcHosts.host("jdbc:mysql://address=(host=b)(password=s@cret)/db"))
+        .isEqualTo("b");
   }
 }
