@@ -182,7 +182,7 @@ final class SqlFailure {
     }
     if (has(ex, ConnectException.class) || has(ex, NoRouteToHostException.class)) {
       return "%s cannot be reached (%s). Is the server running, and do host and port match the URL?"
-          .formatted(where, text(ex));
+          .formatted(where, reason(ex));
     }
     if (has(ex, SQLTimeoutException.class) || has(ex, SocketTimeoutException.class)) {
       return "%s did not answer within %d ms (as.election.mysql.operation-timeout). The server is down, overloaded or cut off, or a row is locked."
@@ -249,6 +249,17 @@ final class SqlFailure {
         .orElse("")
         .replaceFirst("^\\(conn=\\d+\\) ", "")
         .strip();
+  }
+
+  /** The driver's words, and those of the network, which say what it was. */
+  private static String reason(Throwable ex) {
+    Throwable root = ex;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    String text = text(ex);
+    String message = root.getMessage();
+    return message == null || text.contains(message) ? text : text + ": " + message;
   }
 
   private static int code(Throwable ex) {

@@ -85,7 +85,7 @@ public record ElectionProperties(
    *
    * @param schema What becomes of the tables at start-up.
    * @param operationTimeout Bound of one call to the database.
-   * @param commitFence Whether transactions under &#64;LeaderOnly on the election's database commit only
+   * @param commitFence Whether transactions of leader-only calls on the election's database commit only
    *     in the term in which they began.
    * @param handBackSignals Whether followers wait by GET_LOCK for a leader to hand its lease back, on a
    *     second connection. If not, or if the database refuses it, they notice it within a renew interval.

@@ -100,8 +100,31 @@ final class LocalNode {
     }
     String port = matcher.group("port");
     String six = matcher.group("six");
-    return (port == null || port.equals(port()))
-        && isThisHost(six != null ? six : matcher.group("four"));
+    String host = six != null ? six : matcher.group("four");
+    if (port != null) {
+      warnIfNowhere(name, host, Integer.parseInt(port));
+    }
+    return (port == null || port.equals(port())) && isThisHost(host);
+  }
+
+  /** A name without a port may be another node's id; with one it means a place. */
+  private static void warnIfNowhere(String name, String host, int port) {
+    String problem = null;
+    if (port < 1 || port > 65_535) {
+      problem = "no port has the number " + port;
+    } else {
+      try {
+        InetAddress.getAllByName(host);
+      } catch (UnknownHostException ex) {
+        problem = "host '" + host + "' has no address";
+      }
+    }
+    if (problem != null) {
+      log.warn(
+          "as.election.manual.leader-id is '{}', but {}: nobody leads, unless this is the node id of another node",
+          name,
+          problem);
+    }
   }
 
   private @Nullable String port() {

@@ -60,7 +60,24 @@ class ConfigurationMetadataTest {
             .as(name(property))
             .asString()
             .endsWith(".")
-            .doesNotContain("{@", "null"));
+            .doesNotContain("{@", "&#", "null"));
+  }
+
+  @Test
+  void settingsOfTheActuatorsPartsAreDescribedAndDocumented() throws IOException {
+    String operations = Files.readString(Path.of("..", "docs", "operations.md"));
+    List<String> names = List.of(
+        "management.health.election.enabled",
+        "management.info.election.enabled",
+        "management.endpoint.leader.show-details",
+        "management.endpoint.leader.roles");
+    assertThat(entries("properties", "management."))
+        .filteredOn((property) -> names.contains(name(property)))
+        .hasSameSizeAs(names)
+        .allSatisfy((property) -> {
+          assertThat(property.get("description")).asString().endsWith(".");
+          assertThat(operations).contains("`" + name(property));
+        });
   }
 
   @Test
@@ -161,6 +178,10 @@ class ConfigurationMetadataTest {
   }
 
   private static List<Map<String, Object>> entries(String kind) {
+    return entries(kind, PREFIX + ".");
+  }
+
+  private static List<Map<String, Object>> entries(String kind, String prefix) {
     List<Map<String, Object>> entries = new ArrayList<>();
     try {
       for (URL file : Collections.list(ConfigurationMetadataTest.class
@@ -170,7 +191,7 @@ class ConfigurationMetadataTest {
           String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
           Object found = JsonParserFactory.getJsonParser().parseMap(text).get(kind);
           maps(found).stream()
-              .filter((entry) -> name(entry).startsWith(PREFIX + "."))
+              .filter((entry) -> name(entry).startsWith(prefix))
               .forEach(entries::add);
         }
       }

@@ -22,6 +22,7 @@ import org.flywaydb.core.Flyway;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
@@ -77,6 +78,28 @@ class ElectionAutoConfigurationTest {
       assertThat(election.isLeader()).isFalse();
       assertThat(election.leaderId()).contains("203.0.113.7");
     });
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "127.0.0.1:99999|no port has the number 99999",
+        "nohost.invalid:8080|host 'nohost.invalid' has no address"
+      })
+  void manualAllocationToAPlaceThatCannotBeIsWarnedOf(
+      String leaderId, String problem, CapturedOutput output) {
+    this.manual
+        .withPropertyValues("as.election.manual.leader-id=" + leaderId)
+        .run((context) ->
+            assertThat(context.getBean(ElectionService.class).isLeader()).isFalse());
+    assertThat(output).contains("is '" + leaderId + "', but " + problem + ": nobody leads");
+  }
+
+  @Test
+  void manualAllocationToAnotherNodesIdIsNotWarnedOf(CapturedOutput output) {
+    this.manual.withPropertyValues("as.election.manual.leader-id=node-2").run((context) -> {});
+    assertThat(output).doesNotContain("nobody leads");
   }
 
   @ParameterizedTest
@@ -323,6 +346,17 @@ class ElectionAutoConfigurationTest {
         .contains("several DataSource beans")
         .contains("orders, invoices")
         .contains("@ElectionDataSource");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"mysql", "mariadb"})
+  void databaseThatCannotBeReachedIsNamedWithTheReason(String driver, CapturedOutput output) {
+    this.billing
+        .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
+        .withPropertyValues("spring.datasource.url=jdbc:" + driver + "://127.0.0.1:1/orders")
+        .run((context) -> assertThat(context).hasNotFailed());
+    assertThat(output)
+        .containsPattern("127.0.0.1:1/orders cannot be reached \\([^)]*Connection refused");
   }
 
   @Test
