@@ -1,15 +1,21 @@
 package io.election.autoconfigure;
 
+import java.lang.reflect.Array;
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.util.ClassUtils;
@@ -37,6 +43,23 @@ final class GuardedResult {
     if (isFuture(returnType) && returnType.isAssignableFrom(CompletableFuture.class)) {
       // Not shared: whoever gets it may obtrude on it.
       return () -> CompletableFuture.completedFuture(null);
+    }
+    if (returnType.isArray()) {
+      return () -> Array.newInstance(returnType.getComponentType(), 0);
+    }
+    if (returnType == List.class
+        || returnType == Collection.class
+        || returnType == Iterable.class) {
+      return List::of;
+    }
+    if (returnType == Set.class) {
+      return Set::of;
+    }
+    if (returnType == Map.class) {
+      return Map::of;
+    }
+    if (returnType == Stream.class) {
+      return Stream::empty;
     }
     return () -> null;
   }

@@ -12,15 +12,17 @@ import org.springframework.core.Ordered;
 /** Guards the methods that {@link io.election.LeaderOnly} is on. */
 final class LeaderOnlyAdvisor extends AbstractPointcutAdvisor {
 
-  /** Outside of transactions, retries and caches, whatever order these are given. */
+  /**
+   * Outside of transactions and caches, whatever order these are given. Not outside of what Spring puts
+   * before existing advisors: {@code @Async}, {@code @Retryable} and {@code @ConcurrencyLimit}.
+   */
   static final int ORDER = Ordered.HIGHEST_PRECEDENCE + 100;
 
   private final transient Pointcut pointcut;
 
   private final transient Advice advice;
 
-  LeaderOnlyAdvisor(Supplier<LeaderOnlyCalls> calls) {
-    LeaderOnlyMethods methods = new LeaderOnlyMethods();
+  LeaderOnlyAdvisor(LeaderOnlyMethods methods, Supplier<LeaderOnlyCalls> calls) {
     this.pointcut = new GuardedMethods(methods);
     this.advice = new LeaderOnlyInterceptor(methods, calls);
     setOrder(ORDER);

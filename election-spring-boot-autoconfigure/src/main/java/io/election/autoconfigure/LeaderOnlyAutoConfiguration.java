@@ -5,11 +5,13 @@ import io.election.mysql.CommitFence;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -37,23 +39,37 @@ public final class LeaderOnlyAutoConfiguration {
     return new LeaderOnlyCalls(elections::getObject, termBound::getIfAvailable);
   }
 
+  @Bean
+  @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+  static LeaderOnlyMethods leaderOnlyMethods(ConfigurableListableBeanFactory beanFactory) {
+    return new LeaderOnlyMethods(beanFactory::resolveEmbeddedValue);
+  }
+
   /** Made before most beans: asks for others no sooner than a guarded method is called. */
   @Bean
   @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-  static LeaderOnlyAdvisor leaderOnlyAdvisor(ObjectProvider<LeaderOnlyCalls> calls) {
-    return new LeaderOnlyAdvisor(calls::getObject);
+  static LeaderOnlyAdvisor leaderOnlyAdvisor(
+      LeaderOnlyMethods methods, ObjectProvider<LeaderOnlyCalls> calls) {
+    return new LeaderOnlyAdvisor(methods, calls::getObject);
   }
 
   @Bean
   @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
   static LeaderOnlyCheck leaderOnlyCheck(
-      ObjectProvider<Elections> elections, Environment environment) {
-    return new LeaderOnlyCheck(elections::getObject, proxiesClasses(environment));
+      ConfigurableListableBeanFactory beanFactory,
+      LeaderOnlyMethods methods,
+      ObjectProvider<Elections> elections,
+      Environment environment) {
+    return new LeaderOnlyCheck(
+        beanFactory, methods, elections::getObject, proxiesClasses(environment));
   }
 
-  /** Our own elections tell without events, which may wait for somebody else's listener. */
+  /**
+   * Our own elections tell without events, which may wait for somebody else's listener. A child of their
+   * context may have elections that do not.
+   */
   @Bean
-  @ConditionalOnMissingBean(ElectionDriver.class)
+  @ConditionalOnMissingBean(value = ElectionDriver.class, search = SearchStrategy.CURRENT)
   PublishedLosses publishedLosses(LeaderOnlyCalls calls) {
     return new PublishedLosses(calls);
   }

@@ -39,6 +39,9 @@ final class LeaderOnlyCalls
 
   private @Nullable ApplicationContext context;
 
+  /** Those of the parent context, which may have elections that this one uses. */
+  private @Nullable LeaderOnlyCalls parent;
+
   private volatile Runnable onEnd = () -> {};
 
   private volatile boolean closed;
@@ -53,6 +56,9 @@ final class LeaderOnlyCalls
   @Override
   public void setApplicationContext(ApplicationContext context) {
     this.context = context;
+    ApplicationContext parent = context.getParent();
+    this.parent =
+        parent != null ? parent.getBeanProvider(LeaderOnlyCalls.class).getIfAvailable() : null;
   }
 
   /** From now on no call begins: what runs drains, and nothing comes after it. */
@@ -61,6 +67,11 @@ final class LeaderOnlyCalls
     if (event.getApplicationContext() == this.context) {
       this.closed = true;
     }
+  }
+
+  /** Whether no call of this context may begin any more. */
+  boolean isClosed() {
+    return this.closed;
   }
 
   /** Sets what to do when the last call of an election, which somebody waits for, has ended. */
@@ -85,7 +96,21 @@ final class LeaderOnlyCalls
     if (election == null) {
       throw UnusableSetupException.unknownElection("@LeaderOnly", name, elections.names());
     }
-    return this.gates.computeIfAbsent(election.serviceId(), (id) -> gate(election));
+    LeaderOnlyCalls owner = owner(election);
+    return owner.gates.computeIfAbsent(election.serviceId(), (id) -> owner.gate(election));
+  }
+
+  /** Calls are counted in the context that the election is in: its driver waits for them. */
+  private LeaderOnlyCalls owner(ElectionService election) {
+    LeaderOnlyCalls parent = this.parent;
+    return parent != null && parent.elections.get().all().containsValue(election)
+        ? parent.owner(election)
+        : this;
+  }
+
+  private @Nullable Gate known(String serviceId) {
+    Gate gate = this.gates.get(serviceId);
+    return gate == null && this.parent != null ? this.parent.known(serviceId) : gate;
   }
 
   private Gate gate(ElectionService election) {
@@ -101,13 +126,13 @@ final class LeaderOnlyCalls
 
   /** How many calls of an election run. */
   int running(String serviceId) {
-    Gate gate = this.gates.get(serviceId);
+    Gate gate = known(serviceId);
     return gate != null ? gate.inside.get() : 0;
   }
 
   /** How many calls of an election were interrupted, since leadership went. */
   long interrupted(String serviceId) {
-    Gate gate = this.gates.get(serviceId);
+    Gate gate = known(serviceId);
     return gate != null ? gate.interruptible.interrupted() : 0;
   }
 

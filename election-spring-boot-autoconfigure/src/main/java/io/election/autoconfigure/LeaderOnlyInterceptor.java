@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.core.MethodClassKey;
-import org.springframework.util.ClassUtils;
+import org.springframework.util.function.SingletonSupplier;
 
 /** Runs a call on the leader, and skips or refuses it elsewhere. */
 final class LeaderOnlyInterceptor implements MethodInterceptor {
@@ -45,21 +45,32 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
   }
 
   private Guard guard(Method method, Class<?> targetClass) {
-    LeaderOnly leaderOnly = this.methods.find(method, targetClass);
-    if (leaderOnly == null) {
+    LeaderOnlyMethods.Guarded guarded = this.methods.find(method, targetClass);
+    if (guarded == null) {
       return MethodInvocation::proceed;
     }
-    String name = ClassUtils.getUserClass(targetClass).getSimpleName() + "." + method.getName();
-    LeaderOnlyCalls.Gate gate = this.calls.get().gate(leaderOnly.value());
-    if (GuardedResult.isReactive(method.getReturnType())) {
-      return ReactiveGuard.of(method.getReturnType(), gate, leaderOnly.onFollower(), name);
+    String name = guarded.shortName();
+    LeaderOnly leaderOnly = guarded.annotation();
+    LeaderOnlyCalls calls = this.calls.get();
+    String election = this.methods.election(leaderOnly, name);
+    if (GuardedResult.isReactive(guarded.returnType())) {
+      // Spring calls reactive scheduled methods while it makes beans, before the election can be
+      // asked.
+      return ReactiveGuard.of(
+          guarded.returnType(),
+          calls,
+          SingletonSupplier.of(() -> calls.gate(election)),
+          leaderOnly.onFollower(),
+          name);
     }
     return new CallGuard(
-        gate,
+        calls,
+        calls.gate(election),
         leaderOnly.onFollower(),
         leaderOnly.interruptOnLoss(),
         name,
-        GuardedResult.ofSkipped(method.getReturnType()));
+        GuardedResult.ofSkipped(guarded.returnType()),
+        guarded.returnType() == Object.class);
   }
 
   /** What stands before one method. */
@@ -74,18 +85,18 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
   }
 
   private record CallGuard(
+      LeaderOnlyCalls calls,
       LeaderOnlyCalls.Gate gate,
       LeaderOnly.OnFollower onFollower,
       boolean interruptible,
       String method,
-      Supplier<@Nullable Object> skipped)
+      Supplier<@Nullable Object> skipped,
+      boolean mayBeReactive)
       implements Guard {
 
     @Override
     public @Nullable Object call(MethodInvocation invocation) throws Throwable {
-      boolean entered =
-          this.interruptible ? this.gate.enterInterruptible(this.method) : this.gate.enterThread();
-      if (!entered) {
+      if (!enter()) {
         this.gate.skipped(this.method);
         if (this.onFollower == LeaderOnly.OnFollower.THROW) {
           throw this.gate.notLeader();
@@ -105,7 +116,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
           });
           goesOn = true;
         }
-        return result;
+        return this.mayBeReactive && result != null ? guarded(result) : result;
       } catch (Throwable ex) {
         thrown = ex;
         throw ex;
@@ -119,6 +130,22 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
           this.gate.leave();
         }
       }
+    }
+
+    private boolean enter() {
+      return !this.calls.isClosed()
+          && (this.interruptible
+              ? this.gate.enterInterruptible(this.method)
+              : this.gate.enterThread());
+    }
+
+    /** What is declared as anything may turn out to run when somebody subscribes. */
+    private Object guarded(Object result) {
+      Class<?> type = result.getClass();
+      return GuardedResult.isReactive(type) && GuardedResult.hasAdapter(type)
+          ? ReactiveGuard.of(type, this.calls, () -> this.gate, this.onFollower, this.method)
+              .guard(result)
+          : result;
     }
   }
 }

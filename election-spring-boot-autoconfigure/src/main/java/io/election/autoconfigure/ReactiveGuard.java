@@ -3,6 +3,7 @@ package io.election.autoconfigure;
 import io.election.LeaderOnly;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -22,7 +23,9 @@ final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
 
   private final ReactiveAdapter adapter;
 
-  private final LeaderOnlyCalls.Gate gate;
+  private final LeaderOnlyCalls calls;
+
+  private final Supplier<LeaderOnlyCalls.Gate> gate;
 
   private final LeaderOnly.OnFollower onFollower;
 
@@ -30,23 +33,26 @@ final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
 
   private ReactiveGuard(
       ReactiveAdapter adapter,
-      LeaderOnlyCalls.Gate gate,
+      LeaderOnlyCalls calls,
+      Supplier<LeaderOnlyCalls.Gate> gate,
       LeaderOnly.OnFollower onFollower,
       String method) {
     this.adapter = adapter;
+    this.calls = calls;
     this.gate = gate;
     this.onFollower = onFollower;
     this.method = method;
   }
 
-  static LeaderOnlyInterceptor.Guard of(
+  static ReactiveGuard of(
       Class<?> returnType,
-      LeaderOnlyCalls.Gate gate,
+      LeaderOnlyCalls calls,
+      Supplier<LeaderOnlyCalls.Gate> gate,
       LeaderOnly.OnFollower onFollower,
       String method) {
     ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(returnType);
     Assert.state(adapter != null, () -> "No adapter for " + returnType);
-    return new ReactiveGuard(adapter, gate, onFollower, method);
+    return new ReactiveGuard(adapter, calls, gate, onFollower, method);
   }
 
   @Override
@@ -54,28 +60,38 @@ final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
     // Each subscription needs an invocation that nobody has proceeded with.
     ProxyMethodInvocation fresh =
         (ProxyMethodInvocation) ((ProxyMethodInvocation) invocation).invocableClone();
-    return this.adapter.fromPublisher(
-        this.adapter.isMultiValue()
-            ? Flux.defer(() -> subscribed(fresh))
-            : Mono.defer(() -> Mono.from(subscribed(fresh))));
+    return guard(() -> proceed(fresh));
   }
 
-  private Publisher<Object> subscribed(ProxyMethodInvocation fresh) {
-    if (!this.gate.enter()) {
-      this.gate.skipped(this.method);
+  /** Guards what a method has returned already. */
+  Object guard(Object result) {
+    return guard(() -> this.adapter.toPublisher(result));
+  }
+
+  private Object guard(Supplier<Publisher<Object>> work) {
+    return this.adapter.fromPublisher(
+        this.adapter.isMultiValue()
+            ? Flux.defer(() -> subscribed(work))
+            : Mono.defer(() -> Mono.from(subscribed(work))));
+  }
+
+  private Publisher<Object> subscribed(Supplier<Publisher<Object>> work) {
+    LeaderOnlyCalls.Gate gate = this.gate.get();
+    if (this.calls.isClosed() || !gate.enter()) {
+      gate.skipped(this.method);
       if (this.onFollower == LeaderOnly.OnFollower.THROW) {
-        return Mono.error(this.gate.notLeader());
+        return Mono.error(gate.notLeader());
       }
-      LeaderOnlyInterceptor.logSkip(this.method, this.gate);
+      LeaderOnlyInterceptor.logSkip(this.method, gate);
       return Mono.empty();
     }
     long began = System.nanoTime();
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     Consumer<SignalType> end = (signal) -> {
-      this.gate.ran(this.method, began, failure.get());
-      this.gate.leave();
+      gate.ran(this.method, began, failure.get());
+      gate.leave();
     };
-    Publisher<Object> running = proceed(fresh);
+    Publisher<Object> running = work.get();
     // As a Flux, a Mono would be cancelled after its value, and a transaction within rolled back.
     return this.adapter.isMultiValue()
         ? Flux.from(running).doOnError(failure::set).doFinally(end)
