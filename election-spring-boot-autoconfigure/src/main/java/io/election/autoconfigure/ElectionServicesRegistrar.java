@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.beans.factory.support.AutowireCandidateQualifier;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.beans.factory.support.RootBeanDefinition;
@@ -23,11 +24,8 @@ final class ElectionServicesRegistrar implements ImportBeanDefinitionRegistrar {
 
   private final Environment environment;
 
-  private final BeanFactory beanFactory;
-
-  ElectionServicesRegistrar(Environment environment, BeanFactory beanFactory) {
+  ElectionServicesRegistrar(Environment environment) {
     this.environment = environment;
-    this.beanFactory = beanFactory;
   }
 
   @Override
@@ -36,30 +34,44 @@ final class ElectionServicesRegistrar implements ImportBeanDefinitionRegistrar {
     ElectionNames names = ElectionNames.from(this.environment);
     List<String> beanNames = new ArrayList<>();
     beanNames.add(DEFAULT_BEAN_NAME);
-    registry.registerBeanDefinition(DEFAULT_BEAN_NAME, service(names.defaultName()));
+    registry.registerBeanDefinition(DEFAULT_BEAN_NAME, definition(names.defaultName()));
     for (String name : names.further()) {
-      RootBeanDefinition definition = service(name);
+      RootBeanDefinition definition = definition(name);
       definition.setDefaultCandidate(false);
       definition.addQualifier(new AutowireCandidateQualifier(Qualifier.class, name));
       String beanName = DEFAULT_BEAN_NAME + ":" + name;
       beanNames.add(beanName);
       registry.registerBeanDefinition(beanName, definition);
     }
-    RootBeanDefinition lifecycle = new RootBeanDefinition(
-        ElectionLifecycle.class, () -> lifecycle(this.beanFactory, beanNames));
+    RootBeanDefinition lifecycle = madeBy(ElectionLifecycle.class, "lifecycle");
+    lifecycle.getConstructorArgumentValues().addIndexedArgumentValue(0, beanNames);
     registry.registerBeanDefinition("electionLifecycle", lifecycle);
   }
 
-  private RootBeanDefinition service(String name) {
-    return new RootBeanDefinition(
-        ElectionService.class,
-        () -> this.beanFactory.getBean(ElectionDriver.class).create(name));
+  private static RootBeanDefinition definition(String name) {
+    RootBeanDefinition definition = madeBy(ElectionService.class, "service");
+    definition.getConstructorArgumentValues().addIndexedArgumentValue(0, name);
+    return definition;
   }
 
-  private static ElectionLifecycle lifecycle(BeanFactory beanFactory, List<String> beanNames) {
+  /** By a method of this class, not a supplier: ahead-of-time processing writes it down as code. */
+  private static RootBeanDefinition madeBy(Class<?> type, String factoryMethod) {
+    RootBeanDefinition definition = new RootBeanDefinition(ElectionServicesRegistrar.class);
+    definition.setTargetType(type);
+    definition.setFactoryMethodName(factoryMethod);
+    definition.setAutowireMode(AbstractBeanDefinition.AUTOWIRE_CONSTRUCTOR);
+    return definition;
+  }
+
+  static ElectionService service(String name, ElectionDriver driver) {
+    return driver.create(name);
+  }
+
+  static ElectionLifecycle lifecycle(
+      List<String> beanNames, ElectionDriver driver, BeanFactory beanFactory) {
     List<ElectionService> services = beanNames.stream()
         .map((name) -> beanFactory.getBean(name, ElectionService.class))
         .toList();
-    return new ElectionLifecycle(beanFactory.getBean(ElectionDriver.class), services);
+    return new ElectionLifecycle(driver, services);
   }
 }
