@@ -8,14 +8,28 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Lets a bean's method, or all public methods of a bean, run on the leader alone.
+ * Lets a bean's method, or all methods of a bean, run on the leader alone. On a class it stands for all
+ * methods that a proxy can override, public or not; on an interface for those of the interface.
  *
  * <p>Leadership is checked when the call begins. Elsewhere the call is skipped: it returns {@code
- * null}, an empty {@link java.util.Optional}, or a completed future; a reactive publisher asks anew
- * at each subscription. A call from within the same bean passes by the check, as with every Spring
- * proxy. {@code final}, {@code private} and {@code static} methods, methods that return a
- * primitive type (a call that is skipped has no value for it), and unknown elections are refused at
- * start-up, by name.
+ * null}, an empty {@link java.util.Optional}, an empty collection, map, stream or array, or a completed
+ * future; a reactive publisher asks anew at each subscription. (A Kotlin function with a non-null return
+ * type must not be skipped: let it return a nullable type, or throw.) What a follower skips is not handed
+ * on to the leader. A call from within the same bean passes by the check, as with every Spring proxy.
+ *
+ * <p>What cannot be guarded is refused at start-up, by name: {@code final}, {@code private} and {@code
+ * static} methods, methods that return a primitive type (a call that is skipped has no value for it),
+ * suspending functions of Kotlin, callbacks such as {@code @PostConstruct}, beans that are made before
+ * their proxies can be, unknown elections; and consumers of messages, steps of batches and their like that
+ * would be skipped, since what they are given would count as done.
+ *
+ * <p>A leader that steps down waits for the calls that run: until the method returns; until a {@link
+ * java.util.concurrent.CompletionStage} that it returned completes, if the caller does not cancel that
+ * stage; until a reactive publisher ends. A plain {@link java.util.concurrent.Future} is not waited for.
+ *
+ * <p>The check stands before transactions and caches. What Spring puts before other advice stands before
+ * the check: {@code @Async}, {@code @Retryable} and {@code @ConcurrencyLimit}. To keep a follower from
+ * trying again, write {@code @Retryable(excludes = NotLeaderException.class)}.
  */
 @Documented
 @Inherited
@@ -24,7 +38,7 @@ import java.lang.annotation.Target;
 public @interface LeaderOnly {
 
   /**
-   * The election; empty for the default one.
+   * The election; empty for the default one. Placeholders ({@code ${…}}) are resolved.
    *
    * @return the {@linkplain ElectionService#serviceId() name of the election}
    */
@@ -58,8 +72,9 @@ public @interface LeaderOnly {
    *
    * <p>A call is interrupted at most once, in the sense of {@link Thread#interrupt()}: waiting, sleeping
    * and most locks end with an exception, code that computes has to look at {@link
-   * Thread#isInterrupted()}, and a JDBC call goes on until its own time-out. What the call throws then
-   * reaches its caller.
+   * Thread#isInterrupted()}, and a JDBC call goes on until its own time-out. On a virtual thread the JDBC
+   * call ends at once instead: the interruption closes its socket, and the transaction fails with the
+   * connection. What the call throws then reaches its caller.
    *
    * <p>Never is a thread interrupted after the call, and the flag is cleared when the call ends with it,
    * so that a thread of a pool begins its next task without it. (Unless somebody else had set it

@@ -70,6 +70,7 @@ import org.springframework.data.jpa.repository.config.EnableJpaRepositories;
 import org.springframework.messaging.Message;
 import org.springframework.messaging.MessageHandler;
 import org.springframework.messaging.handler.annotation.MessageMapping;
+import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.Transactional;
 import reactor.core.publisher.Mono;
@@ -377,6 +378,15 @@ class LeaderOnlyBeansTest {
               child.publishEvent(new LeadershipLostEvent("reports", "a", 0, Reason.EXPIRED));
               assertThat(interrupted.get(30, TimeUnit.SECONDS)).isTrue();
             }));
+  }
+
+  @Test
+  void reactiveScheduledMethodDoesNotHideWhyTheStartFails() {
+    assertThat(StartFailure.text(this.contextRunner()
+            .withPropertyValues(
+                "spring.application.name=a", "as.election.algorithm=ManualAllocation")
+            .withUserConfiguration(ReactiveScheduling.class)))
+        .contains("as.election.manual.leader-id");
   }
 
   /** Without an election of its own. */
@@ -874,6 +884,17 @@ class LeaderOnlyBeansTest {
     @Override
     public int getOrder() {
       return 0;
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableScheduling
+  static class ReactiveScheduling {
+
+    @LeaderOnly
+    @Scheduled(fixedDelay = 1000)
+    public Mono<String> tick() {
+      return Mono.just("ran");
     }
   }
 
