@@ -51,6 +51,8 @@ public final class CommitFence {
           @election_wait_timeout = NULL
       """;
 
+  private static final String MARIADB_LOCK = "LOCK IN SHARE MODE WAIT 1";
+
   private final long restSeconds;
 
   private final @Nullable ElectionDatabase database;
@@ -253,12 +255,16 @@ public final class CommitFence {
     // it if that is newer than its snapshot. FOR SHARE is unknown to MariaDB, WAIT to MySQL.
     String version = connection.getMetaData().getDatabaseProductVersion();
     if (version.toLowerCase(Locale.ROOT).contains("mariadb")) {
-      return read(connection, serviceId, term, "", "LOCK IN SHARE MODE WAIT 1");
+      return read(connection, serviceId, term, "", MARIADB_LOCK);
     }
     String hint = "/*+ SET_VAR(lock_wait_timeout = 1) */";
     try {
       return read(connection, serviceId, term, hint, "FOR SHARE NOWAIT");
     } catch (SQLException ex) {
+      if (SqlFailure.isSyntax(ex)) {
+        // A proxy before MariaDB may bear a version of MySQL's.
+        return read(connection, serviceId, term, "", MARIADB_LOCK);
+      }
       if (!SqlFailure.isLockedNow(ex)) {
         throw ex;
       }

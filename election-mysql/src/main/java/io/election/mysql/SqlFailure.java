@@ -25,6 +25,7 @@ final class SqlFailure {
   private static final int MIXED_COLLATIONS = 1267;
   private static final int GROUP_CONFLICT = 3101;
   private static final int LOCKED_NOW = 3572;
+  private static final int SYNTAX = 1064;
   private static final Set<Integer> LOCK_TROUBLE =
       Set.of(1205, 1213, 1020, GROUP_CONFLICT, LOCKED_NOW);
   private static final Set<Integer> INTERRUPTED = Set.of(1317, 1969, 3024);
@@ -40,7 +41,7 @@ final class SqlFailure {
   private static final Set<Integer> DENIED =
       Set.of(1044, 1045, 1251, 1524, 1698, 1820, 1862, 3118, 4151);
   private static final Set<Integer> NO_RIGHT = Set.of(1142, 1143);
-  private static final Set<Integer> OUT_OF_REACH = Set.of(1044, 1049, 1064, 1142, 1143, 1146);
+  private static final Set<Integer> OUT_OF_REACH = Set.of(1044, 1049, SYNTAX, 1142, 1143, 1146);
   private static final Set<Integer> NO_DDL_RIGHT = Set.of(1044, 1142, 1227);
   private static final Set<Integer> MADE_BY_ANOTHER = Set.of(1007, 1050, 1060, 1061, 1062, 1091);
 
@@ -73,6 +74,11 @@ final class SqlFailure {
   /** The server, or the account, has no connection left. */
   static boolean isTooMany(SQLException ex) {
     return TOO_MANY.contains(code(ex));
+  }
+
+  /** The server does not know such a statement. */
+  static boolean isSyntax(Throwable ex) {
+    return code(ex) == SYNTAX;
   }
 
   /** A row is locked, and the statement was not to wait. */

@@ -16,6 +16,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -324,6 +325,31 @@ abstract class CommitFenceContract {
             .hasMessageContaining("has ended");
       }
     }
+    assertThat(committed()).isEqualTo(1);
+  }
+
+  @Test
+  void a_proxy_may_bear_the_version_of_another_product() throws Exception {
+    ClassLoader loader = getClass().getClassLoader();
+    Connection proxied = (Connection) Proxy.newProxyInstance(
+        loader, new Class<?>[] {Connection.class}, (connection, method, arguments) -> {
+          Object result = invoke(this.worker, method, arguments);
+          return method.getName().equals("getMetaData")
+              ? Proxy.newProxyInstance(
+                  loader,
+                  new Class<?>[] {DatabaseMetaData.class},
+                  (metaData, called, values) -> called.getName().equals("getDatabaseProductVersion")
+                      ? "8.0.11"
+                      : invoke(result, called, values))
+              : result;
+        });
+    work();
+    this.fence.commit(proxied, new Election("a"), this.term);
+    assertThat(committed()).isEqualTo(1);
+    work();
+    assertThat(takeOver()).isPresent();
+    assertThatThrownBy(() -> this.fence.commit(proxied, new Election("a"), this.term))
+        .isInstanceOf(LeadershipLostException.class);
     assertThat(committed()).isEqualTo(1);
   }
 
