@@ -125,6 +125,13 @@ final class UserLockSignal implements HandBackSignal {
   private Session open() throws SQLException {
     Session opened =
         Session.open(this.database, Deadline.in(this.operationTimeout), this.restSeconds);
+    try {
+      // Waiting is no slow query: the server's log of those would get one a minute.
+      opened.execute("SET SESSION long_query_time = 3600");
+    } catch (SQLException ex) {
+      opened.discard();
+      throw ex;
+    }
     synchronized (this) {
       if (!this.closed) {
         this.session = opened;

@@ -87,6 +87,40 @@ abstract class HandBackSignalContract {
     assertThat(heard.join()).isTrue();
   }
 
+  /** With a threshold of 0 every statement counts as slow, so that nobody has to wait for long. */
+  @Test
+  void waiting_for_a_signal_is_no_slow_query() throws Exception {
+    String settings = "SET GLOBAL log_output = '%s', slow_query_log = %s, long_query_time = %s";
+    String former = server()
+        .query(
+            "SELECT CONCAT_WS(' ', @@GLOBAL.log_output, @@GLOBAL.slow_query_log, @@GLOBAL.long_query_time)");
+    server().execute(settings.formatted("TABLE", 1, 0));
+    try {
+      for (int round = 1; round <= 3; round++) {
+        MysqlLeaseStore holder = store();
+        led(holder, "jobs" + round, "holder");
+        CompletableFuture<Boolean> heard = await(signal(), "holder", () -> {});
+        awaitWaiting(1);
+        holder.close();
+        assertThat(heard.join()).isTrue();
+      }
+      // A statement is logged after its answer, and before its connection ends.
+      String connections = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = '%s'"
+          .formatted(this.database.name());
+      within().until(() -> "0".equals(server().query(connections)));
+    } finally {
+      server().execute(settings.formatted((Object[]) former.split(" ")));
+    }
+    String slow =
+        "SELECT COUNT(*) FROM mysql.slow_log WHERE db = '%s' AND CONVERT(sql_text USING utf8mb4) LIKE '%%GET_LOCK(%%, %s)%%'";
+    assertThat(server().query(slow.formatted(this.database.name(), "0")))
+        .as("the holder's, which does not wait")
+        .isNotEqualTo("0");
+    assertThat(server().query(slow.formatted(this.database.name(), "60")))
+        .as("the follower's")
+        .isEqualTo("0");
+  }
+
   @Test
   void who_waits_looks_when_a_designated_node_is_given_way_to() throws Exception {
     MysqlLeaseStore holder = store();
@@ -386,9 +420,14 @@ abstract class HandBackSignalContract {
   }
 
   private static long led(MysqlLeaseStore store, String node) throws LeaseStoreException {
-    LeaseRow row = store.create("jobs", node, 60_000, 0).orElseThrow();
-    assertThat(store.lead("jobs", row, 60_000)).isTrue();
-    assertThat(store.read(Set.of("jobs"))).hasSize(1);
+    return led(store, "jobs", node);
+  }
+
+  private static long led(MysqlLeaseStore store, String election, String node)
+      throws LeaseStoreException {
+    LeaseRow row = store.create(election, node, 60_000, 0).orElseThrow();
+    assertThat(store.lead(election, row, 60_000)).isTrue();
+    assertThat(store.read(Set.of(election))).hasSize(1);
     return row.term();
   }
 

@@ -37,6 +37,9 @@ final class UnpooledDataSource extends AbstractDataSource {
       .map(Pattern::compile)
       .toList();
 
+  /** With both drivers what the server's {@code performance_schema} shows of a connection. */
+  private static final String ATTRIBUTES = "connectionAttributes";
+
   private final Supplier<Login> logins;
 
   private final int timeoutMillis;
@@ -125,6 +128,9 @@ final class UnpooledDataSource extends AbstractDataSource {
     // win.
     properties.setProperty("connectTimeout", Integer.toString(timeoutMillis));
     properties.setProperty("socketTimeout", Integer.toString(timeoutMillis));
+    if (!url.contains(ATTRIBUTES + "=")) {
+      properties.setProperty(ATTRIBUTES, "program_name:election");
+    }
     if (username != null) {
       properties.setProperty("user", username);
     }

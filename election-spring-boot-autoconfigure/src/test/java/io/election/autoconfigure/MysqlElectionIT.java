@@ -1,6 +1,7 @@
 package io.election.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -24,6 +25,8 @@ import javax.sql.DataSource;
 import org.flywaydb.core.Flyway;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
@@ -220,6 +223,30 @@ class MysqlElectionIT {
     this.application
         .withPropertyValues("spring.datasource.hikari.auto-commit=false")
         .run(MysqlElectionIT::awaitLeader);
+  }
+
+  /** MariaDB shows no attributes unless its performance_schema is switched on. */
+  @ParameterizedTest
+  @ValueSource(strings = {"mysql", "mariadb"})
+  void connectionsOfTheElectionBearItsName(String driver) {
+    assumeThat(this.database.server().isMariaDb()).isFalse();
+    String programs = """
+        SELECT GROUP_CONCAT(DISTINCT COALESCE(attr_value, 'none')) FROM information_schema.processlist
+        LEFT JOIN performance_schema.session_connect_attrs
+            ON processlist_id = id AND attr_name = 'program_name'
+        WHERE db = DATABASE() AND id <> CONNECTION_ID()\
+        """;
+    this.election
+        .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
+        .withPropertyValues(
+            "spring.datasource.type=org.springframework.jdbc.datasource.SimpleDriverDataSource",
+            "spring.datasource.url=" + this.database.jdbcUrl(driver, ""),
+            "spring.datasource.username=" + this.database.username(),
+            "spring.datasource.password=" + this.database.password())
+        .run((context) -> {
+          awaitLeader(context);
+          assertThat(this.database.query(programs)).isEqualTo("election");
+        });
   }
 
   @Test
