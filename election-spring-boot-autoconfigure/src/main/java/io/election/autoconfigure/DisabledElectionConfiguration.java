@@ -62,7 +62,10 @@ class DisabledElectionConfiguration {
     @Override
     public void start(Collection<ElectionService> services) {
       this.node.lookedUp();
-      this.services = services.stream().map(DisabledElectionService.class::cast).toList();
+      this.services = services.stream()
+          .filter(DisabledElectionService.class::isInstance)
+          .map(DisabledElectionService.class::cast)
+          .toList();
       this.services.forEach(DisabledElectionService::start);
     }
 

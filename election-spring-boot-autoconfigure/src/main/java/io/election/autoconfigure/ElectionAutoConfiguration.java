@@ -36,6 +36,11 @@ public final class ElectionAutoConfiguration {
   }
 
   @Bean
+  static ReplacedElections replacedElections() {
+    return new ReplacedElections();
+  }
+
+  @Bean
   Elections elections(ListableBeanFactory beanFactory) {
     return new Elections(beanFactory);
   }

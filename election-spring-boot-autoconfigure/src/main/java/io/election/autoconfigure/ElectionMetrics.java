@@ -122,7 +122,7 @@ final class ElectionMetrics implements SmartLifecycle {
   }
 
   private void register(ElectionService service) {
-    String name = service.serviceId();
+    String name = this.elections.nameOf(service);
     Tags tags = tags(name);
     gauge(
         LEADER,

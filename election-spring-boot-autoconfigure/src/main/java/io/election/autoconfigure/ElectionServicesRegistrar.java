@@ -22,6 +22,9 @@ final class ElectionServicesRegistrar implements ImportBeanDefinitionRegistrar {
 
   static final String DEFAULT_BEAN_NAME = "electionService";
 
+  /** Between the default bean name and the name of a further election. */
+  static final String SEPARATOR = ":";
+
   private final Environment environment;
 
   ElectionServicesRegistrar(Environment environment) {
@@ -39,7 +42,7 @@ final class ElectionServicesRegistrar implements ImportBeanDefinitionRegistrar {
       RootBeanDefinition definition = definition(name);
       definition.setDefaultCandidate(false);
       definition.addQualifier(new AutowireCandidateQualifier(Qualifier.class, name));
-      String beanName = DEFAULT_BEAN_NAME + ":" + name;
+      String beanName = DEFAULT_BEAN_NAME + SEPARATOR + name;
       beanNames.add(beanName);
       registry.registerBeanDefinition(beanName, definition);
     }

@@ -1,5 +1,8 @@
 package io.election.autoconfigure;
 
+import static io.election.autoconfigure.ElectionServicesRegistrar.DEFAULT_BEAN_NAME;
+import static io.election.autoconfigure.ElectionServicesRegistrar.SEPARATOR;
+
 import io.election.ElectionRegistry;
 import io.election.ElectionService;
 import java.util.Collection;
@@ -38,6 +41,15 @@ final class Elections implements ElectionRegistry {
     return name.isEmpty() ? defaultElection() : known().byName().get(name);
   }
 
+  /** The name of one of these services, also if it is a mock that gives none. */
+  String nameOf(ElectionService service) {
+    return known().byName().entrySet().stream()
+        .filter((entry) -> entry.getValue() == service)
+        .map(Map.Entry::getKey)
+        .findFirst()
+        .orElseGet(service::serviceId);
+  }
+
   /** The names of all elections, the default one first. */
   Collection<String> names() {
     return known().byName().keySet();
@@ -62,12 +74,26 @@ final class Elections implements ElectionRegistry {
         this.beanFactory.getBeanProvider(ElectionService.class).getIfUnique();
     Map<String, ElectionService> byName = new LinkedHashMap<>();
     if (defaultElection != null) {
-      byName.put(defaultElection.serviceId(), defaultElection);
+      byName.put(name(defaultElection, DEFAULT_BEAN_NAME), defaultElection);
     }
     BeanFactoryUtils.beansOfTypeIncludingAncestors(this.beanFactory, ElectionService.class)
-        .values()
-        .forEach((service) -> byName.putIfAbsent(service.serviceId(), service));
+        .forEach((beanName, service) -> {
+          if (service != defaultElection) {
+            byName.putIfAbsent(name(service, beanName), service);
+          }
+        });
     return new Known(defaultElection, Collections.unmodifiableMap(byName));
+  }
+
+  /** A mock gives {@code null} for its name: it has that of the service that it replaces. */
+  private static String name(ElectionService service, String beanName) {
+    @Nullable String name = service.serviceId();
+    if (name != null) {
+      return name;
+    }
+    return beanName.startsWith(DEFAULT_BEAN_NAME + SEPARATOR)
+        ? beanName.substring((DEFAULT_BEAN_NAME + SEPARATOR).length())
+        : "default";
   }
 
   private record Known(

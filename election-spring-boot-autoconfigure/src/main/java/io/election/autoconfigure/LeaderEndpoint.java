@@ -218,7 +218,7 @@ final class LeaderEndpoint {
     boolean leader = leadership != null || service.isLeader();
     Map<String, Object> description = new LinkedHashMap<>();
     description.put("leader", leader);
-    (leader ? Optional.of(service.nodeId()) : service.leaderId())
+    (leader ? Optional.ofNullable(service.nodeId()) : service.leaderId())
         .ifPresent((id) -> description.put("leaderId", id));
     OptionalLong term = leadership != null ? OptionalLong.of(leadership.term()) : service.term();
     term.ifPresent((value) -> description.put("term", value));

@@ -101,8 +101,10 @@ class ManualAllocationElectionConfiguration {
     @Override
     public void start(Collection<ElectionService> services) {
       this.node.lookedUp();
-      this.services =
-          services.stream().map(ManualAllocationElectionService.class::cast).toList();
+      this.services = services.stream()
+          .filter(ManualAllocationElectionService.class::isInstance)
+          .map(ManualAllocationElectionService.class::cast)
+          .toList();
       this.services.forEach(ManualAllocationElectionService::start);
     }
 

@@ -139,8 +139,13 @@ class MysqlElectionConfiguration {
   /** Also for those who manage their transactions by hand. */
   @Bean
   @ConditionalOnMissingBean
-  CommitFence electionCommitFence(LeaseSettings settings, ElectionDatabase database) {
-    return new CommitFence(settings.renewInterval(), database);
+  CommitFence electionCommitFence(
+      LeaseSettings settings, ObjectProvider<ElectionDatabase> database) {
+    // A test that replaces the elections has no database for them.
+    ElectionDatabase known = database.getIfAvailable();
+    return known != null
+        ? new CommitFence(settings.renewInterval(), known)
+        : new CommitFence(settings.renewInterval());
   }
 
   @Bean
@@ -198,7 +203,10 @@ class MysqlElectionConfiguration {
 
     @Override
     public void start(Collection<ElectionService> services) {
-      this.elector.start(services.stream().map(LeaseElectionService.class::cast).toList());
+      this.elector.start(services.stream()
+          .filter(LeaseElectionService.class::isInstance)
+          .map(LeaseElectionService.class::cast)
+          .toList());
     }
 
     @Override

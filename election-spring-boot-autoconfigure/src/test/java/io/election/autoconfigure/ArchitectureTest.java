@@ -32,6 +32,11 @@ class ArchitectureTest {
           .or(simpleNameStartingWith("LeaseRow")))
       .as("the decision function");
 
+  /** Of the test kit, what configures a Spring Boot test. */
+  private static final DescribedPredicate<JavaClass> SPRING_TEST = resideInAnyPackage(
+          "io.election.testing")
+      .and(simpleNameStartingWith("AutoConfigureElection"));
+
   @Test
   void theCoreKnowsNeitherSpringNorJdbc() {
     classes()
@@ -75,7 +80,7 @@ class ArchitectureTest {
   @Test
   void onlyTheAutoConfigurationKnowsSpring() {
     noClasses()
-        .that(not(resideInAnyPackage("io.election.autoconfigure..")))
+        .that(not(resideInAnyPackage("io.election.autoconfigure..").or(SPRING_TEST)))
         .should()
         .dependOnClassesThat(
             resideInAnyPackage("org.springframework..", "io.election.autoconfigure.."))
@@ -87,6 +92,7 @@ class ArchitectureTest {
     classes()
         .that()
         .resideInAPackage("io.election.testing")
+        .and(not(SPRING_TEST))
         .should()
         .onlyDependOnClassesThat(resideInAnyPackage(
             "io.election.testing", "io.election", "io.election.lease", "java..", "org.jspecify.."))

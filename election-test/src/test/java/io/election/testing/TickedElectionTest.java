@@ -41,6 +41,20 @@ class TickedElectionTest {
             new LeadershipAcquiredEvent("billing", "a", 1, LeadershipAcquiredEvent.Reason.CREATED));
   }
 
+  /** Step by step what docs/testing.md shows. */
+  @Test
+  void theExampleOfTheDocumentationHolds() {
+    this.election.advance(Duration.ofSeconds(10));
+    assertThat(this.a.election().isLeader()).isTrue();
+    this.a.pause();
+    this.election.advance(Duration.ofSeconds(12));
+    assertThat(this.b.election().isLeader()).isTrue();
+    this.a.resume();
+    this.b.stop();
+    this.election.advance(Duration.ofMillis(3200));
+    assertThat(this.a.election().isLeader()).isTrue();
+  }
+
   @Test
   void aLeaderStaysForHours() {
     this.election.advance(LEASE);

@@ -1,0 +1,44 @@
+package io.election.autoconfigure;
+
+import io.election.ElectionService;
+import java.util.Arrays;
+import java.util.List;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+
+/**
+ * Removes what drives our elections where a test has replaced all of them, by {@code @MockitoBean} for
+ * instance, which comes after the conditions: nothing needs a database then.
+ *
+ * <p>Has no order, so that it runs after the processor of Spring's test context.
+ */
+final class ReplacedElections implements BeanFactoryPostProcessor {
+
+  private static final List<String> DRIVING = List.of(
+      "electionLifecycle",
+      "mysqlElectionDriver",
+      "manualAllocationElectionDriver",
+      "disabledElectionDriver",
+      "elector",
+      "leaderElectionSchema",
+      "electionDatabase",
+      "electionConnection",
+      "commitFenceInstaller",
+      "fencedCalls",
+      "electionMetrics",
+      "electionHealthIndicator");
+
+  @Override
+  public void postProcessBeanFactory(ConfigurableListableBeanFactory beanFactory) {
+    String[] services = beanFactory.getBeanNamesForType(ElectionService.class, true, false);
+    // No singleton is there so early but one that replaces a definition.
+    if (beanFactory.containsBeanDefinition("electionLifecycle")
+        && Arrays.stream(services).allMatch(beanFactory::containsSingleton)
+        && beanFactory instanceof BeanDefinitionRegistry registry) {
+      DRIVING.stream()
+          .filter(registry::containsBeanDefinition)
+          .forEach(registry::removeBeanDefinition);
+    }
+  }
+}

@@ -1,0 +1,109 @@
+package io.election.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.ElectionService;
+import io.election.LeaderOnly;
+import io.election.LeadershipEvent;
+import io.election.testing.AutoConfigureElection;
+import io.election.testing.DecidedElection;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.event.EventListener;
+
+/** The one line that a test of a Spring Boot application on H2 needs to decide its elections. */
+@SpringBootTest(
+    webEnvironment = WebEnvironment.NONE,
+    properties = {
+      "spring.application.name=billing",
+      "spring.datasource.url=jdbc:h2:mem:annotated",
+      "as.election.services=reports"
+    })
+@AutoConfigureElection
+class AutoConfigureElectionTest {
+
+  @Autowired
+  DecidedElection election;
+
+  @Autowired
+  @Qualifier("reports")
+  DecidedElection reports;
+
+  @Autowired
+  Jobs jobs;
+
+  @Autowired
+  ApplicationContext context;
+
+  @Test
+  void theTestDecidesEachElection() {
+    assertThat(this.election.serviceId()).isEqualTo("billing");
+    assertThat(this.context.getBean(ElectionService.class)).isSameAs(this.election);
+    assertThat(this.context.getBeansOfType(ElectionDriver.class)).isEmpty();
+    this.jobs.bill();
+    this.jobs.report();
+    assertThat(this.jobs.ran()).isEmpty();
+
+    this.election.lead();
+    this.jobs.bill();
+    this.jobs.report();
+    assertThat(this.jobs.ran()).containsExactly("bill");
+
+    this.reports.lead();
+    this.jobs.report();
+    assertThat(this.jobs.ran()).containsExactly("bill", "report");
+    assertThat(this.jobs.events())
+        .extracting(LeadershipEvent::serviceId)
+        .containsExactly("billing", "reports");
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @ImportAutoConfiguration({
+    DataSourceAutoConfiguration.class,
+    ElectionAutoConfiguration.class,
+    LeaderOnlyAutoConfiguration.class,
+    LeaderEndpointAutoConfiguration.class
+  })
+  @Import(Jobs.class)
+  static class Application {}
+
+  static class Jobs {
+
+    private final List<String> ran = new ArrayList<>();
+
+    private final List<LeadershipEvent> events = new ArrayList<>();
+
+    @LeaderOnly
+    public void bill() {
+      this.ran.add("bill");
+    }
+
+    @LeaderOnly("reports")
+    public void report() {
+      this.ran.add("report");
+    }
+
+    @EventListener
+    public void on(LeadershipEvent event) {
+      this.events.add(event);
+    }
+
+    List<String> ran() {
+      return this.ran;
+    }
+
+    List<LeadershipEvent> events() {
+      return this.events;
+    }
+  }
+}

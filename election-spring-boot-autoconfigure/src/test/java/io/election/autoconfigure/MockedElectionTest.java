@@ -1,0 +1,192 @@
+package io.election.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.BDDMockito.willReturn;
+
+import io.election.ElectionService;
+import io.election.LeaderOnly;
+import io.election.mysql.ElectionDatabase;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration;
+import org.springframework.boot.micrometer.metrics.autoconfigure.MetricsAutoConfiguration;
+import org.springframework.boot.micrometer.metrics.autoconfigure.export.simple.SimpleMetricsExportAutoConfiguration;
+import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.test.context.bean.override.mockito.MockitoBean;
+import org.springframework.test.context.bean.override.mockito.MockitoSpyBean;
+
+/** The elections as mocks, in an application whose database is H2. */
+class MockedElectionTest {
+
+  @Nested
+  @SpringBootTest(
+      webEnvironment = WebEnvironment.NONE,
+      classes = Application.class,
+      properties = "spring.application.name=billing")
+  class Mocked {
+
+    @MockitoBean
+    ElectionService election;
+
+    @Autowired
+    Jobs jobs;
+
+    @Autowired
+    ApplicationContext context;
+
+    @Test
+    void decidesWhetherAJobRunsAndNeedsNoDatabase() {
+      assertThat(this.context.getBeansOfType(ElectionDatabase.class)).isEmpty();
+      assertThat(this.context.getBeansOfType(ElectionDriver.class)).isEmpty();
+      assertFollowsTheMock(this.election, this.jobs, this.context);
+    }
+  }
+
+  @Nested
+  @SpringBootTest(
+      webEnvironment = WebEnvironment.NONE,
+      classes = Application.class,
+      properties = {"spring.application.name=billing", "as.election.enabled=false"})
+  class MockedAndDisabled {
+
+    @MockitoBean
+    ElectionService election;
+
+    @Autowired
+    Jobs jobs;
+
+    @Autowired
+    ApplicationContext context;
+
+    @Test
+    void decidesWhetherAJobRuns() {
+      assertFollowsTheMock(this.election, this.jobs, this.context);
+    }
+  }
+
+  @Nested
+  @SpringBootTest(
+      webEnvironment = WebEnvironment.NONE,
+      classes = Application.class,
+      properties = {
+        "as.election.enabled=false",
+        "as.election.services=reports",
+        "spring.application.name=billing"
+      })
+  class OneOfTwoMocked {
+
+    @MockitoBean(name = "electionService:reports")
+    ElectionService reports;
+
+    @Autowired
+    ElectionService election;
+
+    @Autowired
+    Elections elections;
+
+    @Test
+    void leavesTheOtherAsItIs() {
+      assertThat(this.election.isLeader()).isTrue();
+      assertThat(this.elections.all())
+          .containsEntry("billing", this.election)
+          .containsEntry("reports", this.reports);
+    }
+  }
+
+  @Nested
+  @SpringBootTest(
+      webEnvironment = WebEnvironment.NONE,
+      classes = Application.class,
+      properties = {
+        "spring.application.name=billing",
+        "as.election.node-id=a",
+        "as.election.algorithm=ManualAllocation",
+        "as.election.manual.leader-id=a"
+      })
+  class Spied {
+
+    @MockitoSpyBean
+    ElectionService election;
+
+    @Autowired
+    Jobs jobs;
+
+    @Test
+    void doesNotRunAJobWhereItIsToldNotToLead() {
+      this.jobs.run();
+      this.jobs.poll();
+      assertThat(this.jobs.runs()).hasValue(2);
+
+      willReturn(false).given(this.election).isLeader();
+
+      this.jobs.run();
+      this.jobs.poll();
+      assertThat(this.jobs.runs()).hasValue(2);
+    }
+  }
+
+  private static void assertFollowsTheMock(
+      ElectionService election, Jobs jobs, ApplicationContext context) {
+    int before = jobs.runs().get();
+    jobs.run();
+    jobs.poll();
+    assertThat(jobs.runs()).hasValue(before);
+
+    given(election.isLeader()).willReturn(true);
+
+    jobs.run();
+    jobs.poll();
+    assertThat(jobs.runs()).hasValue(before + 2);
+    assertThat(context
+            .getBean(LeaderEndpoint.class)
+            .elections(SecurityContext.NONE)
+            .get("elections"))
+        .asString()
+        .contains("default", "leader=true");
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @ImportAutoConfiguration({
+    DataSourceAutoConfiguration.class,
+    MetricsAutoConfiguration.class,
+    CompositeMeterRegistryAutoConfiguration.class,
+    SimpleMetricsExportAutoConfiguration.class,
+    ElectionAutoConfiguration.class,
+    LeaderOnlyAutoConfiguration.class,
+    LeaderEndpointAutoConfiguration.class,
+    ElectionHealthAutoConfiguration.class,
+    ElectionInfoAutoConfiguration.class,
+    ElectionMetricsAutoConfiguration.class
+  })
+  @Import(Jobs.class)
+  static class Application {}
+
+  static class Jobs {
+
+    private final AtomicInteger runs = new AtomicInteger();
+
+    @LeaderOnly
+    public void run() {
+      this.runs.incrementAndGet();
+    }
+
+    @LeaderOnly(interruptOnLoss = true)
+    public void poll() {
+      this.runs.incrementAndGet();
+    }
+
+    AtomicInteger runs() {
+      return this.runs;
+    }
+  }
+}
