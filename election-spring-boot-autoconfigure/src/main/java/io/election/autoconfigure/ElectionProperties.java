@@ -53,11 +53,7 @@ public record ElectionProperties(
     /** The configuration names the leader. */
     MANUAL_ALLOCATION("ManualAllocation"),
     /** A lease in MySQL or MariaDB. */
-    MYSQL("Mysql"),
-    /** A node in ZooKeeper. */
-    ZOOKEEPER("Zookeeper"),
-    /** A lease in etcd. */
-    ETCD("Etcd");
+    MYSQL("Mysql");
 
     private final String written;
 

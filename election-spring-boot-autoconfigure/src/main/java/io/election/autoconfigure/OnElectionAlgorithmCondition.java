@@ -4,6 +4,7 @@ import io.election.autoconfigure.ElectionProperties.Algorithm;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
@@ -22,6 +23,9 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
 final class OnElectionAlgorithmCondition extends SpringBootCondition {
 
   private static final String PROPERTY = "as.election.algorithm";
+
+  /** Names that are kept for algorithms to come. */
+  private static final Set<String> LATER = Set.of("zookeeper", "etcd");
 
   @Override
   public ConditionOutcome getMatchOutcome(
@@ -50,6 +54,10 @@ final class OnElectionAlgorithmCondition extends SpringBootCondition {
         .bind(PROPERTY, Bindable.listOf(String.class))
         .orElse(List.of(Algorithm.MYSQL.toString()));
     String value = String.join(", ", written);
+    if (written.stream().map(OnElectionAlgorithmCondition::canonical).anyMatch(LATER::contains)) {
+      throw new InvalidConfigurationPropertyValueException(
+          PROPERTY, value, "it is not available in this version; write one of " + allowed());
+    }
     if (written.isEmpty()) {
       throw new InvalidConfigurationPropertyValueException(
           PROPERTY, value, "it must be one of " + allowed());
@@ -81,10 +89,7 @@ final class OnElectionAlgorithmCondition extends SpringBootCondition {
 
   private static String allowed() {
     return Arrays.stream(Algorithm.values())
-        .map((algorithm) -> switch (algorithm) {
-          case MANUAL_ALLOCATION, MYSQL -> algorithm.toString();
-          case ZOOKEEPER, ETCD -> algorithm + " (not available in this version)";
-        })
+        .map(Algorithm::toString)
         .collect(Collectors.joining(", "));
   }
 }

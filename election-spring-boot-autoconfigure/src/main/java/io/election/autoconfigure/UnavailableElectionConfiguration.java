@@ -21,8 +21,6 @@ class UnavailableElectionConfiguration {
       case MYSQL ->
         "it needs io.election:election-mysql and org.springframework.boot:spring-boot-starter-jdbc on the class path, which io.election:election-spring-boot-starter brings; add that, or set as.election.algorithm=ManualAllocation";
       case MANUAL_ALLOCATION -> "it could not be configured";
-      case ZOOKEEPER, ETCD ->
-        "it is not available in this version; write Mysql or ManualAllocation";
     };
     throw new InvalidConfigurationPropertyValueException(
         "as.election.algorithm", algorithm, reason);
