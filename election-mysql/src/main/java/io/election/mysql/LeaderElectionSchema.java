@@ -66,7 +66,8 @@ public final class LeaderElectionSchema {
     if (this.ensured || this.mode == Mode.NONE) {
       return;
     }
-    List<String> missing = missing();
+    LeaseTables tables = look();
+    List<String> missing = tables.missing();
     if (!missing.isEmpty()) {
       if (this.mode == Mode.VALIDATE) {
         throw new UnusableSchemaException(
@@ -74,20 +75,21 @@ public final class LeaderElectionSchema {
                 .formatted(this.database.location()),
             "Run this, or set as.election.mysql.schema=migrate:\n" + sql(missing));
       }
-      migrate(missing);
+      migrate(missing, tables.needUpgrade());
     }
     this.ensured = true;
   }
 
-  private List<String> missing() throws LeaseStoreException {
+  private LeaseTables look() throws LeaseStoreException {
     Session session = null;
     try {
       session = Session.open(this.database, Deadline.in(this.timeToLook), 60);
-      List<String> missing = LeaseTables.find(session).missing();
+      LeaseTables tables = LeaseTables.find(session);
+      List<String> missing = tables.missing();
       if (!missing.isEmpty() && this.mode == Mode.MIGRATE) {
         checkRights(session, missing);
       }
-      return missing;
+      return tables;
     } catch (SQLException ex) {
       throw SqlFailure.of(
           ex, "Looking at the tables of the election", this.database, session, this.timeToLook);
@@ -113,11 +115,11 @@ public final class LeaderElectionSchema {
     }
   }
 
-  private void migrate(List<String> missing) throws LeaseStoreException {
-    for (int attempt = 1; !migrated(missing, attempt); attempt++) {
+  private void migrate(List<String> missing, boolean upgrade) throws LeaseStoreException {
+    for (int attempt = 1; !migrated(missing, upgrade, attempt); attempt++) {
       pause();
     }
-    List<String> dropped = missing();
+    List<String> dropped = look().missing();
     if (!dropped.isEmpty()) {
       throw new UnusableSchemaException(
           "Tables of the election are missing in %s, or parts of them, although they were made once (leader_election_schema_history says so): somebody dropped or changed them."
@@ -128,9 +130,10 @@ public final class LeaderElectionSchema {
   }
 
   /** Whether the migrations were run; otherwise another node got in the way. */
-  private boolean migrated(List<String> missing, int attempt) throws LeaseStoreException {
+  private boolean migrated(List<String> missing, boolean upgrade, int attempt)
+      throws LeaseStoreException {
     try {
-      Migrations.run(this.database);
+      Migrations.run(this.database, upgrade);
       return true;
     } catch (RuntimeException ex) {
       if (SqlFailure.isMissingDdlRight(ex)) {

@@ -3,7 +3,6 @@ package io.election.mysql;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -54,7 +53,7 @@ record LeaseTables(@Nullable Table leases, @Nullable Table history) {
         COMMENT='terms of leader_election; its newest entry of an election must stay'\
       """;
 
-  /** Both tables, for an operator to run. */
+  /** Both tables, for an operator to run; the same as the file {@code leader-election.sql}. */
   static String ddl() {
     return CREATE_LEASES + ";\n" + CREATE_HISTORY + ";";
   }
@@ -71,9 +70,16 @@ record LeaseTables(@Nullable Table leases, @Nullable Table history) {
   List<String> missing() {
     check();
     return Stream.of(Upgrade.values())
-        .map(upgrade -> upgrade.ddl(this))
-        .filter(Objects::nonNull)
+        .flatMap(upgrade -> upgrade.ddl(this).stream())
         .toList();
+  }
+
+  /** Whether there is a table of leases that lacks something, as one that was made by hand does. */
+  boolean needUpgrade() {
+    return this.leases != null
+        && Stream.of(Upgrade.values())
+            .filter(upgrade -> upgrade != Upgrade.CREATE)
+            .anyMatch(upgrade -> !upgrade.ddl(this).isEmpty());
   }
 
   private void check() {
@@ -134,7 +140,7 @@ record LeaseTables(@Nullable Table leases, @Nullable Table history) {
     expectNull(table, "ended_at", true, faults);
     expect(table, "reason", "varchar", true, faults);
     for (String name : List.of("end_reason", "ended_by", "end_note")) {
-      expect(table, name, "varchar", false, faults);
+      expect(table, name, "varchar", true, faults);
       expectNull(table, name, true, faults);
     }
     expectOmissible(

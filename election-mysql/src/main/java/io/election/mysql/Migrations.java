@@ -10,6 +10,7 @@ import java.util.logging.Logger;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.flywaydb.core.Flyway;
+import org.flywaydb.core.api.FlywayException;
 import org.flywaydb.core.api.MigrationVersion;
 import org.flywaydb.core.api.migration.Context;
 import org.flywaydb.core.api.migration.JavaMigration;
@@ -34,24 +35,40 @@ final class Migrations {
 
   /**
    * Runs what has not been run, and mends what failed before: every step can be run again.
+   *
+   * @param upgrade whether there is a table of leases to upgrade; otherwise what makes the tables is all
    */
-  static void run(ElectionDatabase database) {
+  static void run(ElectionDatabase database, boolean upgrade) {
     List<Connection> opened = new CopyOnWriteArrayList<>();
     try {
-      Flyway flyway = flyway(new BoundedDataSource(database, opened));
-      boolean failed = Stream.of(flyway.info().all())
-          .anyMatch(migration -> migration.getState().isFailed());
-      if (failed) {
-        flyway.repair();
-      }
-      flyway.migrate();
+      Flyway flyway = flyway(
+          new BoundedDataSource(database, opened),
+          upgrade ? Stream.of(Upgrade.values()) : Stream.of(Upgrade.CREATE));
+      migrate(flyway);
     } finally {
       // A pool must not hand out sessions with our settings; and Flyway forgets some when it fails.
       opened.forEach(ElectionDatabase::discard);
     }
   }
 
-  private static Flyway flyway(DataSource dataSource) {
+  private static void migrate(Flyway flyway) {
+    try {
+      flyway.migrate();
+    } catch (FlywayException ex) {
+      if (SqlFailure.isOfDatabase(ex) || !hasFailed(flyway)) {
+        throw ex;
+      }
+      flyway.repair();
+      flyway.migrate();
+    }
+  }
+
+  private static boolean hasFailed(Flyway flyway) {
+    return Stream.of(flyway.info().all())
+        .anyMatch(migration -> migration.getState().isFailed());
+  }
+
+  private static Flyway flyway(DataSource dataSource, Stream<Upgrade> upgrades) {
     return Flyway.configure(Migrations.class.getClassLoader())
         .dataSource(dataSource)
         .table(HISTORY)
@@ -59,7 +76,9 @@ final class Migrations {
         .baselineOnMigrate(true)
         .baselineVersion("0")
         .locations(new String[0])
-        .javaMigrations(Stream.of(Upgrade.values()).map(Step::new).toArray(JavaMigration[]::new))
+        .javaMigrations(upgrades.map(Step::new).toArray(JavaMigration[]::new))
+        // What was run for an upgrade is unknown to whoever only makes tables.
+        .validateOnMigrate(false)
         .lockRetryCount(10)
         .load();
   }
@@ -90,8 +109,7 @@ final class Migrations {
     @Override
     public void migrate(Context context) throws SQLException {
       Session session = Session.of(context.getConnection(), Deadline.in(Duration.ofSeconds(10)));
-      String ddl = this.upgrade.ddl(LeaseTables.find(session));
-      if (ddl != null) {
+      for (String ddl : this.upgrade.ddl(LeaseTables.find(session))) {
         session.execute(ddl);
       }
     }

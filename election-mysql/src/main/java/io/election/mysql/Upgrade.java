@@ -1,31 +1,29 @@
 package io.election.mysql;
 
+import java.util.List;
+import java.util.Objects;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The steps to the present tables, in their order; each is one migration with one statement.
+ * The steps to the present tables, in their order; each is one migration. The first makes what is not
+ * there; the others, with one statement each, upgrade the table of leases that a team made by hand.
  *
  * <p>A step looks at what there is, since neither a start that failed half-way nor the tables of a
  * team that made them by hand are known to Flyway; MySQL has no {@code ADD COLUMN IF NOT EXISTS}. The
  * columns have defaults, so that the statements of older tools go on working.
  *
- * <p>Versions and descriptions must not change: Flyway compares them with what it has recorded.
+ * <p>Versions must not change: Flyway runs none twice.
  */
 enum Upgrade {
-  /** The whole table at once: the steps below find nothing to do then. */
-  CREATE_LEASES(1, "create leader_election"),
+  CREATE(1, "create leader_election and leader_election_history"),
   FINE_TIME(2, "last_active_time with microseconds"),
   EXACT_NAMES(3, "names with a binary collation"),
   TERM(4, "add term"),
   VERSION(5, "add version"),
   LEASE(6, "add lease_millis"),
-  /** With all columns: the steps below find nothing to do then. */
-  CREATE_HISTORY(7, "create leader_election_history"),
-  END_REASON(8, "add end_reason"),
-  ENDED_BY(9, "add ended_by"),
-  END_NOTE(10, "add end_note"),
-  SEAL(11, "add seal");
+  SEAL(7, "add seal");
 
   /**
    * Lets the primary key hold more than 767 bytes, which a table of older servers may not: a table
@@ -49,12 +47,22 @@ enum Upgrade {
     return this.description;
   }
 
-  /** The statement that the tables need; {@code null} if none. */
-  @Nullable
-  String ddl(LeaseTables tables) {
-    Table leases = tables.leases();
+  /** The statements that the tables need; none if they have what this brings. */
+  List<String> ddl(LeaseTables tables) {
+    if (this == CREATE) {
+      return Stream.of(
+              tables.leases() == null ? LeaseTables.CREATE_LEASES : null,
+              tables.history() == null ? LeaseTables.CREATE_HISTORY : null)
+          .filter(Objects::nonNull)
+          .toList();
+    }
+    String alter = alter(tables.leases());
+    return alter != null ? List.of(alter) : List.of();
+  }
+
+  private @Nullable String alter(@Nullable Table leases) {
     return switch (this) {
-      case CREATE_LEASES -> leases == null ? LeaseTables.CREATE_LEASES : null;
+      case CREATE -> null;
       case FINE_TIME ->
         lacks(leases, "last_active_time", column -> column.precision() == 6) ? """
                 ALTER TABLE leader_election
@@ -88,10 +96,6 @@ enum Upgrade {
                     ADD COLUMN lease_millis bigint NULL
                     COMMENT 'promised to the holder; 0 if released'\
                 """ : null;
-      case CREATE_HISTORY -> tables.history() == null ? LeaseTables.CREATE_HISTORY : null;
-      case END_REASON -> addText(tables.history(), "end_reason", 32);
-      case ENDED_BY -> addText(tables.history(), "ended_by", 128);
-      case END_NOTE -> addText(tables.history(), "end_note", 255);
       case SEAL -> lacks(leases, "seal") ? """
                 ALTER TABLE leader_election
                     ADD COLUMN seal varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL
@@ -108,14 +112,6 @@ enum Upgrade {
             MODIFY leader_id varchar(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
             %s\
         """.formatted(length(history, "service_id"), length(history, "leader_id"), LONG_KEYS);
-  }
-
-  /** A table that somebody made by hand may have another character set. */
-  private static @Nullable String addText(@Nullable Table history, String column, int length) {
-    return lacks(history, column) ? """
-            ALTER TABLE leader_election_history
-                ADD COLUMN %s varchar(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL\
-            """.formatted(column, length) : null;
   }
 
   private static long length(@Nullable Table table, String column) {
