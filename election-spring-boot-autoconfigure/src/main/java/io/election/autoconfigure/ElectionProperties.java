@@ -84,7 +84,7 @@ public record ElectionProperties(
    * @param commitFence Whether transactions of leader-only calls on the election's database commit only
    *     in the term in which they began.
    * @param handBackSignals Whether followers wait by GET_LOCK for a leader to hand its lease back, on a
-   *     second connection. If not, or if the database refuses it, they notice it within a renew interval.
+   *     second connection. If not, or if the database refuses it, they notice it within 1.6 renew intervals.
    */
   public record Mysql(
       @DefaultValue("migrate") SchemaMode schema,

@@ -100,6 +100,12 @@ class SecuredEndpointIT {
   }
 
   @Test
+  void probesAndLoadBalancersNeedNotLogIn() throws Exception {
+    assertThat(status("", "GET", "/actuator/health/liveness", "")).isEqualTo(200);
+    assertThat(status("", "GET", LEADER + "/check", "")).isEqualTo(200);
+  }
+
+  @Test
   void anonymousIsTurnedAway() throws Exception {
     assertThat(status("", "GET", "/actuator/leader", "")).isEqualTo(401);
     assertThat(status("", "GET", LEADER, "")).isEqualTo(401);
@@ -378,6 +384,10 @@ class SecuredEndpointIT {
     @Bean
     SecurityFilterChain endpoints(HttpSecurity http) {
       return http.authorizeHttpRequests((requests) -> requests
+              .requestMatchers("/actuator/health/**")
+              .permitAll()
+              .requestMatchers("/actuator/leader/*/check")
+              .permitAll()
               .requestMatchers(HttpMethod.GET, "/actuator/**")
               .hasAnyRole("READER", "OPERATOR")
               .requestMatchers("/actuator/leader/**")

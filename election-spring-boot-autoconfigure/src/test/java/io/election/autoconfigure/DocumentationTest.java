@@ -1,0 +1,227 @@
+package io.election.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.io.StringWriter;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import javax.tools.JavaCompiler;
+import javax.tools.JavaFileObject;
+import javax.tools.SimpleJavaFileObject;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What readers copy from the documentation: Java compiles with the imports that it shows, commands run. */
+class DocumentationTest {
+
+  private static final Path ROOT = Path.of("..");
+
+  private static final Pattern BLOCK =
+      Pattern.compile("(?m)^```(\\w*)\\n(.*?)^```$", Pattern.DOTALL);
+
+  private static final Pattern INLINE =
+      Pattern.compile("(?<!`)`((?:mvn|curl|java) [^`\\n]+)`(?!`)");
+
+  private static final Pattern COMMAND = Pattern.compile("(?:\\$ )?((?:mvn|curl|java|kubectl) .*)");
+
+  /** What a reader's own project has: everything but {@code io.election}, which the examples import. */
+  private static final String IMPORTS = """
+      import static org.awaitility.Awaitility.await;
+
+      import java.sql.Connection;
+      import java.time.Duration;
+      import java.util.List;
+      import java.util.concurrent.TimeUnit;
+      import org.junit.jupiter.api.Test;
+      import org.springframework.beans.factory.annotation.Autowired;
+      import org.springframework.beans.factory.annotation.Qualifier;
+      import org.springframework.boot.test.context.SpringBootTest;
+      import org.springframework.boot.testcontainers.service.connection.ServiceConnection;
+      import org.springframework.context.ApplicationEventPublisher;
+      import org.springframework.context.annotation.Bean;
+      import org.springframework.context.event.EventListener;
+      import org.springframework.scheduling.annotation.Scheduled;
+      import org.testcontainers.junit.jupiter.Container;
+      import org.testcontainers.junit.jupiter.Testcontainers;
+      import org.testcontainers.mysql.MySQLContainer;
+      """;
+
+  /** The application around the examples. */
+  private static final String PROJECT = """
+      package example;
+
+      class Project {
+        io.election.ElectionService election;
+        io.election.mysql.CommitFence commitFence;
+        java.sql.Connection connection;
+        java.util.List<io.election.LeadershipEvent> events;
+        record Invoice() {}
+        record Batch(java.time.Duration timeout) {}
+        static class ReportJob { void writeReport() {} }
+        java.util.List<Invoice> due() { return java.util.List.of(); }
+        void send(Invoice invoice, long term) {}
+        void upload(Batch batch) {}
+      }
+      """;
+
+  @ParameterizedTest
+  @ValueSource(strings = {"README.md", "README.zh-CN.md", "docs/testing.md"})
+  void javaCompiles(String page, @TempDir Path classes) throws IOException {
+    List<JavaFileObject> sources = new ArrayList<>();
+    sources.add(source("example.Project", PROJECT));
+    for (String library : List.of(
+        "org.springframework.boot.testcontainers.service.connection.ServiceConnection",
+        "org.testcontainers.junit.jupiter.Container",
+        "org.testcontainers.junit.jupiter.Testcontainers")) {
+      sources.add(annotation(library)); // not on the class path of this module
+    }
+    List<String> blocks = blocks(page, "java");
+    for (int i = 0; i < blocks.size(); i++) {
+      sources.add(source("example.Example" + i, unit("Example" + i, blocks.get(i))));
+    }
+    assertThat(blocks).as("examples").hasSizeGreaterThanOrEqualTo(4);
+    assertThat(compile(sources, classes)).as("errors in the Java of %s", page).isEmpty();
+  }
+
+  static Stream<Path> pages() throws IOException {
+    try (Stream<Path> docs = Files.list(ROOT.resolve("docs"));
+        Stream<Path> top = Files.list(ROOT)) {
+      return Stream.concat(docs, top)
+          .filter((path) -> path.toString().endsWith(".md"))
+          .sorted()
+          .toList()
+          .stream();
+    }
+  }
+
+  /** An unquoted {@code ?}, {@code *} or {@code [} is a pattern, which zsh refuses if no file matches. */
+  @ParameterizedTest
+  @MethodSource("pages")
+  void commandsHaveNoPatterns(Path page) throws IOException {
+    for (String command : commands(page)) {
+      assertThat(command.replaceAll("'[^']*'|\"[^\"]*\"", ""))
+          .as("unquoted: %s", command)
+          .doesNotContainPattern("[?*\\[]");
+    }
+  }
+
+  @Test
+  void commandsRunInZsh() throws Exception {
+    assumeTrue(hasZsh(), "no zsh");
+    for (Path page : pages().toList()) {
+      for (String command : commands(page)) {
+        assertThat(runInZsh(command)).as("%s: %s", page, command).isEmpty();
+      }
+    }
+  }
+
+  private static boolean hasZsh() {
+    return Stream.of(System.getenv("PATH").split(java.io.File.pathSeparator))
+        .anyMatch((folder) -> Files.isExecutable(Path.of(folder, "zsh")));
+  }
+
+  /** Runs a command in which the programs do nothing, and gives what zsh says of it. */
+  private static String runInZsh(String command) throws Exception {
+    String script = "mvn() { : }; curl() { : }; java() { : }; kubectl() { : }\n" + command + "\n";
+    Process zsh =
+        new ProcessBuilder("zsh", "-f", "-c", script).redirectErrorStream(true).start();
+    String said =
+        new String(zsh.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
+    assertThat(zsh.waitFor(1, TimeUnit.MINUTES)).isTrue();
+    return zsh.exitValue() == 0 ? "" : said + " (exit " + zsh.exitValue() + ")";
+  }
+
+  private static List<String> commands(Path page) throws IOException {
+    String text = Files.readString(page);
+    Stream<String> blocks = BLOCK
+        .matcher(text)
+        .results()
+        .filter((block) -> block.group(1).isEmpty())
+        .flatMap((block) -> block.group(2).lines())
+        .map(COMMAND::matcher)
+        .filter(Matcher::matches)
+        .map((line) -> line.group(1));
+    Stream<String> inline = INLINE.matcher(text).results().map((result) -> result.group(1));
+    return Stream.concat(blocks, inline).toList();
+  }
+
+  private static List<String> blocks(String page, String language) throws IOException {
+    return BLOCK
+        .matcher(Files.readString(ROOT.resolve(page)))
+        .results()
+        .filter((block) -> block.group(1).equals(language))
+        .map((block) -> block.group(2))
+        .toList();
+  }
+
+  private static String unit(String name, String block) {
+    String imports = block
+        .lines()
+        .filter((line) -> line.startsWith("import "))
+        .collect(Collectors.joining("\n"));
+    String code = block
+        .lines()
+        .filter((line) -> !line.startsWith("import ") && !line.strip().equals("…"))
+        .map((line) -> line.replace("{ … }", "{}"))
+        .collect(Collectors.joining("\n"))
+        .strip();
+    String body;
+    if (Pattern.compile("(?m)^class \\w+ ").matcher(code).find()) {
+      body = code.replaceFirst("(?m)^class (\\w+) \\{", "static class $1 extends Project {");
+    } else if (code.startsWith("@")) {
+      body = code;
+    } else {
+      body = "void example() throws Exception {\n" + code + "\n}";
+    }
+    return "package example;\n" + IMPORTS + imports + "\nclass " + name + " extends Project {\n"
+        + body + "\n}\n";
+  }
+
+  private static JavaFileObject annotation(String name) {
+    int dot = name.lastIndexOf('.');
+    return source(
+        name,
+        "package " + name.substring(0, dot) + "; public @interface " + name.substring(dot + 1)
+            + " {}");
+  }
+
+  private static JavaFileObject source(String name, String text) {
+    return new SimpleJavaFileObject(
+        URI.create("string:///" + name.replace('.', '/') + ".java"), JavaFileObject.Kind.SOURCE) {
+
+      @Override
+      public CharSequence getCharContent(boolean ignoreEncodingErrors) {
+        return text;
+      }
+    };
+  }
+
+  private static String compile(List<JavaFileObject> sources, Path classes) {
+    JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+    StringWriter errors = new StringWriter();
+    List<String> options = List.of(
+        "-proc:none",
+        "-nowarn",
+        "-d",
+        classes.toString(),
+        "-cp",
+        System.getProperty("java.class.path"));
+    boolean compiled =
+        compiler.getTask(errors, null, null, options, null, sources).call();
+    return compiled ? "" : errors.toString();
+  }
+}
