@@ -23,11 +23,14 @@ import org.springframework.beans.BeanUtils;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.jdbc.DataSourceBuilder;
 import org.springframework.boot.jdbc.DataSourceUnwrapper;
 import org.springframework.boot.jdbc.DatabaseDriver;
 import org.springframework.boot.jdbc.UnsupportedDataSourcePropertyException;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceProperties;
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
+import org.springframework.core.env.Environment;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.util.ClassUtils;
 
@@ -54,6 +57,8 @@ final class ElectionConnection {
 
   private final ListableBeanFactory beanFactory;
 
+  private final Environment environment;
+
   private final Duration timeout;
 
   private final ObjectProvider<DataSource> marked;
@@ -62,12 +67,17 @@ final class ElectionConnection {
    * Creates the finder.
    *
    * @param beanFactory has the beans to choose from
+   * @param environment has {@code spring.datasource}, where no bean was made of it
    * @param timeout how long a new connection may wait for the network
    * @param marked the {@link ElectionDataSource}, if there is one
    */
   ElectionConnection(
-      ListableBeanFactory beanFactory, Duration timeout, ObjectProvider<DataSource> marked) {
+      ListableBeanFactory beanFactory,
+      Environment environment,
+      Duration timeout,
+      ObjectProvider<DataSource> marked) {
     this.beanFactory = beanFactory;
+    this.environment = environment;
     this.timeout = timeout;
     this.marked = marked;
   }
@@ -153,9 +163,7 @@ final class ElectionConnection {
     List<String> names = Arrays.asList(
         BeanFactoryUtils.beanNamesForTypeIncludingAncestors(this.beanFactory, DataSource.class));
     if (names.isEmpty()) {
-      throw new UnusableSetupException(
-          "as.election.algorithm=Mysql needs a database, but there is no DataSource bean",
-          "Set spring.datasource.url to that of a MySQL or MariaDB database. " + WITHOUT_DATABASE);
+      return this::loginOfProperties;
     }
     DataSource dataSource = this.beanFactory.getBeanProvider(DataSource.class).getIfUnique();
     if (dataSource == null) {
@@ -165,6 +173,27 @@ final class ElectionConnection {
           "Mark one of them with @ElectionDataSource, beside @Bean.");
     }
     return () -> loginOf(dataSource);
+  }
+
+  /** Beside R2DBC Spring Boot makes no DataSource, whatever the properties are. */
+  private Login loginOfProperties() {
+    DataSourceProperties properties = Binder.get(this.environment)
+        .bind("spring.datasource", DataSourceProperties.class)
+        .orElseGet(DataSourceProperties::new);
+    String url = properties.getUrl();
+    if (url == null || url.isBlank()) {
+      throw new UnusableSetupException(
+          "as.election.algorithm=Mysql needs a database, but there is neither a DataSource bean nor spring.datasource.url",
+          "Set spring.datasource.url to that of a MySQL or MariaDB database, with username and password; beside R2DBC too, where the election alone uses it. "
+              + WITHOUT_DATABASE);
+    }
+    String driver = properties.getDriverClassName();
+    return new Login(
+        url,
+        properties.getUsername(),
+        properties.getPassword(),
+        driver(driver != null ? driver : DatabaseDriver.fromJdbcUrl(url).getDriverClassName()),
+        "spring.datasource");
   }
 
   private static Login loginOf(DataSource dataSource) {

@@ -70,9 +70,10 @@ class MysqlElectionConfiguration {
   @Bean
   ElectionConnection electionConnection(
       ListableBeanFactory beanFactory,
+      Environment environment,
       LeaseSettings settings,
       @ElectionDataSource ObjectProvider<DataSource> marked) {
-    return new ElectionConnection(beanFactory, settings.operationTimeout(), marked);
+    return new ElectionConnection(beanFactory, environment, settings.operationTimeout(), marked);
   }
 
   @Bean

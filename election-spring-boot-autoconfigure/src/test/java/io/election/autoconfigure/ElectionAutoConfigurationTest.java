@@ -36,6 +36,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.EventListener;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
+import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 import org.springframework.scheduling.TaskScheduler;
 import org.springframework.scheduling.annotation.ScheduledAnnotationBeanPostProcessor;
 
@@ -323,9 +324,50 @@ class ElectionAutoConfigurationTest {
   @Test
   void missingDataSourceIsRefused() {
     assertThat(failure(this.billing))
-        .contains("there is no DataSource bean")
-        .contains("spring.datasource.url")
+        .contains("there is neither a DataSource bean nor spring.datasource.url")
+        .contains("Set spring.datasource.url")
+        .contains("beside R2DBC too")
         .contains("as.election.enabled=false");
+  }
+
+  /** Whether the election is switched off or not, since the starter brings JDBC. */
+  @ParameterizedTest
+  @ValueSource(strings = {"true", "false"})
+  void applicationWithoutDatabaseIsToldWhatToSet(String enabled) {
+    ApplicationContextRunner withoutDatabase = this.billing
+        .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
+        .withPropertyValues("as.election.enabled=" + enabled)
+        .withClassLoader(new FilteredClassLoader("org.h2"));
+    assertThat(failure(withoutDatabase))
+        .contains("spring.datasource.url is not set")
+        .contains("spring.autoconfigure.exclude=" + DataSourceAutoConfiguration.class.getName())
+        .contains("as.election.enabled=false")
+        .contains("as.election.algorithm=ManualAllocation");
+  }
+
+  /** Beside R2DBC Spring Boot makes no DataSource of these settings. */
+  @Test
+  void settingsWithoutDataSourceAreRefusedOnlyForWhatTheyAre() {
+    assertThat(failure(
+            this.billing.withPropertyValues("spring.datasource.url=jdbc:postgresql://db/orders")))
+        .contains("the DataSource is postgresql (jdbc:postgresql://db/orders)");
+  }
+
+  @Test
+  void wrappedDataSourceThatTellsNothingIsRefusedWithTheWayOut() {
+    assertThat(
+            failure(this.billing.withBean(DataSource.class, () -> new AbstractRoutingDataSource() {
+
+              @Override
+              protected Object determineCurrentLookupKey() {
+                return "primary";
+              }
+
+              @Override
+              public void afterPropertiesSet() {}
+            })))
+        .contains("does not tell its URL, user and password")
+        .contains("Mark a DataSource bean with @ElectionDataSource");
   }
 
   @Test

@@ -38,6 +38,7 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 
 /** The whole in an application, on a real database. */
 @ExtendWith(OutputCaptureExtension.class)
@@ -204,6 +205,20 @@ class MysqlElectionIT {
     assertThat(tables()).isZero();
   }
 
+  /** As beside R2DBC, where Spring Boot makes no DataSource. */
+  @Test
+  void settingsWithoutDataSourceAreUsed() {
+    this.election
+        .withPropertyValues(
+            "spring.datasource.url=" + this.database.jdbcUrl(),
+            "spring.datasource.username=" + this.database.username(),
+            "spring.datasource.password=" + this.database.password())
+        .run((context) -> {
+          assertThat(context).doesNotHaveBean(DataSource.class);
+          awaitLeader(context);
+        });
+  }
+
   @Test
   void settingsOfThePrimaryPoolAreUsed() {
     this.election
@@ -216,6 +231,28 @@ class MysqlElectionIT {
               .as("a connection was taken from the pool")
               .isFalse();
         });
+  }
+
+  /** As datasource-proxy does it. */
+  @Test
+  void settingsOfAWrappedPoolAreUsed() {
+    this.election
+        .withBean(DataSource.class, () -> new DelegatingDataSource(pool(this.database)))
+        .run(MysqlElectionIT::awaitLeader);
+  }
+
+  /** As p6spy does it. */
+  @Test
+  void driverThatWrapsAnotherIsUsed() {
+    this.election
+        .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
+        .withPropertyValues(
+            "spring.datasource.driver-class-name=" + WrappingDriver.class.getName(),
+            "spring.datasource.url=" + this.database.jdbcUrl().replace("jdbc:", "jdbc:wrapped:"),
+            "spring.datasource.username=" + this.database.username(),
+            "spring.datasource.password=" + this.database.password())
+        .run(MysqlElectionIT::awaitLeader);
+    assertThat(this.database.query("SELECT COUNT(*) FROM leader_election")).isEqualTo("1");
   }
 
   @Test
