@@ -543,6 +543,19 @@ record Candidacy(
     return now - this.dueAt >= 0;
   }
 
+  /** Whether this node has something to write: others than followers of a living leader do. */
+  boolean mayHaveToWrite(long now) {
+    if (!isCandidate()) {
+      return false;
+    }
+    Opening opening = opening();
+    return (opening != null && now - opening.from() >= 0)
+        || LeaseElectionService.rowOfLeader(this)
+            .map(LeaseRow::leaderId)
+            .filter((holder) -> !holder.equals(this.node.id()))
+            .isEmpty();
+  }
+
   /** Whether this node led last, as far as it knows. */
   boolean ledLast() {
     if (this.standing instanceof Following) {

@@ -198,8 +198,17 @@ final class ElectionLog {
     log.debug("the history was not pruned", failure);
   }
 
-  void storeAnswered(long now) {
-    this.failures.succeeded("the " + this.store + " store", now);
+  /**
+   * Tells that no call fails any more.
+   *
+   * @param worksAgain whether something that failed has worked since; otherwise nobody needs it now
+   */
+  void storeAnswered(boolean worksAgain, long now) {
+    if (worksAgain) {
+      this.failures.succeeded("the " + this.store + " store", now);
+    } else {
+      this.failures.ended();
+    }
   }
 
   /** Costs nobody anything: said once, until there are signals again. */

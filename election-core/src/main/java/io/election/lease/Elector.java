@@ -101,7 +101,7 @@ public final class Elector {
 
   private volatile long answeredAt;
 
-  private volatile @Nullable String lastFailure;
+  private volatile OpenFailures openFailures = new OpenFailures();
 
   private volatile Histories histories = new Histories();
 
@@ -211,7 +211,7 @@ public final class Elector {
     this.restsUntil = now();
     this.failures = 0;
     this.patient = true;
-    this.lastFailure = null;
+    this.openFailures = new OpenFailures();
     this.running = true;
     for (LeaseElectionService service : services) {
       service.change((candidacy) -> Candidacy.start(node, now()));
@@ -295,8 +295,12 @@ public final class Elector {
       return Optional.empty();
     }
     // The failure first: an answer in between makes the silence short.
-    String failure = this.lastFailure;
-    return Optional.of(new StoreContact(Duration.ofNanos(now() - this.answeredAt), failure));
+    OpenFailures.Problem problem = this.openFailures.problem();
+    long now = now();
+    return Optional.of(new StoreContact(
+        Duration.ofNanos(now - this.answeredAt),
+        problem != null ? problem.age(now) : Duration.ZERO,
+        problem != null ? problem.text() : null));
   }
 
   LeaseSettings settings() {
@@ -759,16 +763,22 @@ public final class Elector {
       this.answeredAt = now();
       this.failures = 0;
       this.patient = this.services.stream().noneMatch((s) -> s.candidacy().ledLast());
-      this.lastFailure = null;
-      this.log.storeAnswered(this.answeredAt);
+      steps.forEach((service, step) -> {
+        if (!failed.containsKey(service)) {
+          this.openFailures.answered(service, step, service.candidacy(), this.answeredAt);
+        }
+      });
+      this.openFailures
+          .settle()
+          .ifPresent((worksAgain) -> this.log.storeAnswered(worksAgain, this.answeredAt));
     } catch (Throwable ex) {
       long now = now();
       steps.forEach((service, step) -> {
         service.change((candidacy) -> candidacy.onFailure(step, now));
+        this.openFailures.failed(service, step, ElectionLog.text(ex), now);
         failed.put(service, ex);
       });
       this.restsUntil = now + rest();
-      this.lastFailure = ElectionLog.text(ex);
       this.log.storeFailed(ex, this.services, now);
       if (ex instanceof Error error) {
         throw error;

@@ -5,9 +5,11 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
+import org.slf4j.event.Level;
 
 /**
- * Keeps a flood of equal failures to one line a minute with a count. Used by one thread.
+ * Keeps a flood of equal failures to one line a minute with a count, also if they come and go. Used by
+ * one thread.
  */
 final class FailureLog {
 
@@ -29,6 +31,9 @@ final class FailureLog {
 
   private long firstAt;
 
+  /** Whether a failure was told of since it last worked. */
+  private boolean told;
+
   FailureLog(Logger log) {
     this.log = log;
   }
@@ -44,6 +49,9 @@ final class FailureLog {
       this.firstAt = now;
     }
     this.log.debug("{}", message, failure);
+    if (!this.kinds.containsKey(message) && this.kinds.size() >= MAX_KINDS) {
+      this.kinds.values().removeIf((old) -> now - old.loggedAt >= QUIET_NANOS);
+    }
     boolean room = this.kinds.size() < MAX_KINDS || this.kinds.containsKey(message);
     String key = room ? message : "";
     Kind kind = this.kinds.get(key);
@@ -53,6 +61,8 @@ final class FailureLog {
     } else if (now - kind.loggedAt < QUIET_NANOS) {
       kind.unlogged++;
       return;
+    } else if (now - kind.loggedAt >= 2 * QUIET_NANOS) {
+      kind.unlogged = 0;
     }
     if (kind.unlogged > 0) {
       this.log.warn("{} ({}; {} more times in the last minute)", message, context, kind.unlogged);
@@ -61,19 +71,27 @@ final class FailureLog {
     }
     kind.loggedAt = now;
     kind.unlogged = 0;
+    this.told = true;
   }
 
-  /** Tells that it works again, if it has failed since it last did. */
+  /** Tells that it works again, if it was told that it does not. */
   void succeeded(String what, long now) {
     if (this.failures == 0) {
       return;
     }
-    this.log.info(
-        "{} works again after {} failures in {} s",
-        what,
-        this.failures,
-        Duration.ofNanos(now - this.firstAt).toSeconds());
+    this.log
+        .atLevel(this.told ? Level.INFO : Level.DEBUG)
+        .log(
+            "{} works again after {} failures in {} s",
+            what,
+            this.failures,
+            Duration.ofNanos(now - this.firstAt).toSeconds());
+    ended();
+  }
+
+  /** The failures have ended, without a word: what failed is not tried any more. */
+  void ended() {
     this.failures = 0;
-    this.kinds.clear();
+    this.told = false;
   }
 }

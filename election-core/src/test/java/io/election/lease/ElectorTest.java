@@ -554,6 +554,77 @@ class ElectorTest {
     }
 
     @Test
+    void takeOversThatFailAreToldOnceAMinuteThoughReadsWorkAndAreShownUntilTheyWork() {
+      elect(this.a, this.b);
+      ElectorTest.this.logged.list.clear();
+      this.b.store.before((name) -> {
+        if (name.equals("take")) {
+          throw new LeaseStoreException("UPDATE command denied");
+        }
+      });
+      run(LEASE.plusSeconds(3), this.b);
+      run(Duration.ofMinutes(10), this.b);
+      assertThat(lines())
+          .filteredOn((line) -> line.startsWith("UPDATE command denied (keeps trying"))
+          .hasSizeBetween(10, 11);
+      assertThat(lines()).noneMatch((line) -> line.contains("works again"));
+      assertThat(this.b.elector.storeContact()).hasValueSatisfying((contact) -> {
+        assertThat(contact.silence()).isLessThan(Duration.ofSeconds(3));
+        assertThat(contact.failing())
+            .isBetween(Duration.ofMinutes(10), Duration.ofMinutes(10).plusSeconds(10));
+        assertThat(contact.failure()).isEqualTo("UPDATE command denied");
+      });
+
+      this.b.store.before((name) -> {});
+      run(Duration.ofSeconds(3), this.b);
+      assertThat(this.b.service.isLeader()).isTrue();
+      assertThat(lines())
+          .filteredOn((line) -> line.startsWith("the simulation store works again after"))
+          .hasSize(1);
+      assertThat(this.b.elector.storeContact()).hasValueSatisfying((contact) -> {
+        assertThat(contact.failing()).isZero();
+        assertThat(contact.failure()).isNull();
+      });
+    }
+
+    @Test
+    void aTakeOverThatFailedIsForgottenWhenAnotherNodeLeads() {
+      elect(this.a, this.b);
+      this.b.store.before((name) -> {
+        if (name.equals("take")) {
+          throw new LeaseStoreException("UPDATE command denied");
+        }
+      });
+      run(LEASE.plusSeconds(3), this.b);
+      assertThat(this.b.elector.storeContact())
+          .hasValueSatisfying((contact) -> assertThat(contact.failure()).isNotNull());
+      run(Duration.ofSeconds(5), this.a, this.b);
+      assertThat(this.a.service.isLeader()).isTrue();
+      assertThat(this.b.elector.storeContact())
+          .hasValueSatisfying((contact) -> assertThat(contact.failure()).isNull());
+      assertThat(lines())
+          .as("nobody knows whether take-overs work")
+          .noneMatch((line) -> line.contains("works again"));
+    }
+
+    @Test
+    void failuresThatComeAndGoAreToldOnceAMinute() {
+      elect(this.a, this.b);
+      AtomicLong calls = new AtomicLong();
+      this.a.store.before((name) -> {
+        if (calls.incrementAndGet() % 2 == 0) {
+          throw new LeaseStoreException("the connection is broken");
+        }
+      });
+      run(Duration.ofMinutes(10), this.a, this.b);
+      assertThat(this.a.service.isLeader()).isTrue();
+      assertThat(lines())
+          .filteredOn((line) -> line.startsWith("the connection is broken"))
+          .hasSizeBetween(9, 11);
+      assertThat(lines()).filteredOn((line) -> line.contains("works again")).hasSizeBetween(9, 11);
+    }
+
+    @Test
     void eventsAlternateThroughManyChanges() {
       elect(this.a, this.b);
       for (int i = 0; i < 20; i++) {

@@ -290,6 +290,27 @@ class ManyElectionsTest {
   }
 
   @Test
+  void aRecordThatCannotBeTakenIsShownThoughOthersAreRenewed() throws Exception {
+    try (SimulatedDatabase.Store dead = this.database.new Store()) {
+      for (int i = 0; i < 3; i++) {
+        dead.create("service-" + i, "dead", LEASE.toMillis(), 0);
+      }
+    }
+    Node node = new Node("a", 3);
+    node.store.locked.add("service-1");
+    run(LEASE.multipliedBy(6), node);
+    assertThat(node.leading()).isEqualTo(2);
+    assertThat(node.elector.storeContact()).hasValueSatisfying((contact) -> {
+      assertThat(contact.failure()).isEqualTo("locked");
+      assertThat(contact.failing()).isGreaterThan(LEASE);
+    });
+    node.store.locked.clear();
+    runUntilAllAreLed(node);
+    assertThat(node.elector.storeContact())
+        .hasValueSatisfying((contact) -> assertThat(contact.failure()).isNull());
+  }
+
+  @Test
   void whoLosesOneRaceLooksWhatIsLeftBeforeItTriesForMore() {
     Node dead = new Node("dead", 20);
     runUntilAllAreLed(dead);

@@ -7,6 +7,7 @@ import io.election.lease.InvalidLeaseSettingException;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.StoreContact;
 import io.election.mysql.CommitFence;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.LeaderElectionSchema;
@@ -188,18 +189,23 @@ class MysqlElectionConfiguration {
       return new MysqlElectionService(serviceId, this.elector);
     }
 
-    /** A store that has been silent for longer than a lease; a shorter silence costs nobody anything. */
+    /** What has lasted for longer than a lease; what is shorter costs nobody anything. */
     @Override
     public Optional<String> problem() {
-      return this.elector
-          .storeContact()
-          .filter((contact) -> contact.silence().compareTo(this.lease) > 0)
-          .map((contact) -> "No answer from the database for %d s. %s"
-              .formatted(
-                  contact.silence().toSeconds(),
-                  contact.failure() != null
-                      ? contact.failure()
-                      : "A call to it has not come back."));
+      return this.elector.storeContact().flatMap(this::problem);
+    }
+
+    private Optional<String> problem(StoreContact contact) {
+      if (contact.silence().compareTo(this.lease) > 0) {
+        return Optional.of("No answer from the database for %d s. %s"
+            .formatted(
+                contact.silence().toSeconds(),
+                contact.failure() != null ? contact.failure() : "A call to it has not come back."));
+      }
+      return contact.failing().compareTo(this.lease) > 0
+          ? Optional.of("The database answers, but some calls have failed for %d s. %s"
+              .formatted(contact.failing().toSeconds(), contact.failure()))
+          : Optional.empty();
     }
 
     @Override

@@ -9,6 +9,7 @@ import io.election.test.TestDatabase;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.actuate.info.Info;
 import org.springframework.boot.actuate.info.InfoContributor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -18,9 +19,12 @@ import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ApplicationContext;
 
 /** What monitoring sees of a node on a real database. */
+@ExtendWith(OutputCaptureExtension.class)
 class ElectionHealthIT {
 
   private static final Duration LONG = Duration.ofSeconds(30);
@@ -76,6 +80,31 @@ class ElectionHealthIT {
       this.database.execute("RENAME TABLE away TO leader_election");
       await().atMost(LONG).until(() -> health(context).getStatus().equals(Status.UP));
     });
+  }
+
+  @Test
+  void aNodeThatMayReadAndNotWriteIsDownAndSaysSoOnceAMinute(CapturedOutput output)
+      throws Exception {
+    // Makes the tables, and hands back.
+    this.application.run((context) -> assertThat(context).hasNotFailed());
+    String reader = this.database.name() + "_r";
+    this.database.execute("CREATE USER '" + reader + "'@'%' IDENTIFIED BY 'reader'");
+    this.database.execute("GRANT SELECT ON " + this.database.name() + ".* TO '" + reader + "'@'%'");
+    this.application
+        .withPropertyValues(
+            "as.election.mysql.schema=none",
+            "spring.datasource.username=" + reader,
+            "spring.datasource.password=reader")
+        .run((context) -> {
+          await().atMost(LONG).until(() -> health(context).getStatus().equals(Status.DOWN));
+          assertThat(health(context).getDetails().get("problem").toString())
+              .contains("The database answers, but some calls have failed for ")
+              .contains("denied");
+        });
+    assertThat(output.getAll().lines())
+        .filteredOn((line) -> line.contains("WARN") && line.contains("denied"))
+        .hasSizeBetween(1, 2);
+    assertThat(output).doesNotContain("works again");
   }
 
   @Test
