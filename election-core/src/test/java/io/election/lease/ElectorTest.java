@@ -15,7 +15,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeoutException;
@@ -38,6 +40,9 @@ class ElectorTest {
       LEASE, Duration.ofSeconds(2), Duration.ofSeconds(1), Duration.ofSeconds(5), true);
 
   private final AtomicLong clock = new AtomicLong();
+
+  /** By how much the wall clock has gone ahead of the ticker, as it does while a machine sleeps. */
+  private final AtomicLong wallAhead = new AtomicLong();
 
   private final SimulatedDatabase database = new SimulatedDatabase();
 
@@ -124,7 +129,7 @@ class ElectorTest {
   }
 
   private InstantSource wall() {
-    return () -> Instant.EPOCH.plusNanos(this.clock.get());
+    return () -> Instant.EPOCH.plusNanos(this.clock.get() + this.wallAhead.get());
   }
 
   private void tick(Duration duration) {
@@ -154,6 +159,154 @@ class ElectorTest {
 
   private static Logger logger() {
     return (Logger) LoggerFactory.getLogger(Elector.class);
+  }
+
+  @Test
+  void theThreadThatWatchesDeadlinesWakesUpByItselfWhileACallHangs() {
+    LeaseSettings brief = new LeaseSettings(
+        Duration.ofMillis(600),
+        Duration.ofMillis(100),
+        Duration.ofMillis(100),
+        Duration.ofSeconds(5),
+        true);
+    CountDownLatch hung = new CountDownLatch(1);
+    CountDownLatch healed = new CountDownLatch(1);
+    List<LeadershipEvent> events = new CopyOnWriteArrayList<>();
+    SimulatedDatabase.Store store = this.database.new Store();
+    Elector elector = new Elector(
+        store,
+        brief,
+        () -> "a",
+        (serviceId) -> false,
+        events::add,
+        System::nanoTime,
+        InstantSource.system());
+    LeaseElectionService service = new LeaseElectionService("jobs", elector) {};
+    elector.start(List.of(service));
+    try {
+      await().until(() -> !events.isEmpty());
+      store.before((name) -> Threaded.block(hung, healed));
+      await().until(() -> hung.getCount() == 0);
+      await().until(() -> events.get(events.size() - 1) instanceof LeadershipLostEvent);
+    } finally {
+      healed.countDown();
+      elector.stop();
+    }
+  }
+
+  /** Calls to the store take time, so that the instants before and after them differ. */
+  @Nested
+  class Slow {
+
+    private static final Duration CALL = Duration.ofMillis(700);
+
+    private static final Duration TENURE = LEASE.minus(SETTINGS.margin());
+
+    private final Node node = new Node("a").join();
+
+    /** When the slow calls of the node were sent. */
+    private final Map<String, List<Long>> sent = new HashMap<>();
+
+    private void slow(AtomicLong time, String... calls) {
+      this.node.store.before((name) -> {
+        if (List.of(calls).contains(name)) {
+          this.sent
+              .computeIfAbsent(name, (key) -> new ArrayList<>())
+              .add(ElectorTest.this.clock.get());
+          time.addAndGet(CALL.toNanos());
+          if (time == ElectorTest.this.clock) {
+            // Otherwise the wall clock would end what the ticker lets last too long.
+            ElectorTest.this.wallAhead.addAndGet(-CALL.toNanos());
+          }
+        }
+      });
+    }
+
+    private void runUntilLeading() {
+      while (true) {
+        this.node.elector.step();
+        if (this.node.service.isLeader()) {
+          return;
+        }
+        tick(Duration.ofMillis(10));
+      }
+    }
+
+    private Duration remaining() {
+      return this.node.service.leadership().orElseThrow().remaining();
+    }
+
+    @Test
+    void theDeadlineCountsFromBeforeTheTermWasOpened() {
+      slow(ElectorTest.this.clock, "lead", "take");
+      runUntilLeading();
+      assertThat(remaining()).isEqualTo(TENURE.minus(CALL));
+      this.node.service.lostLeader();
+      this.node.elector.step();
+      runUntilLeading();
+      assertThat(this.sent).as("once opened, once taken").containsKeys("lead", "take");
+      assertThat(remaining()).isEqualTo(TENURE.minus(CALL));
+    }
+
+    @Test
+    void theDeadlineCountsFromBeforeTheRenewalWasSent() {
+      runUntilLeading();
+      slow(ElectorTest.this.clock, "renew");
+      tick(SETTINGS.renewInterval());
+      this.node.elector.step();
+      assertThat(this.sent).containsKey("renew");
+      assertThat(remaining()).isEqualTo(TENURE.minus(CALL));
+    }
+
+    @Test
+    void theDeadlineCountsFromBeforeTheCallByTheWallClockToo() {
+      slow(ElectorTest.this.wallAhead, "lead", "renew", "take");
+      runUntilLeading();
+      assertThat(this.sent).containsKey("lead");
+      assertThat(remaining()).isEqualTo(TENURE.minus(CALL));
+      tick(SETTINGS.renewInterval());
+      this.sent.clear();
+      this.node.elector.step();
+      assertThat(this.sent).containsKey("renew");
+      assertThat(remaining()).isEqualTo(TENURE.minus(CALL));
+      this.node.service.lostLeader();
+      this.node.elector.step();
+      this.sent.clear();
+      runUntilLeading();
+      assertThat(this.sent).containsKey("take");
+      assertThat(remaining()).isEqualTo(TENURE.minus(CALL));
+    }
+
+    @Test
+    void aRecordIsWatchedFromAfterTheAnswerThatFirstShowedIt() throws Exception {
+      this.node.store.create("jobs", "dead", LEASE.toMillis(), 0);
+      slow(ElectorTest.this.clock, "read", "take");
+      runUntilLeading();
+      long first = this.sent.get("read").get(0);
+      assertThat(this.sent.get("take").get(0) - first)
+          .isGreaterThanOrEqualTo(LEASE.plus(CALL).toNanos());
+    }
+
+    @Test
+    void aRecordThatWasCreatedIsKeptWarmForALeaseFromAfterTheAnswer() {
+      slow(ElectorTest.this.clock, "create", "lead");
+      runUntilLeading();
+      long created = this.sent.get("create").get(0);
+      assertThat(this.sent.get("lead").get(0) - created)
+          .isGreaterThanOrEqualTo(LEASE.plus(CALL).toNanos());
+    }
+
+    @Test
+    void anAnswerThatComesAfterTheDeadlineMakesNoLeader() {
+      runUntilLeading();
+      tick(SETTINGS.renewInterval());
+      this.node.store.before((name) -> tick(LEASE));
+      this.node.elector.step();
+      assertThat(this.node.service.isLeader()).isFalse();
+      assertThat(this.node.events())
+          .last()
+          .isEqualTo(lost("a", 1, LeadershipLostEvent.Reason.EXPIRED));
+    }
   }
 
   @Nested
