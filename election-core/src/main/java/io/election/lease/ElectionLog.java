@@ -30,6 +30,8 @@ final class ElectionLog {
 
   private final FailureLog histories = new FailureLog(log);
 
+  private final FailureLog unknownWork = new FailureLog(log);
+
   /** Used by the thread that listens. */
   private boolean withoutSignals;
 
@@ -258,8 +260,9 @@ final class ElectionLog {
     log.warn("a listener of leadership events still runs: later events are delayed");
   }
 
-  void interrupted(InterruptedException ex) {
-    log.debug("interrupted: ends", ex);
+  void workUnknown(RuntimeException failure, long now) {
+    this.unknownWork.failed(
+        "whether leader work runs is unknown: " + failure, "it counts as running", failure, now);
   }
 
   /** Names those that end first, for a node may lead hundreds. */

@@ -33,8 +33,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -54,6 +54,9 @@ public final class Elector {
 
   /** Calls to the store before the loop looks at requests, and at whether it is to end. */
   private static final int MAX_CALLS = 16;
+
+  /** Instead of a pause: there is nothing left to do. */
+  private static final long END = -1;
 
   private final LeaseStore store;
 
@@ -80,15 +83,17 @@ public final class Elector {
 
   private volatile List<LeaseElectionService> services = List.of();
 
-  /** {@code null} if the elector is stepped. */
-  private volatile @Nullable Thread electorThread;
+  /** Whether the elector has no threads of its own. */
+  private volatile boolean stepped = true;
 
-  /** Whether the threads have been told to end; those of each start have their own. */
-  private AtomicBoolean dismissed = new AtomicBoolean();
+  private @Nullable Thread electorThread;
+
+  private volatile Life life = new Life();
+
+  /** Held by the one thread that may call the store, from its first call until it has closed it. */
+  private final ReentrantLock storeUse = new ReentrantLock();
 
   private @Nullable Thread eventThread;
-
-  private @Nullable Thread watchThread;
 
   private @Nullable HandBackListener handBacks;
 
@@ -163,18 +168,21 @@ public final class Elector {
     if (this.running) {
       throw new IllegalStateException("The elector runs already");
     }
-    Thread lastElector = this.electorThread;
     Thread lastEvents = this.eventThread;
-    Thread lastWatch = this.watchThread;
-    enter(services);
-    AtomicBoolean dismissed = new AtomicBoolean();
-    this.dismissed = dismissed;
-    this.eventThread = daemon("election-events", () -> deliver(lastEvents));
-    this.watchThread = daemon("election-deadlines", () -> watch(lastWatch, dismissed));
-    this.electorThread = daemon("election-elector", () -> run(lastElector, dismissed));
-    this.handBacks = this.settings.eligible()
-        ? this.store.handBackSignal().map(this::listen).orElse(null)
-        : null;
+    enter(services, false);
+    Life life = this.life;
+    try {
+      this.eventThread = daemon("election-events", () -> deliver(lastEvents));
+      daemon("election-deadlines", () -> watch(life));
+      this.electorThread = daemon("election-elector", () -> run(life));
+      this.handBacks = this.settings.eligible()
+          ? this.store.handBackSignal().map(this::listen).orElse(null)
+          : null;
+    } catch (Throwable ex) {
+      leave();
+      dismiss();
+      throw ex;
+    }
   }
 
   private HandBackListener listen(HandBackSignal signal) {
@@ -191,18 +199,18 @@ public final class Elector {
    * @throws IllegalStateException if the elector runs already, or its threads have not ended yet
    */
   public synchronized void join(Collection<? extends LeaseElectionService> services) {
-    Thread lastElector = this.electorThread;
-    if (this.running || (lastElector != null && lastElector.isAlive())) {
+    if (this.running || this.storeUse.isLocked()) {
       throw new IllegalStateException("The elector runs already");
     }
-    this.electorThread = null;
-    this.eventThread = null;
-    enter(services);
+    enter(services, true);
   }
 
-  private void enter(Collection<? extends LeaseElectionService> services) {
+  private void enter(Collection<? extends LeaseElectionService> services, boolean stepped) {
     Candidacy.Node node =
         new Candidacy.Node(Identifiers.requireUsable("node id", this.nodeId.get()), this.settings);
+    // Before it runs: whoever finds it running asks its thread, if it has one.
+    this.stepped = stepped;
+    this.life = new Life();
     this.services = List.copyOf(services);
     // Where each begins elsewhere, they do not all try for the same row first.
     this.turn = Math.floorMod(node.id().hashCode(), Math.max(1, services.size()));
@@ -238,7 +246,7 @@ public final class Elector {
     }
     Thread elector = this.electorThread;
     Thread events = this.eventThread;
-    if (elector == null || events == null) {
+    if (this.stepped || elector == null || events == null) {
       step();
       return;
     }
@@ -246,14 +254,14 @@ public final class Elector {
     Duration patience =
         this.settings.drainTimeout().plus(this.settings.operationTimeout().multipliedBy(5));
     try {
-      elector.join(patience.toMillis());
+      if (this.life.begun) {
+        elector.join(patience.toMillis());
+      }
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
     }
-    this.dismissed.set(true);
+    dismiss();
     elector.interrupt();
-    this.deadlines.release();
-    this.events.add(Optional.empty());
     try {
       events.join(this.settings.operationTimeout().toMillis());
       if (events.isAlive()) {
@@ -264,11 +272,21 @@ public final class Elector {
     }
   }
 
+  /** Tells the threads of this start to end, as soon as they can. */
+  private void dismiss() {
+    this.life.dismissed = true;
+    this.deadlines.release();
+    this.events.add(Optional.empty());
+  }
+
   /** Leaves the elections, without waiting: {@link #step()} hands back what is held. */
   void leave() {
     this.services.forEach((service) -> service.change((candidacy) -> candidacy.stop(now())));
     // Not before: the thread ends when this is false and there is nothing to hand back.
     this.running = false;
+    for (Request request = this.requests.poll(); request != null; request = this.requests.poll()) {
+      request.refuse();
+    }
   }
 
   /** Makes the elector look at once whether there is something to do. */
@@ -346,8 +364,9 @@ public final class Elector {
       }
       this.log.designated(service.serviceId(), leaderId, instruction);
       service.change((candidacy) -> candidacy.handOver(leaderId, instruction, now()));
-      submit(
-          new Request(service, () -> warnIfUnknown(service, leaderId), new CompletableFuture<>()));
+      if (this.running) {
+        CompletableFuture<?> unused = submit(service, () -> warnIfUnknown(service, leaderId));
+      }
       return;
     }
     ask(service, () -> {
@@ -388,9 +407,13 @@ public final class Elector {
 
   private void requireRunning(LeaseElectionService service) {
     if (!this.running) {
-      throw new IllegalStateException(
-          "Election '%s' is not running on this node".formatted(service.serviceId()));
+      throw notRunning(service);
     }
+  }
+
+  private static IllegalStateException notRunning(LeaseElectionService service) {
+    return new IllegalStateException(
+        "Election '%s' is not running on this node".formatted(service.serviceId()));
   }
 
   private void edit(
@@ -417,9 +440,21 @@ public final class Elector {
     }
   }
 
-  /** Something that the elector's thread is asked to do. */
+  /**
+   * Something that the elector's thread is asked to do.
+   *
+   * @param life the one that is asked: no later one does it
+   */
   private record Request(
-      LeaseElectionService service, Task task, CompletableFuture<@Nullable Void> outcome) {}
+      Life life,
+      LeaseElectionService service,
+      Task task,
+      CompletableFuture<@Nullable Void> outcome) {
+
+    void refuse() {
+      this.outcome.completeExceptionally(notRunning(this.service));
+    }
+  }
 
   /** What is to be done. */
   @FunctionalInterface
@@ -427,16 +462,29 @@ public final class Elector {
     void run() throws LeaseStoreException;
   }
 
-  private void submit(Request request) {
-    this.requests.add(request);
+  /** From one start to the end of what follows the next stop. */
+  private static final class Life {
+
+    /** Whether its threads are to end as soon as they can. */
+    volatile boolean dismissed;
+
+    /** Whether its thread has the store. */
+    volatile boolean begun;
+  }
+
+  private CompletableFuture<@Nullable Void> submit(LeaseElectionService service, Task task) {
+    CompletableFuture<@Nullable Void> outcome = new CompletableFuture<>();
+    Life life = this.life;
+    // A stop in between is found by whoever serves the request.
+    requireRunning(service);
+    this.requests.add(new Request(life, service, task, outcome));
     wakeUp();
+    return outcome;
   }
 
   private void ask(LeaseElectionService service, Task task) throws Exception {
-    requireRunning(service);
-    CompletableFuture<@Nullable Void> outcome = new CompletableFuture<>();
-    submit(new Request(service, task, outcome));
-    if (this.electorThread == null) {
+    CompletableFuture<@Nullable Void> outcome = submit(service, task);
+    if (this.stepped) {
       step();
     }
     try {
@@ -501,19 +549,40 @@ public final class Elector {
     return thread;
   }
 
-  private void run(@Nullable Thread predecessor, AtomicBoolean dismissed) {
+  private void run(Life life) {
+    if (!awaitTurn(life)) {
+      return;
+    }
     try {
-      awaitEnd(predecessor);
+      life.begun = true;
       this.idleSince = null;
       long pause = 0;
-      while (!dismissed.get() && goesOn()) {
-        pause = waitAndStep(pause);
+      while (!life.dismissed && pause != END) {
+        pause = waitAndStep(pause, life);
       }
-    } catch (InterruptedException ex) {
-      this.log.interrupted(ex);
     } finally {
-      this.store.close();
+      try {
+        this.store.close();
+      } finally {
+        this.storeUse.unlock();
+      }
     }
+  }
+
+  /** The thread of an earlier start may be in the store still, however long its call takes. */
+  private boolean awaitTurn(Life life) {
+    while (!life.dismissed) {
+      try {
+        this.storeUse.lockInterruptibly();
+        if (!life.dismissed) {
+          return true;
+        }
+        this.storeUse.unlock();
+      } catch (InterruptedException ex) {
+        // Of stop(), and then it shows; or of somebody who has no business with this thread.
+      }
+    }
+    return false;
   }
 
   private boolean goesOn() {
@@ -531,11 +600,14 @@ public final class Elector {
   }
 
   /** Whatever goes wrong here, without memory even the waiting, must not end the loop. */
-  private long waitAndStep(long pause) {
+  private long waitAndStep(long pause, Life life) {
     try {
+      if (!goesOn()) {
+        return END;
+      }
       this.wakeUps.tryAcquire(pause, NANOSECONDS);
       this.wakeUps.drainPermits();
-      return performDue();
+      return performDue(life);
     } catch (InterruptedException ex) {
       // Of stop(), and then it shows; or of somebody who has no business with this thread.
       return 0;
@@ -556,7 +628,7 @@ public final class Elector {
 
   /** A store that is dead need not hold up the end of the process once leader work has ended. */
   private boolean isHopeless() {
-    if (this.services.stream().anyMatch((s) -> this.work.isRunning(s.serviceId()))) {
+    if (this.services.stream().anyMatch(this::isWorking)) {
       this.idleSince = null;
       return false;
     }
@@ -566,6 +638,16 @@ public final class Elector {
     }
     return now - this.idleSince
         > this.settings.operationTimeout().multipliedBy(2).toNanos();
+  }
+
+  /** If nobody can tell it counts as running: then it is waited for. */
+  private boolean isWorking(LeaseElectionService service) {
+    try {
+      return this.work.isRunning(service.serviceId());
+    } catch (RuntimeException ex) {
+      this.log.workUnknown(ex, now());
+      return true;
+    }
   }
 
   private boolean isHandingBack() {
@@ -581,13 +663,14 @@ public final class Elector {
    * @throws IllegalStateException if the elector has threads of its own
    */
   public synchronized long step() {
-    if (this.electorThread != null) {
+    if (!this.stepped) {
       throw new IllegalStateException("The elector was started: its own threads step it");
     }
-    long pause = performDue();
+    Life life = this.life;
+    long pause = performDue(life);
     // However many elections there are; but no election for ever.
     for (int i = 0; !this.requests.isEmpty() || (pause == 0 && i < this.services.size()); i++) {
-      pause = performDue();
+      pause = performDue(life);
     }
     deliverNow();
     if (!this.running && !isHandingBack()) {
@@ -602,14 +685,14 @@ public final class Elector {
    *
    * @return in how many nanoseconds something is due next; 0 also if there may be more to do at once
    */
-  private long performDue() {
+  private long performDue(Life life) {
     if (!this.requests.isEmpty()) {
       renewDue();
     }
-    Request request = serve();
+    Request request = serve(life);
     Map<LeaseElectionService, Throwable> failed = new LinkedHashMap<>();
     long pause = 0;
-    for (int calls = 0; calls < MAX_CALLS; calls++) {
+    for (int calls = 0; calls < MAX_CALLS && !life.dismissed; calls++) {
       Map<LeaseElectionService, Step> due = new LinkedHashMap<>();
       Map<LeaseElectionService, Step> early = new LinkedHashMap<>();
       pause = collect(due, early);
@@ -674,9 +757,13 @@ public final class Elector {
   }
 
   /** Does what somebody has asked for; what follows from it is due at once. */
-  private @Nullable Request serve() {
+  private @Nullable Request serve(Life life) {
     Request request = this.requests.poll();
     if (request == null) {
+      return null;
+    }
+    if (request.life() != life) {
+      request.refuse();
       return null;
     }
     try {
@@ -693,7 +780,7 @@ public final class Elector {
     long now = now();
     long pause = this.settings.renewInterval().toNanos();
     for (LeaseElectionService service : this.services) {
-      boolean working = this.work.isRunning(service.serviceId());
+      boolean working = isWorking(service);
       Candidacy candidacy = service.change((current) -> current);
       Step step = candidacy.next(now, working);
       if (step instanceof Await await) {
@@ -950,14 +1037,9 @@ public final class Elector {
     }
   }
 
-  private void watch(@Nullable Thread predecessor, AtomicBoolean dismissed) {
-    try {
-      awaitEnd(predecessor);
-      while (!dismissed.get()) {
-        watchOn();
-      }
-    } catch (InterruptedException ex) {
-      this.log.interrupted(ex);
+  private void watch(Life life) {
+    while (!life.dismissed) {
+      watchOn();
     }
   }
 
@@ -975,12 +1057,8 @@ public final class Elector {
   }
 
   private void deliver(@Nullable Thread predecessor) {
-    try {
-      awaitEnd(predecessor);
-      while (deliverNext()) {}
-    } catch (InterruptedException ex) {
-      this.log.interrupted(ex);
-    }
+    awaitEnd(predecessor);
+    while (deliverNext()) {}
   }
 
   /** Waits for an event; false after the last one. Whatever goes wrong is survived. */
@@ -1028,9 +1106,14 @@ public final class Elector {
     }
   }
 
-  private static void awaitEnd(@Nullable Thread predecessor) throws InterruptedException {
-    if (predecessor != null) {
-      predecessor.join();
+  @SuppressWarnings("ThreadJoinLoop") // an interruption is answered by the caller's own loop
+  private static void awaitEnd(@Nullable Thread predecessor) {
+    while (predecessor != null && predecessor.isAlive()) {
+      try {
+        predecessor.join();
+      } catch (InterruptedException ex) {
+        // Somebody who has no business with this thread.
+      }
     }
   }
 }

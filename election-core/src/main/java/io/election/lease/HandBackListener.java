@@ -5,6 +5,7 @@ import static java.util.concurrent.TimeUnit.NANOSECONDS;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Waits for the holder of what this node follows to hand back, and has the elector look then. Nothing
@@ -54,8 +55,19 @@ final class HandBackListener {
         this.dismissals.tryAcquire(listen(), NANOSECONDS);
       } catch (InterruptedException ex) {
         // Somebody who has no business with this thread.
+      } catch (Throwable ex) {
+        survive(ex);
       }
     }
+  }
+
+  private void survive(Throwable failure) {
+    try {
+      this.log.signalFailed(failure);
+    } catch (Throwable ex) {
+      // Without memory nothing can be said.
+    }
+    LockSupport.parkNanos(Math.min(this.renewNanos, ASK_AGAIN_NANOS));
   }
 
   /** Ends the listening; from another thread. */

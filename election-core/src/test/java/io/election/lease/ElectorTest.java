@@ -21,13 +21,17 @@ import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
@@ -77,6 +81,8 @@ class ElectorTest {
 
     volatile boolean working;
 
+    volatile BooleanSupplier isWorking = () -> this.working;
+
     final List<Long> uncovered = new CopyOnWriteArrayList<>();
 
     final Elector elector;
@@ -95,7 +101,7 @@ class ElectorTest {
           new LeaderWork() {
             @Override
             public boolean isRunning(String serviceId) {
-              return Node.this.working;
+              return Node.this.isWorking.getAsBoolean();
             }
 
             @Override
@@ -1116,6 +1122,217 @@ class ElectorTest {
       this.node.start();
       await().until(() -> this.node.events().size() >= 2);
       elect();
+    }
+
+    @Test
+    void noTwoThreadsCallTheStoreThoughACallOfAnEarlierLifeHangs() {
+      AtomicInteger inside = new AtomicInteger();
+      AtomicInteger most = new AtomicInteger();
+      CountDownLatch hung = new CountDownLatch(1);
+      CountDownLatch healed = new CountDownLatch(1);
+      AtomicBoolean closedWithin = new AtomicBoolean();
+      Node stubborn = new Node("b");
+      stubborn.store.before((name) -> {
+        most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+        hung.countDown();
+        awaitThroughInterruptions(healed);
+        inside.decrementAndGet();
+      });
+      stubborn.store.onClose = () -> closedWithin.compareAndSet(false, inside.get() > 0);
+      for (int i = 0; i < 3; i++) {
+        stubborn.start();
+        await().until(() -> hung.getCount() == 0);
+        stopWithoutPatience(stubborn);
+      }
+      stubborn.start();
+      // What waits ends when it is stopped: the one that hangs and the last one are left.
+      await().until(() -> electorThreads("b") == 2);
+      assertThat(inside).hasValue(1);
+      healed.countDown();
+      await().until(() -> electorThreads("b") == 1);
+      await().until(() -> {
+        tick(Duration.ofMillis(500));
+        stubborn.elector.wakeUp();
+        return stubborn.service.leaderId().isPresent();
+      });
+      assertThat(most).hasValue(1);
+      assertThat(closedWithin).isFalse();
+    }
+
+    @Test
+    void afterItsDismissalAThreadMakesNoMoreCalls() {
+      List<LeaseElectionService> services = new ArrayList<>();
+      Node busy = new Node("b");
+      for (int i = 0; i < 10; i++) {
+        services.add(new LeaseElectionService("jobs-" + i, busy.elector) {});
+      }
+      busy.elector.start(services);
+      await().until(() -> {
+        tick(Duration.ofMillis(500));
+        busy.elector.wakeUp();
+        return services.stream().allMatch(LeaseElectionService::isLeader);
+      });
+      CountDownLatch hung = new CountDownLatch(1);
+      CountDownLatch healed = new CountDownLatch(1);
+      busy.store.before((name) -> {
+        hung.countDown();
+        awaitThroughInterruptions(healed);
+      });
+      tick(SETTINGS.renewInterval());
+      busy.elector.wakeUp();
+      await().until(() -> hung.getCount() == 0);
+      stopWithoutPatience(busy);
+      busy.store.calls.clear();
+      healed.countDown();
+      await().until(() -> electorThreads("b") == 0);
+      assertThat(busy.store.calls).isEmpty();
+    }
+
+    @Test
+    void whatWasAskedOfOneLifeIsNotDoneInTheNext() {
+      elect();
+      Node other = new Node("b").start();
+      await().until(() -> other.service.leaderId().isPresent());
+      CountDownLatch hung = new CountDownLatch(1);
+      CountDownLatch healed = new CountDownLatch(1);
+      other.store.before((name) -> {
+        hung.countDown();
+        awaitThroughInterruptions(healed);
+      });
+      await().until(() -> {
+        tick(Duration.ofMillis(250));
+        this.node.elector.wakeUp();
+        other.elector.wakeUp();
+        return hung.getCount() == 0;
+      });
+      assertThatThrownBy(() -> other.service.designate("c")).isInstanceOf(TimeoutException.class);
+      stopWithoutPatience(other);
+      other.start();
+      healed.countDown();
+      await().until(() -> {
+        tick(Duration.ofMillis(500));
+        this.node.elector.wakeUp();
+        other.elector.wakeUp();
+        return other.service.leaderId().isPresent();
+      });
+      assertThat(other.store.calls).doesNotContain("designate");
+    }
+
+    @Test
+    void whoWaitsForAnAnswerWhenTheElectorStopsIsToldAtOnce() {
+      CountDownLatch hung = new CountDownLatch(1);
+      CountDownLatch healed = new CountDownLatch(1);
+      Node other = new Node(
+          "b",
+          new LeaseSettings(
+              Duration.ofMinutes(10),
+              Duration.ofSeconds(2),
+              Duration.ofMinutes(4),
+              Duration.ZERO,
+              true));
+      other.store.before((name) -> {
+        hung.countDown();
+        awaitThroughInterruptions(healed);
+      });
+      other.start();
+      await().until(() -> hung.getCount() == 0);
+      List<Throwable> outcomes = new CopyOnWriteArrayList<>();
+      Thread asking = new Thread(() -> {
+        try {
+          other.service.becomeLeader();
+        } catch (Exception ex) {
+          outcomes.add(ex);
+        }
+      });
+      asking.start();
+      await().until(() -> asking.getState() == Thread.State.TIMED_WAITING);
+      stopWithoutPatience(other);
+      await().until(() -> !outcomes.isEmpty());
+      assertThat(outcomes.get(0))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("is not running on this node");
+      healed.countDown();
+    }
+
+    @RepeatedTest(20)
+    void whoAsksDuringTheFirstStartIsAnsweredByItsThread() throws Exception {
+      Node other = new Node("b");
+      List<Throwable> failures = new CopyOnWriteArrayList<>();
+      CountDownLatch asking = new CountDownLatch(1);
+      Thread eager = new Thread(() -> {
+        boolean asked = false;
+        while (!asked) {
+          try {
+            asking.countDown();
+            other.service.becomeLeader();
+            asked = true;
+          } catch (IllegalStateException ex) {
+            if (!String.valueOf(ex.getMessage()).contains("is not running on this node")) {
+              failures.add(ex);
+              asked = true;
+            }
+          } catch (Exception ex) {
+            asked = true;
+          }
+        }
+      });
+      eager.start();
+      asking.await();
+      other.start();
+      eager.join();
+      assertThat(failures).isEmpty();
+    }
+
+    @Test
+    void workThatCannotSayWhetherItRunsIsWaitedForWhenTheElectorStops() {
+      elect();
+      AtomicInteger asked = new AtomicInteger();
+      this.node.isWorking = () -> {
+        if (asked.incrementAndGet() < 10) {
+          throw new IllegalStateException("unknown");
+        }
+        return false;
+      };
+      Thread stopping = new Thread(this.node.elector::stop);
+      stopping.start();
+      await().until(() -> {
+        this.node.elector.wakeUp();
+        return !stopping.isAlive();
+      });
+      assertThat(this.node.store.calls).contains("release");
+      assertThat(lines())
+          .filteredOn((line) -> line.startsWith("whether leader work runs is unknown"))
+          .hasSize(1);
+    }
+
+    /** Interrupted, so that it waits for nothing. */
+    private static void stopWithoutPatience(Node node) {
+      Thread stopping = new Thread(() -> {
+        Thread.currentThread().interrupt();
+        node.elector.stop();
+      });
+      stopping.start();
+      await().until(() -> !stopping.isAlive());
+    }
+
+    /** How many threads of the electors but the first there are. */
+    private long electorThreads(String id) {
+      assertThat(id).as("the first one, 'a', has one").isEqualTo("b");
+      return Thread.getAllStackTraces().keySet().stream()
+              .filter((thread) -> thread.getName().equals("election-elector"))
+              .count()
+          - 1;
+    }
+
+    private static void awaitThroughInterruptions(CountDownLatch latch) {
+      while (true) {
+        try {
+          latch.await();
+          return;
+        } catch (InterruptedException ex) {
+          // As a driver does that knows of none.
+        }
+      }
     }
 
     @Test

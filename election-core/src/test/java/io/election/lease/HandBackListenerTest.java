@@ -7,7 +7,9 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -20,6 +22,8 @@ class HandBackListenerTest {
       new LeaseSettings(Duration.ofSeconds(10), RENEW, Duration.ofSeconds(1), Duration.ZERO, true);
 
   private final AtomicLong clock = new AtomicLong();
+
+  private volatile Ticker ticker = this.clock::get;
 
   private final MemoryLeaseStore store = new MemoryLeaseStore();
 
@@ -80,7 +84,7 @@ class HandBackListenerTest {
         () -> id,
         (serviceId) -> false,
         (event) -> {},
-        this.clock::get,
+        () -> this.ticker.read(),
         () -> Instant.EPOCH.plusNanos(this.clock.get()));
   }
 
@@ -178,6 +182,25 @@ class HandBackListenerTest {
       rests.add((this.clock.get() - since) / SETTINGS.leaseDuration().toNanos());
     }
     return rests;
+  }
+
+  @Test
+  void whatFailsOutsideTheSignalIsSurvivedToo() throws Exception {
+    AtomicInteger asked = new AtomicInteger();
+    // The wait for a holder asks the elector for the time, outside the call of the signal.
+    this.ticker = () -> {
+      if (Thread.currentThread().getName().equals("listener") && asked.getAndIncrement() == 0) {
+        throw new OutOfMemoryError("injected");
+      }
+      return this.clock.get();
+    };
+    Thread thread = new Thread(this.listener::run, "listener");
+    thread.start();
+
+    Awaitility.await().until(() -> asked.get() > 1);
+
+    this.listener.dismiss();
+    thread.join();
   }
 
   @Test

@@ -276,6 +276,8 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
 
     private volatile Before before = (name) -> {};
 
+    volatile Runnable onClose = () -> {};
+
     /** The calls made so far. */
     public final List<String> calls = new ArrayList<>();
 
@@ -395,6 +397,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     @Override
     public void close() {
       this.token = newToken();
+      this.onClose.run();
     }
   }
 
