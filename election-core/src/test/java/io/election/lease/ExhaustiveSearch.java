@@ -702,10 +702,17 @@ final class ExhaustiveSearch {
       LeaseRow answer = pending != null && pending.outcome() instanceof Optional<?>
           ? Rules.row(pending.outcome())
           : null;
+      long led = part.candidacy().memory().ledTerm();
+      LeaseRow row = world.tables().row();
+      boolean owns = token(i, part.life()).equals(world.tables().owner());
       return ExhaustiveSearch.this.bounds.emptying()
-          || token(i, part.life()).equals(world.tables().owner())
-          || (seen != null && seen.row() != null && seen.row().own())
-          || (answer != null && answer.own());
+          || (owns && row != null && row.term() == led)
+          || (seen != null && isOwnIn(led, seen.row()))
+          || isOwnIn(led, answer);
+    }
+
+    private static boolean isOwnIn(long term, @Nullable LeaseRow row) {
+      return row != null && row.own() && row.term() == term;
     }
 
     /** A seal of a life that has ended is none. */
