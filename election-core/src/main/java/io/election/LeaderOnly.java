@@ -59,9 +59,10 @@ public @interface LeaderOnly {
    *   <li>at once when the lease has {@linkplain LeadershipLostEvent.Reason#EXPIRED expired}, also
    *       while the store hangs, or the node has been {@linkplain LeadershipLostEvent.Reason#DISPLACED
    *       displaced};
-   *   <li>after a resignation, a hand-over or a stop when the drain time-out is over, just before the
-   *       lease is handed back. Until then the node does not lead any more but goes on renewing, so
-   *       that calls can end and nobody else leads. Should the lease be lost meanwhile, at once;
+   *   <li>after a resignation or a hand-over when the drain time-out is over, just before the lease is
+   *       handed back. Until then the node does not lead any more but goes on renewing, so that calls
+   *       can end and nobody else leads. Should the lease be lost meanwhile, at once;
+   *   <li>after a stop when the drain time-out is over. The lease is kept until the call has ended;
    *   <li>where there is no lease ({@linkplain ManualAllocationElectionService manual allocation},
    *       election disabled) at once after {@link ElectionService#lostLeader()}. A stop gives the
    *       drain time-out under manual allocation, and interrupts nothing where the election is

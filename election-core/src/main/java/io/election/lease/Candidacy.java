@@ -133,9 +133,7 @@ record Candidacy(
       return new Renew(leading.term());
     }
     if (this.standing instanceof SteppingDown down) {
-      return working && !down.displaced() && now - down.drainUntil() < 0
-          ? new Renew(down.term())
-          : null;
+      return working && !down.displaced() && down.drains(now) ? new Renew(down.term()) : null;
     }
     return this.standing instanceof Following
             && this.memory.running()
@@ -145,13 +143,13 @@ record Candidacy(
   }
 
   private Step nextOf(SteppingDown down, long now, boolean working) {
-    if (working && now - down.drainUntil() < 0) {
+    if (working && down.drains(now)) {
       if (down.displaced()) {
         return new Await(down.drainUntil());
       }
       return isDue(now)
           ? new Renew(down.term())
-          : new Await(earlier(this.dueAt, down.drainUntil()));
+          : new Await(down.patient() ? this.dueAt : earlier(this.dueAt, down.drainUntil()));
     }
     if (now - down.retryAt() < 0) {
       return new Await(down.retryAt());
@@ -230,7 +228,8 @@ record Candidacy(
 
   /**
    * Until when the lease covers leader work: while the node leads, and while it lets work end and goes
-   * on renewing. Empty if it covers none.
+   * on renewing, for the drain time-out at most, though a stop keeps the lease for longer. Empty if it
+   * covers none.
    */
   OptionalLong coveredUntil() {
     if (this.standing instanceof Leading leading) {
@@ -239,6 +238,14 @@ record Candidacy(
     return this.standing instanceof SteppingDown down && !down.displaced()
         ? OptionalLong.of(earlier(down.deadline(), down.drainUntil()))
         : OptionalLong.empty();
+  }
+
+  /** Whether the lease is kept for work that a stop has left behind. */
+  boolean keepsLease(long now) {
+    return this.standing instanceof SteppingDown down
+        && down.patient()
+        && !down.displaced()
+        && now - down.deadline() < 0;
   }
 
   /** The term whose leader work the lease covers at this instant. */
@@ -463,7 +470,10 @@ record Candidacy(
             .campaign(now);
   }
 
-  /** After the end of this node's part: hands back what it holds, and takes nothing any more. */
+  /**
+   * After the end of this node's part: hands back what it holds once no work runs, and takes nothing any
+   * more.
+   */
   Candidacy stop(long now) {
     return stepDown(this.memory.stopped(), "", Ending.of(LeadershipLostEvent.Reason.STOPPED), now);
   }
@@ -472,6 +482,11 @@ record Candidacy(
     Candidacy remembering = new Candidacy(this.node, memory, this.standing, this.seen, this.dueAt);
     if (this.standing instanceof Leading leading) {
       return remembering.steppingDown(leading, successor, false, ending, now);
+    }
+    if (this.standing instanceof SteppingDown down
+        && down.patient()
+        && ending.reason() != LeadershipLostEvent.Reason.STOPPED) {
+      return remembering.with(down.commanded(successor, ending), this.dueAt);
     }
     return this.standing instanceof Warming ? following(memory, now) : remembering;
   }
@@ -486,7 +501,8 @@ record Candidacy(
             now,
             successor,
             displaced,
-            ending),
+            ending,
+            ending.reason() == LeadershipLostEvent.Reason.STOPPED),
         this.dueAt);
   }
 

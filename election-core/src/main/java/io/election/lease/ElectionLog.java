@@ -7,7 +7,10 @@ import io.election.LeadershipLostEvent;
 import io.election.lease.Candidacy.Observation;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -238,6 +241,55 @@ final class ElectionLog {
     log.debug("there was no look after a signal", failure);
   }
 
+  /** The end of the drain time-out after a command, or the end of the lease. */
+  void uncovered(String serviceId, String nodeId, long term, Collection<String> work) {
+    log.warn(
+        "election '{}': leader work of node {} still runs though its lease of term {} ends: {}; another node may start the same work now",
+        serviceId,
+        nodeId,
+        term,
+        list(work));
+  }
+
+  void keeps(String serviceId, String nodeId, Collection<String> work) {
+    log.warn(
+        "election '{}': node {} was stopped, but leader work still runs: {}; it keeps the lease until that or the process ends. To let another node lead sooner, designate one or force an election",
+        serviceId,
+        nodeId,
+        list(work));
+  }
+
+  void givenUp(String serviceId, String nodeId, Collection<String> work) {
+    log.warn(
+        "election '{}': node {}, which was stopped, has no lease any more though leader work still runs: {}; another node may start the same work now",
+        serviceId,
+        nodeId,
+        list(work));
+  }
+
+  /** A start that has to wait; for nothing that has a name if a call to the store does not come back. */
+  void waits(String serviceId, String nodeId, Optional<List<String>> work) {
+    log.warn(
+        "election '{}': node {} was started again, and does not stand until {}",
+        serviceId,
+        nodeId,
+        work.map((names) ->
+                "leader work from before the stop has ended: %s. To let another node lead sooner, designate one or force an election"
+                    .formatted(list(names)))
+            .orElse("a call to the store from before the stop has come back"));
+  }
+
+  /** Not more than can be read. */
+  private static String list(Collection<String> names) {
+    String first = names.stream()
+        .limit(MAX_NAMED)
+        .map((name) -> Identifiers.printable(name, 255))
+        .collect(Collectors.joining(", "));
+    return names.size() > MAX_NAMED
+        ? first + " and " + (names.size() - MAX_NAMED) + " more"
+        : first;
+  }
+
   void notHandedBack() {
     log.warn(
         "the {} store does not answer: leases were not handed back, others can take over when they end",
@@ -258,6 +310,10 @@ final class ElectionLog {
 
   void listenerStillRuns() {
     log.warn("a listener of leadership events still runs: later events are delayed");
+  }
+
+  void interrupted(InterruptedException ex) {
+    log.debug("interrupted: goes on waiting", ex);
   }
 
   void workUnknown(RuntimeException failure, long now) {

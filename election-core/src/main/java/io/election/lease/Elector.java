@@ -35,6 +35,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -54,6 +55,8 @@ public final class Elector {
 
   /** Calls to the store before the loop looks at requests, and at whether it is to end. */
   private static final int MAX_CALLS = 16;
+
+  private static final long REMINDER_NANOS = Duration.ofMinutes(1).toNanos();
 
   /** Instead of a pause: there is nothing left to do. */
   private static final long END = -1;
@@ -88,7 +91,7 @@ public final class Elector {
 
   private @Nullable Thread electorThread;
 
-  private volatile Life life = new Life();
+  private volatile Life life;
 
   /** Held by the one thread that may call the store, from its first call until it has closed it. */
   private final ReentrantLock storeUse = new ReentrantLock();
@@ -156,10 +159,13 @@ public final class Elector {
     this.ticker = ticker;
     this.clock = clock;
     this.log = new ElectionLog(store.name());
+    this.life = new Life(new Candidacy.Node("", settings), List.of());
   }
 
   /**
-   * Begins to stand for elections. Returns at once; the first calls to the store follow.
+   * Begins to stand for elections. Returns at once; the first calls to the store follow. They follow
+   * later if this elector, or another one of this process under the same node id, was stopped while
+   * leader work ran: as soon as that work has ended and the lease is handed back.
    *
    * @param services the elections
    * @throws IllegalStateException if the elector runs already
@@ -169,8 +175,7 @@ public final class Elector {
       throw new IllegalStateException("The elector runs already");
     }
     Thread lastEvents = this.eventThread;
-    enter(services, false);
-    Life life = this.life;
+    Life life = enter(services, false);
     try {
       this.eventThread = daemon("election-events", () -> deliver(lastEvents));
       daemon("election-deadlines", () -> watch(life));
@@ -202,37 +207,68 @@ public final class Elector {
     if (this.running || this.storeUse.isLocked()) {
       throw new IllegalStateException("The elector runs already");
     }
+    if (isKept()) {
+      throw new IllegalStateException(
+          "Leader work of the time before the stop still runs: step the elector until it has ended");
+    }
     enter(services, true);
   }
 
-  private void enter(Collection<? extends LeaseElectionService> services, boolean stepped) {
+  private Life enter(Collection<? extends LeaseElectionService> services, boolean stepped) {
     Candidacy.Node node =
         new Candidacy.Node(Identifiers.requireUsable("node id", this.nodeId.get()), this.settings);
+    Life life = new Life(node, List.copyOf(services));
     // Before it runs: whoever finds it running asks its thread, if it has one.
     this.stepped = stepped;
-    this.life = new Life();
-    this.services = List.copyOf(services);
-    // Where each begins elsewhere, they do not all try for the same row first.
-    this.turn = Math.floorMod(node.id().hashCode(), Math.max(1, services.size()));
-    this.histories = new Histories();
-    this.answeredAt = now();
-    this.restsUntil = now();
-    this.failures = 0;
-    this.patient = true;
-    this.openFailures = new OpenFailures();
+    this.life = life;
+    if (this.storeUse.isLocked() || life.isHeldUp(this.store.name())) {
+      for (LeaseElectionService service : services) {
+        // A pause ends with the life in which it was ordered.
+        service.change((candidacy) -> candidacy.resume(now()));
+        this.log.waits(
+            service.serviceId(), node.id(), kept(service).map(LeaseElectionService::runningWork));
+      }
+    } else {
+      begin(life);
+    }
     this.running = true;
-    for (LeaseElectionService service : services) {
-      service.change((candidacy) -> Candidacy.start(node, now()));
-      this.log.joined(service.serviceId(), node);
+    return life;
+  }
+
+  /** Stands for the elections of a life, unless it has been left before. */
+  private void begin(Life life) {
+    synchronized (life) {
+      if (life.left || life.begun) {
+        return;
+      }
+      this.services = life.services;
+      // Where each begins elsewhere, they do not all try for the same row first.
+      this.turn = Math.floorMod(life.node.id().hashCode(), Math.max(1, life.services.size()));
+      this.histories = new Histories();
+      this.answeredAt = now();
+      this.restsUntil = now();
+      this.failures = 0;
+      this.patient = true;
+      this.openFailures = new OpenFailures();
+      for (LeaseElectionService service : life.services) {
+        service.change((candidacy) -> {
+          Candidacy first = Candidacy.start(life.node, now());
+          Instruction paused = this.running ? candidacy.memory().paused() : null;
+          return paused != null ? first.pause(paused, now()) : first;
+        });
+        this.log.joined(service.serviceId(), life.node);
+      }
+      life.begun = true;
     }
   }
 
   /**
    * Ends this node's part: it leads no more when this returns. Lets running leader work end, renewing
    * all the while, and hands the leases back. Waits for that at most the drain time-out and some
-   * operation time-outs, or until the calling thread is interrupted; what is not handed back by then
-   * ends with its lease. Without threads it makes one {@link #step()} and waits for nothing. Does
-   * nothing if the elector does not run.
+   * operation time-outs, or until the calling thread is interrupted. If leader work still runs then, a
+   * daemon thread goes on renewing its leases until it has ended, and names it once a minute; other
+   * leases that are not handed back by then end by themselves. Without threads it makes one {@link
+   * #step()} and waits for nothing. Does nothing if the elector does not run.
    */
   public synchronized void stop() {
     if (!this.running) {
@@ -251,17 +287,24 @@ public final class Elector {
       return;
     }
     wakeUp();
-    Duration patience =
-        this.settings.drainTimeout().plus(this.settings.operationTimeout().multipliedBy(5));
+    Life life = this.life;
     try {
-      if (this.life.begun) {
-        elector.join(patience.toMillis());
+      if (life.begun) {
+        elector.join(this.settings.drainTimeout().toMillis() + 1);
+        if (!isKept()) {
+          elector.join(this.settings.operationTimeout().multipliedBy(5).toMillis());
+        }
       }
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
     }
-    dismiss();
-    elector.interrupt();
+    if (goOnUnattended(life)) {
+      this.events.add(Optional.empty());
+      wakeUp();
+    } else {
+      dismiss();
+      elector.interrupt();
+    }
     try {
       events.join(this.settings.operationTimeout().toMillis());
       if (events.isAlive()) {
@@ -269,6 +312,64 @@ public final class Elector {
       }
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Whether work still runs, for which leases are kept when nobody waits any more. */
+  private boolean goOnUnattended(Life life) {
+    synchronized (life) {
+      if (life.ended || !life.begun || !isKept()) {
+        return false;
+      }
+      life.unattended = true;
+      for (LeaseElectionService service : this.services) {
+        if (isKept(service)) {
+          EarlierLives.keep(this.store.name(), service);
+        }
+      }
+      return true;
+    }
+  }
+
+  private boolean isKept() {
+    return this.services.stream().anyMatch((service) -> isKept(service) && mayBeWorking(service));
+  }
+
+  /** Whether a lease is kept after a stop until work has ended. */
+  private static boolean isKept(LeaseElectionService service) {
+    return service.candidacy().standing() instanceof SteppingDown down
+        && down.patient()
+        && !down.displaced();
+  }
+
+  /** The election as it is kept after a stop, by this elector or by an earlier one of this process. */
+  private Optional<LeaseElectionService> kept(LeaseElectionService service) {
+    if (isKept(service)) {
+      return Optional.of(service);
+    }
+    Life life = this.life;
+    return life.begun
+        ? Optional.empty()
+        : EarlierLives.find(this.store.name(), service.serviceId(), life.node.id());
+  }
+
+  private boolean mayBeWorking(LeaseElectionService service) {
+    try {
+      return this.work.isRunning(service.serviceId());
+    } catch (RuntimeException ex) {
+      return true;
+    }
+  }
+
+  /** Names the leader work that runs, for people. */
+  List<String> runningWork(LeaseElectionService service) {
+    try {
+      List<String> names = this.work.describe(service.serviceId());
+      return names.isEmpty() && this.work.isRunning(service.serviceId())
+          ? List.of("work without a name")
+          : names;
+    } catch (RuntimeException ex) {
+      return List.of("unknown: " + ex);
     }
   }
 
@@ -281,8 +382,14 @@ public final class Elector {
 
   /** Leaves the elections, without waiting: {@link #step()} hands back what is held. */
   void leave() {
-    this.services.forEach((service) -> service.change((candidacy) -> candidacy.stop(now())));
-    // Not before: the thread ends when this is false and there is nothing to hand back.
+    Life life = this.life;
+    synchronized (life) {
+      if (life.begun) {
+        this.services.forEach((service) -> service.change((candidacy) -> candidacy.stop(now())));
+      }
+      // Not before: the thread ends when this is set and there is nothing to hand back.
+      life.left = true;
+    }
     this.running = false;
     for (Request request = this.requests.poll(); request != null; request = this.requests.poll()) {
       request.refuse();
@@ -353,6 +460,11 @@ public final class Elector {
     if (service.isLeader()) {
       return;
     }
+    if (this.running && !this.life.begun) {
+      throw new IllegalStateException(
+          "Node '%s' does not stand for election '%s' yet: what it did before its last stop has not ended"
+              .formatted(service.nodeId(), service.serviceId()));
+    }
     ask(service, () -> service.change((candidacy) -> candidacy.campaign(now())));
   }
 
@@ -369,6 +481,12 @@ public final class Elector {
       }
       return;
     }
+    Optional<LeaseElectionService> kept = kept(service);
+    if (kept.isPresent()) {
+      this.log.designated(service.serviceId(), leaderId, instruction);
+      kept.get().command((candidacy) -> candidacy.handOver(leaderId, instruction, now()));
+      return;
+    }
     ask(service, () -> {
       warnIfUnknown(service, leaderId);
       edit(service, leaderId, instruction);
@@ -378,10 +496,10 @@ public final class Elector {
 
   void forceElection(LeaseElectionService service, @Nullable Instruction instruction)
       throws Exception {
-    if (service.isLeader()) {
+    Optional<LeaseElectionService> here = service.isLeader() ? Optional.of(service) : kept(service);
+    if (here.isPresent()) {
       this.log.forced(service.serviceId(), instruction);
-      service.change((candidacy) -> candidacy.resign(instruction, now()));
-      wakeUp();
+      here.get().command((candidacy) -> candidacy.resign(instruction, now()));
     } else {
       ask(service, () -> {
         edit(service, "", instruction);
@@ -391,10 +509,18 @@ public final class Elector {
   }
 
   void pause(LeaseElectionService service, Instruction instruction) {
-    requireRunning(service);
+    Optional<LeaseElectionService> kept = kept(service);
+    if (kept.isEmpty()) {
+      requireRunning(service);
+    }
     this.log.paused(service.serviceId(), service.nodeId(), instruction);
-    service.change((candidacy) -> candidacy.pause(instruction, now()));
-    wakeUp();
+    kept.ifPresent(
+        (earlier) -> earlier.command((candidacy) -> candidacy.pause(instruction, now())));
+    service.command((candidacy) -> candidacy.pause(instruction, now()));
+  }
+
+  void resign(LeaseElectionService service) {
+    kept(service).orElse(service).command((candidacy) -> candidacy.resign(now()));
   }
 
   void resume(LeaseElectionService service, Instruction instruction) {
@@ -465,11 +591,46 @@ public final class Elector {
   /** From one start to the end of what follows the next stop. */
   private static final class Life {
 
+    final Candidacy.Node node;
+
+    final List<LeaseElectionService> services;
+
     /** Whether its threads are to end as soon as they can. */
     volatile boolean dismissed;
 
-    /** Whether its thread has the store. */
+    /** Whether it stands for its elections, rather than waiting for the end of an earlier one. */
     volatile boolean begun;
+
+    /** Whether it was stopped: it hands back what it holds, and takes nothing any more. */
+    volatile boolean left;
+
+    /** Whether nobody waits for it any more, though work runs. */
+    volatile boolean unattended;
+
+    /** Whether its thread has ended; under the lock of this. */
+    boolean ended;
+
+    /** When the work was named last; its thread's. */
+    @Nullable
+    Long namedAt;
+
+    Life(Candidacy.Node node, List<LeaseElectionService> services) {
+      this.node = node;
+      this.services = services;
+    }
+
+    boolean isHeldUp(String store) {
+      return this.services.stream()
+          .anyMatch((service) ->
+              EarlierLives.find(store, service.serviceId(), this.node.id()).isPresent());
+    }
+
+    void awaitEarlierLives(String store) throws InterruptedException {
+      EarlierLives.awaitEnd(
+          store,
+          this.services.stream().map(LeaseElectionService::serviceId).toList(),
+          this.node.id());
+    }
   }
 
   private CompletableFuture<@Nullable Void> submit(LeaseElectionService service, Task task) {
@@ -554,7 +715,6 @@ public final class Elector {
       return;
     }
     try {
-      life.begun = true;
       this.idleSince = null;
       long pause = 0;
       while (!life.dismissed && pause != END) {
@@ -564,20 +724,66 @@ public final class Elector {
       try {
         this.store.close();
       } finally {
+        end(life);
         this.storeUse.unlock();
       }
     }
   }
 
-  /** The thread of an earlier start may be in the store still, however long its call takes. */
+  private void end(Life life) {
+    synchronized (life) {
+      life.ended = true;
+      life.dismissed = true;
+    }
+    this.deadlines.release();
+    if (life.unattended) {
+      nameWork(
+          life, (service, work) -> this.log.givenUp(service.serviceId(), life.node.id(), work));
+      EarlierLives.end(this.store.name(), life.services);
+    }
+  }
+
+  private void nameWork(Life life, BiConsumer<LeaseElectionService, List<String>> log) {
+    for (LeaseElectionService service : life.services) {
+      List<String> work = runningWork(service);
+      if (!work.isEmpty()) {
+        log.accept(service, work);
+      }
+    }
+  }
+
+  /** Names the work for which leases are kept, once a minute. */
+  private void remind(Life life) {
+    long now = now();
+    Long namedAt = life.namedAt;
+    if (namedAt == null || now - namedAt >= REMINDER_NANOS) {
+      life.namedAt = now;
+      nameWork(life, (service, work) -> {
+        if (isKept(service)) {
+          this.log.keeps(service.serviceId(), life.node.id(), work);
+        }
+      });
+    }
+  }
+
+  /** A thread of an earlier life may be in the store still, or keep a lease for work that runs. */
   private boolean awaitTurn(Life life) {
     while (!life.dismissed) {
       try {
         this.storeUse.lockInterruptibly();
-        if (!life.dismissed) {
+        boolean begun = false;
+        try {
+          life.awaitEarlierLives(this.store.name());
+          begin(life);
+          begun = !life.dismissed;
+        } finally {
+          if (!begun) {
+            this.storeUse.unlock();
+          }
+        }
+        if (begun) {
           return true;
         }
-        this.storeUse.unlock();
       } catch (InterruptedException ex) {
         // Of stop(), and then it shows; or of somebody who has no business with this thread.
       }
@@ -585,8 +791,8 @@ public final class Elector {
     return false;
   }
 
-  private boolean goesOn() {
-    if (this.running) {
+  private boolean goesOn(Life life) {
+    if (!life.left) {
       return true;
     }
     if (!isHandingBack()) {
@@ -602,7 +808,10 @@ public final class Elector {
   /** Whatever goes wrong here, without memory even the waiting, must not end the loop. */
   private long waitAndStep(long pause, Life life) {
     try {
-      if (!goesOn()) {
+      if (life.unattended) {
+        remind(life);
+      }
+      if (!goesOn(life)) {
         return END;
       }
       this.wakeUps.tryAcquire(pause, NANOSECONDS);
@@ -713,7 +922,7 @@ public final class Elector {
         request.outcome().complete(null);
       }
     }
-    boolean idle = pause > 0 && this.running && !rests();
+    boolean idle = pause > 0 && !life.left && !rests();
     return this.requests.isEmpty() && !(idle && lookAfterHistories()) ? pause : 0;
   }
 
@@ -1029,11 +1238,21 @@ public final class Elector {
     this.deadlines.release();
   }
 
-  void uncover(String serviceId, long term) {
+  /** Tells leader work that the lease no longer covers it, and people which work still runs. */
+  void uncover(LeaseElectionService service, Candidacy after, long term) {
+    String id = service.serviceId();
     try {
-      this.work.onUncovered(serviceId, term);
+      this.work.onUncovered(id, term);
     } catch (RuntimeException ex) {
       this.log.failedUnexpectedly(ex);
+    }
+    if (after.keepsLease(now())) {
+      // It is named once a minute.
+      return;
+    }
+    List<String> work = runningWork(service);
+    if (!work.isEmpty()) {
+      this.log.uncovered(id, after.node().id(), term, work);
     }
   }
 
@@ -1106,13 +1325,14 @@ public final class Elector {
     }
   }
 
-  @SuppressWarnings("ThreadJoinLoop") // an interruption is answered by the caller's own loop
-  private static void awaitEnd(@Nullable Thread predecessor) {
+  @SuppressWarnings("ThreadJoinLoop") // each interruption is logged
+  private void awaitEnd(@Nullable Thread predecessor) {
     while (predecessor != null && predecessor.isAlive()) {
       try {
         predecessor.join();
       } catch (InterruptedException ex) {
-        // Somebody who has no business with this thread.
+        // Of somebody who has no business with this thread.
+        this.log.interrupted(ex);
       }
     }
   }

@@ -1,5 +1,7 @@
 package io.election.lease;
 
+import java.util.List;
+
 /** The work that a leader lets end before it hands its lease back, and that has to end with the lease. */
 @FunctionalInterface
 public interface LeaderWork {
@@ -15,9 +17,21 @@ public interface LeaderWork {
   boolean isRunning(String serviceId);
 
   /**
+   * Names the leader work of an election that runs in this process, for people: what it is, and for how
+   * long it has run. Must not block.
+   *
+   * @param serviceId the name of the election
+   * @return the names; empty if none runs, or if nothing is known about it
+   */
+  default List<String> describe(String serviceId) {
+    return List.of();
+  }
+
+  /**
    * Tells that the lease no longer covers leader work of a term: another node may lead from now on.
    * That is when the lease has expired or somebody has changed the record, and otherwise when a leader
-   * that steps down has handed its lease back or is about to, since its drain time-out is over.
+   * that steps down has handed its lease back, or its drain time-out is over: then it is about to, and
+   * only an elector that was stopped keeps the lease until the work has ended.
    *
    * <p>Comes on time even while a call to the store hangs and a listener blocks. Called by whichever
    * thread notices, at least once for each leadership, for different elections at the same time; must

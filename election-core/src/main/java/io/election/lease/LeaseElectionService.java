@@ -62,8 +62,7 @@ public class LeaseElectionService implements ElectionService {
 
   @Override
   public final void lostLeader() {
-    change((candidacy) -> candidacy.resign(this.elector.now()));
-    this.elector.wakeUp();
+    this.elector.resign(this);
   }
 
   @Override
@@ -192,9 +191,20 @@ public class LeaseElectionService implements ElectionService {
         events.forEach(this.elector::deliverLater);
       }
     }
-    uncovered.ifPresent((term) -> this.elector.uncover(this.serviceId, term));
+    uncovered.ifPresent((term) -> this.elector.uncover(this, after, term));
     events.forEach(this.elector::log);
     return after;
+  }
+
+  /** Changes the candidacy as an operator wants it, and lets the elector see to it. */
+  final void command(UnaryOperator<Candidacy> change) {
+    change(change);
+    this.elector.wakeUp();
+  }
+
+  /** Names the leader work that runs, for people. */
+  final List<String> runningWork() {
+    return this.elector.runningWork(this);
   }
 
   /**

@@ -48,12 +48,14 @@ sealed interface Standing {
    *
    * @param term the term that has ended
    * @param deadline until when the lease covers the work that still runs
-   * @param drainUntil when the lease is handed back even if work still runs
+   * @param drainUntil when the lease is handed back even if work still runs, unless this is patient
    * @param successor who shall lead next; empty for anyone
    * @param retryAt before when the lease is not handed back, since an attempt has just failed
    * @param displaced whether the record already names another node, so that there is nothing to
    *     renew
    * @param ending why the leadership ended
+   * @param patient whether the lease is kept for as long as work runs: after a stop that no command has
+   *     followed
    */
   record SteppingDown(
       long term,
@@ -62,8 +64,27 @@ sealed interface Standing {
       long retryAt,
       String successor,
       boolean displaced,
-      Ending ending)
+      Ending ending,
+      boolean patient)
       implements Standing {
+
+    /** Whether the lease is kept for work that runs. */
+    boolean drains(long now) {
+      return (this.patient && !this.displaced) || now - this.drainUntil < 0;
+    }
+
+    /** After a command: it waits for work no longer than the drain time-out since the leadership ended. */
+    SteppingDown commanded(String successor, Ending ending) {
+      return new SteppingDown(
+          this.term,
+          this.deadline,
+          this.drainUntil,
+          this.retryAt,
+          successor,
+          this.displaced,
+          ending,
+          false);
+    }
 
     SteppingDown renewed(long deadline) {
       return new SteppingDown(
@@ -73,7 +94,8 @@ sealed interface Standing {
           this.retryAt,
           this.successor,
           this.displaced,
-          this.ending);
+          this.ending,
+          this.patient);
     }
 
     SteppingDown retryAt(long retryAt) {
@@ -84,7 +106,8 @@ sealed interface Standing {
           retryAt,
           this.successor,
           this.displaced,
-          this.ending);
+          this.ending,
+          this.patient);
     }
 
     SteppingDown displacedBySomebodyElse() {
@@ -95,7 +118,8 @@ sealed interface Standing {
           this.retryAt,
           this.successor,
           true,
-          this.ending);
+          this.ending,
+          this.patient);
     }
   }
 }

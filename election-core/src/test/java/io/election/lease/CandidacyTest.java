@@ -571,10 +571,26 @@ class CandidacyTest {
       assertThat(candidacy.next(at(RENEW), true)).isEqualTo(new Renew(3));
       candidacy = candidacy.onRenewed(new Renew(3), true, timing(RENEW, 2_010));
       assertThat(leads(candidacy, 2_010)).isFalse();
-      assertThat(candidacy.next(at(2_010), true)).isEqualTo(new Await(at(3_500)));
       assertThat(candidacy.next(at(3_500), true))
-          .as("drain time-out")
-          .isEqualTo(new Release(3, "", STOPPED));
+          .as("a stop waits for work for longer than the drain time-out")
+          .isEqualTo(new Await(at(2 * RENEW)));
+      assertThat(candidacy.next(at(2 * RENEW), true)).isEqualTo(new Renew(3));
+      assertThat(candidacy.next(at(2 * RENEW), false)).isEqualTo(new Release(3, "", STOPPED));
+    }
+
+    @Test
+    void aCommandWaitsForWorkForTheDrainTimeoutAlsoAfterAStop() {
+      Candidacy resigned = this.leader.resign(at(500));
+      assertThat(resigned.next(at(3_499), true)).isEqualTo(new Renew(3));
+      assertThat(resigned.next(at(3_500), true)).isEqualTo(new Release(3, "", RESIGNED));
+      Candidacy stopped = this.leader.stop(at(500));
+      Candidacy commanded = stopped.handOver("other", ALICE, at(1_000));
+      assertThat(lossReason(stopped)).isEqualTo(LeadershipLostEvent.Reason.STOPPED);
+      assertThat(commanded.next(at(3_499), true)).isEqualTo(new Renew(3));
+      assertThat(commanded.next(at(3_500), true))
+          .isEqualTo(
+              new Release(3, "other", new Ending(LeadershipLostEvent.Reason.HANDED_OVER, ALICE)));
+      assertThat(stopped.stop(at(1_000))).as("a stop is no command").isEqualTo(stopped);
     }
 
     @Test

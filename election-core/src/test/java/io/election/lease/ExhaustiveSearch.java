@@ -791,6 +791,7 @@ final class ExhaustiveSearch {
         ahead(down.retryAt());
         id(down.successor());
         put(down.displaced() ? 1 : 0);
+        put(down.patient() ? 1 : 0);
       }
     }
 

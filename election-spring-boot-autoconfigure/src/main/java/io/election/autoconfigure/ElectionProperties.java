@@ -5,8 +5,10 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.convert.DurationUnit;
+import org.springframework.core.env.Environment;
 
 /**
  * Settings of leader election. Durations without a unit are seconds.
@@ -24,7 +26,9 @@ import org.springframework.boot.convert.DurationUnit;
  * @param leaseDuration How long a leader may go on without a confirmed renewal.
  * @param renewInterval How often a leader renews and a follower looks. At most a third of the lease.
  * @param eligible Whether this node may lead.
- * @param drainTimeout How long a stop or a hand-over waits for running leader work.
+ * @param drainTimeout How long a stop waits for running leader work before it lets the shutdown go on,
+ *     and a command (designate, force, pause) before the lease is handed back all the same. Defaults to
+ *     'spring.lifecycle.timeout-per-shutdown-phase' less one second.
  * @param historyRetention How long the history keeps terms that have ended. The last one stays.
  * @param failFast Whether a store that is out of reach at start-up ends the start. If not, the node
  *     starts as a follower and joins later.
@@ -42,11 +46,23 @@ public record ElectionProperties(
     @DefaultValue("10s") @DurationUnit(ChronoUnit.SECONDS) Duration leaseDuration,
     @DefaultValue("2s") @DurationUnit(ChronoUnit.SECONDS) Duration renewInterval,
     @DefaultValue("true") boolean eligible,
-    @DefaultValue("10s") @DurationUnit(ChronoUnit.SECONDS) Duration drainTimeout,
+    @Nullable @DurationUnit(ChronoUnit.SECONDS) Duration drainTimeout,
     @DefaultValue("30d") @DurationUnit(ChronoUnit.SECONDS) Duration historyRetention,
     @DefaultValue("false") boolean failFast,
     @DefaultValue Manual manual,
     @DefaultValue Mysql mysql) {
+
+  /** The drain time-out that applies: by default Spring's own patience with a phase of the shutdown. */
+  Duration drainTimeout(Environment environment) {
+    if (this.drainTimeout != null) {
+      return this.drainTimeout;
+    }
+    Duration patience = Binder.get(environment)
+        .bind("spring.lifecycle.timeout-per-shutdown-phase", Duration.class)
+        .orElse(Duration.ofSeconds(30))
+        .minusSeconds(1);
+    return patience.isNegative() ? Duration.ZERO : patience;
+  }
 
   /** How the leader is found. */
   public enum Algorithm {

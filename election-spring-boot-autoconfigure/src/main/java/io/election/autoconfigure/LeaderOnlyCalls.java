@@ -7,8 +7,11 @@ import io.election.LeadershipLostEvent;
 import io.election.NotLeaderException;
 import io.election.lease.LeaderWork;
 import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -132,6 +135,18 @@ final class LeaderOnlyCalls
     return gate != null ? gate.inside.get() : 0;
   }
 
+  /** Names the calls of an election that run, and their ages; the oldest comes first. */
+  @Override
+  public List<String> describe(String serviceId) {
+    Gate gate = this.gates.get(serviceId);
+    return gate != null
+        ? gate.running.stream()
+            .sorted(Comparator.comparingLong(Call::since))
+            .map(Call::toString)
+            .toList()
+        : List.of();
+  }
+
   /** How many calls of an election were interrupted, since leadership went. */
   long interrupted(String serviceId) {
     Gate gate = known(serviceId);
@@ -201,6 +216,29 @@ final class LeaderOnlyCalls
     void ended(String serviceId, String method, Outcome outcome, long nanos);
   }
 
+  /** A call that runs. */
+  static final class Call {
+
+    private final String method;
+
+    private final long since = System.nanoTime();
+
+    private Call(String method) {
+      this.method = method;
+    }
+
+    private long since() {
+      return this.since;
+    }
+
+    /** For people. */
+    @Override
+    public String toString() {
+      return "%s since %d s"
+          .formatted(this.method, TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - this.since));
+    }
+  }
+
   /** Where the calls of one election come through. */
   final class Gate {
 
@@ -213,6 +251,8 @@ final class LeaderOnlyCalls
     private final InterruptibleCalls interruptible;
 
     private final AtomicInteger inside = new AtomicInteger();
+
+    private final Set<Call> running = ConcurrentHashMap.newKeySet();
 
     /** Whether somebody has seen a call inside, and wants to hear of its end. */
     private volatile boolean watched;
@@ -236,31 +276,36 @@ final class LeaderOnlyCalls
      * Begins a call if this node leads. Counts before it asks: a leader that steps down, and then
      * finds nobody inside, has missed none.
      *
-     * @return whether the call may run; then {@link #leave()} must follow
+     * @param method what is called, for people
+     * @return the call, which may run; then {@link #leave} must follow. {@code null} if it may not
      */
-    boolean enter() {
-      return enter(this.election::isLeader);
+    @Nullable
+    Call enter(String method) {
+      return enter(method, this.election::isLeader);
     }
 
     /**
      * Begins a call that runs on this thread alone, so that what it does there depends on its term.
      *
-     * @return whether the call may run; then {@link #leaveThread()} must follow on this thread, and
-     *     {@link #leave()} when the call has ended
+     * @param method what is called, for people
+     * @return the call, which may run; then {@link #leaveThread()} must follow on this thread, and
+     *     {@link #leave} when the call has ended. {@code null} if it may not
      */
-    boolean enterThread() {
-      return this.termBound != null ? enter(() -> begin().isPresent()) : enter();
+    @Nullable
+    Call enterThread(String method) {
+      return this.termBound != null ? enter(method, () -> begin().isPresent()) : enter(method);
     }
 
     /**
      * The same for a call that is interrupted when leadership no longer covers it.
      *
      * @param method what is called, for people
-     * @return whether the call may run; then {@link #leaveInterruptible()} must follow on this thread,
-     *     before the rest
+     * @return the call, which may run; then {@link #leaveInterruptible()} must follow on this thread,
+     *     before the rest. {@code null} if it may not
      */
-    boolean enterInterruptible(String method) {
-      return enter(() -> this.interruptible.begin(method, this::begin));
+    @Nullable
+    Call enterInterruptible(String method) {
+      return enter(method, () -> this.interruptible.begin(method, this::begin));
     }
 
     /** Binds the call to the term in which this node leads, and gives that; empty if it does not lead. */
@@ -290,17 +335,20 @@ final class LeaderOnlyCalls
       this.interruptible.end();
     }
 
-    private boolean enter(BooleanSupplier asksElection) {
+    private @Nullable Call enter(String method, BooleanSupplier asksElection) {
       this.inside.incrementAndGet();
-      boolean leads = false;
+      Call call = null;
       try {
-        leads = !LeaderOnlyCalls.this.closed && asksElection.getAsBoolean();
+        if (!LeaderOnlyCalls.this.closed && asksElection.getAsBoolean()) {
+          call = new Call(method);
+          this.running.add(call);
+        }
       } finally {
-        if (!leads) {
+        if (call == null) {
           leave();
         }
       }
-      return leads;
+      return call;
     }
 
     /** The call leaves this thread; it may go on elsewhere. */
@@ -309,11 +357,6 @@ final class LeaderOnlyCalls
       if (termBound != null) {
         termBound.end();
       }
-    }
-
-    /** Tells the listener of a call that ran. */
-    void ran(String method, long began, @Nullable Throwable failure) {
-      tell(method, failure == null ? Outcome.RAN : Outcome.FAILED, System.nanoTime() - began);
     }
 
     /** Tells the listener of a call that did not begin. */
@@ -328,8 +371,20 @@ final class LeaderOnlyCalls
       }
     }
 
-    /** Ends a call. */
-    void leave() {
+    /** Ends a call, and tells the listener. */
+    void leave(Call call, @Nullable Throwable failure) {
+      try {
+        tell(
+            call.method,
+            failure == null ? Outcome.RAN : Outcome.FAILED,
+            System.nanoTime() - call.since);
+      } finally {
+        this.running.remove(call);
+        leave();
+      }
+    }
+
+    private void leave() {
       if (this.inside.decrementAndGet() == 0 && this.watched) {
         this.watched = false;
         ended();

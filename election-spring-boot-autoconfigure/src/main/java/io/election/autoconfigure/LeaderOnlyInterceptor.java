@@ -96,7 +96,8 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 
     @Override
     public @Nullable Object call(MethodInvocation invocation) throws Throwable {
-      if (!enter()) {
+      LeaderOnlyCalls.Call entered = enter();
+      if (entered == null) {
         this.gate.skipped(this.method);
         if (this.onFollower == LeaderOnly.OnFollower.THROW) {
           throw this.gate.notLeader();
@@ -105,15 +106,11 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
         return this.skipped.get();
       }
       boolean goesOn = false;
-      long began = System.nanoTime();
       Throwable thrown = null;
       try {
         Object result = invocation.proceed();
         if (result instanceof CompletionStage<?> stage) {
-          stage.whenComplete((value, failure) -> {
-            this.gate.ran(this.method, began, failure);
-            this.gate.leave();
-          });
+          stage.whenComplete((value, failure) -> this.gate.leave(entered, failure));
           goesOn = true;
         }
         return this.mayBeReactive && result != null ? guarded(result) : result;
@@ -126,17 +123,18 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
         }
         this.gate.leaveThread();
         if (!goesOn) {
-          this.gate.ran(this.method, began, thrown);
-          this.gate.leave();
+          this.gate.leave(entered, thrown);
         }
       }
     }
 
-    private boolean enter() {
-      return !this.calls.isClosed()
-          && (this.interruptible
-              ? this.gate.enterInterruptible(this.method)
-              : this.gate.enterThread());
+    private LeaderOnlyCalls.@Nullable Call enter() {
+      if (this.calls.isClosed()) {
+        return null;
+      }
+      return this.interruptible
+          ? this.gate.enterInterruptible(this.method)
+          : this.gate.enterThread(this.method);
     }
 
     /** What is declared as anything may turn out to run when somebody subscribes. */

@@ -36,7 +36,7 @@ class ManualAllocationElectionConfiguration {
         requireLeaderId(properties.manual().leaderId()),
         new LocalNode(environment, properties.nodeId()),
         calls,
-        properties.drainTimeout(),
+        properties.drainTimeout(environment),
         events);
   }
 

@@ -55,7 +55,7 @@ class MysqlElectionConfiguration {
           properties.leaseDuration(),
           properties.renewInterval(),
           properties.mysql().operationTimeout(),
-          properties.drainTimeout(),
+          properties.drainTimeout(environment),
           properties.eligible(),
           properties.historyRetention());
     } catch (InvalidLeaseSettingException ex) {

@@ -77,7 +77,8 @@ final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
 
   private Publisher<Object> subscribed(Supplier<Publisher<Object>> work) {
     LeaderOnlyCalls.Gate gate = this.gate.get();
-    if (this.calls.isClosed() || !gate.enter()) {
+    LeaderOnlyCalls.Call entered = this.calls.isClosed() ? null : gate.enter(this.method);
+    if (entered == null) {
       gate.skipped(this.method);
       if (this.onFollower == LeaderOnly.OnFollower.THROW) {
         return Mono.error(gate.notLeader());
@@ -85,12 +86,8 @@ final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
       LeaderOnlyInterceptor.logSkip(this.method, gate);
       return Mono.empty();
     }
-    long began = System.nanoTime();
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-    Consumer<SignalType> end = (signal) -> {
-      gate.ran(this.method, began, failure.get());
-      gate.leave();
-    };
+    Consumer<SignalType> end = (signal) -> gate.leave(entered, failure.get());
     Publisher<Object> running = work.get();
     // As a Flux, a Mono would be cancelled after its value, and a transaction within rolled back.
     return this.adapter.isMultiValue()

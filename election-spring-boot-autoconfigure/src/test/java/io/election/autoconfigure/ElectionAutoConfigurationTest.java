@@ -206,6 +206,26 @@ class ElectionAutoConfigurationTest {
   }
 
   @Test
+  void aStopWaitsForWorkAlmostAsLongAsSpringDoes() {
+    this.manual
+        .withPropertyValues("spring.lifecycle.timeout-per-shutdown-phase=2m")
+        .run((context) -> assertThat(
+                context.getBean(ElectionProperties.class).drainTimeout(context.getEnvironment()))
+            .isEqualTo(Duration.ofSeconds(119)));
+    this.manual
+        .withPropertyValues(
+            "spring.lifecycle.timeout-per-shutdown-phase=2m", "as.election.drain-timeout=5")
+        .run((context) -> assertThat(
+                context.getBean(ElectionProperties.class).drainTimeout(context.getEnvironment()))
+            .isEqualTo(Duration.ofSeconds(5)));
+    this.manual
+        .withPropertyValues("spring.lifecycle.timeout-per-shutdown-phase=100ms")
+        .run((context) -> assertThat(
+                context.getBean(ElectionProperties.class).drainTimeout(context.getEnvironment()))
+            .isZero());
+  }
+
+  @Test
   void bareNumbersAreSeconds() {
     this.manual
         .withPropertyValues("as.election.lease-duration=30", "as.election.renew-interval=500ms")
@@ -213,7 +233,8 @@ class ElectionAutoConfigurationTest {
           ElectionProperties properties = context.getBean(ElectionProperties.class);
           assertThat(properties.leaseDuration()).isEqualTo(Duration.ofSeconds(30));
           assertThat(properties.renewInterval()).isEqualTo(Duration.ofMillis(500));
-          assertThat(properties.drainTimeout()).isEqualTo(Duration.ofSeconds(10));
+          assertThat(properties.drainTimeout(context.getEnvironment()))
+              .isEqualTo(Duration.ofSeconds(29));
           assertThat(properties.historyRetention()).isEqualTo(Duration.ofDays(30));
           assertThat(properties.mysql().operationTimeout()).isEqualTo(Duration.ofSeconds(1));
         });

@@ -2,6 +2,7 @@ package io.election.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -33,7 +34,7 @@ class LeaderOnlyCallsTest {
 
   @Test
   void callThatIsRefusedIsNotRunning() {
-    assertThat(this.gate.enter()).isFalse();
+    assertThat(this.gate.enter("Job.run")).isNull();
     assertThat(this.calls.isRunning("default")).isFalse();
   }
 
@@ -46,7 +47,7 @@ class LeaderOnlyCallsTest {
       }
     });
     LeaderOnlyCalls.Gate gate = calls.gate("");
-    Assertions.assertThatIllegalStateException().isThrownBy(gate::enter);
+    Assertions.assertThatIllegalStateException().isThrownBy(() -> gate.enter("Job.run"));
     assertThat(calls.isRunning("default")).isFalse();
   }
 
@@ -55,16 +56,37 @@ class LeaderOnlyCallsTest {
     AtomicInteger ends = new AtomicInteger();
     this.calls.onEnd(ends::incrementAndGet);
     this.election.becomeLeader();
-    this.gate.enter();
-    this.gate.leave();
+    this.gate.leave(enter("Job.run"), null);
     assertThat(ends).hasValue(0);
-    this.gate.enter();
-    this.gate.enter();
+    LeaderOnlyCalls.Call first = enter("Job.run");
+    LeaderOnlyCalls.Call second = enter("Job.run");
     assertThat(this.calls.isRunning("default")).isTrue();
-    this.gate.leave();
+    this.gate.leave(first, null);
     assertThat(ends).hasValue(0);
-    this.gate.leave();
+    this.gate.leave(second, null);
     assertThat(ends).hasValue(1);
+  }
+
+  @Test
+  void callsThatRunAreNamedWithTheirAges() {
+    this.election.becomeLeader();
+    LeaderOnlyCalls.Call nightly = enter("Job.nightly");
+    LeaderOnlyCalls.Call hourly = enter("Job.hourly");
+    assertThat(this.calls.describe("default"))
+        .satisfiesExactly(
+            (oldest) -> assertThat(oldest).matches("Job\\.nightly since \\d+ s"),
+            (next) -> assertThat(next).matches("Job\\.hourly since \\d+ s"));
+    this.gate.leave(nightly, null);
+    assertThat(this.calls.describe("default"))
+        .singleElement()
+        .satisfies((left) -> assertThat(left).startsWith("Job.hourly"));
+    this.gate.leave(hourly, null);
+    assertThat(this.calls.describe("default")).isEmpty();
+    assertThat(this.calls.describe("unknown")).isEmpty();
+  }
+
+  private LeaderOnlyCalls.Call enter(String method) {
+    return Objects.requireNonNull(this.gate.enter(method));
   }
 
   @RepeatedTest(200)
@@ -80,11 +102,12 @@ class LeaderOnlyCallsTest {
       callers[i] = this.executor.submit(() -> {
         start.await();
         for (int call = 0; call < 200; call++) {
-          if (this.gate.enter()) {
+          LeaderOnlyCalls.Call entered = this.gate.enter("Job.run");
+          if (entered != null) {
             if (handedBack.get()) {
               ranTooLate.set(true);
             }
-            this.gate.leave();
+            this.gate.leave(entered, null);
           }
         }
         return null;

@@ -130,6 +130,49 @@ class MysqlElectionIT {
   }
 
   @Test
+  void aCallThatOutlastsTheShutdownKeepsTheLeaseAndTheNextContextWaitsForItsEnd(
+      CapturedOutput output) throws Exception {
+    ExecutorService executor = Executors.newSingleThreadExecutor();
+    ApplicationContextRunner node = this.application.withPropertyValues(
+        "as.election.node-id=a", "as.election.drain-timeout=100ms");
+    Job[] jobs = new Job[1];
+    try {
+      node.withBean(Job.class).run((context) -> {
+        awaitLeader(context);
+        jobs[0] = context.getBean(Job.class);
+        executor.submit(jobs[0]::run);
+        jobs[0].begun().await();
+      });
+      await()
+          .atMost(LONG)
+          .untilAsserted(() -> assertThat(output)
+              .contains("node a was stopped, but leader work still runs: Job.run since "));
+      assertThat(output).doesNotContain("handed term 1 back");
+      this.application.withPropertyValues("as.election.node-id=b").run((other) -> {
+        ElectionService follower = other.getBean(ElectionService.class);
+        // Renewed for longer than the lease lasts, though its context is closed.
+        long version = version();
+        await().atMost(LONG).until(() -> version() >= version + 10);
+        assertThat(follower.isLeader()).isFalse();
+        node.run((next) -> {
+          assertThat(output).contains("node a was started again, and does not stand until");
+          assertThat(version()).isPositive();
+          assertThat(next.getBean(ElectionService.class).isLeader()).isFalse();
+        });
+        jobs[0].end().countDown();
+        await().atMost(LONG).until(follower::isLeader);
+        assertThat(output).contains("handed term 1 back");
+      });
+      node.run(MysqlElectionIT::awaitLeader);
+    } finally {
+      if (jobs[0] != null) {
+        jobs[0].end().countDown();
+      }
+      executor.shutdownNow();
+    }
+  }
+
+  @Test
   void callIsInterruptedWhenAnotherNodeIsWrittenIn() throws Exception {
     ExecutorService executor = Executors.newCachedThreadPool();
     try {

@@ -1,0 +1,52 @@
+package io.election.lease;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The leases that electors of this process keep after they were stopped, since leader work still runs.
+ * An elector that is started meanwhile under the same node id waits for their end: it would find its own
+ * name in the record.
+ */
+final class EarlierLives {
+
+  private record Key(String store, String serviceId, String nodeId) {}
+
+  private static final Map<Key, LeaseElectionService> KEPT = new ConcurrentHashMap<>();
+
+  private EarlierLives() {}
+
+  static void keep(String store, LeaseElectionService service) {
+    KEPT.put(key(store, service.serviceId(), service.nodeId()), service);
+  }
+
+  static void end(String store, Collection<LeaseElectionService> services) {
+    services.forEach(
+        (service) -> KEPT.remove(key(store, service.serviceId(), service.nodeId()), service));
+    synchronized (KEPT) {
+      KEPT.notifyAll();
+    }
+  }
+
+  /** The election as an earlier elector of this process keeps it under this node id. */
+  static Optional<LeaseElectionService> find(String store, String serviceId, String nodeId) {
+    return Optional.ofNullable(KEPT.get(key(store, serviceId, nodeId)));
+  }
+
+  /** Waits until none of the elections is kept any more. */
+  static void awaitEnd(String store, List<String> serviceIds, String nodeId)
+      throws InterruptedException {
+    synchronized (KEPT) {
+      while (serviceIds.stream().anyMatch((id) -> find(store, id, nodeId).isPresent())) {
+        KEPT.wait();
+      }
+    }
+  }
+
+  private static Key key(String store, String serviceId, String nodeId) {
+    return new Key(store, serviceId, nodeId);
+  }
+}
