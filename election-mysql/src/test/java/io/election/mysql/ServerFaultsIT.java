@@ -213,7 +213,10 @@ class ServerFaultsIT {
     try (Connection administrator = server.connectAsRoot()) {
       this.store.close();
       Awaitility.await().until(() -> !takeOne(taken));
-      assertFails(() -> renew("mysql"), "has no connection left (");
+      assertFails(
+          () -> renew("mysql"),
+          "has no connection left (",
+          "as.election.mysql.hand-back-signals=false on all nodes");
       taken.forEach(ElectionDatabase::discard);
       try (Statement statement = administrator.createStatement()) {
         statement.execute("SET GLOBAL max_connections = 151");
