@@ -129,8 +129,8 @@ public interface LeaseStore extends AutoCloseable {
    * @param term the term it holds
    * @param successor who shall lead next; empty for anyone
    * @param ending why, for the history; it takes the place of what {@link #designate} has noted
-   * @return whether the record named this node in this term and now is released; {@code false}:
-   *     nothing was changed
+   * @return whether the record named this node in this term, the newest of the history, and now is
+   *     released; {@code false}: nothing was changed
    * @throws LeaseStoreException if the outcome is unknown
    */
   boolean release(String serviceId, String nodeId, long term, String successor, Ending ending)
@@ -145,8 +145,8 @@ public interface LeaseStore extends AutoCloseable {
    * @param term the term it held
    * @param ending why it ended, for the history; without an {@linkplain Ending#instruction()
    *     instruction} that which {@link #designate} has noted stays
-   * @return whether the record named another node in this term, which the history has as this node's,
-   *     and now is released; {@code false}: nothing was changed
+   * @return whether the record named another node in this term, which the history has as its newest and
+   *     as this node's, and now is released; {@code false}: nothing was changed
    * @throws LeaseStoreException if the outcome is unknown
    */
   boolean giveWay(String serviceId, String nodeId, long term, Ending ending)

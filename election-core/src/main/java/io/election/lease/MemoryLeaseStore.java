@@ -374,6 +374,7 @@ public class MemoryLeaseStore implements LeaseStore {
     if (row == null
         || !row.leaderId().equals(nodeId)
         || row.term() != term
+        || newestTerm(serviceId) > term
         || !isOwner(serviceId, owner)) {
       return false;
     }
@@ -395,6 +396,7 @@ public class MemoryLeaseStore implements LeaseStore {
     if (row == null
         || row.leaderId().equals(nodeId)
         || row.term() != term
+        || newestTerm(serviceId) > term
         || held == null
         || !held.leaderId().equals(nodeId)
         || !isOwner(serviceId, owner)) {

@@ -641,7 +641,10 @@ enum Mutant {
     }
   }),
 
-  /** Rule 7: a late release may find a row that was another's meanwhile. */
+  /**
+   * Rule 7: a late release may find a row that was another's meanwhile. Nor does it ask for the newest term
+   * here, since each of the two rules is enough.
+   */
   A_RELEASE_IS_NOT_OF_WHO_LED_LAST(new Rules() {
     @Override
     LeaseStore store(SimulatedDatabase database, String token) {
@@ -654,7 +657,24 @@ enum Mutant {
           if (row != null && isMineIn(term, nodeId, row)) {
             seal();
           }
-          return super.release(serviceId, nodeId, term, successor, ending);
+          return withoutNewer(
+              term, () -> super.release(serviceId, nodeId, term, successor, ending));
+        }
+      };
+    }
+  }),
+
+  /** Rule 7: a late release may find a row that was this process's own again meanwhile. */
+  A_RELEASE_IS_NOT_OF_THE_NEWEST_TERM(new Rules() {
+    @Override
+    LeaseStore store(SimulatedDatabase database, String token) {
+      return new Broken(database, token) {
+        @Override
+        public boolean release(
+            String serviceId, String nodeId, long term, String successor, Ending ending)
+            throws LeaseStoreException {
+          return withoutNewer(
+              term, () -> super.release(serviceId, nodeId, term, successor, ending));
         }
       };
     }
@@ -953,6 +973,21 @@ enum Mutant {
       Optional<LeaseRow> created = creation.create();
       before.forEach(terms::putIfAbsent);
       return created;
+    }
+
+    boolean withoutNewer(long term, Giving giving) throws LeaseStoreException {
+      NavigableMap<Long, Term> terms = this.database.history(Call.SERVICE);
+      Map<Long, Term> newer = new TreeMap<>(terms.tailMap(term, false));
+      terms.keySet().removeAll(newer.keySet());
+      boolean given = giving.give();
+      terms.putAll(newer);
+      return given;
+    }
+
+    /** Gives the lease back. */
+    @FunctionalInterface
+    interface Giving {
+      boolean give() throws LeaseStoreException;
     }
 
     /** Creates the row. */

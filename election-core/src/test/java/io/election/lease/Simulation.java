@@ -338,7 +338,7 @@ final class Simulation {
 
   private int lives;
 
-  /** Whether somebody found another row than the one that it tried to take since the last fault. */
+  /** Whether somebody found another row than it tried to take or create since the last fault. */
   private boolean raceLost;
 
   private @Nullable Violation broken;
@@ -1374,6 +1374,9 @@ final class Simulation {
         return look(this);
       }
       Object outcome = call.execute(this.server);
+      if (call.step() instanceof Step.Create && ((Optional<?>) outcome).isEmpty()) {
+        Simulation.this.raceLost = true;
+      }
       if (call.step() instanceof Take && ((OptionalLong) outcome).isPresent()) {
         grant(((OptionalLong) outcome).getAsLong());
       } else if (call.step() instanceof Lead lead && (boolean) outcome) {
@@ -1702,7 +1705,12 @@ final class Simulation {
         String serviceId, String nodeId, long leaseMillis, long aboveTerm)
         throws LeaseStoreException {
       return (Optional<LeaseRow>) this.process.await(
-          () -> this.process.server.create(serviceId, nodeId, leaseMillis, aboveTerm),
+          () -> {
+            Optional<LeaseRow> created =
+                this.process.server.create(serviceId, nodeId, leaseMillis, aboveTerm);
+            Simulation.this.raceLost |= created.isEmpty();
+            return created;
+          },
           new Step.Create(leaseMillis));
     }
 

@@ -64,6 +64,13 @@ public final class MysqlLeaseStore implements LeaseStore {
   private static final String HISTORY_COUNTS =
       "(seal IS NULL OR lease_millis IS NULL OR lease_millis < 0)";
 
+  /**
+   * Whether the term is the last that anybody has led. After an operator has lowered the term in the row, a
+   * late statement of the same process may find the term that it names, under a newer leadership.
+   */
+  private static final String NO_NEWER_TERM =
+      "NOT EXISTS (SELECT 1 FROM leader_election_history newer WHERE newer.service_id = ? AND newer.term > ?)";
+
   private static final long SIGNAL_RETRY = Duration.ofSeconds(30).toNanos();
 
   private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
@@ -641,8 +648,14 @@ public final class MysqlLeaseStore implements LeaseStore {
                   UPDATE leader_election
                   SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
                       leader_id = ?, lease_millis = 0
-                  WHERE service_id = ? AND leader_id = ? AND term = ? AND %s
-                  """.formatted(seal(session).isOwned()), successor, serviceId, nodeId, term);
+                  WHERE service_id = ? AND leader_id = ? AND term = ? AND %s AND %s
+                  """.formatted(seal(session).isOwned(), NO_NEWER_TERM),
+          successor,
+          serviceId,
+          nodeId,
+          term,
+          serviceId,
+          term);
       if (released) {
         signal(session, nodeId);
         endTerm(session, serviceId, term, ending, true);
@@ -668,10 +681,18 @@ public final class MysqlLeaseStore implements LeaseStore {
                   UPDATE leader_election
                   SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
                       lease_millis = 0
-                  WHERE service_id = ? AND leader_id <> ? AND term = ? AND %s
+                  WHERE service_id = ? AND leader_id <> ? AND term = ? AND %s AND %s
                       AND EXISTS (SELECT 1 FROM leader_election_history
                           WHERE service_id = ? AND term = ? AND leader_id = ?)
-                  """.formatted(seal(session).isOwned()), serviceId, nodeId, term, serviceId, term, nodeId);
+                  """.formatted(seal(session).isOwned(), NO_NEWER_TERM),
+          serviceId,
+          nodeId,
+          term,
+          serviceId,
+          term,
+          serviceId,
+          term,
+          nodeId);
       if (gaveWay) {
         signal(session, nodeId);
         endTerm(session, serviceId, term, ending, ending.instruction() != null);

@@ -625,6 +625,24 @@ public abstract class LeaseStoreContract {
     assertThat(row(SERVICE)).isEqualTo(undone);
   }
 
+  @Test
+  void what_its_process_took_anew_is_not_released_in_the_earlier_term_though_that_is_written_back()
+      throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    LeaseRow again = retaken(row);
+    assertThat(again.term()).isGreaterThan(row.term());
+    hand().setTerm(SERVICE, row.term());
+    LeaseRow lowered = row(SERVICE);
+
+    assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(lowered);
+
+    hand().setLeader(SERVICE, B);
+    LeaseRow displaced = row(SERVICE);
+    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(displaced);
+  }
+
   private LeaseRow seenByAnother() throws LeaseStoreException {
     return reading(another().read(Set.of(SERVICE)), SERVICE).row();
   }
