@@ -30,6 +30,12 @@ record Node(
         .with("as.election.node-id=" + name);
   }
 
+  /** The same, its node id included, as another process. */
+  Node called(String process) {
+    return new Node(
+        process, this.program, this.properties, this.jvmOptions, this.environment, this.prefix);
+  }
+
   /** The same with a property; the last one of a name counts. */
   Node with(String property) {
     return new Node(

@@ -140,6 +140,16 @@ final class NodeProcess {
     awaitEnd();
   }
 
+  /** Asks for a clean stop, and kills the process if it does not end in time; whether it did. */
+  boolean stopWithin(Duration grace) throws InterruptedException {
+    signal("TERM");
+    boolean ended = this.process.waitFor(grace.toMillis(), TimeUnit.MILLISECONDS);
+    if (!ended) {
+      kill();
+    }
+    return ended;
+  }
+
   /** Asks for a clean stop; gives how long that took. */
   Duration timeToStop() {
     long asked = System.nanoTime();

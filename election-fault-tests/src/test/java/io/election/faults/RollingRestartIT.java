@@ -50,6 +50,55 @@ class RollingRestartIT {
     });
   }
 
+  /**
+   * Jobs that last for longer than a stop waits, and a platform that kills what has not ended in time. No
+   * two processes run one job at a time. {@code -Drolling.restarts=20} takes the times of a service with
+   * Spring Boot's defaults: jobs of 1, 15 and 60 s, and SIGKILL after 30 s.
+   */
+  @Test
+  void rolling_restarts_overlap_no_two_runs_of_a_job() throws Exception {
+    int restarts = Integer.getInteger("rolling.restarts", 0);
+    boolean defaults = restarts > 0;
+    Duration grace = Duration.ofSeconds(defaults ? 30 : 8);
+    TestDatabase database = TestDatabase.newDatabase();
+    database.execute(LedgerNode.DDL);
+    List<Node> nodes = Cluster.threeNodes().stream()
+        .map((node) -> node.running(LedgerNode.class)
+            .with("spring.task.scheduling.pool.size=3")
+            .with("spring.lifecycle.timeout-per-shutdown-phase=" + (defaults ? "30s" : "6s"))
+            .with("as.election.drain-timeout=" + (defaults ? "29s" : "5s"))
+            .with("test.short=1s")
+            .with("test.longer=" + (defaults ? "15s" : "4s"))
+            .with("test.longest=" + (defaults ? "60s" : "20s")))
+        .toList();
+    Cluster.run(database, LEASE, RENEW, nodes, (cluster, first) -> {
+      int killed = 0;
+      for (int i = 1; i <= Math.max(1, restarts); i++) {
+        List<NodeProcess> old = new ArrayList<>(
+            cluster.nodes().stream().filter(NodeProcess::isAlive).toList());
+        while (!old.isEmpty()) {
+          NodeProcess leader = cluster.awaitLeader();
+          NodeProcess restarted = old.contains(leader) ? leader : old.get(0);
+          killed += restarted.stopWithin(grace) ? 0 : 1;
+          old.remove(restarted);
+          cluster.add(restarted.node().called(restarted.name() + i));
+          cluster.awaitUp();
+        }
+      }
+      cluster.awaitLeader();
+      String overlaps = database.query("""
+          SELECT COUNT(*) FROM ledger a JOIN ledger b
+              ON a.job = b.job AND a.id < b.id AND a.began < b.ran_until AND b.began < a.ran_until
+          """);
+      String runs = database.query("SELECT COUNT(*) FROM ledger");
+      System.out.printf(
+          "Measured: %d rolling restarts of three nodes: %s runs of three jobs, %s overlaps, %d processes killed after %s%n",
+          Math.max(1, restarts), runs, overlaps, killed, grace);
+      assertThat(overlaps).isEqualTo("0");
+      assertThat(Integer.parseInt(String.valueOf(runs))).isGreaterThan(6);
+    });
+  }
+
   /** The node under its old id, in files of its own. */
   private static Node anew(Node node) {
     return Node.named(node.name() + "-anew")
