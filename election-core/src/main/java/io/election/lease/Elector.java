@@ -100,9 +100,6 @@ public final class Elector {
 
   private @Nullable HandBackListener handBacks;
 
-  /** Something may have a deadline that had none, or an earlier one. */
-  private final Semaphore deadlines = new Semaphore(0);
-
   private volatile boolean running;
 
   private volatile RenewalListener renewalListener = (serviceId, outcome, duration) -> {};
@@ -376,7 +373,7 @@ public final class Elector {
   /** Tells the threads of this start to end, as soon as they can. */
   private void dismiss() {
     this.life.dismissed = true;
-    this.deadlines.release();
+    this.life.deadlines.release();
     this.events.add(Optional.empty());
   }
 
@@ -600,6 +597,9 @@ public final class Elector {
 
     /** Whether it stands for its elections, rather than waiting for the end of an earlier one. */
     volatile boolean begun;
+
+    /** Something may have a deadline that had none, or an earlier one. */
+    final Semaphore deadlines = new Semaphore(0);
 
     /** Whether it was stopped: it hands back what it holds, and takes nothing any more. */
     volatile boolean left;
@@ -1235,7 +1235,7 @@ public final class Elector {
 
   void deliverLater(LeadershipEvent event) {
     this.events.add(Optional.of(event));
-    this.deadlines.release();
+    this.life.deadlines.release();
   }
 
   /** Tells leader work that the lease no longer covers it, and people which work still runs. */
@@ -1258,15 +1258,15 @@ public final class Elector {
 
   private void watch(Life life) {
     while (!life.dismissed) {
-      watchOn();
+      watchOn(life.deadlines);
     }
   }
 
   /** Waits for a deadline. Whatever goes wrong is survived. */
-  private void watchOn() {
+  private void watchOn(Semaphore deadlines) {
     try {
-      this.deadlines.tryAcquire(untilDeadline(), NANOSECONDS);
-      this.deadlines.drainPermits();
+      deadlines.tryAcquire(untilDeadline(), NANOSECONDS);
+      deadlines.drainPermits();
       this.services.forEach((service) -> service.change((current) -> current));
     } catch (InterruptedException ex) {
       // Somebody who has no business with this thread.

@@ -6,10 +6,13 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -92,6 +95,43 @@ class ElectorFailuresTest {
     this.elector.stop();
     until(() -> threads() == 0);
     assertThat(this.database.row("jobs").isReleased()).isTrue();
+  }
+
+  /** The thread that watches deadlines may be slow to end, while that of the next start waits. */
+  @Test
+  void aThreadThatIsSlowToEndIsNotForgottenByTheNextStart() {
+    List<Thread> watchers = new CopyOnWriteArrayList<>();
+    CountDownLatch slow = new CountDownLatch(1);
+    Elector elector = new Elector(
+        this.store,
+        SETTINGS,
+        () -> "a",
+        (serviceId) -> false,
+        (event) -> {},
+        () -> {
+          Thread caller = Thread.currentThread();
+          if (caller.getName().equals("election-deadlines") && !watchers.contains(caller)) {
+            watchers.add(caller);
+            if (watchers.size() == 1) {
+              Awaitility.await().forever().until(() -> slow.getCount() == 0);
+            }
+          }
+          return this.clock.get();
+        },
+        () -> Instant.EPOCH);
+    LeaseElectionService service = new LeaseElectionService("jobs", elector) {};
+    elector.start(List.of(service));
+    Awaitility.await().until(() -> watchers.size() == 1);
+    elector.stop();
+    elector.start(List.of(service));
+    Awaitility.await()
+        .until(
+            () -> watchers.size() == 2 && watchers.get(1).getState() == Thread.State.TIMED_WAITING);
+
+    slow.countDown();
+
+    elector.stop();
+    Awaitility.await().until(() -> watchers.stream().noneMatch(Thread::isAlive));
   }
 
   private void edit(String leaderId) {
