@@ -957,7 +957,8 @@ public final class MysqlLeaseStore implements LeaseStore {
     disconnect();
   }
 
-  private void disconnect() {
+  /** Drops the connection. The next call opens another, and what is own stays own. */
+  void disconnect() {
     Session session = this.session;
     this.session = null;
     forgetSignal();

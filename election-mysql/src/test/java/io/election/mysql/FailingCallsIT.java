@@ -159,10 +159,10 @@ class FailingCallsIT {
       int made = 1;
       for (int i = 1; i <= made; i++) {
         restore();
-        this.store.close();
+        this.store.disconnect();
         made = failAt(i, () -> call.on(this.store));
         assertThat(this.store.read(BOTH.keySet())).hasSize(2);
-        this.store.close();
+        this.store.disconnect();
         assertNothingIsLeft("call %d of %s".formatted(i, call));
       }
     }

@@ -176,13 +176,13 @@ abstract class HandBackSignalContract {
   void renewing_prepares_the_next_signal_on_each_connection() throws Exception {
     MysqlLeaseStore holder = store();
     long term = led(holder, "holder");
-    holder.close();
-    holder.renew("holder", Map.of("jobs", term));
+    holder.disconnect();
+    assertThat(holder.renew("holder", Map.of("jobs", term))).containsExactly("jobs");
     CompletableFuture<Boolean> heard = await(signal(), "holder", () -> {});
     awaitWaiting(1);
     assertThat(heard).isNotDone();
 
-    holder.release("jobs", "holder", term, "", STOPPED);
+    assertThat(holder.release("jobs", "holder", term, "", STOPPED)).isTrue();
 
     assertThat(heard.join()).isTrue();
   }
@@ -266,7 +266,7 @@ abstract class HandBackSignalContract {
     assertThat(holder.handBackSignal()).isPresent();
 
     fails.set(false);
-    holder.close();
+    holder.disconnect();
 
     assertSignals(holder, term);
   }

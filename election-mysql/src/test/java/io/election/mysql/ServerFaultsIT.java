@@ -211,7 +211,7 @@ class ServerFaultsIT {
     server.execute("SET GLOBAL max_connections = 10");
     List<Connection> taken = new ArrayList<>();
     try (Connection administrator = server.connectAsRoot()) {
-      this.store.close();
+      this.store.disconnect();
       Awaitility.await().until(() -> !takeOne(taken));
       assertFails(
           () -> renew("mysql"),
@@ -305,12 +305,12 @@ class ServerFaultsIT {
     use("mysql");
     server.execute("SET GLOBAL binlog_format = 'STATEMENT'");
     try {
-      this.store.close();
+      this.store.disconnect();
       assertFails(() -> renew("mysql"), "SET GLOBAL binlog_format = 'ROW'");
     } finally {
       server.execute("SET GLOBAL binlog_format = DEFAULT");
     }
-    this.store.close();
+    this.store.disconnect();
     assertRenews("mysql");
   }
 
@@ -359,7 +359,7 @@ class ServerFaultsIT {
     calls.put("give way", seen -> this.store.giveWay("billing", "b", 1, RESIGNED));
     for (Map.Entry<String, ThrowingFunction<LeaseRow, Object>> call : calls.entrySet()) {
       place.set(here);
-      this.store.close();
+      this.store.disconnect();
       LeaseRow seen = this.store.read(Set.of("billing")).get("billing").row();
       assertThat(seen.own()).isTrue();
 
