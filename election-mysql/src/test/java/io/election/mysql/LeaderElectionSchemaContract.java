@@ -325,9 +325,10 @@ abstract class LeaderElectionSchemaContract {
   @Test
   void an_upgrade_that_failed_at_a_row_format_with_short_keys_is_mended_by_the_next_start()
       throws Exception {
+    this.database.execute(SHORT_KEYS);
     Database.schema(this.database, Mode.MIGRATE).ensure();
     this.database.execute(
-        "DROP TABLE leader_election, leader_election_history",
+        "DROP TABLE leader_election",
         SHORT_KEYS,
         "ALTER TABLE leader_election MODIFY last_active_time timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)",
         "DELETE FROM leader_election_schema_history WHERE version + 0 > 3",
