@@ -128,7 +128,7 @@ final class UserLockSignal implements HandBackSignal {
     try {
       // Waiting is no slow query: the server's log of those would get one a minute.
       opened.execute("SET SESSION long_query_time = 3600");
-    } catch (SQLException ex) {
+    } catch (SQLException | RuntimeException | Error ex) {
       opened.discard();
       throw ex;
     }
