@@ -24,8 +24,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class Session {
 
-  /** An SQL expression for whether the server takes no writes, those of administrators included. */
-  static final String READ_ONLY = "@@GLOBAL.read_only OR @@GLOBAL.innodb_read_only";
+  /**
+   * An SQL expression for whether the server takes no writes, those of administrators included. In newer
+   * versions of MariaDB read_only is a word, which would count as zero.
+   */
+  static final String READ_ONLY =
+      "CONCAT(@@GLOBAL.read_only) NOT IN ('0', 'OFF') OR @@GLOBAL.innodb_read_only";
 
   private static final String WAIT_TIMEOUT = "wait_timeout";
 

@@ -37,6 +37,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
@@ -453,6 +454,21 @@ abstract class LeaseStoreFaultsContract {
         assertThat(rows.getInt(1)).as("no session of ours goes back").isEqualTo(28_800);
       }
     }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0, 0",
+    "1, 1",
+    "CONVERT('OFF' USING utf8mb3), 0",
+    "CONVERT('ON' USING utf8mb3), 1",
+    "CONVERT('NO_LOCK_NO_ADMIN' USING utf8mb3), 1"
+  })
+  void a_replica_is_known_by_the_number_that_servers_show_and_by_the_word_that_newer_ones_do(
+      String shown, String readOnly) {
+    assertThat(
+            this.database.query("SELECT " + Session.READ_ONLY.replace("@@GLOBAL.read_only", shown)))
+        .isEqualTo(readOnly);
   }
 
   @Test
