@@ -162,6 +162,8 @@ final class Session {
                 'STRICT_ALL_TABLES')\
             """, "(ANSI_QUOTES,)?(NO_BACKSLASH_ESCAPES,)?STRICT_ALL_TABLES"),
         new Setting("sql_safe_updates", "0", "0"),
+        // Without it a low max_join_size refuses reads of several elections.
+        new Setting("sql_big_selects", "1", "1"),
         new Setting("sql_select_limit", "18446744073709551615", "18446744073709551615"),
         new Setting(product.statementTime(), "0", "0(\\.0+)?"),
         new Setting("innodb_lock_wait_timeout", lock, lock),

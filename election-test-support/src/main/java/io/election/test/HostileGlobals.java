@@ -37,6 +37,7 @@ public final class HostileGlobals implements AutoCloseable {
         "30",
         "lock_wait_timeout",
         "30"));
+    this.values.put("max_join_size", "1");
   }
 
   /**
