@@ -203,4 +203,26 @@ public interface ElectionService {
   default List<HistoryEntry> history() {
     return List.of();
   }
+
+  /**
+   * The nodes that stand for this election, as this node read them last: once a lease, or less often if
+   * they are hundreds. Local, and for people, never for decisions.
+   *
+   * @return the members by node id; empty where that is not known. Nodes of versions that do not
+   *     announce themselves are missing
+   */
+  default Optional<List<Member>> members() {
+    return Optional.empty();
+  }
+
+  /**
+   * The same, read anew: waits for the store, at most one operation time-out. If it does not answer
+   * this is what was read last.
+   *
+   * @return the members by node id; empty where that is not known
+   * @throws InterruptedException if the calling thread was interrupted while it waited
+   */
+  default Optional<List<Member>> currentMembers() throws InterruptedException {
+    return members();
+  }
 }

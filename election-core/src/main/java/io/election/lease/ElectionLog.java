@@ -38,6 +38,9 @@ final class ElectionLog {
   /** Used by the thread that listens. */
   private boolean withoutSignals;
 
+  /** Used by the elector's thread. */
+  private boolean withoutMembers;
+
   ElectionLog(String store) {
     this.store = store;
   }
@@ -234,6 +237,34 @@ final class ElectionLog {
       log.info("leases that are handed back are noticed at once again");
       this.withoutSignals = false;
     }
+  }
+
+  /** Costs nobody a leadership: said once, until it works. */
+  void membersUnknown(Throwable failure) {
+    if (this.withoutMembers) {
+      log.debug("announcing this node failed again", failure);
+      return;
+    }
+    this.withoutMembers = true;
+    log.info(
+        "which nodes stand for the elections is not known: {} Until that works no members are shown, and a designation is not checked against them",
+        text(failure));
+    log.debug("announcing this node failed", failure);
+  }
+
+  void membersKnown() {
+    if (this.withoutMembers) {
+      log.info("which nodes stand for the elections is known again");
+      this.withoutMembers = false;
+    }
+  }
+
+  void membersNotRead(Exception failure) {
+    log.debug("the members were not read anew", failure);
+  }
+
+  void notWithdrawn(Exception failure) {
+    log.debug("this node is shown as a member for another three leases", failure);
   }
 
   /** The elector's thread has told why. */

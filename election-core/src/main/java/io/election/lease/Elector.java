@@ -4,6 +4,7 @@ import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import io.election.Instruction;
 import io.election.LeadershipEvent;
+import io.election.Member;
 import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.Standing.SteppingDown;
@@ -110,6 +111,8 @@ public final class Elector {
 
   private volatile Histories histories = new Histories();
 
+  private volatile Members members;
+
   /** After a failure nothing but renewals is tried before this instant. */
   private long restsUntil;
 
@@ -157,6 +160,7 @@ public final class Elector {
     this.clock = clock;
     this.log = new ElectionLog(store.name());
     this.life = new Life(new Candidacy.Node("", settings), List.of());
+    this.members = new Members(store, settings, this.log);
   }
 
   /**
@@ -242,6 +246,7 @@ public final class Elector {
       // Where each begins elsewhere, they do not all try for the same row first.
       this.turn = Math.floorMod(life.node.id().hashCode(), Math.max(1, life.services.size()));
       this.histories = new Histories();
+      this.members = new Members(this.store, this.settings, this.log);
       this.answeredAt = now();
       this.restsUntil = now();
       this.failures = 0;
@@ -558,9 +563,31 @@ public final class Elector {
         .getOrDefault(service.serviceId(), List.of())
         .forEach((entry) -> known.add(entry.leaderId()));
     known.add(service.nodeId());
+    members(service)
+        .ifPresent((members) -> members.forEach((member) -> known.add(member.nodeId())));
     if (!known.contains(leaderId)) {
       this.log.designatedUnknown(service.serviceId(), leaderId, known);
     }
+  }
+
+  /** Who stands for an election, as it was read last. */
+  Optional<List<Member>> members(LeaseElectionService service) {
+    return this.members.known(service.serviceId());
+  }
+
+  /** Who stands for an election; as it was read last if the store does not answer. */
+  Optional<List<Member>> currentMembers(LeaseElectionService service) throws InterruptedException {
+    Members members = this.members;
+    if (this.running && members.canBeRead()) {
+      try {
+        ask(service, () -> members.read(this.services));
+      } catch (InterruptedException ex) {
+        throw ex;
+      } catch (Exception ex) {
+        this.log.membersNotRead(ex);
+      }
+    }
+    return members.known(service.serviceId());
   }
 
   /**
@@ -722,7 +749,7 @@ public final class Elector {
       }
     } finally {
       try {
-        this.store.close();
+        closeStore(life);
       } finally {
         end(life);
         this.storeUse.unlock();
@@ -735,7 +762,7 @@ public final class Elector {
       life.ended = true;
       life.dismissed = true;
     }
-    this.deadlines.release();
+    life.deadlines.release();
     if (life.unattended) {
       nameWork(
           life, (service, work) -> this.log.givenUp(service.serviceId(), life.node.id(), work));
@@ -883,9 +910,20 @@ public final class Elector {
     }
     deliverNow();
     if (!this.running && !isHandingBack()) {
-      this.store.close();
+      closeStore(life);
     }
     return pause;
+  }
+
+  /** Not before this node has left the register, unless the store fails or nobody waits. */
+  private void closeStore(Life life) {
+    try {
+      if (!life.dismissed && !rests()) {
+        this.members.withdraw();
+      }
+    } finally {
+      this.store.close();
+    }
   }
 
   /**
@@ -923,7 +961,8 @@ public final class Elector {
       }
     }
     boolean idle = pause > 0 && !life.left && !rests();
-    return this.requests.isEmpty() && !(idle && lookAfterHistories()) ? pause : 0;
+    boolean tended = idle && (lookAfterHistories() || this.members.tend(this.services, now()));
+    return this.requests.isEmpty() && !tended ? pause : 0;
   }
 
   /** What nothing waits for, with one call; whether there was something to do. */

@@ -7,6 +7,7 @@ import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
+import io.election.Member;
 import io.election.lease.Candidacy.Observation;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
@@ -159,6 +160,16 @@ public class LeaseElectionService implements ElectionService {
   @Override
   public final List<HistoryEntry> history() {
     return this.history;
+  }
+
+  @Override
+  public final Optional<List<Member>> members() {
+    return this.elector.members(this);
+  }
+
+  @Override
+  public final Optional<List<Member>> currentMembers() throws InterruptedException {
+    return this.elector.currentMembers(this);
   }
 
   final void remember(List<HistoryEntry> history) {

@@ -53,12 +53,13 @@ final class Endpoint {
     return send(request().GET(), 200);
   }
 
+  /** By force: a node that is cut off is no member. */
   void designate(String node) throws IOException {
     send(
         request()
             .header("Content-Type", "application/json")
-            .POST(BodyPublishers.ofString("{\"leaderId\": \"" + node + "\"}")),
-        204);
+            .POST(BodyPublishers.ofString("{\"leaderId\": \"" + node + "\", \"force\": true}")),
+        202);
   }
 
   void forceElection() throws IOException {

@@ -9,7 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tables {@code leader_election} and {@code leader_election_history}: made, upgraded or checked.
+ * The tables {@code leader_election} and {@code leader_election_history}: made, upgraded or checked; and
+ * {@code leader_election_member}, without which the election goes on.
  *
  * <p>Migrations are run by a Flyway of our own, with a history table of its own ({@code
  * leader_election_schema_history}) and nothing on the classpath that another Flyway would find; and
@@ -27,6 +28,9 @@ public final class LeaderElectionSchema {
   private final Mode mode;
   private final Duration timeToLook;
   private boolean ensured;
+
+  /** Whether the user may not make a table that the election can do without. */
+  private boolean denied;
 
   /** Who makes the tables: the values of {@code as.election.mysql.schema}. */
   public enum Mode {
@@ -68,7 +72,9 @@ public final class LeaderElectionSchema {
     }
     LeaseTables tables = look();
     List<String> missing = tables.missing();
-    if (!missing.isEmpty()) {
+    if (LeaseTables.isDispensable(missing)) {
+      attempt(missing, tables);
+    } else {
       if (this.mode == Mode.VALIDATE) {
         throw new UnusableSchemaException(
             "The tables of the election in %s are not complete, and as.election.mysql.schema=validate leaves them to you."
@@ -78,6 +84,18 @@ public final class LeaderElectionSchema {
       migrate(missing, tables.needUpgrade());
     }
     this.ensured = true;
+  }
+
+  /** Makes the missing table if the user may. A failure is harmless: the elector logs that it has no members. */
+  private void attempt(List<String> missing, LeaseTables tables) {
+    if (missing.isEmpty() || this.mode != Mode.MIGRATE || this.denied) {
+      return;
+    }
+    try {
+      migrate(missing, tables.needUpgrade());
+    } catch (LeaseStoreException | UnusableSchemaException ex) {
+      log.debug("The election does without what could not be made", ex);
+    }
   }
 
   private LeaseTables look() throws LeaseStoreException {
@@ -107,9 +125,11 @@ public final class LeaderElectionSchema {
       session.execute("CREATE TABLE leader_election_probe LIKE leader_election_that_never_was");
     } catch (SQLException ex) {
       if (SqlFailure.isMissingDdlRight(ex)) {
-        throw withoutRights(missing, ex);
-      }
-      if (!SqlFailure.isMissingTable(ex)) {
+        if (!LeaseTables.isDispensable(missing)) {
+          throw withoutRights(missing, ex);
+        }
+        this.denied = true;
+      } else if (!SqlFailure.isMissingTable(ex)) {
         throw ex;
       }
     }
@@ -120,13 +140,15 @@ public final class LeaderElectionSchema {
       pause();
     }
     List<String> dropped = look().missing();
-    if (!dropped.isEmpty()) {
+    if (!LeaseTables.isDispensable(dropped)) {
       throw new UnusableSchemaException(
           "Tables of the election are missing in %s, or parts of them, although they were made once (leader_election_schema_history says so): somebody dropped or changed them."
               .formatted(this.database.location()),
           "They are not made again by themselves. If that was not meant, run:\n" + sql(dropped));
     }
-    log.info("The tables of the election in {} are complete", this.database.location());
+    if (dropped.isEmpty()) {
+      log.info("The tables of the election in {} are complete", this.database.location());
+    }
   }
 
   /** Whether the migrations were run; otherwise another node got in the way. */

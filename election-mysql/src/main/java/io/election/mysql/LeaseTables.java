@@ -8,15 +8,21 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The two tables: what they have to be, and what a database has.
+ * The tables: what they have to be, and what a database has. The election can do without that of
+ * members, whose shape nobody checks.
  *
  * @param leases the table of leases; {@code null} if there is none
  * @param history the table of terms; {@code null} if there is none
+ * @param members the table of members; {@code null} if there is none
  */
-record LeaseTables(@Nullable Table leases, @Nullable Table history) {
+record LeaseTables(
+    @Nullable Table leases,
+    @Nullable Table history,
+    @Nullable Table members) {
 
   static final String LEASES = "leader_election";
   static final String HISTORY = "leader_election_history";
+  static final String MEMBERS = "leader_election_member";
   static final int NAME_LENGTH = 128;
 
   static final String CREATE_LEASES = """
@@ -53,13 +59,29 @@ record LeaseTables(@Nullable Table leases, @Nullable Table history) {
         COMMENT='terms of leader_election; its newest entry of an election must stay'\
       """;
 
-  /** Both tables, for an operator to run; the same as the file {@code leader-election.sql}. */
+  static final String CREATE_MEMBERS = """
+      CREATE TABLE leader_election_member (
+          node_id      varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+          joined_at    timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+          seen_at      timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+          lease_millis bigint NOT NULL,
+          eligible     tinyint NOT NULL,
+          services     mediumtext NULL,
+          paused       mediumtext NULL,
+          version      varchar(64) NULL,
+          PRIMARY KEY (node_id)
+      ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin
+        COMMENT='nodes of leader_election; for people, and may be emptied'\
+      """;
+
+  /** All tables, for an operator to run; the same as the file {@code leader-election.sql}. */
   static String ddl() {
-    return CREATE_LEASES + ";\n" + CREATE_HISTORY + ";";
+    return CREATE_LEASES + ";\n" + CREATE_HISTORY + ";\n" + CREATE_MEMBERS + ";";
   }
 
   static LeaseTables find(Session session) throws SQLException {
-    return new LeaseTables(Table.find(session, LEASES), Table.find(session, HISTORY));
+    return new LeaseTables(
+        Table.find(session, LEASES), Table.find(session, HISTORY), Table.find(session, MEMBERS));
   }
 
   /**
@@ -71,10 +93,19 @@ record LeaseTables(@Nullable Table leases, @Nullable Table history) {
     check();
     return Stream.of(Upgrade.values())
         .flatMap(upgrade -> upgrade.ddl(this).stream())
+        .distinct()
         .toList();
   }
 
-  /** Whether there is a table of leases that lacks something, as one that was made by hand does. */
+  /** Whether the statements that are missing make nothing that the election needs. */
+  static boolean isDispensable(List<String> missing) {
+    return missing.stream().allMatch(CREATE_MEMBERS::equals);
+  }
+
+  /**
+   * Whether there is a table of leases that lacks something, as one that was made by hand does, or one
+   * that was made before there were members.
+   */
   boolean needUpgrade() {
     return this.leases != null
         && Stream.of(Upgrade.values())

@@ -3,12 +3,14 @@ package io.election.mysql;
 import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.LeadershipLostEvent;
+import io.election.Member;
 import io.election.lease.Ending;
 import io.election.lease.HandBackSignal;
 import io.election.lease.Identifiers;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.MemberRegister;
 import io.election.lease.PartialRenewalException;
 import java.math.BigDecimal;
 import java.sql.ResultSet;
@@ -43,7 +45,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>For one thread at a time.
  */
-public final class MysqlLeaseStore implements LeaseStore {
+public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
 
   private static final Logger log = LoggerFactory.getLogger(MysqlLeaseStore.class);
 
@@ -97,6 +99,7 @@ public final class MysqlLeaseStore implements LeaseStore {
   private boolean someAreLocked;
   private final Set<String> strays = new HashSet<>();
   private boolean toldThatItMayNotPrune;
+  private MemberTable members = new MemberTable();
 
   /**
    * Creates the store, with hand-back signals; it connects upon the first call.
@@ -911,6 +914,7 @@ public final class MysqlLeaseStore implements LeaseStore {
       return;
     }
     call("Pruning the history", session -> {
+      this.members.prune(session);
       try {
         return prune(session, belowTerms, retention);
       } catch (SQLException ex) {
@@ -946,7 +950,28 @@ public final class MysqlLeaseStore implements LeaseStore {
         parameters.toArray());
   }
 
-  private static @Nullable Instant instant(@Nullable BigDecimal seconds) {
+  @Override
+  public void announce(Announcement self) throws LeaseStoreException {
+    call("Announcing node '" + self.nodeId() + "'", session -> {
+      this.members.announce(session, self);
+      return self;
+    });
+  }
+
+  @Override
+  public Map<String, List<Member>> members(Set<String> serviceIds) throws LeaseStoreException {
+    return call("Reading the members", session -> this.members.read(session, serviceIds));
+  }
+
+  @Override
+  public void withdraw(String nodeId) throws LeaseStoreException {
+    call("Withdrawing node '" + nodeId + "'", session -> {
+      this.members.withdraw(session, nodeId);
+      return nodeId;
+    });
+  }
+
+  static @Nullable Instant instant(@Nullable BigDecimal seconds) {
     return seconds != null ? Instant.ofEpochSecond(0, seconds.movePointRight(9).longValue()) : null;
   }
 
@@ -954,6 +979,7 @@ public final class MysqlLeaseStore implements LeaseStore {
   @Override
   public void close() {
     this.token = null;
+    this.members = new MemberTable();
     disconnect();
   }
 
@@ -974,6 +1000,10 @@ public final class MysqlLeaseStore implements LeaseStore {
       T result = work.run(session);
       this.lastUse = System.nanoTime();
       return result;
+    } catch (MemberTable.UnusableException ex) {
+      // The server has answered, and the leases do not need that table.
+      this.lastUse = System.nanoTime();
+      throw new LeaseStoreException(SqlFailure.text(ex), ex);
     } catch (SQLException ex) {
       disconnect();
       throw SqlFailure.of(ex, what, this.database, session, this.operationTimeout);

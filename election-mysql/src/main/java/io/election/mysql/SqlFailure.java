@@ -22,6 +22,7 @@ final class SqlFailure {
 
   private static final int STATEMENT_LOG = 1665;
   private static final int MISSING_TABLE = 1146;
+  private static final int MISSING_COLUMN = 1054;
   private static final int MIXED_COLLATIONS = 1267;
   private static final int GROUP_CONFLICT = 3101;
   private static final int LOCKED_NOW = 3572;
@@ -100,6 +101,10 @@ final class SqlFailure {
     return code(ex) == MISSING_TABLE;
   }
 
+  static boolean isMissingColumn(Throwable ex) {
+    return code(ex) == MISSING_COLUMN;
+  }
+
   static boolean isMissingDdlRight(Throwable ex) {
     return NO_DDL_RIGHT.contains(code(ex));
   }
@@ -147,7 +152,7 @@ final class SqlFailure {
       return "A table is missing in %s (%s). Nobody can lead until it is back. Run:\n%s"
           .formatted(where, text(ex), LeaseTables.ddl());
     }
-    if (code == 1054) {
+    if (code == MISSING_COLUMN) {
       return "A table in %s lacks a column (%s). Compare it with what it has to be, and add what is missing:\n%s"
           .formatted(where, text(ex), LeaseTables.ddl());
     }

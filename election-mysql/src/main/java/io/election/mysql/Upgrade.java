@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The steps to the present tables, in their order; each is one migration. The first makes what is not
- * there; the others, with one statement each, upgrade the table of leases that a team made by hand.
+ * there; the others, with one statement each, upgrade the table of leases that a team made by hand, and
+ * tables that were made before there was another.
  *
  * <p>A step looks at what there is, since neither a start that failed half-way nor the tables of a
  * team that made them by hand are known to Flyway; MySQL has no {@code ADD COLUMN IF NOT EXISTS}. The
@@ -17,13 +18,14 @@ import org.jspecify.annotations.Nullable;
  * <p>Versions must not change: Flyway runs none twice.
  */
 enum Upgrade {
-  CREATE(1, "create leader_election and leader_election_history"),
+  CREATE(1, "create leader_election, its history and its members"),
   FINE_TIME(2, "last_active_time with microseconds"),
   EXACT_NAMES(3, "names with a binary collation"),
   TERM(4, "add term"),
   VERSION(5, "add version"),
   LEASE(6, "add lease_millis"),
-  SEAL(7, "add seal");
+  SEAL(7, "add seal"),
+  MEMBERS(8, "create leader_election_member");
 
   /**
    * Lets the primary key hold more than 767 bytes, which a table of older servers may not: a table
@@ -52,9 +54,13 @@ enum Upgrade {
     if (this == CREATE) {
       return Stream.of(
               tables.leases() == null ? LeaseTables.CREATE_LEASES : null,
-              tables.history() == null ? LeaseTables.CREATE_HISTORY : null)
+              tables.history() == null ? LeaseTables.CREATE_HISTORY : null,
+              tables.members() == null ? LeaseTables.CREATE_MEMBERS : null)
           .filter(Objects::nonNull)
           .toList();
+    }
+    if (this == MEMBERS) {
+      return tables.members() == null ? List.of(LeaseTables.CREATE_MEMBERS) : List.of();
     }
     String alter = alter(tables.leases());
     return alter != null ? List.of(alter) : List.of();
@@ -62,7 +68,7 @@ enum Upgrade {
 
   private @Nullable String alter(@Nullable Table leases) {
     return switch (this) {
-      case CREATE -> null;
+      case CREATE, MEMBERS -> null;
       case FINE_TIME ->
         lacks(leases, "last_active_time", column -> column.precision() == 6) ? """
                 ALTER TABLE leader_election

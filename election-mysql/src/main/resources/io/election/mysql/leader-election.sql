@@ -26,3 +26,15 @@ CREATE TABLE leader_election_history (
     PRIMARY KEY (service_id, term)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin
   COMMENT='terms of leader_election; its newest entry of an election must stay';
+CREATE TABLE leader_election_member (
+    node_id      varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+    joined_at    timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    seen_at      timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    lease_millis bigint NOT NULL,
+    eligible     tinyint NOT NULL,
+    services     mediumtext NULL,
+    paused       mediumtext NULL,
+    version      varchar(64) NULL,
+    PRIMARY KEY (node_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin
+  COMMENT='nodes of leader_election; for people, and may be emptied';

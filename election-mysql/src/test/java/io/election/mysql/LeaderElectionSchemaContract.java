@@ -110,12 +110,16 @@ abstract class LeaderElectionSchemaContract {
   }
 
   @Test
-  void an_empty_database_gets_both_tables() throws Exception {
+  void an_empty_database_gets_all_tables() throws Exception {
     Database.schema(this.database, Mode.MIGRATE).ensure();
 
     assertThat(tables())
         .containsExactly(
-            "leader_election", "leader_election_history", "leader_election_schema_history");
+            "leader_election",
+            "leader_election_history",
+            "leader_election_member",
+            "leader_election_schema_history");
+    assertThat(migrationsRun()).isEqualTo("1");
     assertIsUsable();
   }
 
@@ -126,7 +130,8 @@ abstract class LeaderElectionSchemaContract {
     Database.schema(this.database, Mode.MIGRATE).ensure();
     Database.schema(this.database, Mode.VALIDATE).ensure();
 
-    assertThat(tables()).containsExactly("leader_election", "leader_election_history");
+    assertThat(tables())
+        .containsExactly("leader_election", "leader_election_history", "leader_election_member");
   }
 
   @Test
@@ -211,7 +216,8 @@ abstract class LeaderElectionSchemaContract {
     assertThat(this.database.query("SELECT leader_id FROM leader_election")).isEqualTo("10.0.0.1");
     assertThat(this.database.query("SELECT lease_millis IS NULL FROM leader_election"))
         .isEqualTo("1");
-    assertThat(migrationsRun()).as("one DDL statement each").isEqualTo("7");
+    assertThat(migrationsRun()).as("one DDL statement each").isEqualTo("8");
+    assertThat(tables()).contains("leader_election_member");
     assertIsUsable();
   }
 
@@ -259,7 +265,8 @@ abstract class LeaderElectionSchemaContract {
     TestDatabase byFile = server().newDatabase();
     byFile.execute(LeaseTablesTest.file().split(";\\s*\n|;$"));
 
-    for (String table : List.of("leader_election", "leader_election_history")) {
+    for (String table :
+        List.of("leader_election", "leader_election_history", "leader_election_member")) {
       assertThat(definition(byFile, table)).isEqualTo(definition(this.database, table));
     }
   }
@@ -530,7 +537,8 @@ abstract class LeaderElectionSchemaContract {
         .contains("leader_election_schema_history says so", "somebody dropped or changed them");
     assertThat(refused.remedy()).contains("run:\nCREATE TABLE leader_election (");
     assertThat(tables())
-        .containsExactly("leader_election_history", "leader_election_schema_history");
+        .containsExactly(
+            "leader_election_history", "leader_election_member", "leader_election_schema_history");
     this.database.execute(LeaseTables.CREATE_LEASES);
     Database.schema(this.database, Mode.MIGRATE).ensure();
     assertIsUsable();
@@ -560,6 +568,34 @@ abstract class LeaderElectionSchemaContract {
     String sql = refused.remedy().substring(refused.remedy().indexOf('\n'));
     this.database.execute(sql.split(";\\s*\n|;$"));
     Database.schema(this.database, Mode.VALIDATE).ensure();
+    assertIsUsable();
+  }
+
+  @Test
+  void tables_that_were_made_before_there_were_members_get_them() throws Exception {
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+    this.database.execute("DROP TABLE leader_election_member");
+
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+
+    assertThat(tables()).contains("leader_election_member");
+    assertThat(migrationsRun()).isEqualTo("8");
+    assertIsUsable();
+  }
+
+  @Test
+  void no_start_fails_for_lack_of_the_members() throws Exception {
+    this.database.execute(LeaseTables.CREATE_LEASES, LeaseTables.CREATE_HISTORY);
+    Database.schema(this.database, Mode.VALIDATE).ensure();
+    String user = this.database.newLeastPrivilegedUser();
+    Database.schema(as(user), this.database.jdbcUrl(), Mode.MIGRATE).ensure();
+    assertThat(tables()).containsExactly("leader_election", "leader_election_history");
+
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+    this.database.execute("DROP TABLE leader_election_member");
+    // Flyway has run that step.
+    Database.schema(this.database, Mode.MIGRATE).ensure();
+    assertThat(tables()).doesNotContain("leader_election_member");
     assertIsUsable();
   }
 

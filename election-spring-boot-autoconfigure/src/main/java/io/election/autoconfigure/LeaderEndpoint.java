@@ -4,6 +4,7 @@ import io.election.ElectionService;
 import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.Leadership;
+import io.election.Member;
 import io.election.lease.Identifiers;
 import java.security.Principal;
 import java.time.format.DateTimeFormatter;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,7 +40,14 @@ final class LeaderEndpoint {
 
   private static final Logger log = LoggerFactory.getLogger(LeaderEndpoint.class);
 
+  private static final int ACCEPTED = 202;
+
   private static final int CONFLICT = 409;
+
+  private static final Pattern HOST_AND_PORT = Pattern.compile(".+:\\d{1,5}");
+
+  private static final WebEndpointResponse<Map<String, Object>> DONE =
+      new WebEndpointResponse<>(WebEndpointResponse.STATUS_NO_CONTENT);
 
   /** Who asks where nobody has to log in. */
   private static final String ANYBODY = "endpoint";
@@ -82,7 +91,7 @@ final class LeaderEndpoint {
     return description;
   }
 
-  /** One election, its last terms being a detail; 404 if this node does not know it. */
+  /** One election, its members and last terms being details; 404 if this node does not know it. */
   @ReadOperation
   @Nullable
   Map<String, Object> election(@Selector String serviceId, SecurityContext security) {
@@ -92,6 +101,7 @@ final class LeaderEndpoint {
     }
     Map<String, Object> description = describe(service, security);
     if (showsDetails(security)) {
+      service.members().ifPresent((members) -> description.put("members", described(members)));
       List<Map<String, Object>> history =
           service.history().stream().map(LeaderEndpoint::describe).toList();
       if (!history.isEmpty()) {
@@ -118,9 +128,11 @@ final class LeaderEndpoint {
   }
 
   /**
-   * Designates the node that shall lead.
+   * Designates the node that shall lead. Where it is known who stands, it has to be one of them.
    *
+   * @param leaderId its id, or {@code host:port} if that is the beginning of one member's id
    * @param reason why, for the log and the history
+   * @param force whether it may be any node
    * @param security who asks
    */
   @WriteOperation
@@ -128,10 +140,46 @@ final class LeaderEndpoint {
       @Selector String serviceId,
       @Nullable String leaderId,
       @Nullable String reason,
+      @Nullable Boolean force,
       SecurityContext security) {
-    return decide(
-        serviceId,
-        (service) -> service.designate(required(leaderId), instruction(security, reason)));
+    return decide(serviceId, (service) -> {
+      String wanted = Identifiers.requireUsable("leader id", required(leaderId));
+      Instruction instruction = instruction(security, reason);
+      String designated = Boolean.TRUE.equals(force) ? wanted : memberMeantBy(wanted, service);
+      service.designate(designated, instruction);
+      Map<String, Object> state = describe(service, security);
+      state.put("designated", designated);
+      return new WebEndpointResponse<>(state, ACCEPTED);
+    });
+  }
+
+  /** The id of the member that is meant; the name itself where nobody knows the members. */
+  private static String memberMeantBy(String name, ElectionService service)
+      throws InterruptedException, NoMemberException {
+    if (name.equals(service.nodeId())) {
+      return name;
+    }
+    Optional<List<Member>> known = service.currentMembers();
+    if (known.isEmpty()) {
+      return name;
+    }
+    List<String> ids = known.get().stream().map(Member::nodeId).toList();
+    if (ids.contains(name)) {
+      return name;
+    }
+    List<String> there = HOST_AND_PORT.matcher(name).matches()
+        ? ids.stream().filter((id) -> id.startsWith(name + ":")).toList()
+        : List.of();
+    if (there.size() == 1) {
+      return there.get(0);
+    }
+    throw new NoMemberException(
+        (there.isEmpty()
+                    ? "no node '%s' stands for election '%s', as far as the members tell"
+                    : "'%s' is not one member of election '%s' but several")
+                .formatted(Identifiers.printable(name), service.serviceId())
+            + ". Write the node id of a member, or add \"force\": true to designate it all the same",
+        known.get());
   }
 
   /**
@@ -143,7 +191,10 @@ final class LeaderEndpoint {
   @DeleteOperation
   WebEndpointResponse<Map<String, Object>> forceElection(
       @Selector String serviceId, @Nullable String reason, SecurityContext security) {
-    return decide(serviceId, (service) -> service.forceElection(instruction(security, reason)));
+    return decide(serviceId, (service) -> {
+      service.forceElection(instruction(security, reason));
+      return DONE;
+    });
   }
 
   /**
@@ -158,7 +209,10 @@ final class LeaderEndpoint {
       @Selector Mode mode,
       @Nullable String reason,
       SecurityContext security) {
-    return decide(serviceId, (service) -> service.pause(instruction(security, reason)));
+    return decide(serviceId, (service) -> {
+      service.pause(instruction(security, reason));
+      return DONE;
+    });
   }
 
   /**
@@ -173,7 +227,10 @@ final class LeaderEndpoint {
       @Selector Mode mode,
       @Nullable String reason,
       SecurityContext security) {
-    return decide(serviceId, (service) -> service.resume(instruction(security, reason)));
+    return decide(serviceId, (service) -> {
+      service.resume(instruction(security, reason));
+      return DONE;
+    });
   }
 
   private static String required(@Nullable String leaderId) {
@@ -247,6 +304,21 @@ final class LeaderEndpoint {
     return description;
   }
 
+  private static List<Map<String, Object>> described(List<Member> members) {
+    return members.stream().map(LeaderEndpoint::describe).toList();
+  }
+
+  private static Map<String, Object> describe(Member member) {
+    Map<String, Object> description = new LinkedHashMap<>();
+    description.put("nodeId", member.nodeId());
+    description.put("since", MILLISECONDS.format(member.since()));
+    description.put("lastSeen", MILLISECONDS.format(member.lastSeen()));
+    description.put("eligible", member.eligible());
+    description.put("paused", member.paused());
+    putIfKnown(description, "version", member.version());
+    return description;
+  }
+
   private static void putIfKnown(
       Map<String, Object> description, String key, @Nullable String value) {
     if (value != null && !value.isEmpty()) {
@@ -271,8 +343,12 @@ final class LeaderEndpoint {
               .formatted(serviceId, this.elections.names()));
     }
     try {
-      decision.make(service);
-      return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NO_CONTENT);
+      return decision.make(service);
+    } catch (NoMemberException ex) {
+      Map<String, Object> refusal = new LinkedHashMap<>();
+      refusal.put("message", ex.getMessage());
+      refusal.put("members", described(ex.members));
+      return new WebEndpointResponse<>(refusal, CONFLICT);
     } catch (IllegalArgumentException ex) {
       return refused(WebEndpointResponse.STATUS_BAD_REQUEST, ex.getMessage());
     } catch (IllegalStateException | UnsupportedOperationException ex) {
@@ -307,6 +383,19 @@ final class LeaderEndpoint {
   /** What an operator decides. */
   @FunctionalInterface
   private interface Decision {
-    void make(ElectionService service) throws Exception;
+    WebEndpointResponse<Map<String, Object>> make(ElectionService service) throws Exception;
+  }
+
+  /** The node that is to lead is none of those that stand. */
+  private static final class NoMemberException extends Exception {
+
+    private static final long serialVersionUID = 1L;
+
+    final transient List<Member> members;
+
+    NoMemberException(String message, List<Member> members) {
+      super(message);
+      this.members = members;
+    }
   }
 }

@@ -108,8 +108,10 @@ class DecidedElectionTest {
           .containsEntry("leader", true)
           .containsEntry("leaderId", "this-node")
           .containsEntry("term", 1L);
-      assertThat(endpoint.designate("billing", "b", null, SecurityContext.NONE).getStatus())
-          .isEqualTo(204);
+      assertThat(endpoint
+              .designate("billing", "b", null, null, SecurityContext.NONE)
+              .getStatus())
+          .isEqualTo(202);
       assertThat(endpoint.election("billing", SecurityContext.NONE))
           .isEqualTo(Map.of("leader", false, "leaderId", "b", "term", 2L));
       assertThat(endpoint.elections(SecurityContext.NONE).get("elections"))

@@ -6,6 +6,7 @@ import io.election.ElectionService;
 import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.Leadership;
+import io.election.Member;
 import io.election.lease.Identifiers;
 import io.election.lease.LeaseStoreException;
 import java.io.IOException;
@@ -226,14 +227,90 @@ class LeaderEndpointTest {
   void operatorDesignatesAndForcesElections() throws Throwable {
     run(
         (web) -> {
-          assertThat(web.post("/actuator/leader/sample-app", "{\"leaderId\":\"b\"}")
-                  .statusCode())
-              .isEqualTo(204);
+          HttpResponse<String> designated =
+              web.post("/actuator/leader/sample-app", "{\"leaderId\":\"b\"}");
+          assertThat(designated.statusCode()).isEqualTo(202);
+          assertThat(designated.body())
+              .isEqualTo("{\"leader\":false,\"leaderId\":\"b\",\"term\":3,\"designated\":\"b\"}");
           assertThat(this.election.seen).isEqualTo("b");
           assertThat(web.delete("/actuator/leader/sample-app").statusCode()).isEqualTo(204);
           assertThat(this.election.seen).isEmpty();
         },
         WRITABLE);
+  }
+
+  @Test
+  void nodeThatIsNoMemberIsDesignatedOnlyByForce() throws Throwable {
+    members("host:8081:1", "host:8081:22", "host:8082:3", "five", "host:9:x");
+    run(
+        (web) -> {
+          for (String name : List.of("typo", "host:808", "host", "host:8081", "HOST:8082:3")) {
+            HttpResponse<String> refused = designate(web, name, "");
+            assertThat(refused.statusCode()).as(name).isEqualTo(409);
+            assertThat(refused.body())
+                .startsWith("{\"message\":\"")
+                .contains("'" + name + "'", "\\\"force\\\": true")
+                .contains(
+                    "\"members\":[{\"nodeId\":\"host:8081:1\",\"since\":\"2026-11-21T03:04:05.678Z\",\"lastSeen\":\"2026-11-21T03:04:06.678Z\",\"eligible\":true,\"paused\":false,\"version\":\"1.0\"},");
+            assertThat(this.election.instruction).isNull();
+          }
+          assertThat(designate(web, "typo", ",\"force\":false").statusCode()).isEqualTo(409);
+          assertThat(designate(web, "", ",\"force\":true").statusCode()).isEqualTo(400);
+          assertThat(this.election.seen).isEmpty();
+
+          assertThat(designate(web, "typo", ",\"force\":true").statusCode()).isEqualTo(202);
+          assertThat(this.election.seen).isEqualTo("typo");
+        },
+        WRITABLE);
+  }
+
+  @Test
+  void memberIsDesignatedByItsIdOrByHostAndPort() throws Throwable {
+    members("host:8081:1", "host:8081:22", "host:8082:3", "five");
+    run(
+        (web) -> {
+          for (String[] name : new String[][] {
+            {"five", "five"},
+            {"host:8081:22", "host:8081:22"},
+            {"host:8082", "host:8082:3"},
+            // This node, which is not yet read as a member.
+            {"host:8080:4711", "host:8080:4711"}
+          }) {
+            HttpResponse<String> accepted = designate(web, name[0], "");
+            assertThat(accepted.statusCode()).isEqualTo(202);
+            assertThat(accepted.body()).contains("\"designated\":\"" + name[1] + "\"");
+            assertThat(this.election.seen).isEqualTo(name[1]);
+          }
+        },
+        WRITABLE);
+  }
+
+  @Test
+  void membersAreADetailOfOneElectionAndReadByNoReader() throws Throwable {
+    members("host:8081:1");
+    run((web) ->
+        assertThat(web.get("/actuator/leader/sample-app").body()).isEqualTo("{\"leader\":false}"));
+    run(
+        (web) -> {
+          assertThat(web.get("/actuator/leader/sample-app").body())
+              .contains("\"members\":[{\"nodeId\":\"host:8081:1\",");
+          assertThat(web.get("/actuator/leader").body()).doesNotContain("members");
+          assertThat(this.election.readings).isZero();
+        },
+        DETAILS);
+  }
+
+  private void members(String... ids) {
+    Instant since = Instant.parse("2026-11-21T03:04:05.678999Z");
+    this.election.members = Optional.of(Stream.of(ids)
+        .map((id) -> new Member(id, since, since.plusSeconds(1), true, false, "1.0"))
+        .toList());
+  }
+
+  private static HttpResponse<String> designate(Web web, String leaderId, String more)
+      throws IOException, InterruptedException {
+    return web.post(
+        "/actuator/leader/sample-app", "{\"leaderId\":\"" + leaderId + "\"" + more + "}");
   }
 
   @Test
@@ -245,7 +322,7 @@ class LeaderEndpointTest {
           String forged =
               "{\"leaderId\":\"b\",\"reason\":\"canary\",\"by\":\"root\",\"security\":\"root\"}";
           assertThat(web.post("/actuator/leader/sample-app?by=root", forged).statusCode())
-              .isEqualTo(204);
+              .isEqualTo(202);
           assertThat(this.election.instruction).isEqualTo(new Instruction("endpoint", "canary"));
           assertThat(web.delete("/actuator/leader/sample-app?reason=new%20'version'&by=root")
                   .statusCode())
@@ -446,6 +523,21 @@ class LeaderEndpointTest {
     volatile Instruction paused;
 
     volatile List<HistoryEntry> history = List.of();
+
+    volatile Optional<List<Member>> members = Optional.empty();
+
+    volatile int readings;
+
+    @Override
+    public Optional<List<Member>> members() {
+      return this.members;
+    }
+
+    @Override
+    public Optional<List<Member>> currentMembers() {
+      this.readings++;
+      return this.members;
+    }
 
     @Override
     public boolean isLeader() {

@@ -132,7 +132,7 @@ class SecuredEndpointIT {
   void operatorMayDesignateAndForceElections() throws Exception {
     assertThat(status("operator:writes", "GET", LEADER, "")).isEqualTo(200);
     assertThat(status("operator:writes", "POST", LEADER, designation("other:8080:1")))
-        .isEqualTo(204);
+        .isEqualTo(202);
     await().atMost(LONG).until(() -> "other:8080:1".equals(leaderInDatabase()));
     assertThat(status("operator:writes", "DELETE", LEADER, "")).isEqualTo(204);
     await().atMost(LONG).until(() -> !"other:8080:1".equals(leaderInDatabase()));
@@ -144,7 +144,7 @@ class SecuredEndpointIT {
     String json = JsonMapper.builder()
         .build()
         .writeValueAsString(Map.of("leaderId", "other:8080:2", "reason", why, "by", "root"));
-    assertThat(status("operator:writes", "POST", LEADER, json)).isEqualTo(204);
+    assertThat(status("operator:writes", "POST", LEADER, json)).isEqualTo(202);
     await()
         .atMost(LONG)
         .until(() -> ("HANDED_OVER operator " + why).equals(lastEndIn("other:8080:2")));
@@ -255,7 +255,7 @@ class SecuredEndpointIT {
   void idThatLooksLikeSqlIsJustAName() throws Exception {
     // The first takes the way of a leader, the others that of a follower.
     for (String id : List.of("'; DROP TABLE leader_election; -- x", "x' OR '1'='1", "\\'\"`%s{}")) {
-      assertThat(status("operator:writes", "POST", LEADER, designation(id))).isEqualTo(204);
+      assertThat(status("operator:writes", "POST", LEADER, designation(id))).isEqualTo(202);
       await().atMost(LONG).until(() -> id.equals(leaderInDatabase()));
       assertThat(log()).anyMatch((text) -> text.contains("designated node '" + id + "'"));
     }

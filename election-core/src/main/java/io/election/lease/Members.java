@@ -1,0 +1,158 @@
+package io.election.lease;
+
+import io.election.Member;
+import io.election.lease.MemberRegister.Announcement;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Announces this node once a lease, and remembers who else stands, if the store has a {@link
+ * MemberRegister}. Used by the elector's thread, {@link #known} by any.
+ */
+final class Members {
+
+  /** Each node reads all others: above this number it does so less often than it announces itself. */
+  private static final int READ_EACH_TIME = 100;
+
+  private static final String VERSION =
+      Objects.requireNonNullElse(Members.class.getPackage().getImplementationVersion(), "");
+
+  private final @Nullable MemberRegister register;
+
+  private final LeaseSettings settings;
+
+  private final ElectionLog log;
+
+  private volatile @Nullable Map<String, List<Member>> known;
+
+  private @Nullable Long dueAt;
+
+  /** How many announcements are left until the next reading. */
+  private int unread;
+
+  private boolean isToBeRead;
+
+  private @Nullable String announced;
+
+  Members(LeaseStore store, LeaseSettings settings, ElectionLog log) {
+    this.register = store instanceof MemberRegister register ? register : null;
+    this.settings = settings;
+    this.log = log;
+  }
+
+  /**
+   * Announces this node or reads the others, with one call, if it is time for that.
+   *
+   * @return whether there was something to do
+   */
+  boolean tend(Collection<LeaseElectionService> services, long now) {
+    boolean announces = this.dueAt == null || now - this.dueAt >= 0;
+    if (this.register == null || services.isEmpty() || (!announces && !this.isToBeRead)) {
+      return false;
+    }
+    try {
+      if (announces) {
+        // Before the call: whatever comes of it, the next one is a lease away.
+        this.dueAt = now + this.settings.leaseDuration().toNanos();
+        announce(this.register, services);
+      } else {
+        this.isToBeRead = false;
+        read(services);
+        this.log.membersKnown();
+      }
+    } catch (LeaseStoreException | RuntimeException ex) {
+      this.isToBeRead = false;
+      this.unread = 0;
+      this.known = null;
+      this.log.membersUnknown(ex);
+    }
+    return true;
+  }
+
+  private void announce(MemberRegister register, Collection<LeaseElectionService> services)
+      throws LeaseStoreException {
+    String nodeId = services.iterator().next().nodeId();
+    // Also if the answer gets lost.
+    this.announced = nodeId;
+    register.announce(new Announcement(
+        nodeId,
+        ids(services),
+        services.stream()
+            .filter((service) -> service.paused().isPresent())
+            .map(LeaseElectionService::serviceId)
+            .collect(Collectors.toCollection(LinkedHashSet::new)),
+        this.settings.eligible(),
+        this.settings.leaseDuration(),
+        VERSION));
+    this.isToBeRead = this.unread == 0;
+    this.unread = Math.max(0, this.unread - 1);
+  }
+
+  /** Reads the members of all elections of this node with one call. */
+  void read(Collection<LeaseElectionService> services) throws LeaseStoreException {
+    if (this.register == null) {
+      return;
+    }
+    Map<String, List<Member>> found = this.register.members(ids(services));
+    Map<String, List<Member>> members = new LinkedHashMap<>();
+    int most = 0;
+    for (LeaseElectionService service : services) {
+      List<Member> ofOne = found.getOrDefault(service.serviceId(), List.of()).stream()
+          .map(Members::printable)
+          .toList();
+      members.put(service.serviceId(), ofOne);
+      most = Math.max(most, ofOne.size());
+    }
+    this.unread = most / READ_EACH_TIME;
+    this.known = members;
+  }
+
+  /** Whether the store can tell. */
+  boolean canBeRead() {
+    return this.register != null;
+  }
+
+  /** Who stood when it was read last; empty if that is not known. */
+  Optional<List<Member>> known(String serviceId) {
+    Map<String, List<Member>> known = this.known;
+    return Optional.ofNullable(known).map((members) -> members.get(serviceId));
+  }
+
+  /** Takes this node out, if it was announced. What fails is over three leases later. */
+  void withdraw() {
+    String nodeId = this.announced;
+    this.announced = null;
+    if (this.register != null && nodeId != null) {
+      try {
+        this.register.withdraw(nodeId);
+      } catch (LeaseStoreException | RuntimeException ex) {
+        this.log.notWithdrawn(ex);
+      }
+    }
+  }
+
+  private static Set<String> ids(Collection<LeaseElectionService> services) {
+    return services.stream()
+        .map(LeaseElectionService::serviceId)
+        .collect(Collectors.toCollection(LinkedHashSet::new));
+  }
+
+  /** Somebody may have written anything into the register. */
+  private static Member printable(Member member) {
+    return new Member(
+        Identifiers.printable(member.nodeId()),
+        member.since(),
+        member.lastSeen(),
+        member.eligible(),
+        member.paused(),
+        Identifiers.printable(member.version()));
+  }
+}

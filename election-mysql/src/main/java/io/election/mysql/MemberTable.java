@@ -1,0 +1,190 @@
+package io.election.mysql;
+
+import io.election.Member;
+import io.election.lease.MemberRegister.Announcement;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The table {@code leader_election_member} as one process uses it, from its first announcement to its
+ * end. Times are the database's.
+ */
+final class MemberTable {
+
+  /** Names have no control characters. */
+  private static final String SEPARATOR = "\n";
+
+  private static final int VERSION_LENGTH = 64;
+
+  /** The server answers, but has no such table for us: that lasts, and concerns nothing else. */
+  static final class UnusableException extends SQLException {
+
+    private static final long serialVersionUID = 1L;
+
+    UnusableException(SQLException cause) {
+      super(
+          "the table leader_election_member cannot be used (%s). Make it by the last statement of leader-election.sql (docs/ddl.md), and grant SELECT, INSERT, UPDATE and DELETE on it."
+              .formatted(SqlFailure.text(cause)),
+          cause.getSQLState(),
+          cause.getErrorCode(),
+          cause);
+    }
+  }
+
+  /** What the row says; {@code null} if this process has not written it. */
+  private @Nullable Announcement announced;
+
+  /** One row by its primary key; but for the first time and after a change it sets one column. */
+  void announce(Session session, Announcement self) throws SQLException {
+    try {
+      if (self.equals(this.announced) && refresh(session, self)) {
+        return;
+      }
+      boolean first = this.announced == null;
+      this.announced = null;
+      if (!write(session, self, first)) {
+        insert(session, self);
+      }
+      this.announced = self;
+    } catch (SQLException ex) {
+      throw explained(ex);
+    }
+  }
+
+  private static boolean refresh(Session session, Announcement self) throws SQLException {
+    return session.updateOne("""
+        UPDATE leader_election_member SET seen_at = CURRENT_TIMESTAMP(6) WHERE node_id = ?
+        """, self.nodeId());
+  }
+
+  private static boolean write(Session session, Announcement self, boolean first)
+      throws SQLException {
+    List<@Nullable Object> parameters = new ArrayList<>(values(self));
+    parameters.add(self.nodeId());
+    return session.updateOne(
+        """
+        UPDATE leader_election_member
+        SET %s seen_at = CURRENT_TIMESTAMP(6), lease_millis = ?, eligible = ?, services = ?,
+            paused = ?, version = ?
+        WHERE node_id = ?
+        """.formatted(first ? "joined_at = CURRENT_TIMESTAMP(6)," : ""), parameters.toArray());
+  }
+
+  private static void insert(Session session, Announcement self) throws SQLException {
+    List<@Nullable Object> parameters = new ArrayList<>(values(self));
+    parameters.add(self.nodeId());
+    try {
+      session.update("""
+          INSERT INTO leader_election_member
+              (lease_millis, eligible, services, paused, version, node_id, joined_at, seen_at)
+          VALUES (?, ?, ?, ?, ?, ?, CURRENT_TIMESTAMP(6), CURRENT_TIMESTAMP(6))
+          """, parameters.toArray());
+    } catch (SQLException ex) {
+      // Another process of this name has just written it.
+      if (!SqlFailure.isDuplicateKey(ex)) {
+        throw ex;
+      }
+    }
+  }
+
+  private static List<@Nullable Object> values(Announcement self) {
+    String version = self.version();
+    return List.of(
+        self.lease().toMillis(),
+        self.eligible() ? 1L : 0L,
+        String.join(SEPARATOR, self.serviceIds()),
+        String.join(SEPARATOR, self.paused()),
+        version.substring(0, Math.min(version.length(), VERSION_LENGTH)));
+  }
+
+  /** The members of elections, with one request however many they are. */
+  Map<String, List<Member>> read(Session session, Set<String> serviceIds) throws SQLException {
+    Map<String, List<Member>> members = new HashMap<>();
+    try {
+      session.query("""
+          SELECT node_id, UNIX_TIMESTAMP(joined_at), UNIX_TIMESTAMP(seen_at), eligible, version,
+              services, paused
+          FROM leader_election_member
+          WHERE UNIX_TIMESTAMP(seen_at) + 3 * lease_millis / 1000
+              > UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6))
+          ORDER BY node_id
+          """, row -> {
+        String nodeId = Session.string(row, 1);
+        Instant joined = instant(MysqlLeaseStore.instant(row.getBigDecimal(2)));
+        Instant seen = instant(MysqlLeaseStore.instant(row.getBigDecimal(3)));
+        boolean eligible = row.getBoolean(4);
+        String version = Session.string(row, 5);
+        Set<String> services = Set.of(Session.string(row, 6).split(SEPARATOR));
+        Set<String> paused = Set.of(Session.string(row, 7).split(SEPARATOR));
+        for (String id : serviceIds) {
+          if (services.contains(id)) {
+            members
+                .computeIfAbsent(id, key -> new ArrayList<>())
+                .add(new Member(nodeId, joined, seen, eligible, paused.contains(id), version));
+          }
+        }
+        return nodeId;
+      });
+    } catch (SQLException ex) {
+      throw explained(ex);
+    }
+    return members;
+  }
+
+  private static Instant instant(@Nullable Instant instant) {
+    return Objects.requireNonNullElse(instant, Instant.EPOCH);
+  }
+
+  void withdraw(Session session, String nodeId) throws SQLException {
+    this.announced = null;
+    try {
+      session.updateOne("DELETE FROM leader_election_member WHERE node_id = ?", nodeId);
+    } catch (SQLException ex) {
+      throw explained(ex);
+    }
+  }
+
+  /**
+   * Deletes what nodes that died have left, a bounded number at a time: found by a plain read, so that
+   * no row of the others is locked. Does nothing without the table or the right.
+   */
+  void prune(Session session) throws SQLException {
+    if (this.announced == null) {
+      return;
+    }
+    String old = "UNIX_TIMESTAMP(seen_at) < UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - 86400";
+    try {
+      List<String> nodes = session.query(
+          "SELECT node_id FROM leader_election_member WHERE " + old + " LIMIT 100",
+          row -> Session.string(row, 1));
+      if (!nodes.isEmpty()) {
+        session.update(
+            "DELETE FROM leader_election_member WHERE node_id IN (%s) AND %s"
+                .formatted(String.join(", ", Collections.nCopies(nodes.size(), "?")), old),
+            nodes.toArray());
+      }
+    } catch (SQLException ex) {
+      if (!isUnusable(ex)) {
+        throw ex;
+      }
+    }
+  }
+
+  private static SQLException explained(SQLException ex) {
+    return isUnusable(ex) ? new UnusableException(ex) : ex;
+  }
+
+  private static boolean isUnusable(SQLException ex) {
+    return SqlFailure.isMissingTable(ex)
+        || SqlFailure.isMissingRight(ex)
+        || SqlFailure.isMissingColumn(ex);
+  }
+}

@@ -1,0 +1,238 @@
+package io.election.mysql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
+
+import io.election.Member;
+import io.election.lease.Elector;
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseSettings;
+import io.election.lease.LeaseStoreException;
+import io.election.lease.MemberRegister.Announcement;
+import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.test.TestDataSource;
+import io.election.test.TestDatabase;
+import io.election.test.TestServer;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The members on one server. */
+abstract class MembersContract {
+
+  private static final Duration LEASE = Duration.ofHours(1);
+
+  private static final Set<String> BOTH = Set.of("jobs", "mail");
+
+  private TestDatabase database;
+  private MysqlLeaseStore store;
+  private MysqlLeaseStore another;
+  private Elector first;
+  private Elector second;
+
+  abstract TestServer server();
+
+  @BeforeEach
+  void open() {
+    this.database = Database.withTables(server().newDatabase());
+    this.store = Database.store(this.database);
+    this.another = Database.store(this.database);
+  }
+
+  @AfterEach
+  void close() {
+    this.store.close();
+    this.another.close();
+  }
+
+  private static Announcement node(String id, String... paused) {
+    return new Announcement(id, BOTH, Set.of(paused), true, LEASE, "1.0");
+  }
+
+  private List<String> ids(String serviceId) throws LeaseStoreException {
+    return this.store.members(Set.of(serviceId)).getOrDefault(serviceId, List.of()).stream()
+        .map(Member::nodeId)
+        .toList();
+  }
+
+  private void age(String node, Duration by) {
+    this.database.execute(
+        "UPDATE leader_election_member SET seen_at = seen_at - INTERVAL %d SECOND, joined_at = joined_at - INTERVAL %d SECOND WHERE node_id = '%s'"
+            .formatted(by.toSeconds(), by.toSeconds(), node));
+  }
+
+  @Test
+  void nodes_are_members_from_their_announcement_until_they_withdraw() throws Exception {
+    assertThat(this.store.members(BOTH)).isEmpty();
+    this.store.announce(node("a"));
+    this.another.announce(
+        new Announcement("A", Set.of("mail"), Set.of("mail"), false, LEASE, "x".repeat(99)));
+
+    Map<String, List<Member>> members = this.store.members(Set.of("jobs", "mail", "other"));
+    assertThat(members).containsOnlyKeys("jobs", "mail");
+    assertThat(members.get("jobs")).extracting(Member::nodeId).containsExactly("a");
+    assertThat(members.get("mail"))
+        .extracting(
+            Member::nodeId,
+            Member::eligible,
+            Member::paused,
+            member -> member.version().length())
+        .containsExactlyInAnyOrder(tuple("A", false, true, 64), tuple("a", true, false, 3));
+
+    this.store.withdraw("a");
+    assertThat(ids("jobs")).isEmpty();
+    assertThat(ids("mail")).containsExactly("A");
+  }
+
+  @Test
+  void later_announcements_show_when_a_node_was_seen_and_what_has_changed() throws Exception {
+    this.store.announce(node("a"));
+    age("a", Duration.ofMinutes(1));
+    Member before = this.store.members(BOTH).get("jobs").get(0);
+
+    this.store.announce(node("a"));
+    Member seen = this.store.members(BOTH).get("jobs").get(0);
+    assertThat(seen.since()).isEqualTo(before.since());
+    assertThat(seen.lastSeen()).isAfterOrEqualTo(before.lastSeen().plusSeconds(60));
+    assertThat(seen.paused()).isFalse();
+
+    this.store.announce(node("a", "jobs"));
+    assertThat(this.store.members(BOTH).get("jobs").get(0).paused()).isTrue();
+    assertThat(this.store.members(BOTH).get("mail").get(0).paused()).isFalse();
+    assertThat(this.store.members(BOTH).get("jobs").get(0).since()).isEqualTo(before.since());
+
+    this.database.execute("DELETE FROM leader_election_member");
+    this.store.announce(node("a", "jobs"));
+    assertThat(ids("jobs")).containsExactly("a");
+
+    age("a", Duration.ofMinutes(1));
+    this.store.close();
+    this.store.announce(node("a"));
+    Member next = this.store.members(BOTH).get("jobs").get(0);
+    assertThat(next.since()).as("of the next life").isAfter(before.since());
+    assertThat(next.paused()).isFalse();
+  }
+
+  @Test
+  void a_node_that_was_not_seen_for_three_of_its_leases_is_no_member_and_is_pruned_after_a_day()
+      throws Exception {
+    this.store.announce(node("a"));
+    this.another.announce(node("b"));
+    age("b", LEASE.multipliedBy(3).minusMinutes(5));
+    assertThat(ids("jobs")).containsExactly("a", "b");
+    age("b", Duration.ofMinutes(6));
+    assertThat(ids("jobs")).containsExactly("a");
+    this.store.prune(Map.of("jobs", 1L), Duration.ofDays(1));
+    assertThat(this.database.query("SELECT COUNT(*) FROM leader_election_member"))
+        .isEqualTo("2");
+    age("b", Duration.ofDays(1));
+    this.store.prune(Map.of("jobs", 1L), Duration.ofDays(1));
+    assertThat(this.database.query("SELECT COUNT(*) FROM leader_election_member"))
+        .isEqualTo("1");
+  }
+
+  @Test
+  void without_the_table_or_the_rights_the_connection_and_the_leases_stay() throws Exception {
+    String narrow = this.database.newUser(
+        "narrow_" + this.database.name(),
+        "SELECT, INSERT, UPDATE ON " + this.database.name() + ".leader_election",
+        "SELECT, INSERT, UPDATE ON " + this.database.name() + ".leader_election_history");
+    TestDataSource asNarrow =
+        new TestDataSource(this.database.jdbcUrl(), narrow, this.database.password());
+    try (MysqlLeaseStore store = Database.store(asNarrow, this.database.jdbcUrl())) {
+      LeaseRow row = store.create("jobs", "a", 1000, 0).orElseThrow();
+      store.lead("jobs", row, 1000);
+      String connections = connectionsOf(narrow);
+      assertUnusable(store);
+      this.database.execute("DROP TABLE leader_election_member");
+      assertUnusable(store);
+      this.database.execute("CREATE TABLE leader_election_member (node_id varchar(128))");
+      assertUnusable(store);
+      assertThat(store.renew("a", Map.of("jobs", row.term()))).containsExactly("jobs");
+      assertThat(connectionsOf(narrow)).as("the same connection").isEqualTo(connections);
+    }
+  }
+
+  private static void assertUnusable(MysqlLeaseStore store) throws Exception {
+    assertThatThrownBy(() -> store.announce(node("a")))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageStartingWith("the table leader_election_member cannot be used (");
+    assertThatThrownBy(() -> store.members(BOTH)).isInstanceOf(LeaseStoreException.class);
+    assertThatThrownBy(() -> store.withdraw("a")).isInstanceOf(LeaseStoreException.class);
+    store.prune(Map.of("jobs", 1L), Duration.ofDays(1));
+  }
+
+  private String connectionsOf(String user) {
+    return server()
+        .query(
+            "SELECT GROUP_CONCAT(id ORDER BY id) FROM information_schema.processlist WHERE user = '"
+                + user + "'");
+  }
+
+  @Test
+  void an_elector_announces_its_node_and_takes_it_out_when_it_stops() throws Exception {
+    MysqlElectionService a = started("a");
+    MysqlElectionService b = started("b");
+    await().until(() -> a.members().map(List::size).orElse(0) == 2);
+    assertThat(this.database.query(
+            "SELECT GROUP_CONCAT(node_id ORDER BY node_id) FROM leader_election_member"))
+        .isEqualTo("a,b");
+    await().until(() -> a.isLeader() || b.isLeader());
+    this.second.stop();
+    assertThat(this.database.query("SELECT GROUP_CONCAT(node_id) FROM leader_election_member"))
+        .isEqualTo("a");
+    assertThat(a.currentMembers().orElseThrow()).extracting(Member::nodeId).containsExactly("a");
+    this.first.stop();
+    assertThat(this.database.query("SELECT COUNT(*) FROM leader_election_member"))
+        .isEqualTo("0");
+  }
+
+  @AfterEach
+  void stop() {
+    if (this.first != null) {
+      this.first.stop();
+    }
+    if (this.second != null) {
+      this.second.stop();
+    }
+  }
+
+  private MysqlElectionService started(String id) {
+    LeaseSettings settings = new LeaseSettings(
+        Duration.ofSeconds(3), Duration.ofMillis(300), Duration.ofSeconds(1), Duration.ZERO, true);
+    ElectionDatabase electionDatabase =
+        new ElectionDatabase(this.database.dataSource(), this.database.jdbcUrl());
+    Elector elector = new Elector(
+        new MysqlLeaseStore(
+            electionDatabase,
+            new LeaderElectionSchema(electionDatabase, Mode.NONE, settings.operationTimeout()),
+            settings.operationTimeout(),
+            settings.renewInterval()),
+        settings,
+        () -> id,
+        serviceId -> false,
+        event -> {},
+        System::nanoTime,
+        InstantSource.system());
+    if (this.first == null) {
+      this.first = elector;
+    } else {
+      this.second = elector;
+    }
+    MysqlElectionService service = new MysqlElectionService("jobs", elector);
+    elector.start(List.of(service));
+    return service;
+  }
+
+  private static ConditionFactory await() {
+    return Awaitility.await().atMost(Duration.ofMinutes(1));
+  }
+}
