@@ -32,7 +32,7 @@ final class LeaderOnlyTriggers {
       "org.springframework.modulith.events.ApplicationModuleListener",
       "io.awspring.cloud.sqs.annotation.SqsListener");
 
-  private static final List<String> CONSUMER_TYPES = List.of(
+  static final List<String> CONSUMER_TYPES = List.of(
       "org.springframework.batch.core.step.tasklet.Tasklet",
       "org.springframework.batch.item.ItemReader",
       "org.springframework.batch.item.ItemProcessor",

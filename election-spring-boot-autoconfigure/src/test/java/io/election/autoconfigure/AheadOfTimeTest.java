@@ -4,14 +4,32 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.ElectionService;
 import io.election.LeaderOnly;
+import java.lang.reflect.Method;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aot.generate.GeneratedFiles.Kind;
+import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.RuntimeHintsRegistrar;
+import org.springframework.aot.hint.TypeReference;
+import org.springframework.aot.hint.annotation.Reflective;
+import org.springframework.aot.hint.predicate.ReflectionHintsPredicates;
+import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
 import org.springframework.aot.test.generate.TestGenerationContext;
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceProperties;
 import org.springframework.boot.test.util.TestPropertyValues;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
@@ -19,8 +37,11 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.aot.ApplicationContextAotGenerator;
 import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.io.support.SpringFactoriesLoader;
 import org.springframework.core.test.tools.CompileWithForkedClassLoader;
 import org.springframework.core.test.tools.TestCompiler;
+import org.springframework.util.ReflectionUtils;
 
 /** What Spring writes down as code at build time starts without the auto-configuration. */
 class AheadOfTimeTest {
@@ -29,7 +50,8 @@ class AheadOfTimeTest {
     "spring.application.name=default",
     "as.election.enabled=false",
     "as.election.services=reports",
-    "as.election.node-id=a"
+    "as.election.node-id=a",
+    "management.endpoints.web.exposure.include=leader"
   };
 
   @Test
@@ -64,6 +86,75 @@ class AheadOfTimeTest {
     });
   }
 
+  @Test
+  void nativeImageKeepsWhatIsLookedUpByName() {
+    RuntimeHints hints = process(DISABLED).getRuntimeHints();
+    ReflectionHintsPredicates reflection = RuntimeHintsPredicates.reflection();
+    assertThat(hints)
+        .as("settings")
+        .matches(reflection.onType(ElectionProperties.class))
+        .matches(constructor(ElectionProperties.class))
+        .matches(constructor(ElectionProperties.Manual.class))
+        .matches(constructor(ElectionProperties.Mysql.class))
+        .matches(constructor(LeaderEndpointProperties.class));
+    assertThat(hints).as("endpoint").matches(reflection.onType(LeaderEndpoint.class));
+    for (Method operation : ReflectionUtils.getDeclaredMethods(LeaderEndpoint.class)) {
+      if (AnnotatedElementUtils.isAnnotated(operation, Reflective.class)) {
+        assertThat(hints).matches(reflection.onMethodInvocation(operation));
+      }
+    }
+    assertThat(hints)
+        .as("guarded methods, and where they are looked for")
+        .matches(reflection.onMethodInvocation(Base.class, "inherited"))
+        .matches(reflection.onMethodInvocation(Job.class, "text"))
+        .matches(reflection.onMethodInvocation(Plan.class, "planned"))
+        .matches(reflection.onType(Base.class))
+        .matches(reflection.onType(Plan.class))
+        .matches(RuntimeHintsPredicates.proxies()
+            .forInterfaces(AopProxyUtils.completeJdkProxyInterfaces(Plan.class)));
+  }
+
+  @Test
+  void nativeImageKeepsClassesThatAreLookedFor() throws Exception {
+    RuntimeHints hints = new RuntimeHints();
+    for (RuntimeHintsRegistrar registrar : SpringFactoriesLoader.forResourceLocation(
+            "META-INF/spring/aot.factories")
+        .load(RuntimeHintsRegistrar.class)) {
+      if (registrar instanceof ElectionRuntimeHints) {
+        registrar.registerHints(hints, getClass().getClassLoader());
+      }
+    }
+    ReflectionHintsPredicates reflection = RuntimeHintsPredicates.reflection();
+    for (Class<?> driver : List.of(com.mysql.cj.jdbc.Driver.class, org.mariadb.jdbc.Driver.class)) {
+      assertThat(hints).matches(reflection.onConstructorInvocation(driver.getConstructor()));
+    }
+    assertThat(hints)
+        .matches(reflection.onMethodInvocation(DataSourceProperties.class, "setUrl"))
+        .matches(
+            reflection.onType(TypeReference.of("org.springframework.messaging.MessageHandler")));
+    // Each name by which the sources look for a class.
+    Pattern lookedFor = Pattern.compile("isPresent\\(\\s*\"([\\w.]*\\w)\"");
+    Set<String> names = new TreeSet<>();
+    try (Stream<Path> sources = Files.walk(Path.of("src", "main", "java"))) {
+      for (Path source : sources.filter(Files::isRegularFile).toList()) {
+        lookedFor
+            .matcher(Files.readString(source))
+            .results()
+            .map((found) -> found.group(1))
+            .map((name) -> name.startsWith("jpa.") ? "org.springframework.orm." + name : name)
+            .forEach(names::add);
+      }
+    }
+    assertThat(names)
+        .hasSize(5)
+        .allSatisfy((name) -> assertThat(hints).matches(reflection.onType(TypeReference.of(name))));
+  }
+
+  private static Predicate<RuntimeHints> constructor(Class<?> type) {
+    return RuntimeHintsPredicates.reflection()
+        .onConstructorInvocation(type.getDeclaredConstructors()[0]);
+  }
+
   private static TestGenerationContext process(String... properties) {
     AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
     TestPropertyValues.of(properties).applyTo(context);
@@ -79,13 +170,51 @@ class AheadOfTimeTest {
     AopAutoConfiguration.class,
     DataSourceAutoConfiguration.class,
     ElectionAutoConfiguration.class,
-    LeaderOnlyAutoConfiguration.class
+    LeaderOnlyAutoConfiguration.class,
+    LeaderEndpointAutoConfiguration.class
   })
   static class Application {
 
     @Bean
+    Heir heir() {
+      return new Heir();
+    }
+
+    @Bean
+    FactoryBean<Plan> plan() {
+      return new PlanFactory();
+    }
+
+    @Bean
     Job job(ElectionService election, @Qualifier("reports") ElectionService reports) {
       return new Job(reports);
+    }
+  }
+
+  static class Base {
+
+    @LeaderOnly("reports")
+    public void inherited() {}
+  }
+
+  public static class Heir extends Base {}
+
+  public interface Plan {
+
+    @LeaderOnly("reports")
+    void planned();
+  }
+
+  static class PlanFactory implements FactoryBean<Plan> {
+
+    @Override
+    public Plan getObject() {
+      return () -> {};
+    }
+
+    @Override
+    public Class<?> getObjectType() {
+      return Plan.class;
     }
   }
 
