@@ -28,6 +28,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -45,6 +46,10 @@ import tools.jackson.databind.json.JsonMapper;
  * The sample behind Spring Security, with all its endpoints open, on a real database and as a user with
  * no more than the documented grants.
  */
+@DisabledIfSystemProperty(
+    named = "spring.aot.enabled",
+    matches = "true",
+    disabledReason = "it starts other beans than those of the processed application")
 class SecuredEndpointIT {
 
   private static final Duration LONG = Duration.ofSeconds(60);

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -18,6 +19,10 @@ import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.jdbc.core.simple.JdbcClient;
 
 /** Two nodes of the service in one JVM: a lease of five seconds passes at once. */
+@DisabledIfSystemProperty(
+    named = "spring.aot.enabled",
+    matches = "true",
+    disabledReason = "it starts other beans than those of the processed application")
 class TwoNodesTest {
 
   private static final Duration LEASE = Duration.ofSeconds(5);
