@@ -1,0 +1,25 @@
+package io.election.autoconfigure.team;
+
+import org.springframework.stereotype.Component;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/** Public, so that the compiler makes bridges to the methods of its base. */
+@Component
+public class InvoiceSending extends ScheduledSending {
+
+  private final TransactionTemplate transaction;
+
+  private final Invoices invoices;
+
+  InvoiceSending(Runs runs, TransactionTemplate transaction, Invoices invoices) {
+    super(runs);
+    this.transaction = transaction;
+    this.invoices = invoices;
+  }
+
+  @Override
+  void sendAll() {
+    this.transaction.executeWithoutResult(
+        (status) -> this.invoices.findBySentFalse().forEach(Invoice::send));
+  }
+}

@@ -1,0 +1,324 @@
+package io.election.autoconfigure.team;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+import io.election.ElectionService;
+import io.election.Instruction;
+import io.election.LeaderOnly;
+import io.election.LeadershipLostException;
+import io.election.NotLeaderException;
+import io.election.lease.LeaseRow;
+import io.election.mysql.ElectionDatabase;
+import io.election.mysql.LeaderElectionSchema;
+import io.election.mysql.MysqlLeaseStore;
+import io.election.test.TestDatabase;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import kotlin.coroutines.Continuation;
+import org.flywaydb.core.Flyway;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.event.EventListener;
+import org.springframework.core.NestedExceptionUtils;
+import org.springframework.core.PriorityOrdered;
+import org.springframework.messaging.handler.annotation.MessageMapping;
+
+/** What the starter promises holds in an application as a team writes it, on a real database. */
+@ExtendWith(OutputCaptureExtension.class)
+class TeamApplicationIT {
+
+  private static final Duration LONG = Duration.ofSeconds(60);
+
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  private static final Instruction RESUMED = new Instruction("alice", "");
+
+  private static final TestDatabase DATABASE = TestDatabase.newDatabase();
+
+  private static ConfigurableApplicationContext application;
+
+  @BeforeAll
+  static void start() {
+    application = run(WebApplicationType.SERVLET, TeamApplication.class);
+  }
+
+  @AfterAll
+  static void stop() {
+    if (application != null) {
+      application.close();
+    }
+  }
+
+  @BeforeEach
+  void awaitLeader() throws Exception {
+    ElectionService election = election();
+    election.resume(RESUMED);
+    await().atMost(LONG).until(election::isLeader);
+  }
+
+  @Test
+  void jobsRunOnTheLeaderAloneWhateverTheirClassesLookLike() throws Exception {
+    Runs runs = application.getBean(Runs.class);
+    assertGoesOn(runs.sendings());
+    assertGoesOn(runs.cleanings());
+
+    pause();
+    awaitSkipped("InvoiceSending.send");
+    awaitSkipped("Housekeeping.clean");
+    int sendings = runs.sendings().get();
+    int cleanings = runs.cleanings().get();
+    awaitSkipped("InvoiceSending.send");
+    awaitSkipped("Housekeeping.clean");
+    assertGoesOn(runs.heartbeats());
+    assertThat(runs.sendings()).hasValue(sendings);
+    assertThat(runs.cleanings()).hasValue(cleanings);
+
+    election().resume(RESUMED);
+    assertGoesOn(runs.sendings());
+    assertGoesOn(runs.cleanings());
+  }
+
+  @Test
+  void repositoryIsGuarded() throws Exception {
+    Invoices invoices = application.getBean(Invoices.class);
+    DATABASE.execute("REPLACE INTO invoice (id, amount) VALUES (7, 1)");
+    pause();
+    assertThatExceptionOfType(NotLeaderException.class).isThrownBy(invoices::addFee);
+    assertThat(DATABASE.query("SELECT amount FROM invoice WHERE id = 7")).isEqualTo("1");
+    awaitLeader();
+    assertThat(invoices.addFee()).isPositive();
+    assertThat(DATABASE.query("SELECT amount FROM invoice WHERE id = 7")).isEqualTo("2");
+  }
+
+  @Test
+  void workOfADeposedLeaderIsNotCommittedThroughAProxyOfThePool(CapturedOutput output)
+      throws Exception {
+    Billing billing = application.getBean(Billing.class);
+    long before = application.getBean(TracingDataSources.class).calls();
+    billing.bill(100, () -> {});
+    assertThat(get("/invoices/count")).isNotEqualTo("0");
+    assertThat(application.getBean(TracingDataSources.class).calls()).isGreaterThan(before);
+
+    assertThatExceptionOfType(LeadershipLostException.class)
+        .isThrownBy(() -> billing.bill(101, TeamApplicationIT::takeOver));
+    assertThat(DATABASE.query("SELECT COUNT(*) FROM invoice WHERE id IN (100, 101)"))
+        .isEqualTo("1");
+    assertThat(output).doesNotContain("not fenced");
+    DATABASE.execute(
+        "UPDATE leader_election SET leader_id = '', lease_millis = 0, version = version + 1 WHERE leader_id = 'b'");
+  }
+
+  @Test
+  void migrationsAreApart() throws Exception {
+    assertThat(application.getBeansOfType(Flyway.class)).hasSize(1);
+    Flyway flyway = application.getBean(Flyway.class);
+    assertThat(flyway.migrate().migrationsExecuted).isZero();
+    flyway.validate();
+    assertThat(DATABASE.query(
+            "SELECT GROUP_CONCAT(script ORDER BY installed_rank) FROM flyway_schema_history"))
+        .isEqualTo("V1__invoice.sql,V2__invoice_sent.sql");
+    assertThat(
+            DATABASE.query(
+                "SELECT COUNT(*) FROM leader_election_schema_history WHERE description LIKE '%invoice%'"))
+        .isEqualTo("0");
+  }
+
+  @Test
+  void anonymousReaderSeesWhoLeadsAndNoOperator() throws Exception {
+    pause();
+    assertThat(get("/actuator/leader/team"))
+        .matches("\\{\"leader\":false(,\"leaderId\":\"[^\"]+\")?(,\"term\":\\d+)?}");
+    awaitLeader();
+    String leader =
+        "\\{\"leader\":true,\"leaderId\":\"team-node\",\"term\":\\d+,\"since\":\"[\\d-]+T[\\d:]+\\.\\d{3}Z\",\"leaseRemaining\":\"PT[\\d.]+S\"}";
+    assertThat(get("/actuator/leader/team")).matches(leader);
+    assertThat(get("/actuator/leader"))
+        .matches("\\{\"nodeId\":\"team-node\",\"algorithm\":\"Mysql\",\"elections\":\\{\"team\":"
+            + leader
+            + "}}");
+    assertThat(
+            DATABASE.query(
+                "SELECT COUNT(*) FROM leader_election_history WHERE ended_by = 'alice' AND end_note = 'canary'"))
+        .as("details to hide")
+        .isNotEqualTo("0");
+  }
+
+  @Test
+  void metersTellWhatRanAndBearNoLabelOfTheTarget() throws Exception {
+    pause();
+    awaitSkipped("InvoiceSending.send");
+    assertThat(get("/actuator/prometheus").lines().filter((line) -> line.startsWith("election_")))
+        .isNotEmpty()
+        .anySatisfy((line) -> assertThat(line)
+            .startsWith("election_calls_seconds_count{")
+            .contains("election=\"team\"", "method=\"InvoiceSending.send\"", "outcome=\"skipped\""))
+        .noneSatisfy((line) -> assertThat(line).containsPattern("[{,](service|node)=\""));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "early, 'a BeanPostProcessor or its like needs it'",
+    "listener, 'it consumes what it is given (@MessageMapping)'",
+    "suspending, 'it is a suspending function'"
+  })
+  void mistakeStopsTheStartByName(String mistake, String message) {
+    Class<?> type = Stream.of(Mistakes.class.getDeclaredClasses())
+        .filter((candidate) -> candidate.getSimpleName().equalsIgnoreCase(mistake))
+        .findFirst()
+        .orElseThrow();
+    assertThatExceptionOfType(Exception.class)
+        .isThrownBy(
+            () -> run(WebApplicationType.NONE, TeamApplication.class, type).close())
+        .satisfies((ex) -> assertThat(NestedExceptionUtils.getMostSpecificCause(ex))
+            .hasMessageContainingAll("@LeaderOnly", message));
+  }
+
+  private static ConfigurableApplicationContext run(WebApplicationType web, Class<?>... sources) {
+    return new SpringApplicationBuilder(sources)
+        .web(web)
+        .run(
+            "--server.port=0",
+            "--server.shutdown=immediate",
+            "--spring.application.name=team",
+            "--spring.main.banner-mode=off",
+            "--logging.level.io.election=info",
+            "--as.election.node-id=team-node",
+            "--as.election.lease-duration=3s",
+            "--as.election.renew-interval=500ms",
+            "--spring.datasource.url=" + DATABASE.jdbcUrl(),
+            // Those of the pool alone.
+            "--spring.datasource.hikari.username=" + DATABASE.username(),
+            "--spring.datasource.hikari.password=" + DATABASE.password(),
+            "--spring.jpa.hibernate.ddl-auto=validate",
+            "--spring.jpa.open-in-view=false",
+            "--spring.liquibase.enabled=false",
+            "--management.endpoints.web.exposure.include=health,leader,prometheus");
+  }
+
+  private static ElectionService election() {
+    return application.getBean(ElectionService.class);
+  }
+
+  /** Until the lease is handed back: who resumes before stands aside for a lease. */
+  private static void pause() throws Exception {
+    election().pause(new Instruction("alice", "canary"));
+    await()
+        .atMost(LONG)
+        .until(() -> "0".equals(DATABASE.query("SELECT lease_millis FROM leader_election")));
+  }
+
+  private static void assertGoesOn(AtomicInteger runs) {
+    int before = runs.get();
+    await().atMost(LONG).until(() -> runs.get() > before + 1);
+  }
+
+  /** Twice, so that the last one began after this. */
+  private static void awaitSkipped(String method) {
+    long before = skipped(method);
+    await().atMost(LONG).until(() -> skipped(method) > before + 1);
+  }
+
+  private static long skipped(String method) {
+    Timer timer = application
+        .getBean(MeterRegistry.class)
+        .find("election.calls")
+        .tags("method", method, "outcome", "skipped")
+        .timer();
+    return timer != null ? timer.count() : 0;
+  }
+
+  private static String get(String path) throws IOException, InterruptedException {
+    URI uri = URI.create(
+        "http://localhost:" + application.getEnvironment().getProperty("local.server.port") + path);
+    return HttpClient.newHttpClient()
+        .send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString())
+        .body();
+  }
+
+  /** As another node does when the lease has run out. */
+  private static void takeOver() {
+    ElectionDatabase database = new ElectionDatabase(DATABASE.dataSource(), DATABASE.jdbcUrl());
+    LeaderElectionSchema schema =
+        new LeaderElectionSchema(database, LeaderElectionSchema.Mode.NONE, PATIENCE);
+    try (MysqlLeaseStore store = new MysqlLeaseStore(database, schema, PATIENCE, PATIENCE)) {
+      OptionalLong taken = OptionalLong.empty();
+      while (taken.isEmpty()) { // the leader may renew in between
+        LeaseRow row = store.read(Set.of("team")).get("team").row();
+        taken = store.take("team", row, "b", 60_000, 0, "EXPIRED");
+      }
+    } catch (Exception ex) {
+      throw new IllegalStateException(ex);
+    }
+  }
+
+  /** What a team may write that would run nowhere, or everywhere; not found by scanning. */
+  static final class Mistakes {
+
+    static class Early {
+
+      @Bean
+      static Tidy tidy() {
+        return new Tidy();
+      }
+
+      @Bean
+      static NeedsTidy needsTidy(Tidy tidy) {
+        return new NeedsTidy(tidy);
+      }
+    }
+
+    record NeedsTidy(Tidy tidy) implements BeanPostProcessor, PriorityOrdered {
+
+      @Override
+      public int getOrder() {
+        return 0;
+      }
+    }
+
+    static class Tidy {
+
+      @LeaderOnly
+      @EventListener
+      public void on(String event) {}
+    }
+
+    static class Listener {
+
+      @LeaderOnly
+      @MessageMapping("orders")
+      public void on(String order) {}
+    }
+
+    static class Suspending {
+
+      @LeaderOnly
+      public Object run(Continuation<? super String> continuation) {
+        return "ran";
+      }
+    }
+  }
+}

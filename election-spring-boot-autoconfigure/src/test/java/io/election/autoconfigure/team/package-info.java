@@ -1,0 +1,2 @@
+/** An application that uses most of what the starter meets in practice. */
+package io.election.autoconfigure.team;
