@@ -570,12 +570,12 @@ public final class Elector {
     }
   }
 
-  /** Who stands for an election, as it was read last. */
+  /** The members of an election when they were read last. */
   Optional<List<Member>> members(LeaseElectionService service) {
     return this.members.known(service.serviceId());
   }
 
-  /** Who stands for an election; as it was read last if the store does not answer. */
+  /** The members of an election, read anew; those read last if the store does not answer. */
   Optional<List<Member>> currentMembers(LeaseElectionService service) throws InterruptedException {
     Members members = this.members;
     if (this.running && members.canBeRead()) {
@@ -915,7 +915,7 @@ public final class Elector {
     return pause;
   }
 
-  /** Not before this node has left the register, unless the store fails or nobody waits. */
+  /** Deletes this node's entry in the register first, unless the store fails or the stop has given up. */
   private void closeStore(Life life) {
     try {
       if (!life.dismissed && !rests()) {

@@ -60,7 +60,7 @@ final class Members {
     }
     try {
       if (announces) {
-        // Before the call: whatever comes of it, the next one is a lease away.
+        // Set before the call: the next one follows a lease later, even if this one fails.
         this.dueAt = now + this.settings.leaseDuration().toNanos();
         announce(this.register, services);
       } else {
@@ -80,7 +80,7 @@ final class Members {
   private void announce(MemberRegister register, Collection<LeaseElectionService> services)
       throws LeaseStoreException {
     String nodeId = services.iterator().next().nodeId();
-    // Also if the answer gets lost.
+    // Set before the call: the entry may exist although the answer got lost.
     this.announced = nodeId;
     register.announce(new Announcement(
         nodeId,
@@ -115,18 +115,18 @@ final class Members {
     this.known = members;
   }
 
-  /** Whether the store can tell. */
+  /** Whether the store has a register. */
   boolean canBeRead() {
     return this.register != null;
   }
 
-  /** Who stood when it was read last; empty if that is not known. */
+  /** The members of an election when they were read last; empty if they are not known. */
   Optional<List<Member>> known(String serviceId) {
     Map<String, List<Member>> known = this.known;
     return Optional.ofNullable(known).map((members) -> members.get(serviceId));
   }
 
-  /** Takes this node out, if it was announced. What fails is over three leases later. */
+  /** Deletes this node's entry, if there is one. If that fails, the entry expires after three leases. */
   void withdraw() {
     String nodeId = this.announced;
     this.announced = null;

@@ -6,6 +6,7 @@ import io.election.Instruction;
 import io.election.LeadershipLostEvent;
 import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
+import io.election.lease.MemberRegister.Announcement;
 import io.election.mysql.LeaderElectionSchema.Mode;
 import io.election.test.TestDatabase;
 import java.lang.reflect.Method;
@@ -123,6 +124,15 @@ class FailingCallsIT {
         store.prune(BOTH, Duration.ofDays(1));
       }
     },
+    MEMBERS {
+      @Override
+      void on(MysqlLeaseStore store) throws Exception {
+        store.announce(
+            new Announcement("a", BOTH.keySet(), Set.of(), true, Duration.ofDays(1), ""));
+        store.members(BOTH.keySet());
+        store.withdraw("a");
+      }
+    },
     SIGNAL {
       @Override
       void on(MysqlLeaseStore store) throws Exception {
@@ -175,8 +185,9 @@ class FailingCallsIT {
     int made = 1;
     int attempt = 0;
     for (int i = 1; i <= made; i += ++attempt) {
-      this.database.execute("DROP TABLE IF EXISTS leader_election, leader_election_history,"
-          + " leader_election_schema_history");
+      this.database.execute(
+          "DROP TABLE IF EXISTS leader_election, leader_election_history, leader_election_member,"
+              + " leader_election_schema_history");
       this.kind = KINDS.get(attempt % KINDS.size());
       LeaderElectionSchema schema =
           new LeaderElectionSchema(this.watched, Mode.MIGRATE, Database.OPERATION_TIMEOUT);

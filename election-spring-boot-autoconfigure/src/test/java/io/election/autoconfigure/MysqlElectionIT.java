@@ -12,6 +12,8 @@ import io.election.test.TestDatabase;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -27,6 +29,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
+import org.springframework.boot.actuate.endpoint.Show;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
@@ -90,6 +95,37 @@ class MysqlElectionIT {
       assertThat(awaitLeader(context).leadership())
           .hasValueSatisfying((l) -> assertThat(l.term()).isEqualTo(2));
     });
+  }
+
+  @Test
+  void typoIsNotDesignatedWhereTheMembersAreKnown(CapturedOutput output) {
+    this.application.run((context) -> {
+      ElectionService election = awaitLeader(context);
+      await().atMost(LONG).until(() -> election.members().isPresent());
+      LeaderEndpoint endpoint = new LeaderEndpoint(
+          context.getBean(Elections.class),
+          null,
+          new LeaderEndpointProperties(Show.ALWAYS, Set.of()));
+      String name = election.serviceId();
+      assertThat(endpoint.election(name, SecurityContext.NONE).get("members").toString())
+          .contains("nodeId=" + election.nodeId());
+      WebEndpointResponse<Map<String, Object>> refused =
+          endpoint.designate(name, "typo", null, null, SecurityContext.NONE);
+      assertThat(refused.getStatus()).isEqualTo(409);
+      assertThat(refused.getBody().get("members").toString())
+          .contains("nodeId=" + election.nodeId());
+      assertThat(election.isLeader()).isTrue();
+
+      assertThat(
+              endpoint.designate(name, "typo", null, true, SecurityContext.NONE).getStatus())
+          .isEqualTo(202);
+      assertThat(election.isLeader()).isFalse();
+      await()
+          .atMost(LONG)
+          .until(() -> output.getOut().contains("designated node 'typo' has not led lately"));
+    });
+    assertThat(this.database.query("SELECT COUNT(*) FROM leader_election_member"))
+        .isEqualTo("0");
   }
 
   @Test
