@@ -8,8 +8,10 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Lets a bean's method, or all methods of a bean, run on the leader alone. On a class it stands for all
- * methods that a proxy can override, public or not; on an interface for those of the interface.
+ * Lets a bean's method, or all methods of a bean, run on the leader alone. On a class, or on an interface
+ * that it implements, it stands for all methods of the class that a proxy can override, public or not. On
+ * the interface of a bean without a class of its own, such as a repository, it stands for those of the
+ * interface.
  *
  * <p>Leadership is checked when the call begins. Elsewhere the call is skipped: it returns {@code
  * null}, an empty {@link java.util.Optional}, an empty collection, map, stream or array, or a completed
