@@ -1,4 +1,4 @@
-package io.election.autoconfigure.team;
+package io.election.team;
 
 import jakarta.persistence.Column;
 import jakarta.persistence.Entity;

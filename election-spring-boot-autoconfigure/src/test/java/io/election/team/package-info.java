@@ -1,2 +1,2 @@
 /** An application that uses most of what the starter meets in practice. */
-package io.election.autoconfigure.team;
+package io.election.team;

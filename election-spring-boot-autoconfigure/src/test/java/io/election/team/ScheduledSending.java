@@ -1,4 +1,4 @@
-package io.election.autoconfigure.team;
+package io.election.team;
 
 import io.election.LeaderOnly;
 import java.util.concurrent.TimeUnit;

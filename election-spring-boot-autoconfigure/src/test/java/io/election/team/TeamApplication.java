@@ -1,4 +1,4 @@
-package io.election.autoconfigure.team;
+package io.election.team;
 
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.scheduling.annotation.EnableScheduling;

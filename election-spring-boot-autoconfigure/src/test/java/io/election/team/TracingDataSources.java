@@ -1,4 +1,4 @@
-package io.election.autoconfigure.team;
+package io.election.team;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;

@@ -1,4 +1,4 @@
-package io.election.autoconfigure.team;
+package io.election.team;
 
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;

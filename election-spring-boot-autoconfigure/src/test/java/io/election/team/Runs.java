@@ -1,4 +1,4 @@
-package io.election.autoconfigure.team;
+package io.election.team;
 
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
