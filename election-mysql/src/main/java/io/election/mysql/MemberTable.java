@@ -3,6 +3,7 @@ package io.election.mysql;
 import io.election.Member;
 import io.election.lease.MemberRegister.Announcement;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -24,6 +25,9 @@ final class MemberTable {
 
   private static final int VERSION_LENGTH = 64;
 
+  /** Before the table is tried again: a driver may log each refusal as a warning. */
+  private static final long RETRY = Duration.ofMinutes(10).toNanos();
+
   /** The server answers, but has no such table for us: that lasts, and concerns nothing else. */
   static final class UnusableException extends SQLException {
 
@@ -42,8 +46,13 @@ final class MemberTable {
   /** What the row says; {@code null} if this process has not written it. */
   private @Nullable Announcement announced;
 
+  private @Nullable UnusableException refusal;
+
+  private long refusedAt;
+
   /** One row by its primary key; but for the first time and after a change it sets one column. */
   void announce(Session session, Announcement self) throws SQLException {
+    requireUsable();
     try {
       if (self.equals(this.announced) && refresh(session, self)) {
         return;
@@ -107,6 +116,7 @@ final class MemberTable {
 
   /** The members of elections, with one request however many they are. */
   Map<String, List<Member>> read(Session session, Set<String> serviceIds) throws SQLException {
+    requireUsable();
     Map<String, List<Member>> members = new HashMap<>();
     try {
       session.query("""
@@ -145,6 +155,7 @@ final class MemberTable {
 
   void withdraw(Session session, String nodeId) throws SQLException {
     this.announced = null;
+    requireUsable();
     try {
       session.updateOne("DELETE FROM leader_election_member WHERE node_id = ?", nodeId);
     } catch (SQLException ex) {
@@ -178,8 +189,22 @@ final class MemberTable {
     }
   }
 
-  private static SQLException explained(SQLException ex) {
-    return isUnusable(ex) ? new UnusableException(ex) : ex;
+  /** Repeats the last refusal without a statement, until it is time to try again. */
+  private void requireUsable() throws UnusableException {
+    if (this.refusal != null && System.nanoTime() - this.refusedAt < RETRY) {
+      throw this.refusal;
+    }
+    this.refusal = null;
+  }
+
+  private SQLException explained(SQLException ex) {
+    if (!isUnusable(ex)) {
+      return ex;
+    }
+    this.announced = null;
+    this.refusal = new UnusableException(ex);
+    this.refusedAt = System.nanoTime();
+    return this.refusal;
   }
 
   private static boolean isUnusable(SQLException ex) {
