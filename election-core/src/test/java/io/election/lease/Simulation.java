@@ -449,7 +449,7 @@ final class Simulation {
       if (leader() == null) {
         leaderless = this.now;
       }
-      // Who lost one looks again after up to an interval and a sixteenth.
+      // A node that lost one polls again after up to an interval and a sixteenth.
       bound = this.raceLost ? soon + longestInterval() * 17 / 16 * 101 / 100 : soon;
     }
     runUntil(bound);
@@ -1498,7 +1498,8 @@ final class Simulation {
           command((current) -> Simulation.this.rules.paused(current, monotonic()));
           // A schedule whose nodes all stand aside shows little.
           later(Simulation.this.now + duration, () -> {
-            // Who comes back later than the last fault is one: it may have the name of another.
+            // A node that comes back later than the last fault is one: it may have the name of
+            // another.
             if (Simulation.this.faulty) {
               suffer(Fault.RESUMED_BY_OPERATOR, 0);
             }
