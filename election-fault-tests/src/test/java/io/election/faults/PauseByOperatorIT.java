@@ -70,7 +70,7 @@ class PauseByOperatorIT {
 
       endpoint(paused).resume();
       cluster.awaitLeads(paused);
-      assertThat(endpoint(paused).show()).doesNotContain("\"paused\":");
+      assertThat(endpoint(paused).show()).doesNotContain("\"pausedBy\":");
     });
   }
 
