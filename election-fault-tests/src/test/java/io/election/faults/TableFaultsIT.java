@@ -115,6 +115,8 @@ class TableFaultsIT {
         assertThat(leader.lastClaim().term()).as(edit).isGreaterThanOrEqualTo(term);
       }
 
+      // Nobody but the nodes knows the last term then.
+      letNodesSee(cluster);
       database.execute("DELETE FROM leader_election", "DELETE FROM leader_election_history");
       long emptied = System.nanoTime();
       cluster.awaitNoLeader();
