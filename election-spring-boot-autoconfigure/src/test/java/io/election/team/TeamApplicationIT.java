@@ -20,10 +20,15 @@ import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import kotlin.coroutines.Continuation;
@@ -179,6 +184,73 @@ class TeamApplicationIT {
         .noneSatisfy((line) -> assertThat(line).containsPattern("[{,](service|node)=\""));
   }
 
+  @Test
+  void aTypingErrorDesignatesNobodyAndHostAndPortNameAMember() throws Exception {
+    try (ConfigurableApplicationContext neighbour = neighbour("billing-7:8080:1")) {
+      await()
+          .atMost(LONG)
+          .until(() -> election().members().stream()
+              .flatMap(List::stream)
+              .anyMatch((member) -> member.nodeId().equals("billing-7:8080:1")));
+      long term = election().term().orElseThrow();
+
+      HttpResponse<String> refused = designate("billing-7:8008");
+      assertThat(refused.statusCode()).isEqualTo(409);
+      assertThat(refused.body())
+          .contains("no node 'billing-7:8008' stands for election 'team'", "\\\"force\\\": true")
+          .contains("\"nodeId\":\"team-node\"", "\"nodeId\":\"billing-7:8080:1\"");
+      assertThat(election().isLeader()).isTrue();
+      assertThat(election().term()).hasValue(term);
+
+      HttpResponse<String> accepted = designate("billing-7:8080");
+      assertThat(accepted.statusCode()).isEqualTo(202);
+      assertThat(accepted.body()).contains("\"designated\":\"billing-7:8080:1\"");
+      await().atMost(LONG).until(neighbour.getBean(ElectionService.class)::isLeader);
+    }
+    awaitLeader();
+  }
+
+  @Test
+  void aJobThatOutlastsTheStopOfItsNodeKeepsTheJobsOfOthersFromRunning(CapturedOutput output)
+      throws Exception {
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch copied = new CountDownLatch(1);
+    Runs runs = application.getBean(Runs.class);
+    ConfigurableApplicationContext stopping =
+        neighbour("stopping", "--as.election.drain-timeout=200ms");
+    try {
+      pause();
+      await().atMost(LONG).until(stopping.getBean(ElectionService.class)::isLeader);
+      election().resume(RESUMED);
+      Housekeeping housekeeping = stopping.getBean(Housekeeping.class);
+      Thread job = new Thread(() -> housekeeping.archive(() -> {
+        begun.countDown();
+        awaitEnd(copied);
+      }));
+      job.start();
+      begun.await();
+
+      stopping.close();
+      int cleanings = runs.cleanings().get();
+      long version = version();
+      // Renewed for longer than a lease lasts.
+      await().atMost(LONG).until(() -> version() >= version + 8);
+      assertGoesOn(runs.heartbeats());
+      assertThat(runs.cleanings()).hasValue(cleanings);
+      assertThat(election().isLeader()).isFalse();
+      assertThat(output)
+          .contains(
+              "node stopping was stopped, but leader work still runs: Housekeeping.archive since ");
+
+      copied.countDown();
+      job.join();
+      assertGoesOn(runs.cleanings());
+    } finally {
+      copied.countDown();
+      stopping.close();
+    }
+  }
+
   @ParameterizedTest
   @CsvSource({
     "early, 'a BeanPostProcessor or its like needs it'",
@@ -198,25 +270,37 @@ class TeamApplicationIT {
   }
 
   private static ConfigurableApplicationContext run(WebApplicationType web, Class<?>... sources) {
-    return new SpringApplicationBuilder(sources)
-        .web(web)
-        .run(
-            "--server.port=0",
-            "--server.shutdown=immediate",
-            "--spring.application.name=team",
-            "--spring.main.banner-mode=off",
-            "--logging.level.io.election=info",
-            "--as.election.node-id=team-node",
-            "--as.election.lease-duration=3s",
-            "--as.election.renew-interval=500ms",
-            "--spring.datasource.url=" + DATABASE.jdbcUrl(),
-            // Those of the pool alone.
-            "--spring.datasource.hikari.username=" + DATABASE.username(),
-            "--spring.datasource.hikari.password=" + DATABASE.password(),
-            "--spring.jpa.hibernate.ddl-auto=validate",
-            "--spring.jpa.open-in-view=false",
-            "--spring.liquibase.enabled=false",
-            "--management.endpoints.web.exposure.include=health,leader,prometheus");
+    return run(web, List.of("--as.election.node-id=team-node"), sources);
+  }
+
+  /** Another node of the service, without a web server. */
+  private static ConfigurableApplicationContext neighbour(String nodeId, String... arguments) {
+    List<String> own = new ArrayList<>(List.of(arguments));
+    own.add("--as.election.node-id=" + nodeId);
+    return run(WebApplicationType.NONE, own, TeamApplication.class);
+  }
+
+  private static ConfigurableApplicationContext run(
+      WebApplicationType web, List<String> own, Class<?>... sources) {
+    List<String> arguments = new ArrayList<>(own);
+    arguments.addAll(List.of(
+        "--server.port=0",
+        "--server.shutdown=immediate",
+        "--spring.application.name=team",
+        "--spring.main.banner-mode=off",
+        "--logging.level.io.election=info",
+        "--as.election.lease-duration=3s",
+        "--as.election.renew-interval=500ms",
+        "--spring.datasource.url=" + DATABASE.jdbcUrl(),
+        // Those of the pool alone.
+        "--spring.datasource.hikari.username=" + DATABASE.username(),
+        "--spring.datasource.hikari.password=" + DATABASE.password(),
+        "--spring.jpa.hibernate.ddl-auto=validate",
+        "--spring.jpa.open-in-view=false",
+        "--spring.liquibase.enabled=false",
+        "--management.endpoint.leader.access=unrestricted",
+        "--management.endpoints.web.exposure.include=health,leader,prometheus"));
+    return new SpringApplicationBuilder(sources).web(web).run(arguments.toArray(String[]::new));
   }
 
   private static ElectionService election() {
@@ -252,11 +336,38 @@ class TeamApplicationIT {
   }
 
   private static String get(String path) throws IOException, InterruptedException {
-    URI uri = URI.create(
-        "http://localhost:" + application.getEnvironment().getProperty("local.server.port") + path);
-    return HttpClient.newHttpClient()
-        .send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString())
-        .body();
+    return send(request(path)).body();
+  }
+
+  private static HttpResponse<String> designate(String leaderId)
+      throws IOException, InterruptedException {
+    return send(request("/actuator/leader/team")
+        .header("Content-Type", "application/json")
+        .POST(BodyPublishers.ofString("{\"leaderId\":\"" + leaderId + "\"}")));
+  }
+
+  private static HttpRequest.Builder request(String path) {
+    return HttpRequest.newBuilder(URI.create("http://localhost:"
+        + application.getEnvironment().getProperty("local.server.port")
+        + path));
+  }
+
+  private static HttpResponse<String> send(HttpRequest.Builder request)
+      throws IOException, InterruptedException {
+    return HttpClient.newHttpClient().send(request.build(), BodyHandlers.ofString());
+  }
+
+  private static long version() throws Exception {
+    return Long.parseLong(String.valueOf(
+        DATABASE.query("SELECT version FROM leader_election WHERE service_id = 'team'")));
+  }
+
+  private static void awaitEnd(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException ex) {
+      throw new IllegalStateException(ex);
+    }
   }
 
   /** As another node does when the lease has run out. */
