@@ -4,14 +4,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.lease.ExhaustiveSearch.Bounds;
 import io.election.lease.ExhaustiveSearch.Result;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.List;
 import java.util.Locale;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
  * Every state that the production decisions can reach within bounds.
  *
- * <p>{@code -Dsearch.states=20000000} goes deeper where the normal build stops early; some 300 bytes
+ * <p>{@code -Dthorough} adds the bounds with more than a million states. {@code
+ * -Dsearch.states=20000000} goes deeper where the normal build stops early; some 300 bytes
  * of heap a state.
  */
 class ExhaustiveSearchTest {
@@ -35,21 +39,25 @@ class ExhaustiveSearchTest {
   }
 
   @Test
+  @Thorough
   void twoNodesThatStepDownAndHandOverNeverBothLead() {
     search(true, new Bounds(TWO, List.of(2, 2), 2, 4_000_000, 0, 0, 1, 0, false, false));
   }
 
   @Test
+  @Thorough
   void twoNodesWhoseRowIsEditedReplacedOrDeletedNeverBothLead() {
     search(true, new Bounds(TWO, List.of(2, 2), 2, 3_000_000, 0, 0, 0, 1, true, false));
   }
 
   @Test
+  @Thorough
   void twoNodesOfDifferentLeasesNeverBothLead() {
     search(true, new Bounds(TWO, List.of(2, 3), 2, 4_000_000, 0, 0, 0, 1, true, false));
   }
 
   @Test
+  @Thorough
   void twoNodesWithALateRequestEachNeverBothLead() {
     search(true, new Bounds(TWO, List.of(2, 2), 2, 4_000_000, 1, 0, 0, 0, false, false));
   }
@@ -60,6 +68,7 @@ class ExhaustiveSearchTest {
   }
 
   @Test
+  @Thorough
   void twinsNeverBothLeadNorBlockEachOther() {
     search(true, new Bounds(TWINS, List.of(2, 2), 2, 4_000_000, 0, 1, 0, 1, true, false));
   }
@@ -78,6 +87,13 @@ class ExhaustiveSearchTest {
   void twinsWhoseTablesAreEmptiedNeverBothLead() {
     search(false, new Bounds(TWINS, List.of(2, 2), 3, 300_000, 0, 0, 0, 1, false, true));
   }
+
+  @Retention(RetentionPolicy.RUNTIME)
+  @EnabledIfSystemProperty(
+      named = "thorough",
+      matches = ".*",
+      disabledReason = "-Dthorough runs it: it has millions of states")
+  @interface Thorough {}
 
   private static void search(boolean complete, Bounds normal) {
     Bounds bounds = DEEPER > 0 ? normal.upTo(DEEPER) : normal;

@@ -20,11 +20,16 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.slf4j.LoggerFactory;
 
-/** Each rule is needed: without it the simulation or the search finds a broken promise. */
+/**
+ * Each rule is needed: without it the simulation or the search finds a broken promise.
+ *
+ * <p>{@code -Dthorough} adds the mutants that take a thousand schedules and more to find.
+ */
 class TeethTest {
 
   /** The search for what takes few steps, but exact ones; with equal leases and without operators. */
@@ -32,6 +37,17 @@ class TeethTest {
       new Bounds(List.of("a", "b"), List.of(2, 2), 2, 100_000, 0, 0, 0, 0, false, false);
 
   private static final int SCHEDULES = 15_000;
+
+  private static final String RARE = "THE_DEADLINE_HAS_NO_MARGIN"
+      + "|THE_PROMISE_THAT_WAS_SEEN_IS_FORGOTTEN"
+      + "|WHO_IS_RESTORED_FROM_ONE_CHECKPOINT_HAS_ONE_TOKEN"
+      + "|A_SEAL_OUTLASTS_WHAT_OTHERS_WRITE"
+      + "|THE_HISTORYS_LEASE_IS_IGNORED"
+      + "|THE_SERVER_IS_NOT_COMPARED"
+      + "|THE_HISTORY_OF_A_ROW_BY_HAND_IS_NOT_COMPARED"
+      + "|A_RELEASE_DOES_NOT_NAME_ITS_TERM"
+      + "|A_RELEASE_IS_NOT_OF_WHO_LED_LAST"
+      + "|A_RELEASE_IS_NOT_OF_THE_NEWEST_TERM";
 
   private static final int BLOCK = 50;
 
@@ -60,10 +76,28 @@ class TeethTest {
   }
 
   @ParameterizedTest
-  @EnumSource
+  @EnumSource(mode = EnumSource.Mode.MATCH_NONE, names = RARE)
   void aRuleThatIsBrokenOnPurposeIsFoundOut(Mutant mutant) {
+    findOut(mutant);
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.MATCH_ANY, names = RARE)
+  @EnabledIfSystemProperty(
+      named = "thorough",
+      matches = ".*",
+      disabledReason = "-Dthorough runs it: it takes long to be found")
+  void aRuleThatIsBrokenOnPurposeIsFoundOutAtLast(Mutant mutant) {
+    findOut(mutant);
+  }
+
+  private static void findOut(Mutant mutant) {
     String expected = OTHERWISE.getOrDefault(mutant, "Two leaders");
-    String found = inSearch(mutant);
+    // Most are found at once. The search takes a second.
+    String found = inSimulation(mutant.rules, without(mutant), Company.NONE, BLOCK, expected);
+    if (found == null) {
+      found = inSearch(mutant);
+    }
     if (found == null) {
       found = inSimulation(mutant.rules, without(mutant), Company.NONE, SCHEDULES, expected);
     }
