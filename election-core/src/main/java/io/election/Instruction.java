@@ -1,7 +1,5 @@
 package io.election;
 
-import io.election.lease.Identifiers;
-
 /**
  * Who asked for something to be done about an election, and why: for the log and the history.
  *
@@ -21,15 +19,15 @@ public record Instruction(String by, String note) {
    *     that do not show, or nobody asked
    */
   public Instruction {
-    Identifiers.requireUsable("who asks", by);
+    Names.requireUsable("who asks", by);
     note = note.strip();
     if (note.length() > MAX_NOTE) {
       throw new IllegalArgumentException("the reason has %d characters, but may have at most %d"
           .formatted(note.length(), MAX_NOTE));
     }
-    if (!Identifiers.printable(note, note.length()).equals(note)) {
+    if (!Names.printable(note, note.length()).equals(note)) {
       throw new IllegalArgumentException("the reason '%s' must not contain control characters"
-          .formatted(Identifiers.printable(note, MAX_NOTE)));
+          .formatted(Names.printable(note, MAX_NOTE)));
     }
   }
 

@@ -1,6 +1,5 @@
 package io.election;
 
-import io.election.lease.Identifiers;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Optional;
@@ -62,7 +61,7 @@ public final class ManualAllocationElectionService implements ElectionService {
       Predicate<String> isThisNode,
       Consumer<LeadershipEvent> listener,
       InstantSource clock) {
-    this.serviceId = Identifiers.requireUsable("service id", serviceId);
+    this.serviceId = Names.requireUsable("service id", serviceId);
     this.leaderId = leaderId;
     this.nodeId = nodeId;
     this.isThisNode = isThisNode;

@@ -3,7 +3,6 @@ package io.election;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.election.lease.Identifiers;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -54,13 +53,13 @@ class InstructionTest {
   @ParameterizedTest
   @ValueSource(strings = {"", "  ", "alice", " al\nice ", "\u202e"})
   void aNameFromOutsideIsMadeUsable(String name) {
-    assertThat(Identifiers.problem(Identifiers.usable(name, "somebody"))).isNull();
+    assertThat(Names.problem(Names.usable(name, "somebody"))).isNull();
   }
 
   @Test
   void aLongNameFromOutsideIsCutWhereItStaysAName() {
-    assertThat(Identifiers.usable("x".repeat(127) + " y", "")).isEqualTo("x".repeat(127));
-    assertThat(Identifiers.usable("x".repeat(127) + "\ud83d\ude00", "")).isEqualTo("x".repeat(127));
-    assertThat(Identifiers.usable("\u0001".repeat(10_000), "")).hasSize(128).startsWith("\\u0001");
+    assertThat(Names.usable("x".repeat(127) + " y", "")).isEqualTo("x".repeat(127));
+    assertThat(Names.usable("x".repeat(127) + "\ud83d\ude00", "")).isEqualTo("x".repeat(127));
+    assertThat(Names.usable("\u0001".repeat(10_000), "")).hasSize(128).startsWith("\\u0001");
   }
 }

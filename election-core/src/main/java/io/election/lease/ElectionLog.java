@@ -4,6 +4,7 @@ import io.election.Instruction;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
+import io.election.Names;
 import io.election.lease.Candidacy.Observation;
 import java.util.Collection;
 import java.util.HashMap;
@@ -121,7 +122,7 @@ final class ElectionLog {
       log.info(
           "election '{}' is held by {} in term {}",
           serviceId,
-          Identifiers.printable(row.leaderId()),
+          Names.printable(row.leaderId()),
           row.term());
     }
   }
@@ -132,14 +133,14 @@ final class ElectionLog {
         serviceId,
         nodeId,
         release.term(),
-        release.successor().isEmpty() ? "" : " to " + Identifiers.printable(release.successor()));
+        release.successor().isEmpty() ? "" : " to " + Names.printable(release.successor()));
   }
 
   void designated(String serviceId, String leaderId, @Nullable Instruction instruction) {
     log.info(
         "election '{}': node {} was designated{}",
         serviceId,
-        Identifiers.printable(leaderId),
+        Names.printable(leaderId),
         by(instruction));
   }
 
@@ -173,7 +174,7 @@ final class ElectionLog {
         "election '{}': designated node '{}' has not led lately; seen were {}. If it does not answer, others lead after one lease",
         serviceId,
         leaderId,
-        known.stream().map(Identifiers::printable).toList());
+        known.stream().map(Names::printable).toList());
   }
 
   void storeFailed(Throwable failure, Collection<LeaseElectionService> services, long now) {
@@ -314,7 +315,7 @@ final class ElectionLog {
   private static String list(Collection<String> names) {
     String first = names.stream()
         .limit(MAX_NAMED)
-        .map((name) -> Identifiers.printable(name, 255))
+        .map((name) -> Names.printable(name, 255))
         .collect(Collectors.joining(", "));
     return names.size() > MAX_NAMED
         ? first + " and " + (names.size() - MAX_NAMED) + " more"

@@ -5,6 +5,7 @@ import static java.util.concurrent.TimeUnit.NANOSECONDS;
 import io.election.Instruction;
 import io.election.LeadershipEvent;
 import io.election.Member;
+import io.election.Names;
 import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.Standing.SteppingDown;
@@ -217,7 +218,7 @@ public final class Elector {
 
   private Life enter(Collection<? extends LeaseElectionService> services, boolean stepped) {
     Candidacy.Node node =
-        new Candidacy.Node(Identifiers.requireUsable("node id", this.nodeId.get()), this.settings);
+        new Candidacy.Node(Names.requireUsable("node id", this.nodeId.get()), this.settings);
     Life life = new Life(node, List.copyOf(services));
     // Before it runs: whoever finds it running asks its thread, if it has one.
     this.stepped = stepped;

@@ -1,6 +1,7 @@
 package io.election.lease;
 
 import io.election.HistoryEntry;
+import io.election.Names;
 import io.election.lease.Candidacy.Observation;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
@@ -135,10 +136,10 @@ final class Histories {
   /** Somebody may have written anything into the history. */
   private static HistoryEntry printable(HistoryEntry entry) {
     UnaryOperator<@Nullable String> printable =
-        (text) -> text != null ? Identifiers.printable(text, 255) : null;
+        (text) -> text != null ? Names.printable(text, 255) : null;
     return new HistoryEntry(
         entry.term(),
-        Identifiers.printable(entry.leaderId()),
+        Names.printable(entry.leaderId()),
         entry.from(),
         entry.until(),
         printable.apply(entry.reason()),

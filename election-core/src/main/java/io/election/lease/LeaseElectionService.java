@@ -8,6 +8,7 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.Member;
+import io.election.Names;
 import io.election.lease.Candidacy.Observation;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
@@ -45,7 +46,7 @@ public class LeaseElectionService implements ElectionService {
    * @throws IllegalArgumentException if the name cannot be used
    */
   protected LeaseElectionService(String serviceId, Elector elector) {
-    this.serviceId = Identifiers.requireUsable("service id", serviceId);
+    this.serviceId = Names.requireUsable("service id", serviceId);
     this.elector = elector;
     this.candidacy =
         Candidacy.start(new Candidacy.Node("", elector.settings()), 0).stop(0);
@@ -107,7 +108,7 @@ public class LeaseElectionService implements ElectionService {
     if (current.standing() instanceof Leading leading) {
       return isValid(leading) ? Optional.of(current.node().id()) : Optional.empty();
     }
-    return rowOfLeader(current).map(LeaseRow::leaderId).map(Identifiers::printable);
+    return rowOfLeader(current).map(LeaseRow::leaderId).map(Names::printable);
   }
 
   @Override
@@ -123,12 +124,12 @@ public class LeaseElectionService implements ElectionService {
 
   @Override
   public final void designate(String leaderId) throws Exception {
-    this.elector.designate(this, Identifiers.requireUsable("leader id", leaderId), null);
+    this.elector.designate(this, Names.requireUsable("leader id", leaderId), null);
   }
 
   @Override
   public final void designate(String leaderId, Instruction instruction) throws Exception {
-    this.elector.designate(this, Identifiers.requireUsable("leader id", leaderId), instruction);
+    this.elector.designate(this, Names.requireUsable("leader id", leaderId), instruction);
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.election.lease;
 
 import io.election.Member;
+import io.election.Names;
 import io.election.lease.MemberRegister.Announcement;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -148,11 +149,11 @@ final class Members {
   /** Somebody may have written anything into the register. */
   private static Member printable(Member member) {
     return new Member(
-        Identifiers.printable(member.nodeId()),
+        Names.printable(member.nodeId()),
         member.since(),
         member.lastSeen(),
         member.eligible(),
         member.paused(),
-        Identifiers.printable(member.version()));
+        Names.printable(member.version()));
   }
 }

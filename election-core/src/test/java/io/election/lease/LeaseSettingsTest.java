@@ -3,6 +3,7 @@ package io.election.lease;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.election.Names;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -62,15 +63,15 @@ class LeaseSettingsTest {
 
   @Test
   void namesThatStoresCouldConfuseAreRefused() {
-    assertThat(Identifiers.problem("host:8080:1")).isNull();
-    assertThat(Identifiers.problem("主节点")).isNull();
-    assertThat(Identifiers.problem("")).isEqualTo("must not be empty");
-    assertThat(Identifiers.problem("caf\u00e9")).isNull();
-    assertThat(Identifiers.problem("cafe\u0301")).contains("NFC");
-    assertThat(Identifiers.problem("a ")).isEqualTo("must not begin or end with white space");
-    assertThat(Identifiers.problem("a\u0000b")).isEqualTo("must not contain control characters");
-    assertThat(Identifiers.problem("a\u200bb")).isEqualTo("must not contain control characters");
-    assertThat(Identifiers.problem("x".repeat(129)))
+    assertThat(Names.problem("host:8080:1")).isNull();
+    assertThat(Names.problem("主节点")).isNull();
+    assertThat(Names.problem("")).isEqualTo("must not be empty");
+    assertThat(Names.problem("caf\u00e9")).isNull();
+    assertThat(Names.problem("cafe\u0301")).contains("NFC");
+    assertThat(Names.problem("a ")).isEqualTo("must not begin or end with white space");
+    assertThat(Names.problem("a\u0000b")).isEqualTo("must not contain control characters");
+    assertThat(Names.problem("a\u200bb")).isEqualTo("must not contain control characters");
+    assertThat(Names.problem("x".repeat(129)))
         .isEqualTo("has 129 characters, but may have at most 128");
   }
 

@@ -2,7 +2,7 @@ package io.election.mysql;
 
 import io.election.ElectionService;
 import io.election.LeadershipLostException;
-import io.election.lease.Identifiers;
+import io.election.Names;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -222,7 +222,7 @@ public final class CommitFence {
     if (entry == null) {
       reason = "is not in leader_election_history";
     } else if (!nodeId.equals(entry.leaderId())) {
-      reason = "belongs to node '" + Identifiers.printable(entry.leaderId()) + "'";
+      reason = "belongs to node '" + Names.printable(entry.leaderId()) + "'";
     } else if (!entry.isOpen()) {
       reason = "has ended";
     }

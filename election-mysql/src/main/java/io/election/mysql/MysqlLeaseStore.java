@@ -4,9 +4,9 @@ import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.LeadershipLostEvent;
 import io.election.Member;
+import io.election.Names;
 import io.election.lease.Ending;
 import io.election.lease.HandBackSignal;
-import io.election.lease.Identifiers;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
@@ -205,7 +205,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
 
   /** Describes a record that the server takes for that of an election, under another name. */
   private static String stray(String found, Set<String> serviceIds) {
-    String name = Identifiers.printable(found);
+    String name = Names.printable(found);
     if (serviceIds.contains(found.stripTrailing())) {
       return "leader_election has the record '%s', which ends with a blank. It is skipped, and nobody can lead election '%s' while it is there. Run: DELETE FROM leader_election WHERE service_id = '%s';"
           .formatted(name, found.stripTrailing(), name.replace("\\", "\\\\").replace("'", "''"));

@@ -1,6 +1,6 @@
 package io.election.autoconfigure;
 
-import io.election.lease.Identifiers;
+import io.election.Names;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -70,7 +70,7 @@ record ElectionNames(String defaultName, List<String> further) {
   }
 
   private static String checked(String property, String name) {
-    String problem = Identifiers.problem(name);
+    String problem = Names.problem(name);
     if (problem != null) {
       String remedy = property.equals(APPLICATION_NAME)
           ? "as the name of an election it " + problem + "; set as.election.service-id to another"

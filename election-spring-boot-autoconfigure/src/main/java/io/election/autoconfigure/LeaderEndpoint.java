@@ -5,7 +5,7 @@ import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.Leadership;
 import io.election.Member;
-import io.election.lease.Identifiers;
+import io.election.Names;
 import java.security.Principal;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeFormatterBuilder;
@@ -143,7 +143,7 @@ final class LeaderEndpoint {
       @Nullable Boolean force,
       SecurityContext security) {
     return decide(serviceId, (service) -> {
-      String wanted = Identifiers.requireUsable("leader id", required(leaderId));
+      String wanted = Names.requireUsable("leader id", required(leaderId));
       Instruction instruction = instruction(security, reason);
       String designated = Boolean.TRUE.equals(force) ? wanted : memberMeantBy(wanted, service);
       service.designate(designated, instruction);
@@ -177,7 +177,7 @@ final class LeaderEndpoint {
         (there.isEmpty()
                     ? "no node '%s' stands for election '%s', as far as the members tell"
                     : "'%s' is not one member of election '%s' but several")
-                .formatted(Identifiers.printable(name), service.serviceId())
+                .formatted(Names.printable(name), service.serviceId())
             + ". Write the node id of a member, or add \"force\": true to designate it all the same",
         known.get());
   }
@@ -248,7 +248,7 @@ final class LeaderEndpoint {
   private static Instruction instruction(SecurityContext security, @Nullable String reason) {
     Principal principal = security.getPrincipal();
     String name = principal != null && principal.getName() != null ? principal.getName() : "";
-    return new Instruction(Identifiers.usable(name, ANYBODY), reason != null ? reason : "");
+    return new Instruction(Names.usable(name, ANYBODY), reason != null ? reason : "");
   }
 
   private boolean showsDetails(SecurityContext security) {

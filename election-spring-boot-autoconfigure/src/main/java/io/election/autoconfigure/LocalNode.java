@@ -1,6 +1,6 @@
 package io.election.autoconfigure;
 
-import io.election.lease.Identifiers;
+import io.election.Names;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
@@ -48,7 +48,7 @@ final class LocalNode {
     this.configuredId = configuredId;
     this.host = host;
     this.hostName = host.get();
-    String problem = configuredId != null ? Identifiers.problem(configuredId) : null;
+    String problem = configuredId != null ? Names.problem(configuredId) : null;
     if (problem != null) {
       throw new InvalidConfigurationPropertyValueException(
           "as.election.node-id",
@@ -56,7 +56,7 @@ final class LocalNode {
           "it " + problem
               + "; write a name of 1 to 128 printable characters that no other process uses, or leave it out");
     }
-    if (Identifiers.problem(id()) != null) {
+    if (Names.problem(id()) != null) {
       throw new InvalidConfigurationPropertyValueException(
           "as.election.node-id",
           null,

@@ -2,8 +2,8 @@ package io.election.autoconfigure;
 
 import io.election.ElectionService;
 import io.election.ManualAllocationElectionService;
+import io.election.Names;
 import io.election.autoconfigure.ElectionProperties.Algorithm;
-import io.election.lease.Identifiers;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Collection;
@@ -47,7 +47,7 @@ class ManualAllocationElectionConfiguration {
       throw new InvalidConfigurationPropertyValueException(
           LEADER_ID, null, "as.election.algorithm=ManualAllocation needs it; " + remedy);
     }
-    String problem = Identifiers.problem(leaderId);
+    String problem = Names.problem(leaderId);
     if (problem != null) {
       throw new InvalidConfigurationPropertyValueException(
           LEADER_ID, leaderId, "it " + problem + "; " + remedy);

@@ -11,6 +11,9 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.library.dependencies.SliceAssignment;
+import com.tngtech.archunit.library.dependencies.SliceIdentifier;
+import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition;
 import io.election.lease.MemoryLeaseStore;
 import java.time.Clock;
 import java.time.Instant;
@@ -32,6 +35,20 @@ class ArchitectureTest {
           .or(simpleNameStartingWith("LeaseRow")))
       .as("the decision function");
 
+  private static final SliceAssignment EACH_PACKAGE = new SliceAssignment() {
+    @Override
+    public SliceIdentifier getIdentifierOf(JavaClass type) {
+      return type.getPackageName().startsWith("io.election")
+          ? SliceIdentifier.of(type.getPackageName())
+          : SliceIdentifier.ignore();
+    }
+
+    @Override
+    public String getDescription() {
+      return "each package of the project";
+    }
+  };
+
   /** Of the test kit, what configures a Spring Boot test. */
   private static final DescribedPredicate<JavaClass> SPRING_TEST = resideInAnyPackage(
           "io.election.testing")
@@ -46,6 +63,15 @@ class ArchitectureTest {
         .onlyDependOnClassesThat(resideInAnyPackage(
                 "io.election", "io.election.lease", "java..", "org.slf4j..", "org.jspecify..")
             .and(not(resideInAnyPackage("java.sql.."))))
+        .check(CLASSES);
+  }
+
+  @Test
+  void noPackagesDependOnEachOther() {
+    SlicesRuleDefinition.slices()
+        .assignedFrom(EACH_PACKAGE)
+        .should()
+        .beFreeOfCycles()
         .check(CLASSES);
   }
 

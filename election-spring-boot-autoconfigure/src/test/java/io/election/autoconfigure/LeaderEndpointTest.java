@@ -7,7 +7,7 @@ import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.Leadership;
 import io.election.Member;
-import io.election.lease.Identifiers;
+import io.election.Names;
 import io.election.lease.LeaseStoreException;
 import java.io.IOException;
 import java.net.URI;
@@ -580,7 +580,7 @@ class LeaderEndpointTest {
 
     @Override
     public void designate(String leaderId) throws Exception {
-      Identifiers.requireUsable("leader id", leaderId);
+      Names.requireUsable("leader id", leaderId);
       decide(leaderId);
     }
 

@@ -5,7 +5,7 @@ import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
-import io.election.lease.Identifiers;
+import io.election.Names;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Objects;
@@ -78,7 +78,7 @@ public final class DecidedElection implements ElectionService {
    * @throws IllegalArgumentException if the name cannot be used
    */
   public DecidedElection(String serviceId, Consumer<? super LeadershipEvent> listener) {
-    this.serviceId = Identifiers.requireUsable("service id", serviceId);
+    this.serviceId = Names.requireUsable("service id", serviceId);
     this.listener = listener;
   }
 
@@ -105,7 +105,7 @@ public final class DecidedElection implements ElectionService {
    * @throws IllegalArgumentException if it is {@link #THIS_NODE}, or cannot be used
    */
   public void follow(String leaderId) {
-    if (Identifiers.requireUsable("leader id", leaderId).equals(THIS_NODE)) {
+    if (Names.requireUsable("leader id", leaderId).equals(THIS_NODE)) {
       throw new IllegalArgumentException("A node does not follow itself: call lead()");
     }
     decide(leaderId, LeadershipAcquiredEvent.Reason.EXPIRED, LeadershipLostEvent.Reason.DISPLACED);
@@ -162,7 +162,7 @@ public final class DecidedElection implements ElectionService {
   @Override
   public void designate(String leaderId) {
     decide(
-        Identifiers.requireUsable("leader id", leaderId),
+        Names.requireUsable("leader id", leaderId),
         LeadershipAcquiredEvent.Reason.DESIGNATED,
         LeadershipLostEvent.Reason.HANDED_OVER);
   }

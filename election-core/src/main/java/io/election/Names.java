@@ -1,15 +1,15 @@
-package io.election.lease;
+package io.election;
 
 import java.text.Normalizer;
 import org.jspecify.annotations.Nullable;
 
 /** Names of elections and nodes, which a store must tell apart. */
-public final class Identifiers {
+public final class Names {
 
   /** The longest name, in characters. */
   public static final int MAX_LENGTH = 128;
 
-  private Identifiers() {}
+  private Names() {}
 
   /**
    * Checks a name.
@@ -42,7 +42,7 @@ public final class Identifiers {
     if (id.length() > MAX_LENGTH) {
       return "has " + id.length() + " characters, but may have at most " + MAX_LENGTH;
     }
-    if (id.codePoints().anyMatch(Identifiers::isUnprintable)) {
+    if (id.codePoints().anyMatch(Names::isUnprintable)) {
       return "must not contain control characters";
     }
     if (!Normalizer.isNormalized(id, Normalizer.Form.NFC)) {
