@@ -20,6 +20,7 @@ import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Take;
 import java.time.Instant;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -566,10 +567,18 @@ record Candidacy(
     }
     Opening opening = opening();
     return (opening != null && now - opening.from() >= 0)
-        || LeaseElectionService.rowOfLeader(this)
+        || rowOfLeader()
             .map(LeaseRow::leaderId)
             .filter((holder) -> !holder.equals(this.node.id()))
             .isEmpty();
+  }
+
+  /** The record that a follower saw last, if it names a holder. */
+  Optional<LeaseRow> rowOfLeader() {
+    LeaseRow row = this.seen != null ? this.seen.row() : null;
+    return row == null || row.isReleased() || row.leaderId().isEmpty()
+        ? Optional.empty()
+        : Optional.of(row);
   }
 
   /** Whether this node led last, as far as it knows. */

@@ -15,24 +15,24 @@ final class EarlierLives {
 
   private record Key(String store, String serviceId, String nodeId) {}
 
-  private static final Map<Key, LeaseElectionService> KEPT = new ConcurrentHashMap<>();
+  private static final Map<Key, Candidate> KEPT = new ConcurrentHashMap<>();
 
   private EarlierLives() {}
 
-  static void keep(String store, LeaseElectionService service) {
-    KEPT.put(key(store, service.serviceId(), service.nodeId()), service);
+  static void keep(String store, Candidate candidate) {
+    KEPT.put(key(store, candidate.serviceId(), candidate.nodeId()), candidate);
   }
 
-  static void end(String store, Collection<LeaseElectionService> services) {
-    services.forEach(
-        (service) -> KEPT.remove(key(store, service.serviceId(), service.nodeId()), service));
+  static void end(String store, Collection<Candidate> candidates) {
+    candidates.forEach((candidate) ->
+        KEPT.remove(key(store, candidate.serviceId(), candidate.nodeId()), candidate));
     synchronized (KEPT) {
       KEPT.notifyAll();
     }
   }
 
   /** The election as an earlier elector of this process keeps it under this node id. */
-  static Optional<LeaseElectionService> find(String store, String serviceId, String nodeId) {
+  static Optional<Candidate> find(String store, String serviceId, String nodeId) {
     return Optional.ofNullable(KEPT.get(key(store, serviceId, nodeId)));
   }
 

@@ -116,9 +116,7 @@ final class ElectionLog {
     }
     boolean changed =
         last == null || !row.leaderId().equals(last.leaderId()) || row.term() != last.term();
-    if (changed
-        && !row.leaderId().equals(nodeId)
-        && LeaseElectionService.rowOfLeader(after).isPresent()) {
+    if (changed && !row.leaderId().equals(nodeId) && after.rowOfLeader().isPresent()) {
       log.info(
           "election '{}' is held by {} in term {}",
           serviceId,
@@ -177,12 +175,11 @@ final class ElectionLog {
         known.stream().map(Names::printable).toList());
   }
 
-  void storeFailed(Throwable failure, Collection<LeaseElectionService> services, long now) {
-    this.failures.failed(text(failure), consequence(services), failure, now);
+  void storeFailed(Throwable failure, Collection<Candidate> candidates, long now) {
+    this.failures.failed(text(failure), consequence(candidates), failure, now);
   }
 
-  void renewedInPart(
-      LeaseStoreException failure, Collection<LeaseElectionService> undecided, long now) {
+  void renewedInPart(LeaseStoreException failure, Collection<Candidate> undecided, long now) {
     this.partialRenewals.failed(text(failure), consequence(undecided), failure, now);
   }
 
@@ -354,12 +351,12 @@ final class ElectionLog {
   }
 
   /** Names those that end first, for a node may lead hundreds. */
-  private static String consequence(Collection<LeaseElectionService> services) {
+  private static String consequence(Collection<Candidate> candidates) {
     Map<String, Long> remaining = new HashMap<>();
-    services.forEach((service) -> service
+    candidates.forEach((candidate) -> candidate
         .leadership()
         .ifPresent((leadership) ->
-            remaining.put(service.serviceId(), leadership.remaining().toMillis())));
+            remaining.put(candidate.serviceId(), leadership.remaining().toMillis())));
     StringBuilder text = new StringBuilder("keeps trying");
     remaining.entrySet().stream()
         .sorted(Map.Entry.comparingByValue())

@@ -8,7 +8,6 @@ import io.election.Member;
 import io.election.Names;
 import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
-import io.election.lease.Standing.SteppingDown;
 import io.election.lease.Step.Await;
 import io.election.lease.Step.Create;
 import io.election.lease.Step.GiveWay;
@@ -40,6 +39,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,9 +73,7 @@ public final class Elector {
 
   private final Consumer<LeadershipEvent> listener;
 
-  private final Ticker ticker;
-
-  private final InstantSource clock;
+  private final Clocks clocks;
 
   private final ElectionLog log;
 
@@ -86,7 +84,7 @@ public final class Elector {
   /** Empty: there will be no more. */
   private final LinkedBlockingQueue<Optional<LeadershipEvent>> events = new LinkedBlockingQueue<>();
 
-  private volatile List<LeaseElectionService> services = List.of();
+  private volatile List<Candidate> candidates = List.of();
 
   /** Whether the elector has no threads of its own. */
   private volatile boolean stepped = true;
@@ -117,7 +115,7 @@ public final class Elector {
   /** After a failure nothing but renewals is tried before this instant. */
   private long restsUntil;
 
-  /** The first of the services whose turn it is to have a call of its own. */
+  /** The first of the candidates whose turn it is to have a call of its own. */
   private int turn;
 
   private final Looks looks;
@@ -157,8 +155,7 @@ public final class Elector {
     this.nodeId = nodeId;
     this.work = work;
     this.listener = listener;
-    this.ticker = ticker;
-    this.clock = clock;
+    this.clocks = new Clocks(ticker, clock);
     this.log = new ElectionLog(store.name());
     this.life = new Life(new Candidacy.Node("", settings), List.of());
     this.members = new Members(store, settings, this.log);
@@ -217,18 +214,20 @@ public final class Elector {
   }
 
   private Life enter(Collection<? extends LeaseElectionService> services, boolean stepped) {
+    List<Candidate> candidates =
+        services.stream().map(LeaseElectionService::candidate).toList();
     Candidacy.Node node =
         new Candidacy.Node(Names.requireUsable("node id", this.nodeId.get()), this.settings);
-    Life life = new Life(node, List.copyOf(services));
+    Life life = new Life(node, candidates);
     // Before it runs: whoever finds it running asks its thread, if it has one.
     this.stepped = stepped;
     this.life = life;
     if (this.storeUse.isLocked() || life.isHeldUp(this.store.name())) {
-      for (LeaseElectionService service : services) {
+      for (Candidate candidate : candidates) {
         // A pause ends with the life in which it was ordered.
-        service.change((candidacy) -> candidacy.resume(now()));
+        candidate.change((candidacy) -> candidacy.resume(now()));
         this.log.waits(
-            service.serviceId(), node.id(), kept(service).map(LeaseElectionService::runningWork));
+            candidate.serviceId(), node.id(), kept(candidate).map(Candidate::runningWork));
       }
     } else {
       begin(life);
@@ -243,9 +242,9 @@ public final class Elector {
       if (life.left || life.begun) {
         return;
       }
-      this.services = life.services;
+      this.candidates = life.candidates;
       // Where each begins elsewhere, they do not all try for the same row first.
-      this.turn = Math.floorMod(life.node.id().hashCode(), Math.max(1, life.services.size()));
+      this.turn = Math.floorMod(life.node.id().hashCode(), Math.max(1, life.candidates.size()));
       this.histories = new Histories();
       this.members = new Members(this.store, this.settings, this.log);
       this.answeredAt = now();
@@ -253,13 +252,13 @@ public final class Elector {
       this.failures = 0;
       this.patient = true;
       this.openFailures = new OpenFailures();
-      for (LeaseElectionService service : life.services) {
-        service.change((candidacy) -> {
+      for (Candidate candidate : life.candidates) {
+        candidate.change((candidacy) -> {
           Candidacy first = Candidacy.start(life.node, now());
           Instruction paused = this.running ? candidacy.memory().paused() : null;
           return paused != null ? first.pause(paused, now()) : first;
         });
-        this.log.joined(service.serviceId(), life.node);
+        this.log.joined(candidate.serviceId(), life.node);
       }
       life.begun = true;
     }
@@ -325,9 +324,9 @@ public final class Elector {
         return false;
       }
       life.unattended = true;
-      for (LeaseElectionService service : this.services) {
-        if (isKept(service)) {
-          EarlierLives.keep(this.store.name(), service);
+      for (Candidate candidate : this.candidates) {
+        if (candidate.keepsLeaseAfterStop()) {
+          EarlierLives.keep(this.store.name(), candidate);
         }
       }
       return true;
@@ -335,40 +334,60 @@ public final class Elector {
   }
 
   private boolean isKept() {
-    return this.services.stream().anyMatch((service) -> isKept(service) && mayBeWorking(service));
-  }
-
-  /** Whether a lease is kept after a stop until work has ended. */
-  private static boolean isKept(LeaseElectionService service) {
-    return service.candidacy().standing() instanceof SteppingDown down
-        && down.patient()
-        && !down.displaced();
+    return this.candidates.stream()
+        .anyMatch((candidate) -> candidate.keepsLeaseAfterStop() && mayBeWorking(candidate));
   }
 
   /** The election as it is kept after a stop, by this elector or by an earlier one of this process. */
-  private Optional<LeaseElectionService> kept(LeaseElectionService service) {
-    if (isKept(service)) {
-      return Optional.of(service);
+  private Optional<Candidate> kept(Candidate candidate) {
+    if (candidate.keepsLeaseAfterStop()) {
+      return Optional.of(candidate);
     }
     Life life = this.life;
     return life.begun
         ? Optional.empty()
-        : EarlierLives.find(this.store.name(), service.serviceId(), life.node.id());
+        : EarlierLives.find(this.store.name(), candidate.serviceId(), life.node.id());
   }
 
-  private boolean mayBeWorking(LeaseElectionService service) {
+  /** A new part in an election, which begins with the next start. */
+  Candidate candidate(String serviceId) {
+    return new Candidate(
+        serviceId, this.nodeId, this.settings, this.clocks, new Candidate.Listener() {
+          @Override
+          public void queue(LeadershipEvent event) {
+            deliverLater(event);
+          }
+
+          @Override
+          public void log(LeadershipEvent event) {
+            Elector.this.log.changed(event);
+          }
+
+          @Override
+          public void leaseOver(String serviceId, Candidacy after, long term) {
+            uncover(serviceId, after, term);
+          }
+
+          @Override
+          public List<String> runningWork(String serviceId) {
+            return Elector.this.runningWork(serviceId);
+          }
+        });
+  }
+
+  private boolean mayBeWorking(Candidate candidate) {
     try {
-      return this.work.isRunning(service.serviceId());
+      return this.work.isRunning(candidate.serviceId());
     } catch (RuntimeException ex) {
       return true;
     }
   }
 
   /** Names the leader work that runs, for people. */
-  List<String> runningWork(LeaseElectionService service) {
+  private List<String> runningWork(String serviceId) {
     try {
-      List<String> names = this.work.describe(service.serviceId());
-      return names.isEmpty() && this.work.isRunning(service.serviceId())
+      List<String> names = this.work.describe(serviceId);
+      return names.isEmpty() && this.work.isRunning(serviceId)
           ? List.of("work without a name")
           : names;
     } catch (RuntimeException ex) {
@@ -388,7 +407,8 @@ public final class Elector {
     Life life = this.life;
     synchronized (life) {
       if (life.begun) {
-        this.services.forEach((service) -> service.change((candidacy) -> candidacy.stop(now())));
+        this.candidates.forEach(
+            (candidate) -> candidate.change((candidacy) -> candidacy.stop(now())));
       }
       // Not before: the thread ends when this is set and there is nothing to hand back.
       life.left = true;
@@ -435,160 +455,160 @@ public final class Elector {
     return this.settings;
   }
 
-  String nodeId() {
-    return this.nodeId.get();
-  }
-
   long now() {
-    return this.ticker.read();
+    return this.clocks.now();
   }
 
   long wall() {
-    return this.clock.millis();
+    return this.clocks.wall();
   }
 
   /** Makes one attempt to lead and waits for its outcome. */
-  void attempt(LeaseElectionService service) throws Exception {
+  void attempt(Candidate candidate) throws Exception {
     if (!this.settings.eligible()) {
       throw new IllegalStateException(
           "Node '%s' is not eligible to lead election '%s': set as.election.eligible=true"
-              .formatted(service.nodeId(), service.serviceId()));
+              .formatted(candidate.nodeId(), candidate.serviceId()));
     }
-    Optional<Instruction> paused = service.paused();
+    Optional<Instruction> paused = candidate.paused();
     if (paused.isPresent()) {
       throw new IllegalStateException(
           "Node '%s' is paused in election '%s' by %s. Resume it with ElectionService.resume or DELETE /actuator/leader/%s/pause"
-              .formatted(service.nodeId(), service.serviceId(), paused.get(), service.serviceId()));
+              .formatted(
+                  candidate.nodeId(), candidate.serviceId(), paused.get(), candidate.serviceId()));
     }
-    if (service.isLeader()) {
+    if (candidate.isLeader()) {
       return;
     }
     if (this.running && !this.life.begun) {
       throw new IllegalStateException(
           "Node '%s' does not stand for election '%s' yet: what it did before its last stop has not ended"
-              .formatted(service.nodeId(), service.serviceId()));
+              .formatted(candidate.nodeId(), candidate.serviceId()));
     }
-    ask(service, () -> service.change((candidacy) -> candidacy.campaign(now())));
+    ask(candidate, () -> candidate.change((candidacy) -> candidacy.campaign(now())));
   }
 
-  void designate(LeaseElectionService service, String leaderId, @Nullable Instruction instruction)
+  void designate(Candidate candidate, String leaderId, @Nullable Instruction instruction)
       throws Exception {
-    if (service.isLeader()) {
-      if (leaderId.equals(service.nodeId())) {
+    if (candidate.isLeader()) {
+      if (leaderId.equals(candidate.nodeId())) {
         return;
       }
-      this.log.designated(service.serviceId(), leaderId, instruction);
-      service.change((candidacy) -> candidacy.handOver(leaderId, instruction, now()));
+      this.log.designated(candidate.serviceId(), leaderId, instruction);
+      candidate.change((candidacy) -> candidacy.handOver(leaderId, instruction, now()));
       if (this.running) {
-        CompletableFuture<?> unused = submit(service, () -> warnIfUnknown(service, leaderId));
+        CompletableFuture<?> unused = submit(candidate, () -> warnIfUnknown(candidate, leaderId));
       }
       return;
     }
-    Optional<LeaseElectionService> kept = kept(service);
+    Optional<Candidate> kept = kept(candidate);
     if (kept.isPresent()) {
-      this.log.designated(service.serviceId(), leaderId, instruction);
-      kept.get().command((candidacy) -> candidacy.handOver(leaderId, instruction, now()));
+      this.log.designated(candidate.serviceId(), leaderId, instruction);
+      command(kept.get(), (candidacy) -> candidacy.handOver(leaderId, instruction, now()));
       return;
     }
-    ask(service, () -> {
-      warnIfUnknown(service, leaderId);
-      edit(service, leaderId, instruction);
-      this.log.designated(service.serviceId(), leaderId, instruction);
+    ask(candidate, () -> {
+      warnIfUnknown(candidate, leaderId);
+      edit(candidate, leaderId, instruction);
+      this.log.designated(candidate.serviceId(), leaderId, instruction);
     });
   }
 
-  void forceElection(LeaseElectionService service, @Nullable Instruction instruction)
-      throws Exception {
-    Optional<LeaseElectionService> here = service.isLeader() ? Optional.of(service) : kept(service);
+  void forceElection(Candidate candidate, @Nullable Instruction instruction) throws Exception {
+    Optional<Candidate> here = candidate.isLeader() ? Optional.of(candidate) : kept(candidate);
     if (here.isPresent()) {
-      this.log.forced(service.serviceId(), instruction);
-      here.get().command((candidacy) -> candidacy.resign(instruction, now()));
+      this.log.forced(candidate.serviceId(), instruction);
+      command(here.get(), (candidacy) -> candidacy.resign(instruction, now()));
     } else {
-      ask(service, () -> {
-        edit(service, "", instruction);
-        this.log.forced(service.serviceId(), instruction);
+      ask(candidate, () -> {
+        edit(candidate, "", instruction);
+        this.log.forced(candidate.serviceId(), instruction);
       });
     }
   }
 
-  void pause(LeaseElectionService service, Instruction instruction) {
-    Optional<LeaseElectionService> kept = kept(service);
+  void pause(Candidate candidate, Instruction instruction) {
+    Optional<Candidate> kept = kept(candidate);
     if (kept.isEmpty()) {
-      requireRunning(service);
+      requireRunning(candidate);
     }
-    this.log.paused(service.serviceId(), service.nodeId(), instruction);
+    this.log.paused(candidate.serviceId(), candidate.nodeId(), instruction);
     kept.ifPresent(
-        (earlier) -> earlier.command((candidacy) -> candidacy.pause(instruction, now())));
-    service.command((candidacy) -> candidacy.pause(instruction, now()));
+        (earlier) -> command(earlier, (candidacy) -> candidacy.pause(instruction, now())));
+    command(candidate, (candidacy) -> candidacy.pause(instruction, now()));
   }
 
-  void resign(LeaseElectionService service) {
-    kept(service).orElse(service).command((candidacy) -> candidacy.resign(now()));
+  void resign(Candidate candidate) {
+    command(kept(candidate).orElse(candidate), (candidacy) -> candidacy.resign(now()));
   }
 
-  void resume(LeaseElectionService service, Instruction instruction) {
-    if (service.paused().isPresent()) {
-      this.log.resumed(service.serviceId(), service.nodeId(), instruction);
-      service.change((candidacy) -> candidacy.resume(now()));
+  void resume(Candidate candidate, Instruction instruction) {
+    if (candidate.paused().isPresent()) {
+      this.log.resumed(candidate.serviceId(), candidate.nodeId(), instruction);
+      candidate.change((candidacy) -> candidacy.resume(now()));
       wakeUp();
     }
   }
 
-  private void requireRunning(LeaseElectionService service) {
+  /** Changes a candidacy as an operator wants it, and lets the thread see to it. */
+  private void command(Candidate candidate, UnaryOperator<Candidacy> change) {
+    candidate.change(change);
+    wakeUp();
+  }
+
+  private void requireRunning(Candidate candidate) {
     if (!this.running) {
-      throw notRunning(service);
+      throw notRunning(candidate);
     }
   }
 
-  private static IllegalStateException notRunning(LeaseElectionService service) {
+  private static IllegalStateException notRunning(Candidate candidate) {
     return new IllegalStateException(
-        "Election '%s' is not running on this node".formatted(service.serviceId()));
+        "Election '%s' is not running on this node".formatted(candidate.serviceId()));
   }
 
-  private void edit(
-      LeaseElectionService service, String leaderId, @Nullable Instruction instruction)
+  private void edit(Candidate candidate, String leaderId, @Nullable Instruction instruction)
       throws LeaseStoreException {
-    if (!this.store.designate(service.serviceId(), leaderId, instruction)) {
+    if (!this.store.designate(candidate.serviceId(), leaderId, instruction)) {
       throw new IllegalStateException(
           "Election '%s' has no record yet: it has one as soon as a node stands for it"
-              .formatted(service.serviceId()));
+              .formatted(candidate.serviceId()));
     }
-    service.change((candidacy) -> candidacy.look(now()));
+    candidate.change((candidacy) -> candidacy.look(now()));
   }
 
-  private void warnIfUnknown(LeaseElectionService service, String leaderId)
-      throws LeaseStoreException {
+  private void warnIfUnknown(Candidate candidate, String leaderId) throws LeaseStoreException {
     Set<String> known = new LinkedHashSet<>();
     this.store
-        .history(Set.of(service.serviceId()))
-        .getOrDefault(service.serviceId(), List.of())
+        .history(Set.of(candidate.serviceId()))
+        .getOrDefault(candidate.serviceId(), List.of())
         .forEach((entry) -> known.add(entry.leaderId()));
-    known.add(service.nodeId());
-    members(service)
+    known.add(candidate.nodeId());
+    members(candidate)
         .ifPresent((members) -> members.forEach((member) -> known.add(member.nodeId())));
     if (!known.contains(leaderId)) {
-      this.log.designatedUnknown(service.serviceId(), leaderId, known);
+      this.log.designatedUnknown(candidate.serviceId(), leaderId, known);
     }
   }
 
   /** The members of an election when they were read last. */
-  Optional<List<Member>> members(LeaseElectionService service) {
-    return this.members.known(service.serviceId());
+  Optional<List<Member>> members(Candidate candidate) {
+    return this.members.known(candidate.serviceId());
   }
 
   /** The members of an election, read anew; those read last if the store does not answer. */
-  Optional<List<Member>> currentMembers(LeaseElectionService service) throws InterruptedException {
+  Optional<List<Member>> currentMembers(Candidate candidate) throws InterruptedException {
     Members members = this.members;
     if (this.running && members.canBeRead()) {
       try {
-        ask(service, () -> members.read(this.services));
+        ask(candidate, () -> members.read(this.candidates));
       } catch (InterruptedException ex) {
         throw ex;
       } catch (Exception ex) {
         this.log.membersNotRead(ex);
       }
     }
-    return members.known(service.serviceId());
+    return members.known(candidate.serviceId());
   }
 
   /**
@@ -597,13 +617,10 @@ public final class Elector {
    * @param life the one that is asked: no later one does it
    */
   private record Request(
-      Life life,
-      LeaseElectionService service,
-      Task task,
-      CompletableFuture<@Nullable Void> outcome) {
+      Life life, Candidate candidate, Task task, CompletableFuture<@Nullable Void> outcome) {
 
     void refuse() {
-      this.outcome.completeExceptionally(notRunning(this.service));
+      this.outcome.completeExceptionally(notRunning(this.candidate));
     }
   }
 
@@ -618,7 +635,7 @@ public final class Elector {
 
     final Candidacy.Node node;
 
-    final List<LeaseElectionService> services;
+    final List<Candidate> candidates;
 
     /** Whether its threads are to end as soon as they can. */
     volatile boolean dismissed;
@@ -642,37 +659,35 @@ public final class Elector {
     @Nullable
     Long namedAt;
 
-    Life(Candidacy.Node node, List<LeaseElectionService> services) {
+    Life(Candidacy.Node node, List<Candidate> candidates) {
       this.node = node;
-      this.services = services;
+      this.candidates = candidates;
     }
 
     boolean isHeldUp(String store) {
-      return this.services.stream()
-          .anyMatch((service) ->
-              EarlierLives.find(store, service.serviceId(), this.node.id()).isPresent());
+      return this.candidates.stream()
+          .anyMatch((candidate) ->
+              EarlierLives.find(store, candidate.serviceId(), this.node.id()).isPresent());
     }
 
     void awaitEarlierLives(String store) throws InterruptedException {
       EarlierLives.awaitEnd(
-          store,
-          this.services.stream().map(LeaseElectionService::serviceId).toList(),
-          this.node.id());
+          store, this.candidates.stream().map(Candidate::serviceId).toList(), this.node.id());
     }
   }
 
-  private CompletableFuture<@Nullable Void> submit(LeaseElectionService service, Task task) {
+  private CompletableFuture<@Nullable Void> submit(Candidate candidate, Task task) {
     CompletableFuture<@Nullable Void> outcome = new CompletableFuture<>();
     Life life = this.life;
     // A stop in between is found by whoever serves the request.
-    requireRunning(service);
-    this.requests.add(new Request(life, service, task, outcome));
+    requireRunning(candidate);
+    this.requests.add(new Request(life, candidate, task, outcome));
     wakeUp();
     return outcome;
   }
 
-  private void ask(LeaseElectionService service, Task task) throws Exception {
-    CompletableFuture<@Nullable Void> outcome = submit(service, task);
+  private void ask(Candidate candidate, Task task) throws Exception {
+    CompletableFuture<@Nullable Void> outcome = submit(candidate, task);
     if (this.stepped) {
       step();
     }
@@ -692,22 +707,15 @@ public final class Elector {
   /** Who holds most of what this node follows. */
   Optional<String> mainHolder() {
     Map<String, Integer> holdings = new LinkedHashMap<>();
-    for (LeaseElectionService service : this.services) {
-      heldByAnother(service).ifPresent((holder) -> holdings.merge(holder, 1, Integer::sum));
+    for (Candidate candidate : this.candidates) {
+      candidate.heldByAnother().ifPresent((holder) -> holdings.merge(holder, 1, Integer::sum));
     }
     return holdings.entrySet().stream().max(Map.Entry.comparingByValue()).map(Map.Entry::getKey);
   }
 
-  private static Optional<String> heldByAnother(LeaseElectionService service) {
-    Candidacy candidacy = service.candidacy();
-    return LeaseElectionService.rowOfLeader(candidacy)
-        .map(LeaseRow::leaderId)
-        .filter((holder) -> !holder.equals(candidacy.node().id()));
-  }
-
-  private List<LeaseElectionService> heldBy(String holder) {
-    return this.services.stream()
-        .filter((service) -> heldByAnother(service).filter(holder::equals).isPresent())
+  private List<Candidate> heldBy(String holder) {
+    return this.candidates.stream()
+        .filter((candidate) -> candidate.heldByAnother().filter(holder::equals).isPresent())
         .toList();
   }
 
@@ -717,14 +725,15 @@ public final class Elector {
    * @return whether it holds less now
    */
   boolean lookAt(String holder) {
-    List<LeaseElectionService> held = heldBy(holder);
+    List<Candidate> held = heldBy(holder);
     if (held.isEmpty()) {
       return true;
     }
     try {
       ask(
           held.get(0),
-          () -> held.forEach((service) -> service.change((candidacy) -> candidacy.look(now()))));
+          () ->
+              held.forEach((candidate) -> candidate.change((candidacy) -> candidacy.look(now()))));
     } catch (Exception ex) {
       this.log.lookFailed(ex);
     }
@@ -766,16 +775,16 @@ public final class Elector {
     life.deadlines.release();
     if (life.unattended) {
       nameWork(
-          life, (service, work) -> this.log.givenUp(service.serviceId(), life.node.id(), work));
-      EarlierLives.end(this.store.name(), life.services);
+          life, (candidate, work) -> this.log.givenUp(candidate.serviceId(), life.node.id(), work));
+      EarlierLives.end(this.store.name(), life.candidates);
     }
   }
 
-  private void nameWork(Life life, BiConsumer<LeaseElectionService, List<String>> log) {
-    for (LeaseElectionService service : life.services) {
-      List<String> work = runningWork(service);
+  private void nameWork(Life life, BiConsumer<Candidate, List<String>> log) {
+    for (Candidate candidate : life.candidates) {
+      List<String> work = runningWork(candidate.serviceId());
       if (!work.isEmpty()) {
-        log.accept(service, work);
+        log.accept(candidate, work);
       }
     }
   }
@@ -786,9 +795,9 @@ public final class Elector {
     Long namedAt = life.namedAt;
     if (namedAt == null || now - namedAt >= REMINDER_NANOS) {
       life.namedAt = now;
-      nameWork(life, (service, work) -> {
-        if (isKept(service)) {
-          this.log.keeps(service.serviceId(), life.node.id(), work);
+      nameWork(life, (candidate, work) -> {
+        if (candidate.keepsLeaseAfterStop()) {
+          this.log.keeps(candidate.serviceId(), life.node.id(), work);
         }
       });
     }
@@ -865,7 +874,7 @@ public final class Elector {
 
   /** A store that is dead need not hold up the end of the process once leader work has ended. */
   private boolean isHopeless() {
-    if (this.services.stream().anyMatch(this::isWorking)) {
+    if (this.candidates.stream().anyMatch(this::isWorking)) {
       this.idleSince = null;
       return false;
     }
@@ -878,9 +887,9 @@ public final class Elector {
   }
 
   /** If nobody can tell it counts as running: then it is waited for. */
-  private boolean isWorking(LeaseElectionService service) {
+  private boolean isWorking(Candidate candidate) {
     try {
-      return this.work.isRunning(service.serviceId());
+      return this.work.isRunning(candidate.serviceId());
     } catch (RuntimeException ex) {
       this.log.workUnknown(ex, now());
       return true;
@@ -888,8 +897,7 @@ public final class Elector {
   }
 
   private boolean isHandingBack() {
-    return this.services.stream()
-        .anyMatch((service) -> service.candidacy().standing() instanceof SteppingDown);
+    return this.candidates.stream().anyMatch((candidate) -> candidate.isSteppingDown());
   }
 
   /**
@@ -906,7 +914,7 @@ public final class Elector {
     Life life = this.life;
     long pause = performDue(life);
     // However many elections there are; but no election for ever.
-    for (int i = 0; !this.requests.isEmpty() || (pause == 0 && i < this.services.size()); i++) {
+    for (int i = 0; !this.requests.isEmpty() || (pause == 0 && i < this.candidates.size()); i++) {
       pause = performDue(life);
     }
     deliverNow();
@@ -938,11 +946,11 @@ public final class Elector {
       renewDue();
     }
     Request request = serve(life);
-    Map<LeaseElectionService, Throwable> failed = new LinkedHashMap<>();
+    Map<Candidate, Throwable> failed = new LinkedHashMap<>();
     long pause = 0;
     for (int calls = 0; calls < MAX_CALLS && !life.dismissed; calls++) {
-      Map<LeaseElectionService, Step> due = new LinkedHashMap<>();
-      Map<LeaseElectionService, Step> early = new LinkedHashMap<>();
+      Map<Candidate, Step> due = new LinkedHashMap<>();
+      Map<Candidate, Step> early = new LinkedHashMap<>();
       pause = collect(due, early);
       if (due.isEmpty()) {
         break;
@@ -954,7 +962,7 @@ public final class Elector {
       }
     }
     if (request != null) {
-      Throwable failure = failed.get(request.service());
+      Throwable failure = failed.get(request.candidate());
       if (failure != null) {
         request.outcome().completeExceptionally(failure);
       } else {
@@ -962,7 +970,7 @@ public final class Elector {
       }
     }
     boolean idle = pause > 0 && !life.left && !rests();
-    boolean tended = idle && (lookAfterHistories() || this.members.tend(this.services, now()));
+    boolean tended = idle && (lookAfterHistories() || this.members.tend(this.candidates, now()));
     return this.requests.isEmpty() && !tended ? pause : 0;
   }
 
@@ -979,8 +987,7 @@ public final class Elector {
     long settleNanos = this.settings.renewInterval().toNanos() / 2;
     long spreadNanos =
         Math.min(64 * this.looks.take(), this.settings.leaseDuration().toNanos());
-    List<LeaseElectionService> due =
-        this.histories.due(this.services, now(), settleNanos, spreadNanos);
+    List<Candidate> due = this.histories.due(this.candidates, now(), settleNanos, spreadNanos);
     if (due.isEmpty()) {
       return false;
     }
@@ -993,8 +1000,8 @@ public final class Elector {
   }
 
   private void renewDue() {
-    Map<LeaseElectionService, Step> due = new LinkedHashMap<>();
-    Map<LeaseElectionService, Step> early = new LinkedHashMap<>();
+    Map<Candidate, Step> due = new LinkedHashMap<>();
+    Map<Candidate, Step> early = new LinkedHashMap<>();
     collect(due, early);
     if (due.values().stream().anyMatch(Renew.class::isInstance)) {
       perform(oneCall(due, early, null));
@@ -1025,21 +1032,21 @@ public final class Elector {
     }
   }
 
-  private long collect(Map<LeaseElectionService, Step> due, Map<LeaseElectionService, Step> early) {
+  private long collect(Map<Candidate, Step> due, Map<Candidate, Step> early) {
     long now = now();
     long pause = this.settings.renewInterval().toNanos();
-    for (LeaseElectionService service : this.services) {
-      boolean working = isWorking(service);
-      Candidacy candidacy = service.change((current) -> current);
+    for (Candidate candidate : this.candidates) {
+      boolean working = isWorking(candidate);
+      Candidacy candidacy = candidate.update();
       Step step = candidacy.next(now, working);
       if (step instanceof Await await) {
         pause = Math.min(pause, Math.max(await.until() - now, 0));
         Step ahead = candidacy.early(now, working);
         if (ahead != null) {
-          early.put(service, ahead);
+          early.put(candidate, ahead);
         }
       } else if (step instanceof Renew || !rests()) {
-        due.put(service, step);
+        due.put(candidate, step);
       } else {
         pause = Math.min(pause, Math.max(this.restsUntil - now, 0));
       }
@@ -1048,34 +1055,33 @@ public final class Elector {
   }
 
   /** The most urgent of what is due, as much as one call to the store can do. */
-  private Map<LeaseElectionService, Step> oneCall(
-      Map<LeaseElectionService, Step> due,
-      Map<LeaseElectionService, Step> early,
-      @Nullable Request request) {
+  private Map<Candidate, Step> oneCall(
+      Map<Candidate, Step> due, Map<Candidate, Step> early, @Nullable Request request) {
     for (Class<? extends Step> together : List.of(Renew.class, Read.class)) {
       if (due.values().stream().anyMatch(together::isInstance)) {
-        Map<LeaseElectionService, Step> all = new LinkedHashMap<>();
+        Map<Candidate, Step> all = new LinkedHashMap<>();
         // In their order, not in that in which they fall due.
-        for (LeaseElectionService service : this.services) {
-          Step step = due.getOrDefault(service, early.get(service));
+        for (Candidate candidate : this.candidates) {
+          Step step = due.getOrDefault(candidate, early.get(candidate));
           if (together.isInstance(step)) {
-            all.put(service, step);
+            all.put(candidate, step);
           }
         }
         return all;
       }
     }
-    LeaseElectionService next =
-        request != null && due.containsKey(request.service()) ? request.service() : takeTurn(due);
+    Candidate next = request != null && due.containsKey(request.candidate())
+        ? request.candidate()
+        : takeTurn(due);
     return Map.of(next, due.get(next));
   }
 
   /** One that fails again and again does not keep the others from theirs. */
-  private LeaseElectionService takeTurn(Map<LeaseElectionService, Step> due) {
-    LeaseElectionService next;
+  private Candidate takeTurn(Map<Candidate, Step> due) {
+    Candidate next;
     do {
-      next = this.services.get(this.turn % this.services.size());
-      this.turn = (this.turn + 1) % this.services.size();
+      next = this.candidates.get(this.turn % this.candidates.size());
+      this.turn = (this.turn + 1) % this.candidates.size();
     } while (!due.containsKey(next));
     return next;
   }
@@ -1085,10 +1091,10 @@ public final class Elector {
    *
    * @return the failures of those whose outcome is unknown
    */
-  private Map<LeaseElectionService, Throwable> perform(Map<LeaseElectionService, Step> steps) {
-    Map<LeaseElectionService, Throwable> failed = new LinkedHashMap<>();
+  private Map<Candidate, Throwable> perform(Map<Candidate, Step> steps) {
+    Map<Candidate, Throwable> failed = new LinkedHashMap<>();
     try {
-      Map.Entry<LeaseElectionService, Step> first = steps.entrySet().iterator().next();
+      Map.Entry<Candidate, Step> first = steps.entrySet().iterator().next();
       if (first.getValue() instanceof Renew) {
         renew(steps, failed);
       } else if (first.getValue() instanceof Read) {
@@ -1098,10 +1104,10 @@ public final class Elector {
       }
       this.answeredAt = now();
       this.failures = 0;
-      this.patient = this.services.stream().noneMatch((s) -> s.candidacy().ledLast());
-      steps.forEach((service, step) -> {
-        if (!failed.containsKey(service)) {
-          this.openFailures.answered(service, step, service.candidacy(), this.answeredAt);
+      this.patient = this.candidates.stream().noneMatch((s) -> s.candidacy().ledLast());
+      steps.forEach((candidate, step) -> {
+        if (!failed.containsKey(candidate)) {
+          this.openFailures.answered(candidate, step, candidate.candidacy(), this.answeredAt);
         }
       });
       this.openFailures
@@ -1109,13 +1115,13 @@ public final class Elector {
           .ifPresent((worksAgain) -> this.log.storeAnswered(worksAgain, this.answeredAt));
     } catch (Throwable ex) {
       long now = now();
-      steps.forEach((service, step) -> {
-        service.change((candidacy) -> candidacy.onFailure(step, now));
-        this.openFailures.failed(service, step, ElectionLog.text(ex), now);
-        failed.put(service, ex);
+      steps.forEach((candidate, step) -> {
+        candidate.change((candidacy) -> candidacy.onFailure(step, now));
+        this.openFailures.failed(candidate, step, ElectionLog.text(ex), now);
+        failed.put(candidate, ex);
       });
       this.restsUntil = now + rest();
-      this.log.storeFailed(ex, this.services, now);
+      this.log.storeFailed(ex, this.candidates, now);
       if (ex instanceof Error error) {
         throw error;
       }
@@ -1131,18 +1137,17 @@ public final class Elector {
     long quarter = this.settings.renewInterval().toNanos() / 4;
     long more = this.patient ? quarter * Math.min(this.failures, 3) : 0;
     this.failures++;
-    return quarter + this.services.get(0).candidacy().node().spread(more);
+    return quarter + this.candidates.get(0).candidacy().node().spread(more);
   }
 
-  private void renew(
-      Map<LeaseElectionService, Step> steps, Map<LeaseElectionService, Throwable> failed)
+  private void renew(Map<Candidate, Step> steps, Map<Candidate, Throwable> failed)
       throws LeaseStoreException {
-    Map<LeaseElectionService, Renew> renewals = new LinkedHashMap<>();
+    Map<Candidate, Renew> renewals = new LinkedHashMap<>();
     Map<String, Long> terms = new LinkedHashMap<>();
-    steps.forEach((service, step) -> {
+    steps.forEach((candidate, step) -> {
       if (step instanceof Renew renew) {
-        renewals.put(service, renew);
-        terms.put(service.serviceId(), renew.term());
+        renewals.put(candidate, renew);
+        terms.put(candidate.serviceId(), renew.term());
       }
     });
     String node = renewals.keySet().iterator().next().nodeId();
@@ -1160,15 +1165,15 @@ public final class Elector {
       throw ex;
     }
     Timing timing = new Timing(sent, wallSent, now(), wall());
-    for (Map.Entry<LeaseElectionService, Renew> renewal : renewals.entrySet()) {
-      LeaseElectionService service = renewal.getKey();
+    for (Map.Entry<Candidate, Renew> renewal : renewals.entrySet()) {
+      Candidate candidate = renewal.getKey();
       Renew step = renewal.getValue();
-      if (partial != null && partial.undecided().contains(service.serviceId())) {
-        service.change((candidacy) -> candidacy.onFailure(step, timing.now()));
-        failed.put(service, partial);
+      if (partial != null && partial.undecided().contains(candidate.serviceId())) {
+        candidate.change((candidacy) -> candidacy.onFailure(step, timing.now()));
+        failed.put(candidate, partial);
       } else {
-        boolean confirmed = renewed.contains(service.serviceId());
-        service.change((candidacy) -> candidacy.onRenewed(step, confirmed, timing));
+        boolean confirmed = renewed.contains(candidate.serviceId());
+        candidate.change((candidacy) -> candidacy.onRenewed(step, confirmed, timing));
       }
     }
     if (partial != null) {
@@ -1176,7 +1181,7 @@ public final class Elector {
     } else {
       this.log.renewedAll(timing.now());
     }
-    for (Map.Entry<LeaseElectionService, Renew> renewal : renewals.entrySet()) {
+    for (Map.Entry<Candidate, Renew> renewal : renewals.entrySet()) {
       String id = renewal.getKey().serviceId();
       RenewalListener.Outcome decided = renewed.contains(id)
           ? RenewalListener.Outcome.CONFIRMED
@@ -1197,31 +1202,31 @@ public final class Elector {
   }
 
   /** Who reads together looks again together, at the time that suits the first of them. */
-  private void read(Collection<LeaseElectionService> readers) throws LeaseStoreException {
+  private void read(Collection<Candidate> readers) throws LeaseStoreException {
     Set<String> ids = new LinkedHashSet<>();
-    readers.forEach((service) -> ids.add(service.serviceId()));
+    readers.forEach((candidate) -> ids.add(candidate.serviceId()));
     long sent = now();
     Map<String, Reading> readings = this.store.read(ids);
     long now = now();
     this.looks.took(now - sent);
-    LeaseElectionService first = readers.iterator().next();
+    Candidate first = readers.iterator().next();
     Reading ofFirst = readings.get(first.serviceId());
     Duration age = ofFirst != null ? ofFirst.age() : Duration.ZERO;
     long nextLook = this.looks.next(first.candidacy().node(), now, age);
-    for (LeaseElectionService service : readers) {
-      Reading reading = readings.get(service.serviceId());
-      Candidacy before = service.candidacy();
-      Candidacy after = service.change(
+    for (Candidate candidate : readers) {
+      Reading reading = readings.get(candidate.serviceId());
+      Candidacy before = candidate.candidacy();
+      Candidacy after = candidate.change(
           (candidacy) -> candidacy.onRead(reading != null ? reading.row() : null, now, nextLook));
-      this.log.observed(service.serviceId(), before, after, now);
+      this.log.observed(candidate.serviceId(), before, after, now);
     }
   }
 
-  private void perform(LeaseElectionService service, Step step) throws LeaseStoreException {
-    String id = service.serviceId();
-    String node = service.nodeId();
+  private void perform(Candidate candidate, Step step) throws LeaseStoreException {
+    String id = candidate.serviceId();
+    String node = candidate.nodeId();
     long lease = this.settings.leaseDuration().toMillis();
-    long aboveTerm = service.candidacy().memory().highestTerm();
+    long aboveTerm = candidate.candidacy().memory().highestTerm();
     long wallSent = wall();
     long sent = now();
     if (step instanceof Take take) {
@@ -1229,7 +1234,7 @@ public final class Elector {
           this.store.take(id, take.row(), node, lease, aboveTerm, take.reason().name());
       Timing timing = new Timing(sent, wallSent, now(), wall());
       this.log.attempted(id, node, term.isPresent());
-      service.change((candidacy) -> candidacy.onTaken(take, term, timing));
+      candidate.change((candidacy) -> candidacy.onTaken(take, term, timing));
       if (term.isEmpty()) {
         lookWhatIsLeft(timing.now());
       }
@@ -1237,11 +1242,11 @@ public final class Elector {
       boolean led = this.store.lead(id, lead.row(), lease);
       Timing timing = new Timing(sent, wallSent, now(), wall());
       this.log.attempted(id, node, led);
-      service.change((candidacy) -> candidacy.onLed(lead, led, timing));
+      candidate.change((candidacy) -> candidacy.onLed(lead, led, timing));
     } else if (step instanceof Create create) {
       Optional<LeaseRow> created = this.store.create(id, node, create.leaseMillis(), aboveTerm);
       long now = now();
-      service.change((candidacy) -> candidacy.onCreated(created.orElse(null), now));
+      candidate.change((candidacy) -> candidacy.onCreated(created.orElse(null), now));
       if (created.isEmpty()) {
         lookWhatIsLeft(now);
       }
@@ -1249,28 +1254,25 @@ public final class Elector {
     } else if (step instanceof KeepWarm keepWarm) {
       Optional<LeaseRow> kept = this.store.keepWarm(id, keepWarm.row());
       long now = now();
-      service.change((candidacy) -> candidacy.onKeptWarm(keepWarm, kept.orElse(null), now));
+      candidate.change((candidacy) -> candidacy.onKeptWarm(keepWarm, kept.orElse(null), now));
     } else if (step instanceof Release release) {
       boolean released =
           this.store.release(id, node, release.term(), release.successor(), release.ending());
       long now = now();
-      service.change((candidacy) -> candidacy.onReleased(release, released, now));
+      candidate.change((candidacy) -> candidacy.onReleased(release, released, now));
       if (released) {
         this.log.released(id, node, release);
       }
     } else if (step instanceof GiveWay giveWay) {
       boolean gaveWay = this.store.giveWay(id, node, giveWay.term(), giveWay.ending());
       long now = now();
-      service.change((candidacy) -> candidacy.onGivenWay(giveWay, gaveWay, now));
+      candidate.change((candidacy) -> candidacy.onGivenWay(giveWay, gaveWay, now));
     }
   }
 
   private void lookWhatIsLeft(long now) {
-    this.services.forEach((service) -> service.change((candidacy) -> candidacy.onRaceLost(now)));
-  }
-
-  void log(LeadershipEvent event) {
-    this.log.changed(event);
+    this.candidates.forEach(
+        (candidate) -> candidate.change((candidacy) -> candidacy.onRaceLost(now)));
   }
 
   void deliverLater(LeadershipEvent event) {
@@ -1279,8 +1281,7 @@ public final class Elector {
   }
 
   /** Tells leader work that the lease no longer covers it, and people which work still runs. */
-  void uncover(LeaseElectionService service, Candidacy after, long term) {
-    String id = service.serviceId();
+  private void uncover(String id, Candidacy after, long term) {
     try {
       this.work.onUncovered(id, term);
     } catch (RuntimeException ex) {
@@ -1290,7 +1291,7 @@ public final class Elector {
       // It is named once a minute.
       return;
     }
-    List<String> work = runningWork(service);
+    List<String> work = runningWork(id);
     if (!work.isEmpty()) {
       this.log.uncovered(id, after.node().id(), term, work);
     }
@@ -1307,7 +1308,7 @@ public final class Elector {
     try {
       deadlines.tryAcquire(untilDeadline(), NANOSECONDS);
       deadlines.drainPermits();
-      this.services.forEach((service) -> service.change((current) -> current));
+      this.candidates.forEach((candidate) -> candidate.update());
     } catch (InterruptedException ex) {
       // Somebody who has no business with this thread.
     } catch (Throwable ex) {
@@ -1348,8 +1349,8 @@ public final class Elector {
   private long untilDeadline() {
     long now = now();
     long pause = LeaseSettings.MAX_LEASE.toNanos();
-    for (LeaseElectionService service : this.services) {
-      OptionalLong until = service.coveredUntil();
+    for (Candidate candidate : this.candidates) {
+      OptionalLong until = candidate.coveredUntil();
       if (until.isPresent()) {
         pause = Math.min(pause, Math.max(until.getAsLong() - now, 0));
       }

@@ -36,7 +36,7 @@ final class Histories {
   /** Instants are readings of the {@link Ticker}. */
   private record Change(Reign reign, @Nullable Long unreadSince) {}
 
-  private final Map<LeaseElectionService, Change> changes = new HashMap<>();
+  private final Map<Candidate, Change> changes = new HashMap<>();
 
   /** The terms that this node has begun to lead in since it last pruned. */
   private final Map<String, Long> unpruned = new LinkedHashMap<>();
@@ -50,39 +50,39 @@ final class Histories {
    *     of
    * @param spreadNanos over how long followers spread their reading
    */
-  List<LeaseElectionService> due(
-      Collection<LeaseElectionService> services, long now, long settleNanos, long spreadNanos) {
-    List<LeaseElectionService> due = new ArrayList<>();
-    for (LeaseElectionService service : services) {
-      Change last = this.changes.get(service);
-      Candidacy candidacy = service.candidacy();
+  List<Candidate> due(
+      Collection<Candidate> candidates, long now, long settleNanos, long spreadNanos) {
+    List<Candidate> due = new ArrayList<>();
+    for (Candidate candidate : candidates) {
+      Change last = this.changes.get(candidate);
+      Candidacy candidacy = candidate.candidacy();
       Reign reign = reign(candidacy);
       if (reign != null && (last == null || !reign.equals(last.reign()))) {
         last = new Change(reign, now);
-        this.changes.put(service, last);
+        this.changes.put(candidate, last);
       }
       Long unreadSince = last != null ? last.unreadSince() : null;
       long wait =
           candidacy.ledLast() ? settleNanos : settleNanos + candidacy.node().spread(spreadNanos);
       if (unreadSince != null && now - unreadSince >= wait) {
-        due.add(service);
+        due.add(candidate);
       }
     }
     return this.notBefore != null && now - this.notBefore < 0 ? List.of() : due;
   }
 
   /** Reads histories with one call, and hands them to their elections. */
-  void read(LeaseStore store, List<LeaseElectionService> due) throws LeaseStoreException {
+  void read(LeaseStore store, List<Candidate> due) throws LeaseStoreException {
     Set<String> ids = new LinkedHashSet<>();
-    due.forEach((service) -> ids.add(service.serviceId()));
+    due.forEach((candidate) -> ids.add(candidate.serviceId()));
     Map<String, List<HistoryEntry>> histories = store.history(ids);
-    for (LeaseElectionService service : due) {
-      service.remember(histories.getOrDefault(service.serviceId(), List.of()).stream()
+    for (Candidate candidate : due) {
+      candidate.remember(histories.getOrDefault(candidate.serviceId(), List.of()).stream()
           .map(Histories::printable)
           .toList());
-      this.changes.computeIfPresent(service, (key, read) -> new Change(read.reign(), null));
-      if (service.candidacy().standing() instanceof Leading leading) {
-        this.unpruned.put(service.serviceId(), leading.term());
+      this.changes.computeIfPresent(candidate, (key, read) -> new Change(read.reign(), null));
+      if (candidate.candidacy().standing() instanceof Leading leading) {
+        this.unpruned.put(candidate.serviceId(), leading.term());
       }
     }
     this.notBefore = null;

@@ -54,19 +54,19 @@ final class Members {
    *
    * @return whether there was something to do
    */
-  boolean tend(Collection<LeaseElectionService> services, long now) {
+  boolean tend(Collection<Candidate> candidates, long now) {
     boolean announces = this.dueAt == null || now - this.dueAt >= 0;
-    if (this.register == null || services.isEmpty() || (!announces && !this.isToBeRead)) {
+    if (this.register == null || candidates.isEmpty() || (!announces && !this.isToBeRead)) {
       return false;
     }
     try {
       if (announces) {
         // Set before the call: the next one follows a lease later, even if this one fails.
         this.dueAt = now + this.settings.leaseDuration().toNanos();
-        announce(this.register, services);
+        announce(this.register, candidates);
       } else {
         this.isToBeRead = false;
-        read(services);
+        read(candidates);
         this.log.membersKnown();
       }
     } catch (LeaseStoreException | RuntimeException ex) {
@@ -78,17 +78,17 @@ final class Members {
     return true;
   }
 
-  private void announce(MemberRegister register, Collection<LeaseElectionService> services)
+  private void announce(MemberRegister register, Collection<Candidate> candidates)
       throws LeaseStoreException {
-    String nodeId = services.iterator().next().nodeId();
+    String nodeId = candidates.iterator().next().nodeId();
     // Set before the call: the entry may exist although the answer got lost.
     this.announced = nodeId;
     register.announce(new Announcement(
         nodeId,
-        ids(services),
-        services.stream()
-            .filter((service) -> service.paused().isPresent())
-            .map(LeaseElectionService::serviceId)
+        ids(candidates),
+        candidates.stream()
+            .filter((candidate) -> candidate.paused().isPresent())
+            .map(Candidate::serviceId)
             .collect(Collectors.toCollection(LinkedHashSet::new)),
         this.settings.eligible(),
         this.settings.leaseDuration(),
@@ -98,18 +98,18 @@ final class Members {
   }
 
   /** Reads the members of all elections of this node with one call. */
-  void read(Collection<LeaseElectionService> services) throws LeaseStoreException {
+  void read(Collection<Candidate> candidates) throws LeaseStoreException {
     if (this.register == null) {
       return;
     }
-    Map<String, List<Member>> found = this.register.members(ids(services));
+    Map<String, List<Member>> found = this.register.members(ids(candidates));
     Map<String, List<Member>> members = new LinkedHashMap<>();
     int most = 0;
-    for (LeaseElectionService service : services) {
-      List<Member> ofOne = found.getOrDefault(service.serviceId(), List.of()).stream()
+    for (Candidate candidate : candidates) {
+      List<Member> ofOne = found.getOrDefault(candidate.serviceId(), List.of()).stream()
           .map(Members::printable)
           .toList();
-      members.put(service.serviceId(), ofOne);
+      members.put(candidate.serviceId(), ofOne);
       most = Math.max(most, ofOne.size());
     }
     this.unread = most / READ_EACH_TIME;
@@ -140,9 +140,9 @@ final class Members {
     }
   }
 
-  private static Set<String> ids(Collection<LeaseElectionService> services) {
-    return services.stream()
-        .map(LeaseElectionService::serviceId)
+  private static Set<String> ids(Collection<Candidate> candidates) {
+    return candidates.stream()
+        .map(Candidate::serviceId)
         .collect(Collectors.toCollection(LinkedHashSet::new));
   }
 

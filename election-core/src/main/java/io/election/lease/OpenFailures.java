@@ -27,7 +27,7 @@ final class OpenFailures {
     }
   }
 
-  private record Call(LeaseElectionService service, boolean write) {}
+  private record Call(Candidate candidate, boolean write) {}
 
   /** The call that failed last comes last. */
   private final Map<Call, Problem> open = new LinkedHashMap<>();
@@ -38,8 +38,8 @@ final class OpenFailures {
   private volatile @Nullable Problem problem;
 
   /** After a call of an election failed. */
-  void failed(LeaseElectionService service, Step step, String text, long now) {
-    Call call = new Call(service, isWrite(step));
+  void failed(Candidate candidate, Step step, String text, long now) {
+    Call call = new Call(candidate, isWrite(step));
     Problem before = this.open.remove(call);
     this.open.put(call, new Problem(text, before != null ? before.since() : now));
     update();
@@ -50,16 +50,16 @@ final class OpenFailures {
    *
    * @param after the candidacy after the answer
    */
-  void answered(LeaseElectionService service, Step step, Candidacy after, long now) {
+  void answered(Candidate candidate, Step step, Candidacy after, long now) {
     if (this.open.isEmpty()) {
       return;
     }
     // Whoever can write can read.
-    this.mended |= this.open.remove(new Call(service, false)) != null;
+    this.mended |= this.open.remove(new Call(candidate, false)) != null;
     if (isWrite(step)) {
-      this.mended |= this.open.remove(new Call(service, true)) != null;
+      this.mended |= this.open.remove(new Call(candidate, true)) != null;
     } else if (!after.mayHaveToWrite(now)) {
-      this.open.remove(new Call(service, true));
+      this.open.remove(new Call(candidate, true));
     }
     update();
   }

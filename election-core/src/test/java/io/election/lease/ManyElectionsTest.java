@@ -71,6 +71,10 @@ class ManyElectionsTest {
       return this.services.get(i);
     }
 
+    List<Candidate> candidates() {
+      return this.services.stream().map(LeaseElectionService::candidate).toList();
+    }
+
     long leading() {
       return this.services.stream().filter(LeaseElectionService::isLeader).count();
     }
@@ -334,12 +338,12 @@ class ManyElectionsTest {
     run(INTERVAL.multipliedBy(2), leader, follower);
 
     Histories ofLeader = new Histories();
-    assertThat(ofLeader.due(leader.services, 0, 10, 1_000)).isEmpty();
-    assertThat(ofLeader.due(leader.services, 10, 10, 1_000)).hasSize(2);
+    assertThat(ofLeader.due(leader.candidates(), 0, 10, 1_000)).isEmpty();
+    assertThat(ofLeader.due(leader.candidates(), 10, 10, 1_000)).hasSize(2);
     Histories ofFollower = new Histories();
-    assertThat(ofFollower.due(follower.services, 0, 10, 1_000)).isEmpty();
-    assertThat(ofFollower.due(follower.services, 10, 10, 1_000)).isEmpty();
-    assertThat(ofFollower.due(follower.services, 1_010, 10, 1_000)).hasSize(2);
+    assertThat(ofFollower.due(follower.candidates(), 0, 10, 1_000)).isEmpty();
+    assertThat(ofFollower.due(follower.candidates(), 10, 10, 1_000)).isEmpty();
+    assertThat(ofFollower.due(follower.candidates(), 1_010, 10, 1_000)).hasSize(2);
   }
 
   @Test

@@ -70,7 +70,7 @@ enum Mutant {
 
     @Override
     boolean leads(LeaseElectionService service) {
-      return service.candidacy().standing() instanceof Leading;
+      return service.candidate().candidacy().standing() instanceof Leading;
     }
   }),
 

@@ -580,7 +580,7 @@ final class Simulation {
       leader = alone(leader, node);
     }
     if (leader instanceof Process process
-        && process.service.candidacy().standing() instanceof Leading leading) {
+        && process.service.candidate().candidacy().standing() instanceof Leading leading) {
       judgeTenure(process, leading.term());
     }
   }
@@ -855,7 +855,8 @@ final class Simulation {
         && lease != null
         && lease > 0
         && alive.stream()
-            .allMatch((process) -> process.service.candidacy().memory().promisedMillis() >= lease);
+            .allMatch((process) ->
+                process.service.candidate().candidacy().memory().promisedMillis() >= lease);
   }
 
   /** What nobody should write by hand, but for a release, which means what it says. */
@@ -869,8 +870,8 @@ final class Simulation {
 
   private @Nullable Process warming() {
     return this.processes.stream()
-        .filter((process) ->
-            process.alive && process.service.candidacy().standing() instanceof Standing.Warming)
+        .filter((process) -> process.alive
+            && process.service.candidate().candidacy().standing() instanceof Standing.Warming)
         .findFirst()
         .orElse(null);
   }
@@ -1109,7 +1110,7 @@ final class Simulation {
       this.settings = Simulation.this.settings.get(id);
       if (original != null && running) {
         this.token = original.token;
-        this.known = original.service.candidacy();
+        this.known = original.service.candidate().candidacy();
         this.rate = original.rate;
         this.origin = original.origin;
         this.suspended = original.suspended;
@@ -1140,14 +1141,14 @@ final class Simulation {
       this.elector.join(List.of(this.service));
       Candidacy known = this.known;
       if (known != null) {
-        this.service.change((fresh) -> known);
+        this.service.candidate().change((fresh) -> known);
       }
       wake(0);
     }
 
     /** Whether it leads, or its lease covers work, or it has to hand a lease back. */
     boolean holds() {
-      Standing standing = this.service.candidacy().standing();
+      Standing standing = this.service.candidate().candidacy().standing();
       return standing instanceof Leading || standing instanceof SteppingDown;
     }
 
@@ -1208,7 +1209,7 @@ final class Simulation {
 
     /** Whether an operator told it to stand aside until further notice. */
     boolean isPaused() {
-      return this.alive && this.service.candidacy().memory().paused() != null;
+      return this.alive && this.service.candidate().candidacy().memory().paused() != null;
     }
 
     /** Whether it may take a row that is handed back. */
@@ -1218,7 +1219,7 @@ final class Simulation {
 
     /** When it does not stand aside any more. */
     long standsAgain() {
-      Long until = this.service.candidacy().memory().asideUntil();
+      Long until = this.service.candidate().candidacy().memory().asideUntil();
       return until == null ? Simulation.this.now : trueTime(until);
     }
 
@@ -1231,7 +1232,7 @@ final class Simulation {
       return "%s (term %s)"
           .formatted(
               this,
-              this.service.candidacy().standing() instanceof Leading leading
+              this.service.candidate().candidacy().standing() instanceof Leading leading
                   ? leading.term()
                   : "?");
     }
@@ -1297,10 +1298,10 @@ final class Simulation {
       if (!isStill()) {
         this.elector.deliverNow();
       }
-      if (this.service.candidacy().standing() instanceof Leading leading
+      if (this.service.candidate().candidacy().standing() instanceof Leading leading
           && leading.deadline() != this.watched) {
         this.watched = leading.deadline();
-        later(trueTime(leading.deadline()), () -> this.service.change((current) -> current));
+        later(trueTime(leading.deadline()), () -> this.service.candidate().update());
       }
     }
 
@@ -1317,7 +1318,7 @@ final class Simulation {
           return;
         }
       } else {
-        Candidacy candidacy = this.service.change((current) -> current);
+        Candidacy candidacy = this.service.candidate().update();
         Step step = Simulation.this.rules.next(candidacy, monotonic(), isWorking());
         if (step instanceof Await await) {
           long pause = Math.min(
@@ -1328,7 +1329,8 @@ final class Simulation {
           later(Simulation.this.now + lateness(), () -> ask(step));
         }
       }
-      if (this.stopping && !(this.service.candidacy().standing() instanceof SteppingDown)) {
+      if (this.stopping
+          && !(this.service.candidate().candidacy().standing() instanceof SteppingDown)) {
         die();
       }
     }
@@ -1338,7 +1340,7 @@ final class Simulation {
     }
 
     private void ask(Step step) {
-      Call call = Call.of(this.service.candidacy(), step, monotonic(), wall());
+      Call call = Call.of(this.service.candidate().candidacy(), step, monotonic(), wall());
       Request request = send(
           this,
           () -> executed(call),
@@ -1348,8 +1350,10 @@ final class Simulation {
         if (request.executed && !request.answerLost && request.answerAt <= request.giveUpAt) {
           request.over = true;
           Timing timing = new Timing(call.sent(), call.wallSent(), monotonic(), wall());
-          this.service.change(
-              (current) -> Simulation.this.rules.answered(current, step, request.outcome, timing));
+          this.service
+              .candidate()
+              .change((current) ->
+                  Simulation.this.rules.answered(current, step, request.outcome, timing));
           hear(request.outcome);
           goOn();
         }
@@ -1358,7 +1362,9 @@ final class Simulation {
         if (!request.over) {
           tell("%s gets no answer to what it asked: %s".formatted(this, Story.step(step)));
           long now = monotonic();
-          this.service.change((current) -> Simulation.this.rules.failed(current, step, now));
+          this.service
+              .candidate()
+              .change((current) -> Simulation.this.rules.failed(current, step, now));
           goOn();
         }
       });
@@ -1532,7 +1538,7 @@ final class Simulation {
     }
 
     private void command(UnaryOperator<Candidacy> command) {
-      this.service.change(command);
+      this.service.candidate().change(command);
     }
 
     private void handOver(String successor) {

@@ -1,0 +1,246 @@
+package io.election.lease;
+
+import io.election.HistoryEntry;
+import io.election.Instruction;
+import io.election.Leadership;
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipEvent;
+import io.election.LeadershipLostEvent;
+import io.election.Names;
+import io.election.lease.Standing.Leading;
+import io.election.lease.Standing.SteppingDown;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+
+/**
+ * A node's part in one election: the one place where its {@link Candidacy} changes, and what can be told
+ * of it without I/O. For any thread.
+ */
+final class Candidate {
+
+  /** What follows from a change. */
+  interface Listener {
+
+    /** Queues an event; called in the order of the changes, so it must not block. */
+    void queue(LeadershipEvent event);
+
+    /** Logs an event that was queued. */
+    void log(LeadershipEvent event);
+
+    /** Tells that the lease no longer covers the work of a term. */
+    void leaseOver(String serviceId, Candidacy after, long term);
+
+    /** Names the leader work that runs, for people. */
+    List<String> runningWork(String serviceId);
+  }
+
+  private final String serviceId;
+
+  private final Supplier<String> configuredId;
+
+  private final LeaseSettings settings;
+
+  private final Clocks clocks;
+
+  private final Listener listener;
+
+  private final Object changes = new Object();
+
+  private volatile Candidacy candidacy;
+
+  private volatile List<HistoryEntry> history = List.of();
+
+  /** The term whose work is covered, as far as leader work has been told; under {@link #changes}. */
+  private OptionalLong covered = OptionalLong.empty();
+
+  Candidate(
+      String serviceId,
+      Supplier<String> configuredId,
+      LeaseSettings settings,
+      Clocks clocks,
+      Listener listener) {
+    this.serviceId = Names.requireUsable("service id", serviceId);
+    this.configuredId = configuredId;
+    this.settings = settings;
+    this.clocks = clocks;
+    this.listener = listener;
+    this.candidacy = Candidacy.start(new Candidacy.Node("", settings), 0).stop(0);
+  }
+
+  String serviceId() {
+    return this.serviceId;
+  }
+
+  /** The id under which it stands, stood last, or is going to. */
+  String nodeId() {
+    String id = this.candidacy.node().id();
+    return id.isEmpty() ? this.configuredId.get() : id;
+  }
+
+  Candidacy candidacy() {
+    return this.candidacy;
+  }
+
+  /**
+   * Changes the candidacy, after it has been brought up to this instant. Events are queued in the
+   * order of the changes; leader work that is no longer covered is told before this returns.
+   *
+   * @return the candidacy after the change
+   */
+  Candidacy change(UnaryOperator<Candidacy> change) {
+    List<LeadershipEvent> events = new ArrayList<>(2);
+    Candidacy after;
+    OptionalLong uncovered;
+    synchronized (this.changes) {
+      Candidacy before = this.candidacy;
+      Candidacy current = before.at(this.clocks.now(), this.clocks.wall());
+      after = change.apply(current);
+      uncovered = cover(after.coveredTerm(this.clocks.now()));
+      if (!after.equals(before)) {
+        addEvent(before, current, events);
+        addEvent(current, after, events);
+        this.candidacy = after;
+        events.forEach(this.listener::queue);
+      }
+    }
+    uncovered.ifPresent((term) -> this.listener.leaseOver(this.serviceId, after, term));
+    events.forEach(this.listener::log);
+    return after;
+  }
+
+  /**
+   * Brings the candidacy up to this instant.
+   *
+   * @return the candidacy now
+   */
+  Candidacy update() {
+    return change((current) -> current);
+  }
+
+  /**
+   * Until when leader work is covered, unless it has been told that it is not.
+   *
+   * @return a reading of the ticker; empty if there is nothing to tell
+   */
+  OptionalLong coveredUntil() {
+    synchronized (this.changes) {
+      return this.covered.isPresent() ? this.candidacy.coveredUntil() : OptionalLong.empty();
+    }
+  }
+
+  /** Whether a lease is kept after a stop until work has ended. */
+  boolean keepsLeaseAfterStop() {
+    return this.candidacy.standing() instanceof SteppingDown down
+        && down.patient()
+        && !down.displaced();
+  }
+
+  /** Whether it has a lease to hand back. */
+  boolean isSteppingDown() {
+    return this.candidacy.standing() instanceof SteppingDown;
+  }
+
+  boolean isLeader() {
+    return this.candidacy.standing() instanceof Leading leading && isValid(leading);
+  }
+
+  Optional<Leadership> leadership() {
+    if (!(this.candidacy.standing() instanceof Leading leading)) {
+      return Optional.empty();
+    }
+    long remaining = Math.min(
+        leading.deadline() - this.clocks.now(),
+        (leading.wallDeadline() - this.clocks.wall()) * 1_000_000);
+    return remaining > 0
+        ? Optional.of(new Leadership(leading.term(), leading.since(), Duration.ofNanos(remaining)))
+        : Optional.empty();
+  }
+
+  /** How long ago the renewal was sent that was confirmed last; empty on a follower. */
+  Optional<Duration> renewalAge() {
+    return leadership()
+        .map((leadership) ->
+            Duration.ofNanos(this.settings.tenureNanos()).minus(leadership.remaining()));
+  }
+
+  Optional<String> leaderId() {
+    Candidacy current = this.candidacy;
+    if (current.standing() instanceof Leading leading) {
+      return isValid(leading) ? Optional.of(current.node().id()) : Optional.empty();
+    }
+    return current.rowOfLeader().map(LeaseRow::leaderId).map(Names::printable);
+  }
+
+  OptionalLong term() {
+    Candidacy current = this.candidacy;
+    if (current.standing() instanceof Leading leading) {
+      return isValid(leading) ? OptionalLong.of(leading.term()) : OptionalLong.empty();
+    }
+    return current
+        .rowOfLeader()
+        .map((row) -> OptionalLong.of(row.term()))
+        .orElseGet(OptionalLong::empty);
+  }
+
+  /** Who else holds the election, as far as this node knows. */
+  Optional<String> heldByAnother() {
+    Candidacy current = this.candidacy;
+    return current
+        .rowOfLeader()
+        .map(LeaseRow::leaderId)
+        .filter((holder) -> !holder.equals(current.node().id()));
+  }
+
+  Optional<Instruction> paused() {
+    Memory memory = this.candidacy.memory();
+    return memory.running() ? Optional.ofNullable(memory.paused()) : Optional.empty();
+  }
+
+  /** Names the leader work that runs, for people. */
+  List<String> runningWork() {
+    return this.listener.runningWork(this.serviceId);
+  }
+
+  List<HistoryEntry> history() {
+    return this.history;
+  }
+
+  void remember(List<HistoryEntry> history) {
+    this.history = history;
+  }
+
+  /** Gives the term that was covered and is not any more. */
+  private OptionalLong cover(OptionalLong covered) {
+    OptionalLong before = this.covered;
+    this.covered = covered;
+    return before.equals(covered) ? OptionalLong.empty() : before;
+  }
+
+  private boolean isValid(Leading leading) {
+    return leading.isValid(this.clocks.now(), this.clocks.wall());
+  }
+
+  private void addEvent(Candidacy before, Candidacy after, List<LeadershipEvent> events) {
+    long left = before.standing() instanceof Leading leading ? leading.term() : Long.MIN_VALUE;
+    long held = after.standing() instanceof Leading leading ? leading.term() : Long.MIN_VALUE;
+    if (left == held) {
+      return;
+    }
+    String nodeId = after.node().id();
+    if (left != Long.MIN_VALUE) {
+      LeadershipLostEvent.Reason reason = after.standing() instanceof SteppingDown down
+          ? down.ending().reason()
+          : LeadershipLostEvent.Reason.EXPIRED;
+      events.add(new LeadershipLostEvent(this.serviceId, nodeId, left, reason));
+    }
+    if (after.standing() instanceof Leading leading) {
+      events.add(
+          new LeadershipAcquiredEvent(this.serviceId, nodeId, leading.term(), leading.reason()));
+    }
+  }
+}
