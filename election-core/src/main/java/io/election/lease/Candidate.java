@@ -23,22 +23,6 @@ import java.util.function.UnaryOperator;
  */
 final class Candidate {
 
-  /** What follows from a change. */
-  interface Listener {
-
-    /** Queues an event; called in the order of the changes, so it must not block. */
-    void queue(LeadershipEvent event);
-
-    /** Logs an event that was queued. */
-    void log(LeadershipEvent event);
-
-    /** Tells that the lease no longer covers the work of a term. */
-    void leaseOver(String serviceId, Candidacy after, long term);
-
-    /** Names the leader work that runs, for people. */
-    List<String> runningWork(String serviceId);
-  }
-
   private final String serviceId;
 
   private final Supplier<String> configuredId;
@@ -47,7 +31,9 @@ final class Candidate {
 
   private final Clocks clocks;
 
-  private final Listener listener;
+  private final RunningWork work;
+
+  private final EventDelivery events;
 
   private final Object changes = new Object();
 
@@ -63,12 +49,14 @@ final class Candidate {
       Supplier<String> configuredId,
       LeaseSettings settings,
       Clocks clocks,
-      Listener listener) {
+      RunningWork work,
+      EventDelivery events) {
     this.serviceId = Names.requireUsable("service id", serviceId);
     this.configuredId = configuredId;
     this.settings = settings;
     this.clocks = clocks;
-    this.listener = listener;
+    this.work = work;
+    this.events = events;
     this.candidacy = Candidacy.start(new Candidacy.Node("", settings), 0).stop(0);
   }
 
@@ -105,11 +93,11 @@ final class Candidate {
         addEvent(before, current, events);
         addEvent(current, after, events);
         this.candidacy = after;
-        events.forEach(this.listener::queue);
+        events.forEach(this.events::add);
       }
     }
-    uncovered.ifPresent((term) -> this.listener.leaseOver(this.serviceId, after, term));
-    events.forEach(this.listener::log);
+    uncovered.ifPresent((term) -> this.work.leaseOver(this.serviceId, after, term));
+    events.forEach(this.events::log);
     return after;
   }
 
@@ -203,7 +191,7 @@ final class Candidate {
 
   /** Names the leader work that runs, for people. */
   List<String> runningWork() {
-    return this.listener.runningWork(this.serviceId);
+    return this.work.names(this.serviceId);
   }
 
   List<HistoryEntry> history() {

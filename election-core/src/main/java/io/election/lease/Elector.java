@@ -4,7 +4,6 @@ import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import io.election.Instruction;
 import io.election.LeadershipEvent;
-import io.election.Member;
 import io.election.Names;
 import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
@@ -25,21 +24,14 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
-import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -69,20 +61,15 @@ public final class Elector {
 
   private final Supplier<String> nodeId;
 
-  private final LeaderWork work;
+  private final RunningWork work;
 
-  private final Consumer<LeadershipEvent> listener;
+  private final EventDelivery events;
 
   private final Clocks clocks;
 
   private final ElectionLog log;
 
-  private final Semaphore wakeUps = new Semaphore(0);
-
-  private final Queue<Request> requests = new ConcurrentLinkedQueue<>();
-
-  /** Empty: there will be no more. */
-  private final LinkedBlockingQueue<Optional<LeadershipEvent>> events = new LinkedBlockingQueue<>();
+  private final Inbox inbox = new Inbox();
 
   private volatile List<Candidate> candidates = List.of();
 
@@ -95,8 +82,6 @@ public final class Elector {
 
   /** Held by the one thread that may call the store, from its first call until it has closed it. */
   private final ReentrantLock storeUse = new ReentrantLock();
-
-  private @Nullable Thread eventThread;
 
   private @Nullable HandBackListener handBacks;
 
@@ -153,11 +138,12 @@ public final class Elector {
     this.settings = settings;
     this.looks = new Looks(settings.renewInterval());
     this.nodeId = nodeId;
-    this.work = work;
-    this.listener = listener;
     this.clocks = new Clocks(ticker, clock);
     this.log = new ElectionLog(store.name());
-    this.life = new Life(new Candidacy.Node("", settings), List.of());
+    this.work = new RunningWork(work, this.clocks, this.log);
+    this.events = new EventDelivery(
+        listener, this::wakeDeadlines, settings.renewInterval().dividedBy(4), this.log);
+    this.life = new Life(new Candidacy.Node("", settings), List.of(), deadlines(List.of()));
     this.members = new Members(store, settings, this.log);
   }
 
@@ -173,12 +159,11 @@ public final class Elector {
     if (this.running) {
       throw new IllegalStateException("The elector runs already");
     }
-    Thread lastEvents = this.eventThread;
     Life life = enter(services, false);
     try {
-      this.eventThread = daemon("election-events", () -> deliver(lastEvents));
-      daemon("election-deadlines", () -> watch(life));
-      this.electorThread = daemon("election-elector", () -> run(life));
+      this.events.start();
+      life.deadlines.start();
+      this.electorThread = Daemon.start("election-elector", () -> run(life));
       this.handBacks = this.settings.eligible()
           ? this.store.handBackSignal().map(this::listen).orElse(null)
           : null;
@@ -191,7 +176,7 @@ public final class Elector {
 
   private HandBackListener listen(HandBackSignal signal) {
     HandBackListener listener = new HandBackListener(signal, this, this.log);
-    daemon("election-signal", listener::run);
+    Daemon.start("election-signal", listener::run);
     return listener;
   }
 
@@ -218,7 +203,7 @@ public final class Elector {
         services.stream().map(LeaseElectionService::candidate).toList();
     Candidacy.Node node =
         new Candidacy.Node(Names.requireUsable("node id", this.nodeId.get()), this.settings);
-    Life life = new Life(node, candidates);
+    Life life = new Life(node, candidates, deadlines(candidates));
     // Before it runs: whoever finds it running asks its thread, if it has one.
     this.stepped = stepped;
     this.life = life;
@@ -283,8 +268,7 @@ public final class Elector {
       this.handBacks = null;
     }
     Thread elector = this.electorThread;
-    Thread events = this.eventThread;
-    if (this.stepped || elector == null || events == null) {
+    if (this.stepped || elector == null) {
       step();
       return;
     }
@@ -301,17 +285,14 @@ public final class Elector {
       Thread.currentThread().interrupt();
     }
     if (goOnUnattended(life)) {
-      this.events.add(Optional.empty());
+      this.events.end();
       wakeUp();
     } else {
       dismiss();
       elector.interrupt();
     }
     try {
-      events.join(this.settings.operationTimeout().toMillis());
-      if (events.isAlive()) {
-        this.log.listenerStillRuns();
-      }
+      this.events.awaitEnd(this.settings.operationTimeout());
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
     }
@@ -335,11 +316,12 @@ public final class Elector {
 
   private boolean isKept() {
     return this.candidates.stream()
-        .anyMatch((candidate) -> candidate.keepsLeaseAfterStop() && mayBeWorking(candidate));
+        .anyMatch((candidate) ->
+            candidate.keepsLeaseAfterStop() && this.work.mayBeRunning(candidate.serviceId()));
   }
 
   /** The election as it is kept after a stop, by this elector or by an earlier one of this process. */
-  private Optional<Candidate> kept(Candidate candidate) {
+  Optional<Candidate> kept(Candidate candidate) {
     if (candidate.keepsLeaseAfterStop()) {
       return Optional.of(candidate);
     }
@@ -352,54 +334,23 @@ public final class Elector {
   /** A new part in an election, which begins with the next start. */
   Candidate candidate(String serviceId) {
     return new Candidate(
-        serviceId, this.nodeId, this.settings, this.clocks, new Candidate.Listener() {
-          @Override
-          public void queue(LeadershipEvent event) {
-            deliverLater(event);
-          }
-
-          @Override
-          public void log(LeadershipEvent event) {
-            Elector.this.log.changed(event);
-          }
-
-          @Override
-          public void leaseOver(String serviceId, Candidacy after, long term) {
-            uncover(serviceId, after, term);
-          }
-
-          @Override
-          public List<String> runningWork(String serviceId) {
-            return Elector.this.runningWork(serviceId);
-          }
-        });
+        serviceId, this.nodeId, this.settings, this.clocks, this.work, this.events);
   }
 
-  private boolean mayBeWorking(Candidate candidate) {
-    try {
-      return this.work.isRunning(candidate.serviceId());
-    } catch (RuntimeException ex) {
-      return true;
-    }
+  private DeadlineWatch deadlines(List<Candidate> candidates) {
+    return new DeadlineWatch(
+        candidates, this.clocks, this.settings.renewInterval().dividedBy(4), this.log);
   }
 
-  /** Names the leader work that runs, for people. */
-  private List<String> runningWork(String serviceId) {
-    try {
-      List<String> names = this.work.describe(serviceId);
-      return names.isEmpty() && this.work.isRunning(serviceId)
-          ? List.of("work without a name")
-          : names;
-    } catch (RuntimeException ex) {
-      return List.of("unknown: " + ex);
-    }
+  private void wakeDeadlines() {
+    this.life.deadlines.wakeUp();
   }
 
   /** Tells the threads of this start to end, as soon as they can. */
   private void dismiss() {
     this.life.dismissed = true;
-    this.life.deadlines.release();
-    this.events.add(Optional.empty());
+    this.life.deadlines.dismiss();
+    this.events.end();
   }
 
   /** Leaves the elections, without waiting: {@link #step()} hands back what is held. */
@@ -414,14 +365,12 @@ public final class Elector {
       life.left = true;
     }
     this.running = false;
-    for (Request request = this.requests.poll(); request != null; request = this.requests.poll()) {
-      request.refuse();
-    }
+    this.inbox.refuseAll();
   }
 
   /** Makes the elector look at once whether there is something to do. */
   public void wakeUp() {
-    this.wakeUps.release();
+    this.inbox.wakeUp();
   }
 
   /**
@@ -463,171 +412,40 @@ public final class Elector {
     return this.clocks.wall();
   }
 
-  /** Makes one attempt to lead and waits for its outcome. */
-  void attempt(Candidate candidate) throws Exception {
-    if (!this.settings.eligible()) {
-      throw new IllegalStateException(
-          "Node '%s' is not eligible to lead election '%s': set as.election.eligible=true"
-              .formatted(candidate.nodeId(), candidate.serviceId()));
-    }
-    Optional<Instruction> paused = candidate.paused();
-    if (paused.isPresent()) {
-      throw new IllegalStateException(
-          "Node '%s' is paused in election '%s' by %s. Resume it with ElectionService.resume or DELETE /actuator/leader/%s/pause"
-              .formatted(
-                  candidate.nodeId(), candidate.serviceId(), paused.get(), candidate.serviceId()));
-    }
-    if (candidate.isLeader()) {
-      return;
-    }
-    if (this.running && !this.life.begun) {
-      throw new IllegalStateException(
-          "Node '%s' does not stand for election '%s' yet: what it did before its last stop has not ended"
-              .formatted(candidate.nodeId(), candidate.serviceId()));
-    }
-    ask(candidate, () -> candidate.change((candidacy) -> candidacy.campaign(now())));
+  LeaseStore store() {
+    return this.store;
   }
 
-  void designate(Candidate candidate, String leaderId, @Nullable Instruction instruction)
-      throws Exception {
-    if (candidate.isLeader()) {
-      if (leaderId.equals(candidate.nodeId())) {
-        return;
-      }
-      this.log.designated(candidate.serviceId(), leaderId, instruction);
-      candidate.change((candidacy) -> candidacy.handOver(leaderId, instruction, now()));
-      if (this.running) {
-        CompletableFuture<?> unused = submit(candidate, () -> warnIfUnknown(candidate, leaderId));
-      }
-      return;
-    }
-    Optional<Candidate> kept = kept(candidate);
-    if (kept.isPresent()) {
-      this.log.designated(candidate.serviceId(), leaderId, instruction);
-      command(kept.get(), (candidacy) -> candidacy.handOver(leaderId, instruction, now()));
-      return;
-    }
-    ask(candidate, () -> {
-      warnIfUnknown(candidate, leaderId);
-      edit(candidate, leaderId, instruction);
-      this.log.designated(candidate.serviceId(), leaderId, instruction);
-    });
+  ElectionLog log() {
+    return this.log;
   }
 
-  void forceElection(Candidate candidate, @Nullable Instruction instruction) throws Exception {
-    Optional<Candidate> here = candidate.isLeader() ? Optional.of(candidate) : kept(candidate);
-    if (here.isPresent()) {
-      this.log.forced(candidate.serviceId(), instruction);
-      command(here.get(), (candidacy) -> candidacy.resign(instruction, now()));
-    } else {
-      ask(candidate, () -> {
-        edit(candidate, "", instruction);
-        this.log.forced(candidate.serviceId(), instruction);
-      });
-    }
+  EventDelivery events() {
+    return this.events;
   }
 
-  void pause(Candidate candidate, Instruction instruction) {
-    Optional<Candidate> kept = kept(candidate);
-    if (kept.isEmpty()) {
-      requireRunning(candidate);
-    }
-    this.log.paused(candidate.serviceId(), candidate.nodeId(), instruction);
-    kept.ifPresent(
-        (earlier) -> command(earlier, (candidacy) -> candidacy.pause(instruction, now())));
-    command(candidate, (candidacy) -> candidacy.pause(instruction, now()));
+  Members members() {
+    return this.members;
   }
 
-  void resign(Candidate candidate) {
-    command(kept(candidate).orElse(candidate), (candidacy) -> candidacy.resign(now()));
+  /** The elections for which this node stands. */
+  List<Candidate> candidates() {
+    return this.candidates;
   }
 
-  void resume(Candidate candidate, Instruction instruction) {
-    if (candidate.paused().isPresent()) {
-      this.log.resumed(candidate.serviceId(), candidate.nodeId(), instruction);
-      candidate.change((candidacy) -> candidacy.resume(now()));
-      wakeUp();
-    }
+  boolean isRunning() {
+    return this.running;
   }
 
-  /** Changes a candidacy as an operator wants it, and lets the thread see to it. */
-  private void command(Candidate candidate, UnaryOperator<Candidacy> change) {
-    candidate.change(change);
-    wakeUp();
+  /** Whether it was started, and does not stand yet. */
+  boolean waitsToBegin() {
+    return this.running && !this.life.begun;
   }
 
-  private void requireRunning(Candidate candidate) {
+  void requireRunning(Candidate candidate) {
     if (!this.running) {
-      throw notRunning(candidate);
+      throw Inbox.notRunning(candidate);
     }
-  }
-
-  private static IllegalStateException notRunning(Candidate candidate) {
-    return new IllegalStateException(
-        "Election '%s' is not running on this node".formatted(candidate.serviceId()));
-  }
-
-  private void edit(Candidate candidate, String leaderId, @Nullable Instruction instruction)
-      throws LeaseStoreException {
-    if (!this.store.designate(candidate.serviceId(), leaderId, instruction)) {
-      throw new IllegalStateException(
-          "Election '%s' has no record yet: it has one as soon as a node stands for it"
-              .formatted(candidate.serviceId()));
-    }
-    candidate.change((candidacy) -> candidacy.look(now()));
-  }
-
-  private void warnIfUnknown(Candidate candidate, String leaderId) throws LeaseStoreException {
-    Set<String> known = new LinkedHashSet<>();
-    this.store
-        .history(Set.of(candidate.serviceId()))
-        .getOrDefault(candidate.serviceId(), List.of())
-        .forEach((entry) -> known.add(entry.leaderId()));
-    known.add(candidate.nodeId());
-    members(candidate)
-        .ifPresent((members) -> members.forEach((member) -> known.add(member.nodeId())));
-    if (!known.contains(leaderId)) {
-      this.log.designatedUnknown(candidate.serviceId(), leaderId, known);
-    }
-  }
-
-  /** The members of an election when they were read last. */
-  Optional<List<Member>> members(Candidate candidate) {
-    return this.members.known(candidate.serviceId());
-  }
-
-  /** The members of an election, read anew; those read last if the store does not answer. */
-  Optional<List<Member>> currentMembers(Candidate candidate) throws InterruptedException {
-    Members members = this.members;
-    if (this.running && members.canBeRead()) {
-      try {
-        ask(candidate, () -> members.read(this.candidates));
-      } catch (InterruptedException ex) {
-        throw ex;
-      } catch (Exception ex) {
-        this.log.membersNotRead(ex);
-      }
-    }
-    return members.known(candidate.serviceId());
-  }
-
-  /**
-   * Something that the elector's thread is asked to do.
-   *
-   * @param life the one that is asked: no later one does it
-   */
-  private record Request(
-      Life life, Candidate candidate, Task task, CompletableFuture<@Nullable Void> outcome) {
-
-    void refuse() {
-      this.outcome.completeExceptionally(notRunning(this.candidate));
-    }
-  }
-
-  /** What is to be done. */
-  @FunctionalInterface
-  private interface Task {
-    void run() throws LeaseStoreException;
   }
 
   /** From one start to the end of what follows the next stop. */
@@ -643,8 +461,7 @@ public final class Elector {
     /** Whether it stands for its elections, rather than waiting for the end of an earlier one. */
     volatile boolean begun;
 
-    /** Something may have a deadline that had none, or an earlier one. */
-    final Semaphore deadlines = new Semaphore(0);
+    final DeadlineWatch deadlines;
 
     /** Whether it was stopped: it hands back what it holds, and takes nothing any more. */
     volatile boolean left;
@@ -659,7 +476,8 @@ public final class Elector {
     @Nullable
     Long namedAt;
 
-    Life(Candidacy.Node node, List<Candidate> candidates) {
+    Life(Candidacy.Node node, List<Candidate> candidates, DeadlineWatch deadlines) {
+      this.deadlines = deadlines;
       this.node = node;
       this.candidates = candidates;
     }
@@ -676,17 +494,16 @@ public final class Elector {
     }
   }
 
-  private CompletableFuture<@Nullable Void> submit(Candidate candidate, Task task) {
-    CompletableFuture<@Nullable Void> outcome = new CompletableFuture<>();
+  /** Has the elector's thread do something. */
+  CompletableFuture<@Nullable Void> submit(Candidate candidate, Inbox.Task task) {
     Life life = this.life;
     // A stop in between is found by whoever serves the request.
     requireRunning(candidate);
-    this.requests.add(new Request(life, candidate, task, outcome));
-    wakeUp();
-    return outcome;
+    return this.inbox.add(life, candidate, task);
   }
 
-  private void ask(Candidate candidate, Task task) throws Exception {
+  /** Has the elector's thread do something, and waits until that and what follows is done. */
+  void ask(Candidate candidate, Inbox.Task task) throws Exception {
     CompletableFuture<@Nullable Void> outcome = submit(candidate, task);
     if (this.stepped) {
       step();
@@ -702,49 +519,6 @@ public final class Elector {
       timeout.initCause(ex);
       throw timeout;
     }
-  }
-
-  /** Who holds most of what this node follows. */
-  Optional<String> mainHolder() {
-    Map<String, Integer> holdings = new LinkedHashMap<>();
-    for (Candidate candidate : this.candidates) {
-      candidate.heldByAnother().ifPresent((holder) -> holdings.merge(holder, 1, Integer::sum));
-    }
-    return holdings.entrySet().stream().max(Map.Entry.comparingByValue()).map(Map.Entry::getKey);
-  }
-
-  private List<Candidate> heldBy(String holder) {
-    return this.candidates.stream()
-        .filter((candidate) -> candidate.heldByAnother().filter(holder::equals).isPresent())
-        .toList();
-  }
-
-  /**
-   * Looks at once at what another node holds, and does what follows.
-   *
-   * @return whether it holds less now
-   */
-  boolean lookAt(String holder) {
-    List<Candidate> held = heldBy(holder);
-    if (held.isEmpty()) {
-      return true;
-    }
-    try {
-      ask(
-          held.get(0),
-          () ->
-              held.forEach((candidate) -> candidate.change((candidacy) -> candidacy.look(now()))));
-    } catch (Exception ex) {
-      this.log.lookFailed(ex);
-    }
-    return heldBy(holder).size() < held.size();
-  }
-
-  private static Thread daemon(String name, Runnable loop) {
-    Thread thread = new Thread(loop, name);
-    thread.setDaemon(true);
-    thread.start();
-    return thread;
   }
 
   private void run(Life life) {
@@ -772,7 +546,7 @@ public final class Elector {
       life.ended = true;
       life.dismissed = true;
     }
-    life.deadlines.release();
+    life.deadlines.dismiss();
     if (life.unattended) {
       nameWork(
           life, (candidate, work) -> this.log.givenUp(candidate.serviceId(), life.node.id(), work));
@@ -782,7 +556,7 @@ public final class Elector {
 
   private void nameWork(Life life, BiConsumer<Candidate, List<String>> log) {
     for (Candidate candidate : life.candidates) {
-      List<String> work = runningWork(candidate.serviceId());
+      List<String> work = candidate.runningWork();
       if (!work.isEmpty()) {
         log.accept(candidate, work);
       }
@@ -851,30 +625,21 @@ public final class Elector {
       if (!goesOn(life)) {
         return END;
       }
-      this.wakeUps.tryAcquire(pause, NANOSECONDS);
-      this.wakeUps.drainPermits();
+      this.inbox.await(pause);
       return performDue(life);
     } catch (InterruptedException ex) {
       // Of stop(), and then it shows; or of somebody who has no business with this thread.
       return 0;
     } catch (Throwable ex) {
-      survive(ex);
+      Daemon.survive(ex, this.settings.renewInterval().dividedBy(4), this.log);
       return 0;
     }
   }
 
-  private void survive(Throwable failure) {
-    try {
-      this.log.failedUnexpectedly(failure);
-    } catch (Throwable ex) {
-      // Without memory nothing can be said.
-    }
-    LockSupport.parkNanos(this.settings.renewInterval().toNanos() / 4);
-  }
-
   /** A store that is dead need not hold up the end of the process once leader work has ended. */
   private boolean isHopeless() {
-    if (this.candidates.stream().anyMatch(this::isWorking)) {
+    if (this.candidates.stream()
+        .anyMatch((candidate) -> this.work.isRunning(candidate.serviceId()))) {
       this.idleSince = null;
       return false;
     }
@@ -884,16 +649,6 @@ public final class Elector {
     }
     return now - this.idleSince
         > this.settings.operationTimeout().multipliedBy(2).toNanos();
-  }
-
-  /** If nobody can tell it counts as running: then it is waited for. */
-  private boolean isWorking(Candidate candidate) {
-    try {
-      return this.work.isRunning(candidate.serviceId());
-    } catch (RuntimeException ex) {
-      this.log.workUnknown(ex, now());
-      return true;
-    }
   }
 
   private boolean isHandingBack() {
@@ -914,10 +669,10 @@ public final class Elector {
     Life life = this.life;
     long pause = performDue(life);
     // However many elections there are; but no election for ever.
-    for (int i = 0; !this.requests.isEmpty() || (pause == 0 && i < this.candidates.size()); i++) {
+    for (int i = 0; !this.inbox.isEmpty() || (pause == 0 && i < this.candidates.size()); i++) {
       pause = performDue(life);
     }
-    deliverNow();
+    this.events.deliverNow();
     if (!this.running && !isHandingBack()) {
       closeStore(life);
     }
@@ -942,10 +697,10 @@ public final class Elector {
    * @return in how many nanoseconds something is due next; 0 also if there may be more to do at once
    */
   private long performDue(Life life) {
-    if (!this.requests.isEmpty()) {
+    if (!this.inbox.isEmpty()) {
       renewDue();
     }
-    Request request = serve(life);
+    Inbox.Request request = serve(life);
     Map<Candidate, Throwable> failed = new LinkedHashMap<>();
     long pause = 0;
     for (int calls = 0; calls < MAX_CALLS && !life.dismissed; calls++) {
@@ -971,7 +726,7 @@ public final class Elector {
     }
     boolean idle = pause > 0 && !life.left && !rests();
     boolean tended = idle && (lookAfterHistories() || this.members.tend(this.candidates, now()));
-    return this.requests.isEmpty() && !tended ? pause : 0;
+    return this.inbox.isEmpty() && !tended ? pause : 0;
   }
 
   /** What nothing waits for, with one call; whether there was something to do. */
@@ -1013,30 +768,19 @@ public final class Elector {
   }
 
   /** Does what somebody has asked for; what follows from it is due at once. */
-  private @Nullable Request serve(Life life) {
-    Request request = this.requests.poll();
-    if (request == null) {
-      return null;
-    }
-    if (request.life() != life) {
-      request.refuse();
-      return null;
-    }
-    try {
-      request.task().run();
+  private Inbox.@Nullable Request serve(Life life) {
+    Inbox.Request request = this.inbox.runNext(life);
+    if (request != null) {
       this.restsUntil = now();
-      return request;
-    } catch (Exception ex) {
-      request.outcome().completeExceptionally(ex);
-      return null;
     }
+    return request;
   }
 
   private long collect(Map<Candidate, Step> due, Map<Candidate, Step> early) {
     long now = now();
     long pause = this.settings.renewInterval().toNanos();
     for (Candidate candidate : this.candidates) {
-      boolean working = isWorking(candidate);
+      boolean working = this.work.isRunning(candidate.serviceId());
       Candidacy candidacy = candidate.update();
       Step step = candidacy.next(now, working);
       if (step instanceof Await await) {
@@ -1056,7 +800,7 @@ public final class Elector {
 
   /** The most urgent of what is due, as much as one call to the store can do. */
   private Map<Candidate, Step> oneCall(
-      Map<Candidate, Step> due, Map<Candidate, Step> early, @Nullable Request request) {
+      Map<Candidate, Step> due, Map<Candidate, Step> early, Inbox.@Nullable Request request) {
     for (Class<? extends Step> together : List.of(Renew.class, Read.class)) {
       if (due.values().stream().anyMatch(together::isInstance)) {
         Map<Candidate, Step> all = new LinkedHashMap<>();
@@ -1273,108 +1017,5 @@ public final class Elector {
   private void lookWhatIsLeft(long now) {
     this.candidates.forEach(
         (candidate) -> candidate.change((candidacy) -> candidacy.onRaceLost(now)));
-  }
-
-  void deliverLater(LeadershipEvent event) {
-    this.events.add(Optional.of(event));
-    this.life.deadlines.release();
-  }
-
-  /** Tells leader work that the lease no longer covers it, and people which work still runs. */
-  private void uncover(String id, Candidacy after, long term) {
-    try {
-      this.work.onUncovered(id, term);
-    } catch (RuntimeException ex) {
-      this.log.failedUnexpectedly(ex);
-    }
-    if (after.keepsLease(now())) {
-      // It is named once a minute.
-      return;
-    }
-    List<String> work = runningWork(id);
-    if (!work.isEmpty()) {
-      this.log.uncovered(id, after.node().id(), term, work);
-    }
-  }
-
-  private void watch(Life life) {
-    while (!life.dismissed) {
-      watchOn(life.deadlines);
-    }
-  }
-
-  /** Waits for a deadline. Whatever goes wrong is survived. */
-  private void watchOn(Semaphore deadlines) {
-    try {
-      deadlines.tryAcquire(untilDeadline(), NANOSECONDS);
-      deadlines.drainPermits();
-      this.candidates.forEach((candidate) -> candidate.update());
-    } catch (InterruptedException ex) {
-      // Somebody who has no business with this thread.
-    } catch (Throwable ex) {
-      survive(ex);
-    }
-  }
-
-  private void deliver(@Nullable Thread predecessor) {
-    awaitEnd(predecessor);
-    while (deliverNext()) {}
-  }
-
-  /** Waits for an event; false after the last one. Whatever goes wrong is survived. */
-  private boolean deliverNext() {
-    try {
-      Optional<LeadershipEvent> event = this.events.take();
-      if (event.isEmpty()) {
-        return false;
-      }
-      deliver(event.get());
-    } catch (InterruptedException ex) {
-      // A listener has interrupted its thread, or was interrupted and said so.
-    } catch (Throwable ex) {
-      survive(ex);
-    }
-    return true;
-  }
-
-  /** Delivers what has been queued, without waiting. */
-  void deliverNow() {
-    for (Optional<LeadershipEvent> event = this.events.poll();
-        event != null;
-        event = this.events.poll()) {
-      event.ifPresent(this::deliver);
-    }
-  }
-
-  private long untilDeadline() {
-    long now = now();
-    long pause = LeaseSettings.MAX_LEASE.toNanos();
-    for (Candidate candidate : this.candidates) {
-      OptionalLong until = candidate.coveredUntil();
-      if (until.isPresent()) {
-        pause = Math.min(pause, Math.max(until.getAsLong() - now, 0));
-      }
-    }
-    return pause;
-  }
-
-  private void deliver(LeadershipEvent event) {
-    try {
-      this.listener.accept(event);
-    } catch (Throwable ex) {
-      this.log.listenerFailed(event, ex);
-    }
-  }
-
-  @SuppressWarnings("ThreadJoinLoop") // each interruption is logged
-  private void awaitEnd(@Nullable Thread predecessor) {
-    while (predecessor != null && predecessor.isAlive()) {
-      try {
-        predecessor.join();
-      } catch (InterruptedException ex) {
-        // Of somebody who has no business with this thread.
-        this.log.interrupted(ex);
-      }
-    }
   }
 }

@@ -3,6 +3,9 @@ package io.election.lease;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.LockSupport;
@@ -79,7 +82,7 @@ final class HandBackListener {
 
   /** Waits for a signal if there is one to wait for. Returns how long to wait before the next. */
   long listen() {
-    Optional<String> holder = this.elector.mainHolder();
+    Optional<String> holder = mainHolder();
     if (!holder.equals(Optional.of(this.vainHolder))) {
       this.inVain = 0;
     }
@@ -99,11 +102,47 @@ final class HandBackListener {
     return 0;
   }
 
+  /** Who holds most of what this node follows. */
+  private Optional<String> mainHolder() {
+    Map<String, Integer> holdings = new LinkedHashMap<>();
+    for (Candidate candidate : this.elector.candidates()) {
+      candidate.heldByAnother().ifPresent((holder) -> holdings.merge(holder, 1, Integer::sum));
+    }
+    return holdings.entrySet().stream().max(Map.Entry.comparingByValue()).map(Map.Entry::getKey);
+  }
+
+  private List<Candidate> heldBy(String holder) {
+    return this.elector.candidates().stream()
+        .filter((candidate) -> candidate.heldByAnother().filter(holder::equals).isPresent())
+        .toList();
+  }
+
+  /**
+   * Looks at once at what another node holds, and does what follows.
+   *
+   * @return whether it holds less now
+   */
+  private boolean lookAt(String holder) {
+    List<Candidate> held = heldBy(holder);
+    if (held.isEmpty()) {
+      return true;
+    }
+    try {
+      this.elector.ask(
+          held.get(0),
+          () -> held.forEach(
+              (candidate) -> candidate.change((candidacy) -> candidacy.look(this.elector.now()))));
+    } catch (Exception ex) {
+      this.log.lookFailed(ex);
+    }
+    return heldBy(holder).size() < held.size();
+  }
+
   /** Whether waiting was of use, or will be. Whatever goes wrong is survived. */
   private boolean isFruitful(String holder, long since) {
     try {
       boolean[] found = new boolean[1];
-      boolean signalled = this.signal.await(holder, () -> found[0] = this.elector.lookAt(holder));
+      boolean signalled = this.signal.await(holder, () -> found[0] = lookAt(holder));
       this.log.signalAnswered();
       return signalled ? found[0] : this.elector.now() - since > this.renewNanos;
     } catch (Throwable ex) {

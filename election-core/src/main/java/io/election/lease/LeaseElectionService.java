@@ -19,7 +19,7 @@ public class LeaseElectionService implements ElectionService {
 
   private final Candidate candidate;
 
-  private final Elector elector;
+  private final Commands commands;
 
   /**
    * Creates the service; it takes part in the election while the elector runs.
@@ -29,11 +29,10 @@ public class LeaseElectionService implements ElectionService {
    * @throws IllegalArgumentException if the name cannot be used
    */
   protected LeaseElectionService(String serviceId, Elector elector) {
-    this.elector = elector;
     this.candidate = elector.candidate(serviceId);
+    this.commands = new Commands(this.candidate, elector);
   }
 
-  /** The state of this election. */
   final Candidate candidate() {
     return this.candidate;
   }
@@ -45,12 +44,12 @@ public class LeaseElectionService implements ElectionService {
 
   @Override
   public final void becomeLeader() throws Exception {
-    this.elector.attempt(this.candidate);
+    this.commands.attempt();
   }
 
   @Override
   public final void lostLeader() {
-    this.elector.resign(this.candidate);
+    this.commands.resign();
   }
 
   @Override
@@ -89,32 +88,32 @@ public class LeaseElectionService implements ElectionService {
 
   @Override
   public final void designate(String leaderId) throws Exception {
-    this.elector.designate(this.candidate, Names.requireUsable("leader id", leaderId), null);
+    this.commands.designate(Names.requireUsable("leader id", leaderId), null);
   }
 
   @Override
   public final void designate(String leaderId, Instruction instruction) throws Exception {
-    this.elector.designate(this.candidate, Names.requireUsable("leader id", leaderId), instruction);
+    this.commands.designate(Names.requireUsable("leader id", leaderId), instruction);
   }
 
   @Override
   public final void forceElection() throws Exception {
-    this.elector.forceElection(this.candidate, null);
+    this.commands.forceElection(null);
   }
 
   @Override
   public final void forceElection(Instruction instruction) throws Exception {
-    this.elector.forceElection(this.candidate, instruction);
+    this.commands.forceElection(instruction);
   }
 
   @Override
   public final void pause(Instruction instruction) {
-    this.elector.pause(this.candidate, instruction);
+    this.commands.pause(instruction);
   }
 
   @Override
   public final void resume(Instruction instruction) {
-    this.elector.resume(this.candidate, instruction);
+    this.commands.resume(instruction);
   }
 
   @Override
@@ -129,11 +128,11 @@ public class LeaseElectionService implements ElectionService {
 
   @Override
   public final Optional<List<Member>> members() {
-    return this.elector.members(this.candidate);
+    return this.commands.members();
   }
 
   @Override
   public final Optional<List<Member>> currentMembers() throws InterruptedException {
-    return this.elector.currentMembers(this.candidate);
+    return this.commands.currentMembers();
   }
 }

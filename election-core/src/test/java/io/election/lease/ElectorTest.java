@@ -956,8 +956,11 @@ class ElectorTest {
       await().until(() -> hung.getCount() == 0);
       tick(LEASE);
       assertThat(this.node.service.isLeader()).isFalse();
-      this.node.elector.deliverLater(
-          new LeadershipAcquiredEvent("another", "a", 0, LeadershipAcquiredEvent.Reason.ALLOCATED));
+      this.node
+          .elector
+          .events()
+          .add(new LeadershipAcquiredEvent(
+              "another", "a", 0, LeadershipAcquiredEvent.Reason.ALLOCATED));
       await()
           .until(
               () -> this.node.events().contains(lost("a", 1, LeadershipLostEvent.Reason.EXPIRED)));
@@ -997,8 +1000,11 @@ class ElectorTest {
       await().until(() -> hung.getCount() == 0);
       assertThat(this.node.uncovered).isEmpty();
       tick(LEASE);
-      this.node.elector.deliverLater(
-          new LeadershipAcquiredEvent("another", "a", 0, LeadershipAcquiredEvent.Reason.ALLOCATED));
+      this.node
+          .elector
+          .events()
+          .add(new LeadershipAcquiredEvent(
+              "another", "a", 0, LeadershipAcquiredEvent.Reason.ALLOCATED));
       await().until(() -> this.node.uncovered.equals(List.of(1L)));
       healed.countDown();
       heard.countDown();

@@ -1296,7 +1296,7 @@ final class Simulation {
     /** Events reach their listener, and the deadline is watched. */
     private void settle() {
       if (!isStill()) {
-        this.elector.deliverNow();
+        this.elector.events().deliverNow();
       }
       if (this.service.candidate().candidacy().standing() instanceof Leading leading
           && leading.deadline() != this.watched) {

@@ -1,0 +1,177 @@
+package io.election.lease;
+
+import io.election.Instruction;
+import io.election.Member;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What users and operators ask of one election. What needs the store is done by the elector's thread,
+ * and waited for.
+ */
+final class Commands {
+
+  private final Candidate candidate;
+
+  private final Elector elector;
+
+  private final ElectionLog log;
+
+  Commands(Candidate candidate, Elector elector) {
+    this.candidate = candidate;
+    this.elector = elector;
+    this.log = elector.log();
+  }
+
+  /** Makes one attempt to lead and waits for its outcome. */
+  void attempt() throws Exception {
+    String nodeId = this.candidate.nodeId();
+    String serviceId = this.candidate.serviceId();
+    if (!this.elector.settings().eligible()) {
+      throw new IllegalStateException(
+          "Node '%s' is not eligible to lead election '%s': set as.election.eligible=true"
+              .formatted(nodeId, serviceId));
+    }
+    Optional<Instruction> paused = this.candidate.paused();
+    if (paused.isPresent()) {
+      throw new IllegalStateException(
+          "Node '%s' is paused in election '%s' by %s. Resume it with ElectionService.resume or DELETE /actuator/leader/%s/pause"
+              .formatted(nodeId, serviceId, paused.get(), serviceId));
+    }
+    if (this.candidate.isLeader()) {
+      return;
+    }
+    if (this.elector.waitsToBegin()) {
+      throw new IllegalStateException(
+          "Node '%s' does not stand for election '%s' yet: what it did before its last stop has not ended"
+              .formatted(nodeId, serviceId));
+    }
+    this.elector.ask(
+        this.candidate,
+        () -> this.candidate.change((candidacy) -> candidacy.campaign(this.elector.now())));
+  }
+
+  void resign() {
+    change(kept().orElse(this.candidate), (candidacy) -> candidacy.resign(this.elector.now()));
+  }
+
+  void designate(String leaderId, @Nullable Instruction instruction) throws Exception {
+    String serviceId = this.candidate.serviceId();
+    if (this.candidate.isLeader()) {
+      if (leaderId.equals(this.candidate.nodeId())) {
+        return;
+      }
+      this.log.designated(serviceId, leaderId, instruction);
+      this.candidate.change(
+          (candidacy) -> candidacy.handOver(leaderId, instruction, this.elector.now()));
+      if (this.elector.isRunning()) {
+        CompletableFuture<?> unused =
+            this.elector.submit(this.candidate, () -> warnIfUnknown(leaderId));
+      }
+      return;
+    }
+    Optional<Candidate> kept = kept();
+    if (kept.isPresent()) {
+      this.log.designated(serviceId, leaderId, instruction);
+      change(
+          kept.get(), (candidacy) -> candidacy.handOver(leaderId, instruction, this.elector.now()));
+      return;
+    }
+    this.elector.ask(this.candidate, () -> {
+      warnIfUnknown(leaderId);
+      edit(leaderId, instruction);
+      this.log.designated(serviceId, leaderId, instruction);
+    });
+  }
+
+  void forceElection(@Nullable Instruction instruction) throws Exception {
+    Optional<Candidate> here = this.candidate.isLeader() ? Optional.of(this.candidate) : kept();
+    if (here.isPresent()) {
+      this.log.forced(this.candidate.serviceId(), instruction);
+      change(here.get(), (candidacy) -> candidacy.resign(instruction, this.elector.now()));
+    } else {
+      this.elector.ask(this.candidate, () -> {
+        edit("", instruction);
+        this.log.forced(this.candidate.serviceId(), instruction);
+      });
+    }
+  }
+
+  void pause(Instruction instruction) {
+    Optional<Candidate> kept = kept();
+    if (kept.isEmpty()) {
+      this.elector.requireRunning(this.candidate);
+    }
+    this.log.paused(this.candidate.serviceId(), this.candidate.nodeId(), instruction);
+    UnaryOperator<Candidacy> pause =
+        (candidacy) -> candidacy.pause(instruction, this.elector.now());
+    kept.ifPresent((earlier) -> change(earlier, pause));
+    change(this.candidate, pause);
+  }
+
+  void resume(Instruction instruction) {
+    if (this.candidate.paused().isPresent()) {
+      this.log.resumed(this.candidate.serviceId(), this.candidate.nodeId(), instruction);
+      change(this.candidate, (candidacy) -> candidacy.resume(this.elector.now()));
+    }
+  }
+
+  /** The members of the election when they were read last. */
+  Optional<List<Member>> members() {
+    return this.elector.members().known(this.candidate.serviceId());
+  }
+
+  /** The members of the election, read anew; those read last if the store does not answer. */
+  Optional<List<Member>> currentMembers() throws InterruptedException {
+    Members members = this.elector.members();
+    if (this.elector.isRunning() && members.canBeRead()) {
+      try {
+        this.elector.ask(this.candidate, () -> members.read(this.elector.candidates()));
+      } catch (InterruptedException ex) {
+        throw ex;
+      } catch (Exception ex) {
+        this.log.membersNotRead(ex);
+      }
+    }
+    return members.known(this.candidate.serviceId());
+  }
+
+  private Optional<Candidate> kept() {
+    return this.elector.kept(this.candidate);
+  }
+
+  private void change(Candidate candidate, UnaryOperator<Candidacy> change) {
+    candidate.change(change);
+    this.elector.wakeUp();
+  }
+
+  private void edit(String leaderId, @Nullable Instruction instruction) throws LeaseStoreException {
+    String serviceId = this.candidate.serviceId();
+    if (!this.elector.store().designate(serviceId, leaderId, instruction)) {
+      throw new IllegalStateException(
+          "Election '%s' has no record yet: it has one as soon as a node stands for it"
+              .formatted(serviceId));
+    }
+    this.candidate.change((candidacy) -> candidacy.look(this.elector.now()));
+  }
+
+  private void warnIfUnknown(String leaderId) throws LeaseStoreException {
+    String serviceId = this.candidate.serviceId();
+    Set<String> known = new LinkedHashSet<>();
+    this.elector
+        .store()
+        .history(Set.of(serviceId))
+        .getOrDefault(serviceId, List.of())
+        .forEach((entry) -> known.add(entry.leaderId()));
+    known.add(this.candidate.nodeId());
+    members().ifPresent((members) -> members.forEach((member) -> known.add(member.nodeId())));
+    if (!known.contains(leaderId)) {
+      this.log.designatedUnknown(serviceId, leaderId, known);
+    }
+  }
+}

@@ -1,0 +1,71 @@
+package io.election.lease;
+
+import java.util.List;
+
+/** The {@link LeaderWork} of this process, which may throw: work of which nothing is known counts as running. */
+final class RunningWork {
+
+  private final LeaderWork work;
+
+  private final Clocks clocks;
+
+  private final ElectionLog log;
+
+  RunningWork(LeaderWork work, Clocks clocks, ElectionLog log) {
+    this.work = work;
+    this.clocks = clocks;
+    this.log = log;
+  }
+
+  /** For the elector's thread, which logs that the answer is unknown. */
+  boolean isRunning(String serviceId) {
+    try {
+      return this.work.isRunning(serviceId);
+    } catch (RuntimeException ex) {
+      this.log.workUnknown(ex, this.clocks.now());
+      return true;
+    }
+  }
+
+  /** For any thread. */
+  boolean mayBeRunning(String serviceId) {
+    try {
+      return this.work.isRunning(serviceId);
+    } catch (RuntimeException ex) {
+      return true;
+    }
+  }
+
+  /** Names the work that runs, for people. */
+  List<String> names(String serviceId) {
+    try {
+      List<String> names = this.work.describe(serviceId);
+      return names.isEmpty() && this.work.isRunning(serviceId)
+          ? List.of("work without a name")
+          : names;
+    } catch (RuntimeException ex) {
+      return List.of("unknown: " + ex);
+    }
+  }
+
+  /**
+   * Tells the work of a term that the lease no longer covers it, and people which work still runs.
+   *
+   * @param after the candidacy that no longer covers it
+   */
+  void leaseOver(String serviceId, Candidacy after, long term) {
+    try {
+      this.work.onUncovered(serviceId, term);
+    } catch (RuntimeException ex) {
+      this.log.failedUnexpectedly(ex);
+    }
+    if (after.keepsLease(this.clocks.now())) {
+      // It is named once a minute.
+      return;
+    }
+    List<String> names = names(serviceId);
+    if (!names.isEmpty()) {
+      this.log.uncovered(serviceId, after.node().id(), term, names);
+    }
+  }
+}
