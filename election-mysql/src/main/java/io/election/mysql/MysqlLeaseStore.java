@@ -155,13 +155,13 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     return call("Reading the leases", session -> read(session, serviceIds));
   }
 
-  private Seal seal(Session session) {
+  private OwnerStamp stamp(Session session) {
     UUID token = this.token;
     if (token == null) {
       token = UUID.randomUUID();
       this.token = token;
     }
-    return new Seal(token, session.product().sourceDigest(), session.isSameServer());
+    return new OwnerStamp(token, session.product().sourceDigest(), session.isSameServer());
   }
 
   private Map<String, Reading> read(Session session, Set<String> serviceIds) throws SQLException {
@@ -180,7 +180,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
         FROM leader_election l WHERE service_id IN (%s)
         """.formatted(
             Session.READ_ONLY,
-            seal(session).isIntact(),
+            stamp(session).isCurrent(),
             session.product().source(),
             HISTORY_COUNTS,
             marks("?", serviceIds.size()));
@@ -291,7 +291,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
             UPDATE leader_election
             SET %s
             WHERE service_id = ? AND leader_id = ? AND term = ? AND lease_millis > 0 AND %s
-            """.formatted(seal(session).renewal(), seal(session).isOwned()),
+            """.formatted(stamp(session).renewal(), stamp(session).isMine()),
         held.getKey(),
         nodeId,
         held.getValue());
@@ -307,8 +307,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
    */
   private boolean renewTogether(Session session, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    Seal seal = seal(session);
-    String sql = session.product().renewal(seal.renewal(), held(terms, seal), terms.size());
+    OwnerStamp stamp = stamp(session);
+    String sql = session.product().renewal(stamp.renewal(), held(terms, stamp), terms.size());
     try {
       return session.update(sql, held(nodeId, terms)) == terms.size();
     } catch (SQLException ex) {
@@ -327,9 +327,9 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
    */
   private Renewal renewUnlocked(Session session, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    Seal seal = seal(session);
+    OwnerStamp stamp = stamp(session);
     String select =
-        "SELECT service_id FROM leader_election FORCE INDEX (PRIMARY) WHERE " + held(terms, seal);
+        "SELECT service_id FROM leader_election FORCE INDEX (PRIMARY) WHERE " + held(terms, stamp);
     Object[] parameters = held(nodeId, terms);
     Set<String> renewed = new HashSet<>(session.query(
         select + " FOR UPDATE SKIP LOCKED", row -> Session.string(row, 1), parameters));
@@ -338,7 +338,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
           UPDATE leader_election FORCE INDEX (PRIMARY)
           SET %s
           WHERE service_id IN (%s)
-          """.formatted(seal.renewal(), marks("?", renewed.size())), renewed.toArray());
+          """.formatted(stamp.renewal(), marks("?", renewed.size())), renewed.toArray());
     }
     Set<String> locked =
         new HashSet<>(session.query(select, row -> Session.string(row, 1), parameters));
@@ -350,9 +350,9 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   }
 
   /** The condition for leases that this node holds. */
-  private static String held(Map<String, Long> terms, Seal seal) {
+  private static String held(Map<String, Long> terms, OwnerStamp stamp) {
     return "service_id IN (%s) AND leader_id = ? AND lease_millis > 0 AND (service_id, term) IN (%s) AND %s"
-        .formatted(marks("?", terms.size()), marks("(?, ?)", terms.size()), seal.isOwned());
+        .formatted(marks("?", terms.size()), marks("(?, ?)", terms.size()), stamp.isMine());
   }
 
   private static Object[] held(String nodeId, Map<String, Long> terms) {
@@ -466,7 +466,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
             SET seal = %s,
                 version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), lease_millis = ?
             WHERE service_id = ?
-            """.formatted(seal(session).renewed()) + asSeen(session),
+            """.formatted(stamp(session).renewed()) + asSeen(session),
         asSeen(List.of(leaseMillis, serviceId), seen));
     if (led) {
       session.updateOne("""
@@ -520,7 +520,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
                 version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
                 leader_id = ?, term = ?, lease_millis = ?
             WHERE service_id = ?
-            """.formatted(seal(session).renewed()) + asSeen(session),
+            """.formatted(stamp(session).renewed()) + asSeen(session),
         asSeen(List.of(nodeId, term, leaseMillis, serviceId), seen));
     if (!taken) {
       return Optional.empty();
@@ -534,7 +534,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       session.updateOne("""
           UPDATE leader_election SET seal = %s, version = version + 1, term = ?
           WHERE service_id = ?
-          """.formatted(seal(session).versionAdded()), term, serviceId);
+          """.formatted(stamp(session).versionAdded()), term, serviceId);
     }
     return openTerm(session, serviceId, term, nodeId, leaseMillis, reason, Ending.asFound(seen))
         ? Optional.of(term)
@@ -652,7 +652,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
                   SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
                       leader_id = ?, lease_millis = 0
                   WHERE service_id = ? AND leader_id = ? AND term = ? AND %s AND %s
-                  """.formatted(seal(session).isOwned(), NO_NEWER_TERM),
+                  """.formatted(stamp(session).isMine(), NO_NEWER_TERM),
           successor,
           serviceId,
           nodeId,
@@ -687,7 +687,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
                   WHERE service_id = ? AND leader_id <> ? AND term = ? AND %s AND %s
                       AND EXISTS (SELECT 1 FROM leader_election_history
                           WHERE service_id = ? AND term = ? AND leader_id = ?)
-                  """.formatted(seal(session).isOwned(), NO_NEWER_TERM),
+                  """.formatted(stamp(session).isMine(), NO_NEWER_TERM),
           serviceId,
           nodeId,
           term,
