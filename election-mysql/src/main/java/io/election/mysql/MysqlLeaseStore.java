@@ -78,9 +78,9 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
 
   private final ElectionDatabase database;
-  private final LeaderElectionSchema schema;
   private final Duration operationTimeout;
   private final long restSeconds;
+  private final StoreConnection connection;
 
   /**
    * Tells what this process writes from what any other does, its next life included. Drawn at the first
@@ -92,10 +92,6 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   private volatile boolean handBackSignals;
   private boolean signalReady;
   private long signalDueAt = System.nanoTime();
-  private @Nullable Session session;
-  private String lastSource = "";
-  private String lastHost = "";
-  private long lastUse;
   private boolean someAreLocked;
   private final Set<String> strays = new HashSet<>();
   private boolean toldThatItMayNotPrune;
@@ -135,11 +131,11 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       Duration renewInterval,
       boolean handBackSignals) {
     this.database = database;
-    this.schema = schema;
     this.operationTimeout = operationTimeout;
     this.restSeconds = Session.restSeconds(renewInterval);
     this.handBackSignals = handBackSignals;
-    forgetSignal();
+    this.connection = new StoreConnection(database, schema, operationTimeout, this.restSeconds);
+    this.connection.onDropped(this::forgetSignal);
   }
 
   @Override
@@ -152,7 +148,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     if (serviceIds.isEmpty()) {
       return Map.of();
     }
-    return call("Reading the leases", session -> read(session, serviceIds));
+    return this.connection.call("Reading the leases", session -> read(session, serviceIds));
   }
 
   private OwnerStamp stamp(Session session) {
@@ -242,7 +238,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     if (terms.isEmpty()) {
       return Set.of();
     }
-    Renewal renewal = call("Renewing", session -> renew(session, nodeId, terms));
+    Renewal renewal = this.connection.call("Renewing", session -> renew(session, nodeId, terms));
     if (!renewal.locked().isEmpty()) {
       throw new PartialRenewalException(
           "%d of %d leases could not be renewed (%s). %s"
@@ -279,8 +275,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       if (!this.someAreLocked && renewTogether(session, nodeId, terms)) {
         return new Renewal(terms.keySet(), Set.of());
       }
-      Renewal renewal = inTransaction(
-              session, () -> Optional.of(renewUnlocked(session, nodeId, terms)))
+      Renewal renewal = session
+          .inTransaction(() -> Optional.of(renewUnlocked(session, nodeId, terms)))
           .orElseThrow();
       this.someAreLocked = !renewal.locked().isEmpty();
       return renewal;
@@ -378,7 +374,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   public Optional<LeaseRow> create(
       String serviceId, String nodeId, long leaseMillis, long aboveTerm)
       throws LeaseStoreException {
-    return call(
+    return this.connection.call(
         "Creating the record of election '" + serviceId + "'",
         session -> asHolder(
             nodeId, session, () -> create(session, serviceId, nodeId, leaseMillis, aboveTerm)));
@@ -416,7 +412,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
 
   @Override
   public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) throws LeaseStoreException {
-    return call(
+    return this.connection.call(
         "Keeping the record of election '" + serviceId + "' warm",
         session -> asHolder(seen.leaderId(), session, () -> keepWarm(session, serviceId, seen)));
   }
@@ -438,7 +434,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   @Override
   public boolean lead(String serviceId, LeaseRow seen, long leaseMillis)
       throws LeaseStoreException {
-    return call(
+    return this.connection.call(
         "Beginning to lead election '" + serviceId + "'",
         session -> asHolder(
                 seen.leaderId(),
@@ -487,7 +483,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       long aboveTerm,
       String reason)
       throws LeaseStoreException {
-    Optional<Long> term = call(
+    Optional<Long> term = this.connection.call(
         "Taking election '" + serviceId + "' over",
         session -> asHolder(
             nodeId,
@@ -645,7 +641,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   public boolean release(
       String serviceId, String nodeId, long term, String successor, Ending ending)
       throws LeaseStoreException {
-    return call("Releasing election '" + serviceId + "'", session -> {
+    return this.connection.call("Releasing election '" + serviceId + "'", session -> {
       boolean released = session.updateOne(
           """
                   UPDATE leader_election
@@ -678,7 +674,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   @Override
   public boolean giveWay(String serviceId, String nodeId, long term, Ending ending)
       throws LeaseStoreException {
-    return call("Giving way in election '" + serviceId + "'", session -> {
+    return this.connection.call("Giving way in election '" + serviceId + "'", session -> {
       boolean gaveWay = session.updateOne(
           """
                   UPDATE leader_election
@@ -738,7 +734,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     this.signalDueAt = System.nanoTime();
   }
 
-  private void attemptSignal(Session session, Work<Boolean> work) {
+  private void attemptSignal(Session session, StoreConnection.Work<Boolean> work) {
     try {
       work.run(session);
     } catch (SQLException ex) {
@@ -774,7 +770,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     }
     parameters.add(serviceId);
     parameters.add(term);
-    note(
+    this.connection.note(
         "The end of term %d of election '%s'".formatted(term, serviceId),
         session,
         """
@@ -783,17 +779,6 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
         WHERE service_id = ? AND term = ? AND ended_at IS NULL
         """.formatted(by ? ", ended_by = ?, end_note = ?" : ""),
         parameters.toArray());
-  }
-
-  /** Notes something for people, in a statement of its own that may fail. */
-  private void note(String what, Session session, String sql, @Nullable Object... parameters) {
-    try {
-      session.until(session.deadline().halfway());
-      session.updateOne(sql, parameters);
-    } catch (SQLException ex) {
-      log.debug("{} was not noted", what, ex);
-      disconnect();
-    }
   }
 
   /**
@@ -806,7 +791,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   @Override
   public boolean designate(String serviceId, String leaderId, @Nullable Instruction instruction)
       throws LeaseStoreException {
-    return call(
+    return this.connection.call(
         "Designating the leader of election '" + serviceId + "'",
         session -> designate(session, serviceId, leaderId, instruction));
   }
@@ -834,7 +819,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
               """, leaderId, serviceId, seen.term(), seen.version());
       if (edited) {
         if (seen.open()) {
-          note(
+          this.connection.note(
               "Who ended term %d of election '%s'".formatted(seen.term(), serviceId),
               session,
               """
@@ -871,7 +856,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     if (serviceIds.isEmpty()) {
       return Map.of();
     }
-    return call("Reading the history", session -> history(session, serviceIds));
+    return this.connection.call("Reading the history", session -> history(session, serviceIds));
   }
 
   private static Map<String, List<HistoryEntry>> history(Session session, Set<String> serviceIds)
@@ -913,7 +898,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     if (belowTerms.isEmpty()) {
       return;
     }
-    call("Pruning the history", session -> {
+    this.connection.call("Pruning the history", session -> {
       this.members.prune(session);
       try {
         return prune(session, belowTerms, retention);
@@ -952,7 +937,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
 
   @Override
   public void announce(Announcement self) throws LeaseStoreException {
-    call("Announcing node '" + self.nodeId() + "'", session -> {
+    this.connection.call("Announcing node '" + self.nodeId() + "'", session -> {
       this.members.announce(session, self);
       return self;
     });
@@ -960,12 +945,13 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
 
   @Override
   public Map<String, List<Member>> members(Set<String> serviceIds) throws LeaseStoreException {
-    return call("Reading the members", session -> this.members.read(session, serviceIds));
+    return this.connection.call(
+        "Reading the members", session -> this.members.read(session, serviceIds));
   }
 
   @Override
   public void withdraw(String nodeId) throws LeaseStoreException {
-    call("Withdrawing node '" + nodeId + "'", session -> {
+    this.connection.call("Withdrawing node '" + nodeId + "'", session -> {
       this.members.withdraw(session, nodeId);
       return nodeId;
     });
@@ -985,97 +971,13 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
 
   /** Drops the connection. The next call opens another, and what is own stays own. */
   void disconnect() {
-    Session session = this.session;
-    this.session = null;
-    forgetSignal();
-    if (session != null) {
-      session.discard();
-    }
+    this.connection.drop();
   }
 
-  private <T> T call(String what, Work<T> work) throws LeaseStoreException {
-    Session session = null;
-    try {
-      session = session();
-      T result = work.run(session);
-      this.lastUse = System.nanoTime();
-      return result;
-    } catch (MemberTable.UnusableException ex) {
-      // The server has answered, and the leases do not need that table.
-      this.lastUse = System.nanoTime();
-      throw new LeaseStoreException(SqlFailure.text(ex), ex);
-    } catch (SQLException ex) {
-      disconnect();
-      throw SqlFailure.of(ex, what, this.database, session, this.operationTimeout);
-    } catch (UnusableSchemaException ex) {
-      disconnect();
-      throw new LeaseStoreException(what + " failed. " + ex.getMessage(), ex);
-    } catch (ArithmeticException ex) {
-      disconnect();
-      throw new LeaseStoreException(
-          what
-              + " failed: the term in leader_election or leader_election_history is the greatest"
-              + " possible. Was it edited by hand? Set it back in both tables, then restart all nodes:"
-              + " each remembers the highest term that it has seen.",
-          ex);
-    } catch (RuntimeException | Error ex) {
-      disconnect();
-      throw ex;
-    }
-  }
-
-  private Session session() throws SQLException, LeaseStoreException {
-    Session session = this.session;
-    if (session != null && isTired()) {
-      disconnect();
-      session = null;
-    }
-    if (session != null) {
-      session.until(Deadline.in(this.operationTimeout));
-      return session;
-    }
-    this.schema.ensure();
-    session = Session.open(this.database, Deadline.in(this.operationTimeout), this.restSeconds);
-    this.session = session;
-    this.lastUse = System.nanoTime();
-    tellIfMoved(session);
-    return session;
-  }
-
-  private void tellIfMoved(Session session) {
-    if (!this.lastSource.isEmpty() && !this.lastSource.equals(session.source())) {
-      log.warn(
-          "The database of the election is another server now: {} ({}), before it was {} ({}). Its records are watched anew for a whole lease. If this was no failover, both may take writes, and each would have a leader of its own",
-          session.host(),
-          session.source(),
-          this.lastHost,
-          this.lastSource);
-    }
-    this.lastSource = session.source();
-    this.lastHost = session.host();
-  }
-
-  /** Whether the server has ended the connection, or will within the call. */
-  private boolean isTired() {
-    return System.nanoTime() - this.lastUse > this.restSeconds * 750_000_000L;
-  }
-
-  /** Commits what the work did if it gives something, else undoes it. */
-  private <T> Optional<T> inTransaction(Session session, Transaction<T> work) throws SQLException {
-    session.begin();
-    Optional<T> result = work.run();
-    if (result.isPresent()) {
-      session.commit();
-    } else {
-      session.rollback();
-    }
-    return result;
-  }
-
-  /** The same for work that makes this node the holder of a record, or finds that it is. */
-  private <T> Optional<T> asHolder(String nodeId, Session session, Transaction<T> work)
+  /** Runs a transaction that makes this node the holder of a record, or finds that it is. */
+  private <T> Optional<T> asHolder(String nodeId, Session session, Session.Transaction<T> work)
       throws SQLException {
-    Optional<T> result = inTransaction(session, work);
+    Optional<T> result = session.inTransaction(work);
     if (result.isPresent()) {
       prepareSignal(session, nodeId);
     }
@@ -1099,27 +1001,5 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
 
   private static String marks(String mark, int count) {
     return String.join(", ", Collections.nCopies(count, mark));
-  }
-
-  /**
-   * What a call does.
-   *
-   * @param <T> what it gives
-   */
-  @FunctionalInterface
-  private interface Work<T> {
-
-    T run(Session session) throws SQLException;
-  }
-
-  /**
-   * What a transaction does.
-   *
-   * @param <T> what it gives
-   */
-  @FunctionalInterface
-  private interface Transaction<T> {
-
-    Optional<T> run() throws SQLException;
   }
 }

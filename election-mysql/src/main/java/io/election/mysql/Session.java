@@ -12,6 +12,7 @@ import java.sql.Types;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -339,21 +340,14 @@ final class Session {
   }
 
   /**
-   * Begins a transaction, by a statement of its own: a driver sends none if it believes that there is
-   * nothing to switch.
+   * Commits what the work did if it gives something, and undoes it otherwise. Both by statements of their
+   * own: a driver sends none if it believes that there is nothing to switch.
    */
-  void begin() throws SQLException {
+  <T> Optional<T> inTransaction(Transaction<T> work) throws SQLException {
     execute("START TRANSACTION");
-  }
-
-  /** Afterwards each statement is a transaction again. */
-  void commit() throws SQLException {
-    execute("COMMIT");
-  }
-
-  /** Afterwards each statement is a transaction again. */
-  void rollback() throws SQLException {
-    execute("ROLLBACK");
+    Optional<T> result = work.run();
+    execute(result.isPresent() ? "COMMIT" : "ROLLBACK");
+    return result;
   }
 
   /** The connection, for those who use it in their own way from now on. */
@@ -389,5 +383,16 @@ final class Session {
   interface Reader<T> {
 
     T read(ResultSet row) throws SQLException;
+  }
+
+  /**
+   * What a transaction does.
+   *
+   * @param <T> what it gives
+   */
+  @FunctionalInterface
+  interface Transaction<T> {
+
+    Optional<T> run() throws SQLException;
   }
 }

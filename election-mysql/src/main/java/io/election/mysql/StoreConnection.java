@@ -1,0 +1,161 @@
+package io.election.mysql;
+
+import io.election.lease.LeaseStoreException;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The one connection of a store. It is opened for the first call, kept between calls, and dropped after
+ * any failure. It ends each call by the operation time-out and explains its failure.
+ *
+ * <p>For one thread at a time.
+ */
+final class StoreConnection {
+
+  private static final Logger log = LoggerFactory.getLogger(StoreConnection.class);
+
+  private final ElectionDatabase database;
+  private final LeaderElectionSchema schema;
+  private final Duration operationTimeout;
+  private final long restSeconds;
+
+  private Runnable dropped = () -> {};
+  private @Nullable Session session;
+  private String lastSource = "";
+  private String lastHost = "";
+  private long lastUse;
+
+  /**
+   * Creates the connection; it connects upon the first call.
+   *
+   * @param database where to
+   * @param schema ensured before each session is opened
+   * @param operationTimeout the bound of one call
+   * @param restSeconds how long the connection may rest until the server ends it
+   */
+  StoreConnection(
+      ElectionDatabase database,
+      LeaderElectionSchema schema,
+      Duration operationTimeout,
+      long restSeconds) {
+    this.database = database;
+    this.schema = schema;
+    this.operationTimeout = operationTimeout;
+    this.restSeconds = restSeconds;
+  }
+
+  /** Sets what is run each time the connection has been dropped. */
+  void onDropped(Runnable dropped) {
+    this.dropped = dropped;
+  }
+
+  /**
+   * Makes a call.
+   *
+   * @param what what the call does, the subject of the sentence that explains a failure
+   */
+  <T> T call(String what, Work<T> work) throws LeaseStoreException {
+    Session session = null;
+    try {
+      session = session();
+      T result = work.run(session);
+      this.lastUse = System.nanoTime();
+      return result;
+    } catch (MemberTable.UnusableException ex) {
+      // The server has answered, and the leases do not need that table.
+      this.lastUse = System.nanoTime();
+      throw new LeaseStoreException(SqlFailure.text(ex), ex);
+    } catch (SQLException ex) {
+      drop();
+      throw SqlFailure.of(ex, what, this.database, session, this.operationTimeout);
+    } catch (UnusableSchemaException ex) {
+      drop();
+      throw new LeaseStoreException(what + " failed. " + ex.getMessage(), ex);
+    } catch (ArithmeticException ex) {
+      drop();
+      throw new LeaseStoreException(
+          what
+              + " failed: the term in leader_election or leader_election_history is the greatest"
+              + " possible. Was it edited by hand? Set it back in both tables, then restart all nodes:"
+              + " each remembers the highest term that it has seen.",
+          ex);
+    } catch (RuntimeException | Error ex) {
+      drop();
+      throw ex;
+    }
+  }
+
+  /**
+   * Writes a note for people, in a statement of its own. Its failure is not the call's, and costs no
+   * more than half of the time that the call has left.
+   */
+  void note(String what, Session session, String sql, @Nullable Object... parameters) {
+    try {
+      session.until(session.deadline().halfway());
+      session.updateOne(sql, parameters);
+    } catch (SQLException ex) {
+      log.debug("{} was not noted", what, ex);
+      drop();
+    }
+  }
+
+  /** Drops the connection. The next call opens another. */
+  void drop() {
+    Session session = this.session;
+    this.session = null;
+    this.dropped.run();
+    if (session != null) {
+      session.discard();
+    }
+  }
+
+  private Session session() throws SQLException, LeaseStoreException {
+    Session session = this.session;
+    if (session != null && hasRestedTooLong()) {
+      drop();
+      session = null;
+    }
+    if (session != null) {
+      session.until(Deadline.in(this.operationTimeout));
+      return session;
+    }
+    this.schema.ensure();
+    session = Session.open(this.database, Deadline.in(this.operationTimeout), this.restSeconds);
+    this.session = session;
+    this.lastUse = System.nanoTime();
+    warnIfMoved(session);
+    return session;
+  }
+
+  private void warnIfMoved(Session session) {
+    if (!this.lastSource.isEmpty() && !this.lastSource.equals(session.source())) {
+      log.warn(
+          "The database of the election is another server now: {} ({}), before it was {} ({}). Its records are watched anew for a whole lease. If this was no failover, both may take writes, and each would have a leader of its own",
+          session.host(),
+          session.source(),
+          this.lastHost,
+          this.lastSource);
+    }
+    this.lastSource = session.source();
+    this.lastHost = session.host();
+  }
+
+  /** Whether the server has ended the connection, or will within the call. */
+  private boolean hasRestedTooLong() {
+    return System.nanoTime() - this.lastUse > this.restSeconds * 750_000_000L;
+  }
+
+  /**
+   * What a call does.
+   *
+   * @param <T> its result
+   */
+  @FunctionalInterface
+  interface Work<T> {
+
+    T run(Session session) throws SQLException;
+  }
+}
