@@ -2,11 +2,11 @@ package io.election.mysql;
 
 import io.election.Member;
 import io.election.lease.MemberRegister.Announcement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -128,8 +128,8 @@ final class MemberTable {
           ORDER BY node_id
           """, row -> {
         String nodeId = Session.string(row, 1);
-        Instant joined = instant(MysqlLeaseStore.instant(row.getBigDecimal(2)));
-        Instant seen = instant(MysqlLeaseStore.instant(row.getBigDecimal(3)));
+        Instant joined = instant(row, 2);
+        Instant seen = instant(row, 3);
         boolean eligible = row.getBoolean(4);
         String version = Session.string(row, 5);
         Set<String> services = Set.of(Session.string(row, 6).split(SEPARATOR));
@@ -149,8 +149,8 @@ final class MemberTable {
     return members;
   }
 
-  private static Instant instant(@Nullable Instant instant) {
-    return Objects.requireNonNullElse(instant, Instant.EPOCH);
+  private static Instant instant(ResultSet row, int column) throws SQLException {
+    return Objects.requireNonNullElse(Session.instant(row, column), Instant.EPOCH);
   }
 
   void withdraw(Session session, String nodeId) throws SQLException {
@@ -179,7 +179,7 @@ final class MemberTable {
       if (!nodes.isEmpty()) {
         session.update(
             "DELETE FROM leader_election_member WHERE node_id IN (%s) AND %s"
-                .formatted(String.join(", ", Collections.nCopies(nodes.size(), "?")), old),
+                .formatted(Session.marks("?", nodes.size()), old),
             nodes.toArray());
       }
     } catch (SQLException ex) {

@@ -16,9 +16,7 @@ import java.math.BigDecimal;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -58,21 +56,6 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
        AND UNIX_TIMESTAMP(last_active_time) <=> ? AND %s = ?
       """;
 
-  /**
-   * Whether the newest term of the history belongs to what was seen of a row. What an operator has written
-   * as a whole bears no seal, and is the same again when it is written again; but nobody can have led
-   * between without a new term.
-   */
-  private static final String HISTORY_COUNTS =
-      "(seal IS NULL OR lease_millis IS NULL OR lease_millis < 0)";
-
-  /**
-   * Whether the term is the last that anybody has led. After an operator has lowered the term in the row, a
-   * late statement of the same process may find the term that it names, under a newer leadership.
-   */
-  private static final String NO_NEWER_TERM =
-      "NOT EXISTS (SELECT 1 FROM leader_election_history newer WHERE newer.service_id = ? AND newer.term > ?)";
-
   private static final long SIGNAL_RETRY = Duration.ofSeconds(30).toNanos();
 
   private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
@@ -81,6 +64,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   private final Duration operationTimeout;
   private final long restSeconds;
   private final StoreConnection connection;
+  private final TermHistory history;
 
   /**
    * Tells what this process writes from what any other does, its next life included. Drawn at the first
@@ -94,7 +78,6 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   private long signalDueAt = System.nanoTime();
   private boolean someAreLocked;
   private final Set<String> strays = new HashSet<>();
-  private boolean toldThatItMayNotPrune;
   private MemberTable members = new MemberTable();
 
   /**
@@ -136,6 +119,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     this.handBackSignals = handBackSignals;
     this.connection = new StoreConnection(database, schema, operationTimeout, this.restSeconds);
     this.connection.onDropped(this::forgetSignal);
+    this.history = new TermHistory(this.connection);
   }
 
   @Override
@@ -178,8 +162,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
             Session.READ_ONLY,
             stamp(session).isCurrent(),
             session.product().source(),
-            HISTORY_COUNTS,
-            marks("?", serviceIds.size()));
+            TermHistory.COUNTS,
+            Session.marks("?", serviceIds.size()));
     Map<String, Reading> readings = new HashMap<>();
     session.query(
         sql,
@@ -330,11 +314,12 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     Set<String> renewed = new HashSet<>(session.query(
         select + " FOR UPDATE SKIP LOCKED", row -> Session.string(row, 1), parameters));
     if (!renewed.isEmpty()) {
-      session.update("""
+      session.update(
+          """
           UPDATE leader_election FORCE INDEX (PRIMARY)
           SET %s
           WHERE service_id IN (%s)
-          """.formatted(stamp.renewal(), marks("?", renewed.size())), renewed.toArray());
+          """.formatted(stamp.renewal(), Session.marks("?", renewed.size())), renewed.toArray());
     }
     Set<String> locked =
         new HashSet<>(session.query(select, row -> Session.string(row, 1), parameters));
@@ -348,7 +333,10 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   /** The condition for leases that this node holds. */
   private static String held(Map<String, Long> terms, OwnerStamp stamp) {
     return "service_id IN (%s) AND leader_id = ? AND lease_millis > 0 AND (service_id, term) IN (%s) AND %s"
-        .formatted(marks("?", terms.size()), marks("(?, ?)", terms.size()), stamp.isMine());
+        .formatted(
+            Session.marks("?", terms.size()),
+            Session.marks("(?, ?)", terms.size()),
+            stamp.isMine());
   }
 
   private static Object[] held(String nodeId, Map<String, Long> terms) {
@@ -396,7 +384,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       }
       throw ex;
     }
-    LastTerm last = lastTerm(session, serviceId);
+    TermHistory.LastTerm last = this.history.last(session, serviceId);
     long term = Math.addExact(Math.max(last.term(), aboveTerm), 1);
     long lease = Math.max(last.leaseMillis(), leaseMillis);
     session.updateOne("""
@@ -404,7 +392,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
         SET version = version + 1, term = ?, lease_millis = ?
         WHERE service_id = ?
         """, term, lease, serviceId);
-    if (!openTerm(session, serviceId, term, nodeId, lease, "CREATED", DISPLACED)) {
+    if (!this.history.open(session, serviceId, term, nodeId, lease, "CREATED", DISPLACED)) {
       return Optional.empty();
     }
     return Optional.of(row(session, serviceId));
@@ -453,7 +441,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       throws SQLException {
     Optional<Boolean> historyCounts = lockAsSeen(session, serviceId, seen, "");
     if (historyCounts.isEmpty()
-        || (historyCounts.get() && !isAsSeen(lastTerm(session, serviceId), seen))) {
+        || (historyCounts.get() && !this.history.last(session, serviceId).isAsSeen(seen))) {
       return false;
     }
     boolean led = session.updateOne(
@@ -465,11 +453,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
             """.formatted(stamp(session).renewed()) + asSeen(session),
         asSeen(List.of(leaseMillis, serviceId), seen));
     if (led) {
-      session.updateOne("""
-          UPDATE leader_election_history
-          SET elected_at = CURRENT_TIMESTAMP(6), lease_millis = ?
-          WHERE service_id = ? AND term = ?
-          """, leaseMillis, serviceId, seen.term());
+      this.history.begin(session, serviceId, seen.term(), leaseMillis);
     }
     return led;
   }
@@ -521,8 +505,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     if (!taken) {
       return Optional.empty();
     }
-    LastTerm last = lastTerm(session, serviceId);
-    if (historyCounts.get() && !isAsSeen(last, seen)) {
+    TermHistory.LastTerm last = this.history.last(session, serviceId);
+    if (historyCounts.get() && !last.isAsSeen(seen)) {
       return Optional.empty();
     }
     if (last.term() >= term) {
@@ -532,7 +516,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
           WHERE service_id = ?
           """.formatted(stamp(session).versionAdded()), term, serviceId);
     }
-    return openTerm(session, serviceId, term, nodeId, leaseMillis, reason, Ending.asFound(seen))
+    return this.history.open(
+            session, serviceId, term, nodeId, leaseMillis, reason, Ending.asFound(seen))
         ? Optional.of(term)
         : Optional.empty();
   }
@@ -549,77 +534,11 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     return session
         .query(
             "SELECT %s FROM leader_election WHERE service_id = ? %s FOR UPDATE %s"
-                .formatted(HISTORY_COUNTS, asSeen(session), ifLocked),
+                .formatted(TermHistory.COUNTS, asSeen(session), ifLocked),
             row -> row.getBoolean(1),
             asSeen(List.of(serviceId), seen))
         .stream()
         .findFirst();
-  }
-
-  private static boolean isAsSeen(LastTerm last, LeaseRow seen) {
-    return Objects.equals(last.number(), seen.lastTerm());
-  }
-
-  /**
-   * The newest entry of the history.
-   *
-   * @param number its term; {@code null} if there is none
-   * @param leaseMillis its lease; 0 if there is none
-   */
-  private record LastTerm(@Nullable Long number, long leaseMillis) {
-
-    static final LastTerm NONE = new LastTerm(null, 0);
-
-    long term() {
-      return this.number != null ? Math.max(this.number, 0) : 0;
-    }
-  }
-
-  private static LastTerm lastTerm(Session session, String serviceId) throws SQLException {
-    return session
-        .query("""
-            SELECT term, lease_millis FROM leader_election_history
-            WHERE service_id = ? ORDER BY term DESC LIMIT 1
-            """, row -> new LastTerm(row.getLong(1), row.getLong(2)), serviceId)
-        .stream()
-        .findFirst()
-        .orElse(LastTerm.NONE);
-  }
-
-  /**
-   * Ends the open terms of an election, which waits for transactions that are just being fenced by
-   * them, and opens another.
-   *
-   * @param lastEnd why they ended, if nobody has noted it
-   * @return whether the term was new
-   */
-  private static boolean openTerm(
-      Session session,
-      String serviceId,
-      long term,
-      String nodeId,
-      long leaseMillis,
-      String reason,
-      String lastEnd)
-      throws SQLException {
-    session.update("""
-        UPDATE leader_election_history
-        SET ended_at = CURRENT_TIMESTAMP(6), end_reason = COALESCE(end_reason, ?)
-        WHERE service_id = ? AND ended_at IS NULL
-        """, lastEnd, serviceId);
-    try {
-      session.update("""
-          INSERT INTO leader_election_history
-              (service_id, term, leader_id, lease_millis, elected_at, reason)
-          VALUES (?, ?, ?, ?, CURRENT_TIMESTAMP(6), ?)
-          """, serviceId, term, nodeId, leaseMillis, reason);
-      return true;
-    } catch (SQLException ex) {
-      if (SqlFailure.isDuplicateKey(ex)) {
-        return false;
-      }
-      throw ex;
-    }
   }
 
   private LeaseRow row(Session session, String serviceId) throws SQLException {
@@ -648,7 +567,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
                   SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
                       leader_id = ?, lease_millis = 0
                   WHERE service_id = ? AND leader_id = ? AND term = ? AND %s AND %s
-                  """.formatted(stamp(session).isMine(), NO_NEWER_TERM),
+                  """.formatted(stamp(session).isMine(), TermHistory.NO_NEWER_TERM),
           successor,
           serviceId,
           nodeId,
@@ -657,7 +576,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
           term);
       if (released) {
         signal(session, nodeId);
-        endTerm(session, serviceId, term, ending, true);
+        this.history.end(session, serviceId, term, ending, true);
       } else {
         session.requireSameServer();
       }
@@ -683,7 +602,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
                   WHERE service_id = ? AND leader_id <> ? AND term = ? AND %s AND %s
                       AND EXISTS (SELECT 1 FROM leader_election_history
                           WHERE service_id = ? AND term = ? AND leader_id = ?)
-                  """.formatted(stamp(session).isMine(), NO_NEWER_TERM),
+                  """.formatted(stamp(session).isMine(), TermHistory.NO_NEWER_TERM),
           serviceId,
           nodeId,
           term,
@@ -694,7 +613,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
           nodeId);
       if (gaveWay) {
         signal(session, nodeId);
-        endTerm(session, serviceId, term, ending, ending.instruction() != null);
+        this.history.end(session, serviceId, term, ending, ending.instruction() != null);
       } else {
         session.requireSameServer();
       }
@@ -756,32 +675,6 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   }
 
   /**
-   * Notes the end of a term.
-   *
-   * @param by whether to note who wanted it, in the place of what was noted before
-   */
-  private void endTerm(Session session, String serviceId, long term, Ending ending, boolean by) {
-    List<@Nullable Object> parameters = new ArrayList<>();
-    parameters.add(ending.reason().name());
-    if (by) {
-      Instruction instruction = ending.instruction();
-      parameters.add(instruction != null ? instruction.by() : null);
-      parameters.add(instruction != null ? instruction.note() : null);
-    }
-    parameters.add(serviceId);
-    parameters.add(term);
-    this.connection.note(
-        "The end of term %d of election '%s'".formatted(term, serviceId),
-        session,
-        """
-        UPDATE leader_election_history
-        SET ended_at = CURRENT_TIMESTAMP(6), end_reason = ?%s
-        WHERE service_id = ? AND term = ? AND ended_at IS NULL
-        """.formatted(by ? ", ended_by = ?, end_note = ?" : ""),
-        parameters.toArray());
-  }
-
-  /**
    * {@inheritDoc}
    *
    * <p>The edit comes first, and only on a record that nobody has written to since it showed which term
@@ -819,17 +712,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
               """, leaderId, serviceId, seen.term(), seen.version());
       if (edited) {
         if (seen.open()) {
-          this.connection.note(
-              "Who ended term %d of election '%s'".formatted(seen.term(), serviceId),
-              session,
-              """
-              UPDATE leader_election_history SET ended_by = ?, end_note = ?
-              WHERE service_id = ? AND term = ? AND ended_by IS NULL
-              """,
-              instruction.by(),
-              instruction.note(),
-              serviceId,
-              seen.term());
+          this.history.noteInstruction(session, serviceId, seen.term(), instruction);
         }
         return true;
       }
@@ -856,36 +739,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     if (serviceIds.isEmpty()) {
       return Map.of();
     }
-    return this.connection.call("Reading the history", session -> history(session, serviceIds));
-  }
-
-  private static Map<String, List<HistoryEntry>> history(Session session, Set<String> serviceIds)
-      throws SQLException {
-    String sql = """
-        SELECT service_id, term, leader_id,
-            UNIX_TIMESTAMP(elected_at), UNIX_TIMESTAMP(ended_at),
-            reason, end_reason, ended_by, end_note
-        FROM (SELECT h.*,
-                ROW_NUMBER() OVER (PARTITION BY service_id ORDER BY term DESC) AS place
-            FROM leader_election_history h WHERE service_id IN (%s)) newest
-        WHERE place <= %d ORDER BY term DESC
-        """.formatted(marks("?", serviceIds.size()), HISTORY_LENGTH);
-    Map<String, List<HistoryEntry>> histories = new HashMap<>();
-    session.query(
-        sql,
-        row -> histories
-            .computeIfAbsent(Session.string(row, 1), id -> new ArrayList<>())
-            .add(new HistoryEntry(
-                row.getLong(2),
-                Session.string(row, 3),
-                Objects.requireNonNullElse(instant(row.getBigDecimal(4)), Instant.EPOCH),
-                instant(row.getBigDecimal(5)),
-                row.getString(6),
-                row.getString(7),
-                row.getString(8),
-                row.getString(9))),
-        serviceIds.toArray());
-    return histories;
+    return this.connection.call(
+        "Reading the history", session -> this.history.read(session, serviceIds));
   }
 
   /**
@@ -900,39 +755,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     }
     this.connection.call("Pruning the history", session -> {
       this.members.prune(session);
-      try {
-        return prune(session, belowTerms, retention);
-      } catch (SQLException ex) {
-        if (!SqlFailure.isMissingRight(ex)) {
-          throw ex;
-        }
-        if (!this.toldThatItMayNotPrune) {
-          this.toldThatItMayNotPrune = true;
-          log.warn(
-              "The history of the election is not pruned: {}. Grant DELETE on leader_election_history, or delete old rows yourself, but never the newest of an election",
-              SqlFailure.text(ex));
-        }
-        return 0;
-      }
+      return this.history.prune(session, belowTerms, retention);
     });
-  }
-
-  private static int prune(Session session, Map<String, Long> belowTerms, Duration retention)
-      throws SQLException {
-    List<Object> parameters = new ArrayList<>();
-    belowTerms.forEach((serviceId, term) -> {
-      parameters.add(serviceId);
-      parameters.add(term);
-    });
-    parameters.add(retention.toSeconds());
-    return session.update(
-        """
-        DELETE FROM leader_election_history
-        WHERE (%s) AND UNIX_TIMESTAMP(ended_at) < UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - ?
-        ORDER BY service_id, term LIMIT 1000
-        """.formatted(String.join(
-            " OR ", Collections.nCopies(belowTerms.size(), "service_id = ? AND term < ?"))),
-        parameters.toArray());
   }
 
   @Override
@@ -955,10 +779,6 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       this.members.withdraw(session, nodeId);
       return nodeId;
     });
-  }
-
-  static @Nullable Instant instant(@Nullable BigDecimal seconds) {
-    return seconds != null ? Instant.ofEpochSecond(0, seconds.movePointRight(9).longValue()) : null;
   }
 
   /** {@inheritDoc} Nothing that this store has written is {@linkplain LeaseRow#own() own} to it after that. */
@@ -997,9 +817,5 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     all.add(seen.lastActiveTime().isEmpty() ? null : new BigDecimal(seen.lastActiveTime()));
     all.add(Digest.of(seen.source()));
     return all.toArray();
-  }
-
-  private static String marks(String mark, int count) {
-    return String.join(", ", Collections.nCopies(count, mark));
   }
 }

@@ -10,7 +10,9 @@ import java.sql.SQLNonTransientConnectionException;
 import java.sql.Statement;
 import java.sql.Types;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -372,6 +374,17 @@ final class Session {
   static @Nullable Long number(ResultSet row, int column) throws SQLException {
     long number = row.getLong(column);
     return row.wasNull() ? null : number;
+  }
+
+  /** A column that is a number of seconds since 1970. */
+  static @Nullable Instant instant(ResultSet row, int column) throws SQLException {
+    BigDecimal seconds = row.getBigDecimal(column);
+    return seconds != null ? Instant.ofEpochSecond(0, seconds.movePointRight(9).longValue()) : null;
+  }
+
+  /** A list of marks for parameters. */
+  static String marks(String mark, int count) {
+    return String.join(", ", Collections.nCopies(count, mark));
   }
 
   /**

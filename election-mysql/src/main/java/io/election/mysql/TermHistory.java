@@ -1,0 +1,236 @@
+package io.election.mysql;
+
+import io.election.HistoryEntry;
+import io.election.Instruction;
+import io.election.lease.Ending;
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The table {@code leader_election_history}: the terms of all elections. The newest term of an election
+ * decides, with its row in {@code leader_election}, which term comes next; the older ones are for people.
+ */
+final class TermHistory {
+
+  /**
+   * A condition on a row of {@code leader_election}: whether the newest term of the history belongs to what
+   * was seen of the row. A row that an operator has written as a whole bears no stamp, and is the same again
+   * when it is written again; but nobody can have led in between without a new term.
+   */
+  static final String COUNTS = "(seal IS NULL OR lease_millis IS NULL OR lease_millis < 0)";
+
+  /**
+   * A condition with the election and a term as its parameters: whether nobody has led a newer term. After
+   * an operator has lowered the term in the row, a late statement of the same process may find the term that
+   * it names, under a newer leadership.
+   */
+  static final String NO_NEWER_TERM =
+      "NOT EXISTS (SELECT 1 FROM leader_election_history newer WHERE newer.service_id = ? AND newer.term > ?)";
+
+  private static final Logger log = LoggerFactory.getLogger(TermHistory.class);
+
+  private final StoreConnection connection;
+
+  private boolean warnedOfPruning;
+
+  TermHistory(StoreConnection connection) {
+    this.connection = connection;
+  }
+
+  /**
+   * The newest term of an election.
+   *
+   * @param number its number; {@code null} if there is no term
+   * @param leaseMillis its lease; 0 if there is no term
+   */
+  record LastTerm(@Nullable Long number, long leaseMillis) {
+
+    private static final LastTerm NONE = new LastTerm(null, 0);
+
+    /** The number, and at least 0. */
+    long term() {
+      return this.number != null ? Math.max(this.number, 0) : 0;
+    }
+
+    boolean isAsSeen(LeaseRow seen) {
+      return Objects.equals(this.number, seen.lastTerm());
+    }
+  }
+
+  LastTerm last(Session session, String serviceId) throws SQLException {
+    return session
+        .query("""
+            SELECT term, lease_millis FROM leader_election_history
+            WHERE service_id = ? ORDER BY term DESC LIMIT 1
+            """, row -> new LastTerm(row.getLong(1), row.getLong(2)), serviceId)
+        .stream()
+        .findFirst()
+        .orElse(LastTerm.NONE);
+  }
+
+  /**
+   * Ends the open terms of an election, which waits for transactions that are just being fenced by
+   * them, and opens another.
+   *
+   * @param lastEnd why they ended, if nobody has noted it
+   * @return whether the term was new
+   */
+  boolean open(
+      Session session,
+      String serviceId,
+      long term,
+      String nodeId,
+      long leaseMillis,
+      String reason,
+      String lastEnd)
+      throws SQLException {
+    session.update("""
+        UPDATE leader_election_history
+        SET ended_at = CURRENT_TIMESTAMP(6), end_reason = COALESCE(end_reason, ?)
+        WHERE service_id = ? AND ended_at IS NULL
+        """, lastEnd, serviceId);
+    try {
+      session.update("""
+          INSERT INTO leader_election_history
+              (service_id, term, leader_id, lease_millis, elected_at, reason)
+          VALUES (?, ?, ?, ?, CURRENT_TIMESTAMP(6), ?)
+          """, serviceId, term, nodeId, leaseMillis, reason);
+      return true;
+    } catch (SQLException ex) {
+      if (SqlFailure.isDuplicateKey(ex)) {
+        return false;
+      }
+      throw ex;
+    }
+  }
+
+  /**
+   * Sets the begin and the lease of a term that nobody has led before. Nothing else can hold a lock on it.
+   */
+  void begin(Session session, String serviceId, long term, long leaseMillis) throws SQLException {
+    session.updateOne("""
+        UPDATE leader_election_history
+        SET elected_at = CURRENT_TIMESTAMP(6), lease_millis = ?
+        WHERE service_id = ? AND term = ?
+        """, leaseMillis, serviceId, term);
+  }
+
+  /**
+   * Notes the end of a term, in a statement that may fail.
+   *
+   * @param by whether to note who wanted it, in the place of what was noted before
+   */
+  void end(Session session, String serviceId, long term, Ending ending, boolean by) {
+    List<@Nullable Object> parameters = new ArrayList<>();
+    parameters.add(ending.reason().name());
+    if (by) {
+      Instruction instruction = ending.instruction();
+      parameters.add(instruction != null ? instruction.by() : null);
+      parameters.add(instruction != null ? instruction.note() : null);
+    }
+    parameters.add(serviceId);
+    parameters.add(term);
+    this.connection.note(
+        "The end of term %d of election '%s'".formatted(term, serviceId),
+        session,
+        """
+        UPDATE leader_election_history
+        SET ended_at = CURRENT_TIMESTAMP(6), end_reason = ?%s
+        WHERE service_id = ? AND term = ? AND ended_at IS NULL
+        """.formatted(by ? ", ended_by = ?, end_note = ?" : ""),
+        parameters.toArray());
+  }
+
+  /** Notes who ended a term that goes on until its leader notices, in a statement that may fail. */
+  void noteInstruction(Session session, String serviceId, long term, Instruction instruction) {
+    this.connection.note(
+        "Who ended term %d of election '%s'".formatted(term, serviceId),
+        session,
+        """
+        UPDATE leader_election_history SET ended_by = ?, end_note = ?
+        WHERE service_id = ? AND term = ? AND ended_by IS NULL
+        """,
+        instruction.by(),
+        instruction.note(),
+        serviceId,
+        term);
+  }
+
+  /** Reads the last terms of elections, the newest first. */
+  Map<String, List<HistoryEntry>> read(Session session, Set<String> serviceIds)
+      throws SQLException {
+    String sql = """
+        SELECT service_id, term, leader_id,
+            UNIX_TIMESTAMP(elected_at), UNIX_TIMESTAMP(ended_at),
+            reason, end_reason, ended_by, end_note
+        FROM (SELECT h.*,
+                ROW_NUMBER() OVER (PARTITION BY service_id ORDER BY term DESC) AS place
+            FROM leader_election_history h WHERE service_id IN (%s)) newest
+        WHERE place <= %d ORDER BY term DESC
+        """.formatted(Session.marks("?", serviceIds.size()), LeaseStore.HISTORY_LENGTH);
+    Map<String, List<HistoryEntry>> histories = new HashMap<>();
+    session.query(
+        sql,
+        row -> histories
+            .computeIfAbsent(Session.string(row, 1), id -> new ArrayList<>())
+            .add(new HistoryEntry(
+                row.getLong(2),
+                Session.string(row, 3),
+                Objects.requireNonNullElse(Session.instant(row, 4), Instant.EPOCH),
+                Session.instant(row, 5),
+                row.getString(6),
+                row.getString(7),
+                row.getString(8),
+                row.getString(9))),
+        serviceIds.toArray());
+    return histories;
+  }
+
+  /**
+   * Deletes terms that ended long ago. Without the right to delete it does nothing, and warns once.
+   *
+   * @return how many terms were deleted
+   */
+  int prune(Session session, Map<String, Long> belowTerms, Duration retention) throws SQLException {
+    List<Object> parameters = new ArrayList<>();
+    belowTerms.forEach((serviceId, term) -> {
+      parameters.add(serviceId);
+      parameters.add(term);
+    });
+    parameters.add(retention.toSeconds());
+    try {
+      return session.update(
+          """
+          DELETE FROM leader_election_history
+          WHERE (%s) AND UNIX_TIMESTAMP(ended_at) < UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - ?
+          ORDER BY service_id, term LIMIT 1000
+          """.formatted(String.join(
+              " OR ", Collections.nCopies(belowTerms.size(), "service_id = ? AND term < ?"))),
+          parameters.toArray());
+    } catch (SQLException ex) {
+      if (!SqlFailure.isMissingRight(ex)) {
+        throw ex;
+      }
+      if (!this.warnedOfPruning) {
+        this.warnedOfPruning = true;
+        log.warn(
+            "The history of the election is not pruned: {}. Grant DELETE on leader_election_history, or delete old rows yourself, but never the newest of an election",
+            SqlFailure.text(ex));
+      }
+      return 0;
+    }
+  }
+}
