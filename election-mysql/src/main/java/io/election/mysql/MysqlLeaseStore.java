@@ -65,6 +65,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   private final long restSeconds;
   private final StoreConnection connection;
   private final TermHistory history;
+  private final BatchRenewal batchRenewal = new BatchRenewal();
 
   /**
    * Tells what this process writes from what any other does, its next life included. Drawn at the first
@@ -76,7 +77,6 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   private volatile boolean handBackSignals;
   private boolean signalReady;
   private long signalDueAt = System.nanoTime();
-  private boolean someAreLocked;
   private final Set<String> strays = new HashSet<>();
   private MemberTable members = new MemberTable();
 
@@ -222,49 +222,33 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     if (terms.isEmpty()) {
       return Set.of();
     }
-    Renewal renewal = this.connection.call("Renewing", session -> renew(session, nodeId, terms));
-    if (!renewal.locked().isEmpty()) {
+    BatchRenewal.Outcome outcome =
+        this.connection.call("Renewing", session -> renew(session, nodeId, terms));
+    if (!outcome.locked().isEmpty()) {
       throw new PartialRenewalException(
           "%d of %d leases could not be renewed (%s). %s"
               .formatted(
-                  renewal.locked().size(),
+                  outcome.locked().size(),
                   terms.size(),
-                  some(renewal.locked()),
+                  some(outcome.locked()),
                   SqlFailure.lockedRow(this.database)),
-          renewal.renewed(),
-          renewal.locked());
+          outcome.renewed(),
+          outcome.locked());
     }
-    return renewal.renewed();
+    return outcome.renewed();
   }
 
-  /**
-   * What came of the renewal of several leases; one that is in neither set is lost.
-   *
-   * @param renewed those that are renewed
-   * @param locked those that are held, and are not renewed
-   */
-  private record Renewal(Set<String> renewed, Set<String> locked) {}
-
-  private Renewal renew(Session session, String nodeId, Map<String, Long> terms)
+  private BatchRenewal.Outcome renew(Session session, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    Renewal renewal = renewAll(session, nodeId, terms);
+    BatchRenewal.Outcome outcome = terms.size() > 1
+        ? this.batchRenewal.renew(session, stamp(session), nodeId, terms)
+        : renewOne(session, nodeId, terms);
     prepareSignal(session, nodeId);
-    return renewal;
+    return outcome;
   }
 
-  private Renewal renewAll(Session session, String nodeId, Map<String, Long> terms)
+  private BatchRenewal.Outcome renewOne(Session session, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    if (terms.size() > 1) {
-      // While a row stays locked the attempt would fail again, and drivers log that.
-      if (!this.someAreLocked && renewTogether(session, nodeId, terms)) {
-        return new Renewal(terms.keySet(), Set.of());
-      }
-      Renewal renewal = session
-          .inTransaction(() -> Optional.of(renewUnlocked(session, nodeId, terms)))
-          .orElseThrow();
-      this.someAreLocked = !renewal.locked().isEmpty();
-      return renewal;
-    }
     Map.Entry<String, Long> held = terms.entrySet().iterator().next();
     boolean done = session.updateOne(
         """
@@ -278,75 +262,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     if (!done) {
       session.requireSameServer();
     }
-    return new Renewal(done ? terms.keySet() : Set.of(), Set.of());
-  }
-
-  /**
-   * Whether all were renewed by one statement; otherwise nobody can tell which were. It waits for no
-   * lock: it would hold those of its other rows meanwhile, for longer than the call lasts.
-   */
-  private boolean renewTogether(Session session, String nodeId, Map<String, Long> terms)
-      throws SQLException {
-    OwnerStamp stamp = stamp(session);
-    String sql = session.product().renewal(stamp.renewal(), held(terms, stamp), terms.size());
-    try {
-      return session.update(sql, held(nodeId, terms)) == terms.size();
-    } catch (SQLException ex) {
-      if (SqlFailure.isLockTrouble(ex)) {
-        // Outside a transaction the server has undone the statement, and holds nothing more.
-        log.debug("The leases could not be renewed together", ex);
-        return false;
-      }
-      throw ex;
-    }
-  }
-
-  /**
-   * As many statements as ever, however many leases there are and however many are locked. All go by
-   * the index, for a scan of the table would meet the locked rows.
-   */
-  private Renewal renewUnlocked(Session session, String nodeId, Map<String, Long> terms)
-      throws SQLException {
-    OwnerStamp stamp = stamp(session);
-    String select =
-        "SELECT service_id FROM leader_election FORCE INDEX (PRIMARY) WHERE " + held(terms, stamp);
-    Object[] parameters = held(nodeId, terms);
-    Set<String> renewed = new HashSet<>(session.query(
-        select + " FOR UPDATE SKIP LOCKED", row -> Session.string(row, 1), parameters));
-    if (!renewed.isEmpty()) {
-      session.update(
-          """
-          UPDATE leader_election FORCE INDEX (PRIMARY)
-          SET %s
-          WHERE service_id IN (%s)
-          """.formatted(stamp.renewal(), Session.marks("?", renewed.size())), renewed.toArray());
-    }
-    Set<String> locked =
-        new HashSet<>(session.query(select, row -> Session.string(row, 1), parameters));
-    locked.removeAll(renewed);
-    if (renewed.size() + locked.size() < terms.size()) {
-      session.requireSameServer();
-    }
-    return new Renewal(renewed, locked);
-  }
-
-  /** The condition for leases that this node holds. */
-  private static String held(Map<String, Long> terms, OwnerStamp stamp) {
-    return "service_id IN (%s) AND leader_id = ? AND lease_millis > 0 AND (service_id, term) IN (%s) AND %s"
-        .formatted(
-            Session.marks("?", terms.size()),
-            Session.marks("(?, ?)", terms.size()),
-            stamp.isMine());
-  }
-
-  private static Object[] held(String nodeId, Map<String, Long> terms) {
-    List<Object> parameters = new ArrayList<>(terms.keySet());
-    parameters.add(nodeId);
-    terms.forEach((serviceId, term) -> {
-      parameters.add(serviceId);
-      parameters.add(term);
-    });
-    return parameters.toArray();
+    return new BatchRenewal.Outcome(done ? terms.keySet() : Set.of(), Set.of());
   }
 
   private static String some(Set<String> serviceIds) {

@@ -1,0 +1,111 @@
+package io.election.mysql;
+
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The renewal of several leases: by one statement, or by four if that one did not find them all. None of
+ * them waits for a lock, so that a record that another transaction has locked holds up no other.
+ */
+final class BatchRenewal {
+
+  private static final Logger log = LoggerFactory.getLogger(BatchRenewal.class);
+
+  private boolean someAreLocked;
+
+  /**
+   * The outcome; a lease that is in neither set is lost.
+   *
+   * @param renewed those that are renewed
+   * @param locked those that are held, and are not renewed
+   */
+  record Outcome(Set<String> renewed, Set<String> locked) {}
+
+  Outcome renew(Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
+      throws SQLException {
+    // While a row stays locked the attempt would fail again, and drivers log that.
+    if (!this.someAreLocked && renewTogether(session, stamp, nodeId, terms)) {
+      return new Outcome(terms.keySet(), Set.of());
+    }
+    Outcome outcome = session
+        .inTransaction(() -> Optional.of(renewUnlocked(session, stamp, nodeId, terms)))
+        .orElseThrow();
+    this.someAreLocked = !outcome.locked().isEmpty();
+    return outcome;
+  }
+
+  /**
+   * Whether all were renewed by one statement; otherwise nobody can tell which were. It waits for no
+   * lock: it would hold those of its other rows meanwhile, for longer than the call lasts.
+   */
+  private static boolean renewTogether(
+      Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
+      throws SQLException {
+    String sql = session.product().renewal(stamp.renewal(), held(terms, stamp), terms.size());
+    try {
+      return session.update(sql, held(nodeId, terms)) == terms.size();
+    } catch (SQLException ex) {
+      if (SqlFailure.isLockTrouble(ex)) {
+        // Outside a transaction the server has undone the statement, and holds nothing more.
+        log.debug("The leases could not be renewed together", ex);
+        return false;
+      }
+      throw ex;
+    }
+  }
+
+  /**
+   * As many statements as ever, however many leases there are and however many are locked. All go by
+   * the index, because a scan of the table would meet the locked rows.
+   */
+  private static Outcome renewUnlocked(
+      Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
+      throws SQLException {
+    String select =
+        "SELECT service_id FROM leader_election FORCE INDEX (PRIMARY) WHERE " + held(terms, stamp);
+    Object[] parameters = held(nodeId, terms);
+    Set<String> renewed = new HashSet<>(session.query(
+        select + " FOR UPDATE SKIP LOCKED", row -> Session.string(row, 1), parameters));
+    if (!renewed.isEmpty()) {
+      session.update(
+          """
+          UPDATE leader_election FORCE INDEX (PRIMARY)
+          SET %s
+          WHERE service_id IN (%s)
+          """.formatted(stamp.renewal(), Session.marks("?", renewed.size())), renewed.toArray());
+    }
+    Set<String> locked =
+        new HashSet<>(session.query(select, row -> Session.string(row, 1), parameters));
+    locked.removeAll(renewed);
+    if (renewed.size() + locked.size() < terms.size()) {
+      session.requireSameServer();
+    }
+    return new Outcome(renewed, locked);
+  }
+
+  /** The condition for leases that this node holds. */
+  private static String held(Map<String, Long> terms, OwnerStamp stamp) {
+    return "service_id IN (%s) AND leader_id = ? AND lease_millis > 0 AND (service_id, term) IN (%s) AND %s"
+        .formatted(
+            Session.marks("?", terms.size()),
+            Session.marks("(?, ?)", terms.size()),
+            stamp.isMine());
+  }
+
+  private static Object[] held(String nodeId, Map<String, Long> terms) {
+    List<Object> parameters = new ArrayList<>(terms.keySet());
+    parameters.add(nodeId);
+    terms.forEach((serviceId, term) -> {
+      parameters.add(serviceId);
+      parameters.add(term);
+    });
+    return parameters.toArray();
+  }
+}
