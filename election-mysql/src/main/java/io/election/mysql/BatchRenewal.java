@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The renewal of several leases: by one statement, or by four if that one did not find them all. None of
- * them waits for a lock, so that a record that another transaction has locked holds up no other.
+ * The renewal of several leases: by one statement, or by a few if that one did not find them all. None
+ * of them waits for a lock, so that a record that another transaction has locked holds up no other.
  */
 final class BatchRenewal {
 

@@ -56,14 +56,13 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
        AND UNIX_TIMESTAMP(last_active_time) <=> ? AND %s = ?
       """;
 
-  private static final long SIGNAL_RETRY = Duration.ofSeconds(30).toNanos();
-
   private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
 
   private final ElectionDatabase database;
   private final Duration operationTimeout;
   private final long restSeconds;
   private final StoreConnection connection;
+  private final ReleaseSignal signal;
   private final TermHistory history;
   private final BatchRenewal batchRenewal = new BatchRenewal();
 
@@ -74,9 +73,6 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
    */
   private @Nullable UUID token;
 
-  private volatile boolean handBackSignals;
-  private boolean signalReady;
-  private long signalDueAt = System.nanoTime();
   private final Set<String> strays = new HashSet<>();
   private MemberTable members = new MemberTable();
 
@@ -116,9 +112,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     this.database = database;
     this.operationTimeout = operationTimeout;
     this.restSeconds = Session.restSeconds(renewInterval);
-    this.handBackSignals = handBackSignals;
     this.connection = new StoreConnection(database, schema, operationTimeout, this.restSeconds);
-    this.connection.onDropped(this::forgetSignal);
+    this.signal = new ReleaseSignal(this.connection, handBackSignals);
     this.history = new TermHistory(this.connection);
   }
 
@@ -243,7 +238,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     BatchRenewal.Outcome outcome = terms.size() > 1
         ? this.batchRenewal.renew(session, stamp(session), nodeId, terms)
         : renewOne(session, nodeId, terms);
-    prepareSignal(session, nodeId);
+    this.signal.prepare(session, nodeId);
     return outcome;
   }
 
@@ -491,7 +486,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
           serviceId,
           term);
       if (released) {
-        signal(session, nodeId);
+        this.signal.send(session, nodeId);
         this.history.end(session, serviceId, term, ending, true);
       } else {
         session.requireSameServer();
@@ -528,7 +523,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
           term,
           nodeId);
       if (gaveWay) {
-        signal(session, nodeId);
+        this.signal.send(session, nodeId);
         this.history.end(session, serviceId, term, ending, ending.instruction() != null);
       } else {
         session.requireSameServer();
@@ -539,55 +534,9 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
 
   @Override
   public Optional<HandBackSignal> handBackSignal() {
-    return this.handBackSignals
-        ? Optional.of(new UserLockSignal(this.database, this.operationTimeout, this.restSeconds))
+    return this.signal.isAllowed()
+        ? Optional.of(new ReleaseWatch(this.database, this.operationTimeout, this.restSeconds))
         : Optional.empty();
-  }
-
-  /**
-   * Gets the lock that followers of this node wait for, unless this connection has it. If somebody else
-   * does, it tries again after a while; until then followers just look when it is time.
-   */
-  private void prepareSignal(Session session, String nodeId) {
-    long now = System.nanoTime();
-    if (this.handBackSignals && !this.signalReady && now - this.signalDueAt >= 0) {
-      this.signalDueAt = now + SIGNAL_RETRY;
-      attemptSignal(session, own -> this.signalReady = UserLockSignal.lock(own, nodeId, 0));
-    }
-  }
-
-  /** Has followers look now, rather than when it is time. */
-  private void signal(Session session, String nodeId) {
-    if (this.signalReady) {
-      forgetSignal();
-      attemptSignal(session, own -> UserLockSignal.unlock(own, nodeId));
-    }
-  }
-
-  private void forgetSignal() {
-    this.signalReady = false;
-    this.signalDueAt = System.nanoTime();
-  }
-
-  private void attemptSignal(Session session, StoreConnection.Work<Boolean> work) {
-    try {
-      work.run(session);
-    } catch (SQLException ex) {
-      if (SqlFailure.isConnectionLost(ex)) {
-        log.debug("The connection was lost with a signal", ex);
-        disconnect();
-      } else if (!SqlFailure.isRefusal(ex)) {
-        log.debug("A signal failed, the next is tried in {} ns", SIGNAL_RETRY, ex);
-        // The lock may be held: the server frees it with the connection.
-        disconnect();
-        this.signalDueAt = System.nanoTime() + SIGNAL_RETRY;
-      } else {
-        this.handBackSignals = false;
-        log.info(
-            "The database does not let leaders signal by GET_LOCK that they hand a lease back ({}): followers notice it when they look, within a renew interval",
-            SqlFailure.text(ex));
-      }
-    }
   }
 
   /**
@@ -715,7 +664,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       throws SQLException {
     Optional<T> result = session.inTransaction(work);
     if (result.isPresent()) {
-      prepareSignal(session, nodeId);
+      this.signal.prepare(session, nodeId);
     }
     return result;
   }

@@ -225,7 +225,7 @@ abstract class HandBackSignalContract {
       throws Exception {
     ListAppender<ILoggingEvent> logged = new ListAppender<>();
     logged.start();
-    Logger logger = (Logger) LoggerFactory.getLogger(MysqlLeaseStore.class);
+    Logger logger = (Logger) LoggerFactory.getLogger(ReleaseSignal.class);
     logger.addAppender(logged);
     MysqlLeaseStore store = Database.store(
         beforeLocks(this.database.dataSource(), (connection) -> {
@@ -325,7 +325,7 @@ abstract class HandBackSignalContract {
     AtomicInteger attempts = new AtomicInteger();
     TestDataSource few =
         new TestDataSource(this.database.jdbcUrl(), user, this.database.password());
-    UserLockSignal signal = new UserLockSignal(
+    ReleaseWatch signal = new ReleaseWatch(
         new ElectionDatabase(
             Delegating.to(() -> {
               attempts.incrementAndGet();

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @see <a href="https://dev.mysql.com/doc/refman/8.4/en/locking-functions.html">Locking Functions</a>
  */
-final class UserLockSignal implements HandBackSignal {
+final class ReleaseWatch implements HandBackSignal {
 
   /** Long enough to cost nothing; and so long a connection may be dead without being noticed. */
   private static final Duration PATIENCE = Duration.ofMinutes(1);
@@ -31,11 +31,11 @@ final class UserLockSignal implements HandBackSignal {
   private @Nullable Session session;
   private boolean closed;
 
-  UserLockSignal(ElectionDatabase database, Duration operationTimeout, long restSeconds) {
+  ReleaseWatch(ElectionDatabase database, Duration operationTimeout, long restSeconds) {
     this(database, operationTimeout, restSeconds, PATIENCE);
   }
 
-  UserLockSignal(
+  ReleaseWatch(
       ElectionDatabase database, Duration operationTimeout, long restSeconds, Duration patience) {
     this.database = database;
     this.operationTimeout = operationTimeout;

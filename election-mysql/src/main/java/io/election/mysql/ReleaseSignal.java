@@ -1,0 +1,82 @@
+package io.election.mysql;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The leader's side of {@link ReleaseWatch}: the connection of the store holds the user-level lock that
+ * bears the node's name, and releases it after a lease was handed back. Whatever fails here costs
+ * followers a renew interval and nothing else.
+ */
+final class ReleaseSignal {
+
+  private static final Logger log = LoggerFactory.getLogger(ReleaseSignal.class);
+
+  private static final long RETRY = Duration.ofSeconds(30).toNanos();
+
+  private final StoreConnection connection;
+
+  /** Whether the settings and the server allow such locks. */
+  private volatile boolean allowed;
+
+  private boolean held;
+  private long dueAt = System.nanoTime();
+
+  ReleaseSignal(StoreConnection connection, boolean allowed) {
+    this.connection = connection;
+    this.allowed = allowed;
+    connection.onDropped(this::forget);
+  }
+
+  boolean isAllowed() {
+    return this.allowed;
+  }
+
+  /**
+   * Acquires the lock that followers of this node wait for, unless this connection has it. If somebody
+   * else does, it tries again after a while; until then followers just look when it is time.
+   */
+  void prepare(Session session, String nodeId) {
+    long now = System.nanoTime();
+    if (this.allowed && !this.held && now - this.dueAt >= 0) {
+      this.dueAt = now + RETRY;
+      attempt(session, own -> this.held = ReleaseWatch.lock(own, nodeId, 0));
+    }
+  }
+
+  /** Has followers look now, rather than when it is time. */
+  void send(Session session, String nodeId) {
+    if (this.held) {
+      forget();
+      attempt(session, own -> ReleaseWatch.unlock(own, nodeId));
+    }
+  }
+
+  private void forget() {
+    this.held = false;
+    this.dueAt = System.nanoTime();
+  }
+
+  private void attempt(Session session, StoreConnection.Work<Boolean> work) {
+    try {
+      work.run(session);
+    } catch (SQLException ex) {
+      if (SqlFailure.isConnectionLost(ex)) {
+        log.debug("The connection was lost with a signal", ex);
+        this.connection.drop();
+      } else if (!SqlFailure.isRefusal(ex)) {
+        log.debug("A signal failed, the next is tried in {} ns", RETRY, ex);
+        // The lock may be held: the server frees it with the connection.
+        this.connection.drop();
+        this.dueAt = System.nanoTime() + RETRY;
+      } else {
+        this.allowed = false;
+        log.info(
+            "The database does not let leaders signal by GET_LOCK that they hand a lease back ({}): followers notice it when they look, within a renew interval",
+            SqlFailure.text(ex));
+      }
+    }
+  }
+}
