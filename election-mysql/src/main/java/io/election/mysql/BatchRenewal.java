@@ -1,5 +1,6 @@
 package io.election.mysql;
 
+import io.election.lease.PartialRenewalException;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -7,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,7 +28,36 @@ final class BatchRenewal {
    * @param renewed those that are renewed
    * @param locked those that are held, and are not renewed
    */
-  record Outcome(Set<String> renewed, Set<String> locked) {}
+  record Outcome(Set<String> renewed, Set<String> locked) {
+
+    /**
+     * The leases that are renewed.
+     *
+     * @param leases how many there were
+     * @throws PartialRenewalException if some are held, and are not renewed
+     */
+    Set<String> renewedUnlessLocked(int leases, ElectionDatabase database)
+        throws PartialRenewalException {
+      if (!this.locked.isEmpty()) {
+        throw new PartialRenewalException(
+            "%d of %d leases could not be renewed (%s). %s"
+                .formatted(
+                    this.locked.size(), leases, some(this.locked), SqlFailure.lockedRow(database)),
+            this.renewed,
+            this.locked);
+      }
+      return this.renewed;
+    }
+
+    private static String some(Set<String> serviceIds) {
+      String names = serviceIds.stream()
+          .sorted()
+          .limit(5)
+          .map(name -> "'" + name + "'")
+          .collect(Collectors.joining(", "));
+      return serviceIds.size() > 5 ? names + ", …" : names;
+    }
+  }
 
   Outcome renew(Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
       throws SQLException {

@@ -4,21 +4,14 @@ import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.LeadershipLostEvent;
 import io.election.Member;
-import io.election.Names;
 import io.election.lease.Ending;
 import io.election.lease.HandBackSignal;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.MemberRegister;
-import io.election.lease.PartialRenewalException;
-import java.math.BigDecimal;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -26,10 +19,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.UUID;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Leases in the table {@code leader_election} of a MySQL or MariaDB database.
@@ -45,17 +35,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
 
-  private static final Logger log = LoggerFactory.getLogger(MysqlLeaseStore.class);
-
-  /**
-   * Every component of a row as read, and the server that showed it. The time is compared as a number
-   * of seconds, which no time zone changes.
-   */
-  private static final String AS_SEEN = """
-       AND leader_id = ? AND term = ? AND version = ? AND lease_millis <=> ?
-       AND UNIX_TIMESTAMP(last_active_time) <=> ? AND %s = ?
-      """;
-
   private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
 
   private final ElectionDatabase database;
@@ -63,7 +42,9 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   private final long restSeconds;
   private final StoreConnection connection;
   private final ReleaseSignal signal;
+  private final LeaseRows rows = new LeaseRows();
   private final TermHistory history;
+  private final Designation designation;
   private final BatchRenewal batchRenewal = new BatchRenewal();
 
   /**
@@ -73,7 +54,6 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
    */
   private @Nullable UUID token;
 
-  private final Set<String> strays = new HashSet<>();
   private MemberTable members = new MemberTable();
 
   /**
@@ -115,6 +95,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     this.connection = new StoreConnection(database, schema, operationTimeout, this.restSeconds);
     this.signal = new ReleaseSignal(this.connection, handBackSignals);
     this.history = new TermHistory(this.connection);
+    this.designation = new Designation(this.history);
   }
 
   @Override
@@ -127,7 +108,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     if (serviceIds.isEmpty()) {
       return Map.of();
     }
-    return this.connection.call("Reading the leases", session -> read(session, serviceIds));
+    return this.connection.call(
+        "Reading the leases", session -> this.rows.read(session, stamp(session), serviceIds));
   }
 
   private OwnerStamp stamp(Session session) {
@@ -137,73 +119,6 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       this.token = token;
     }
     return new OwnerStamp(token, session.product().sourceDigest(), session.isSameServer());
-  }
-
-  private Map<String, Reading> read(Session session, Set<String> serviceIds) throws SQLException {
-    // The history is read for leases alone that are unknown, and for rows that somebody wrote by
-    // hand.
-    String sql = """
-        SELECT service_id, leader_id, term, version, lease_millis,
-            UNIX_TIMESTAMP(last_active_time),
-            CASE WHEN lease_millis >= 0 THEN NULL ELSE (
-                SELECT h.lease_millis FROM leader_election_history h
-                WHERE h.service_id = l.service_id ORDER BY h.term DESC LIMIT 1) END,
-            UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time), %s, %s, %s,
-            CASE WHEN %s THEN (
-                SELECT MAX(h.term) FROM leader_election_history h
-                WHERE h.service_id = l.service_id) END
-        FROM leader_election l WHERE service_id IN (%s)
-        """.formatted(
-            Session.READ_ONLY,
-            stamp(session).isCurrent(),
-            session.product().source(),
-            TermHistory.COUNTS,
-            Session.marks("?", serviceIds.size()));
-    Map<String, Reading> readings = new HashMap<>();
-    session.query(
-        sql,
-        row -> {
-          // A primary may have become a replica since the session was opened.
-          Session.requireWritable(row, 9);
-          session.requireSource(Session.string(row, 11));
-          return readings.put(Session.string(row, 1), reading(row));
-        },
-        serviceIds.toArray());
-    for (String found : readings.keySet()) {
-      if (!serviceIds.contains(found) && this.strays.add(found)) {
-        log.warn(stray(found, serviceIds));
-      }
-    }
-    readings.keySet().retainAll(serviceIds);
-    return readings;
-  }
-
-  /** Describes a record that the server takes for that of an election, under another name. */
-  private static String stray(String found, Set<String> serviceIds) {
-    String name = Names.printable(found);
-    if (serviceIds.contains(found.stripTrailing())) {
-      return "leader_election has the record '%s', which ends with a blank. It is skipped, and nobody can lead election '%s' while it is there. Run: DELETE FROM leader_election WHERE service_id = '%s';"
-          .formatted(name, found.stripTrailing(), name.replace("\\", "\\\\").replace("'", "''"));
-    }
-    return "leader_election.service_id takes '%s' for another name of one of the elections %s: it needs the collation utf8mb4_bin. The record is skipped, and nobody can lead that election while it is there"
-        .formatted(name, serviceIds);
-  }
-
-  private static Reading reading(ResultSet row) throws SQLException {
-    LeaseRow lease = new LeaseRow(
-        Session.string(row, 2),
-        row.getLong(3),
-        row.getLong(4),
-        Session.number(row, 5),
-        Session.number(row, 7),
-        Session.number(row, 12),
-        Session.string(row, 6),
-        Session.string(row, 11),
-        row.getBoolean(10));
-    BigDecimal age = row.getBigDecimal(8);
-    return new Reading(
-        lease,
-        age == null ? Duration.ZERO : Duration.ofMillis(age.movePointRight(3).longValue()));
   }
 
   /**
@@ -217,20 +132,9 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     if (terms.isEmpty()) {
       return Set.of();
     }
-    BatchRenewal.Outcome outcome =
-        this.connection.call("Renewing", session -> renew(session, nodeId, terms));
-    if (!outcome.locked().isEmpty()) {
-      throw new PartialRenewalException(
-          "%d of %d leases could not be renewed (%s). %s"
-              .formatted(
-                  outcome.locked().size(),
-                  terms.size(),
-                  some(outcome.locked()),
-                  SqlFailure.lockedRow(this.database)),
-          outcome.renewed(),
-          outcome.locked());
-    }
-    return outcome.renewed();
+    return this.connection
+        .call("Renewing", session -> renew(session, nodeId, terms))
+        .renewedUnlessLocked(terms.size(), this.database);
   }
 
   private BatchRenewal.Outcome renew(Session session, String nodeId, Map<String, Long> terms)
@@ -258,15 +162,6 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       session.requireSameServer();
     }
     return new BatchRenewal.Outcome(done ? terms.keySet() : Set.of(), Set.of());
-  }
-
-  private static String some(Set<String> serviceIds) {
-    String names = serviceIds.stream()
-        .sorted()
-        .limit(5)
-        .map(name -> "'" + name + "'")
-        .collect(Collectors.joining(", "));
-    return serviceIds.size() > 5 ? names + ", …" : names;
   }
 
   @Override
@@ -306,7 +201,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     if (!this.history.open(session, serviceId, term, nodeId, lease, "CREATED", DISPLACED)) {
       return Optional.empty();
     }
-    return Optional.of(row(session, serviceId));
+    return Optional.of(this.rows.readLocked(session, stamp(session), serviceId));
   }
 
   @Override
@@ -319,13 +214,14 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   /** In a transaction, so that the row it reads is the one it wrote. */
   private Optional<LeaseRow> keepWarm(Session session, String serviceId, LeaseRow seen)
       throws SQLException {
-    boolean kept = session.updateOne("""
+    boolean kept = session.updateOne(
+        """
             UPDATE leader_election
             SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
             WHERE service_id = ?
-            """ + asSeen(session), asSeen(List.of(serviceId), seen));
+            """ + LeaseRows.asSeen(session), LeaseRows.asSeen(List.of(serviceId), seen));
     return kept
-        ? Optional.of(row(session, serviceId))
+        ? Optional.of(this.rows.readLocked(session, stamp(session), serviceId))
             .filter(row -> Objects.equals(row.lastTerm(), seen.lastTerm()))
         : Optional.empty();
   }
@@ -350,7 +246,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
    */
   private boolean lead(Session session, String serviceId, LeaseRow seen, long leaseMillis)
       throws SQLException {
-    Optional<Boolean> historyCounts = lockAsSeen(session, serviceId, seen, "");
+    Optional<Boolean> historyCounts = LeaseRows.lockAsSeen(session, serviceId, seen, "");
     if (historyCounts.isEmpty()
         || (historyCounts.get() && !this.history.last(session, serviceId).isAsSeen(seen))) {
       return false;
@@ -361,8 +257,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
             SET seal = %s,
                 version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), lease_millis = ?
             WHERE service_id = ?
-            """.formatted(stamp(session).renewed()) + asSeen(session),
-        asSeen(List.of(leaseMillis, serviceId), seen));
+            """.formatted(stamp(session).renewed()) + LeaseRows.asSeen(session),
+        LeaseRows.asSeen(List.of(leaseMillis, serviceId), seen));
     if (led) {
       this.history.begin(session, serviceId, seen.term(), leaseMillis);
     }
@@ -399,7 +295,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       throws SQLException {
     // Hundreds may try at once: who waited here for the first of them would stand in the way of its
     // renewals.
-    Optional<Boolean> historyCounts = lockAsSeen(session, serviceId, seen, "SKIP LOCKED");
+    Optional<Boolean> historyCounts = LeaseRows.lockAsSeen(session, serviceId, seen, "SKIP LOCKED");
     if (historyCounts.isEmpty()) {
       return Optional.empty();
     }
@@ -411,8 +307,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
                 version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
                 leader_id = ?, term = ?, lease_millis = ?
             WHERE service_id = ?
-            """.formatted(stamp(session).renewed()) + asSeen(session),
-        asSeen(List.of(nodeId, term, leaseMillis, serviceId), seen));
+            """.formatted(stamp(session).renewed()) + LeaseRows.asSeen(session),
+        LeaseRows.asSeen(List.of(nodeId, term, leaseMillis, serviceId), seen));
     if (!taken) {
       return Optional.empty();
     }
@@ -431,33 +327,6 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
             session, serviceId, term, nodeId, leaseMillis, reason, Ending.asFound(seen))
         ? Optional.of(term)
         : Optional.empty();
-  }
-
-  /**
-   * Locks a row that is as it was seen. What of the history belongs to that is to be compared by a
-   * statement after this one: what reads both at once may have begun before the lock was free.
-   *
-   * @return whether the newest term of the history is to be compared as well; empty if the row is not as
-   *     it was seen
-   */
-  private static Optional<Boolean> lockAsSeen(
-      Session session, String serviceId, LeaseRow seen, String ifLocked) throws SQLException {
-    return session
-        .query(
-            "SELECT %s FROM leader_election WHERE service_id = ? %s FOR UPDATE %s"
-                .formatted(TermHistory.COUNTS, asSeen(session), ifLocked),
-            row -> row.getBoolean(1),
-            asSeen(List.of(serviceId), seen))
-        .stream()
-        .findFirst();
-  }
-
-  private LeaseRow row(Session session, String serviceId) throws SQLException {
-    Reading reading = read(session, Set.of(serviceId)).get(serviceId);
-    if (reading == null) {
-      throw new SQLException("The record of election '" + serviceId + "' vanished under a lock");
-    }
-    return reading.row();
   }
 
   /**
@@ -551,52 +420,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       throws LeaseStoreException {
     return this.connection.call(
         "Designating the leader of election '" + serviceId + "'",
-        session -> designate(session, serviceId, leaderId, instruction));
+        session -> this.designation.write(session, serviceId, leaderId, instruction));
   }
-
-  private boolean designate(
-      Session session, String serviceId, String leaderId, @Nullable Instruction instruction)
-      throws SQLException {
-    for (int attempt = 0; instruction != null && attempt < 5; attempt++) {
-      List<OpenTerm> found = session.query(
-          """
-              SELECT l.term, l.version,
-                  COALESCE(l.lease_millis, 1) <> 0 AND h.term IS NOT NULL AND h.ended_at IS NULL
-              FROM leader_election l LEFT JOIN leader_election_history h
-                  ON h.service_id = l.service_id AND h.term = l.term
-              WHERE l.service_id = ?
-              """, row -> new OpenTerm(row.getLong(1), row.getLong(2), row.getBoolean(3)), serviceId);
-      if (found.isEmpty()) {
-        return false;
-      }
-      OpenTerm seen = found.get(0);
-      boolean edited = session.updateOne("""
-              UPDATE leader_election
-              SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), leader_id = ?
-              WHERE service_id = ? AND term = ? AND version = ?
-              """, leaderId, serviceId, seen.term(), seen.version());
-      if (edited) {
-        if (seen.open()) {
-          this.history.noteInstruction(session, serviceId, seen.term(), instruction);
-        }
-        return true;
-      }
-    }
-    return session.updateOne("""
-        UPDATE leader_election
-        SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), leader_id = ?
-        WHERE service_id = ?
-        """, leaderId, serviceId);
-  }
-
-  /**
-   * A record before it is edited.
-   *
-   * @param term its term
-   * @param version its version
-   * @param open whether that term lasts
-   */
-  private record OpenTerm(long term, long version, boolean open) {}
 
   @Override
   public Map<String, List<HistoryEntry>> history(Set<String> serviceIds)
@@ -667,20 +492,5 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       this.signal.prepare(session, nodeId);
     }
     return result;
-  }
-
-  private static String asSeen(Session session) {
-    return AS_SEEN.formatted(session.product().sourceDigest());
-  }
-
-  private static @Nullable Object[] asSeen(List<?> parameters, LeaseRow seen) {
-    List<@Nullable Object> all = new ArrayList<>(parameters);
-    all.add(seen.leaderId());
-    all.add(seen.term());
-    all.add(seen.version());
-    all.add(seen.leaseMillis());
-    all.add(seen.lastActiveTime().isEmpty() ? null : new BigDecimal(seen.lastActiveTime()));
-    all.add(Digest.of(seen.source()));
-    return all.toArray();
   }
 }

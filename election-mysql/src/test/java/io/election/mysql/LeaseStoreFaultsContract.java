@@ -521,7 +521,7 @@ abstract class LeaseStoreFaultsContract {
   private static List<String> warnings(ThrowingCallable call) throws Exception {
     ListAppender<ILoggingEvent> logged = new ListAppender<>();
     logged.start();
-    Logger logger = (Logger) LoggerFactory.getLogger(MysqlLeaseStore.class);
+    Logger logger = (Logger) LoggerFactory.getLogger(LeaseRows.class);
     logger.addAppender(logged);
     try {
       call.call();

@@ -1,0 +1,70 @@
+package io.election.mysql;
+
+import io.election.Instruction;
+import java.sql.SQLException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes another holder into a record, as an operator would. If somebody asked for it, the history tells
+ * who: the edit is made only on a record that nobody has written to since it showed which term it ends.
+ */
+final class Designation {
+
+  private static final int ATTEMPTS = 5;
+
+  private final TermHistory history;
+
+  Designation(TermHistory history) {
+    this.history = history;
+  }
+
+  /**
+   * Designates a leader.
+   *
+   * @return whether there is a record
+   */
+  boolean write(
+      Session session, String serviceId, String leaderId, @Nullable Instruction instruction)
+      throws SQLException {
+    for (int attempt = 0; instruction != null && attempt < ATTEMPTS; attempt++) {
+      List<Seen> found = session.query(
+          """
+              SELECT l.term, l.version,
+                  COALESCE(l.lease_millis, 1) <> 0 AND h.term IS NOT NULL AND h.ended_at IS NULL
+              FROM leader_election l LEFT JOIN leader_election_history h
+                  ON h.service_id = l.service_id AND h.term = l.term
+              WHERE l.service_id = ?
+              """, row -> new Seen(row.getLong(1), row.getLong(2), row.getBoolean(3)), serviceId);
+      if (found.isEmpty()) {
+        return false;
+      }
+      Seen seen = found.get(0);
+      boolean written = session.updateOne("""
+              UPDATE leader_election
+              SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), leader_id = ?
+              WHERE service_id = ? AND term = ? AND version = ?
+              """, leaderId, serviceId, seen.term(), seen.version());
+      if (written) {
+        if (seen.open()) {
+          this.history.noteInstruction(session, serviceId, seen.term(), instruction);
+        }
+        return true;
+      }
+    }
+    return session.updateOne("""
+        UPDATE leader_election
+        SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), leader_id = ?
+        WHERE service_id = ?
+        """, leaderId, serviceId);
+  }
+
+  /**
+   * A record before it is edited.
+   *
+   * @param term its term
+   * @param version its version
+   * @param open whether that term lasts
+   */
+  private record Seen(long term, long version, boolean open) {}
+}

@@ -1,0 +1,150 @@
+package io.election.mysql;
+
+import io.election.Names;
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore.Reading;
+import java.math.BigDecimal;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Reads rows of {@code leader_election}, and compares them with what was read before. */
+final class LeaseRows {
+
+  private static final Logger log = LoggerFactory.getLogger(LeaseRows.class);
+
+  /**
+   * Every component of a row as read, and the server that showed it. The time is compared as a number
+   * of seconds, which no time zone changes.
+   */
+  private static final String AS_SEEN = """
+       AND leader_id = ? AND term = ? AND version = ? AND lease_millis <=> ?
+       AND UNIX_TIMESTAMP(last_active_time) <=> ? AND %s = ?
+      """;
+
+  private final Set<String> strays = new HashSet<>();
+
+  /** Reads the rows of elections. Refuses a server that takes no writes, or another than before. */
+  Map<String, Reading> read(Session session, OwnerStamp stamp, Set<String> serviceIds)
+      throws SQLException {
+    // Reads the history only for unknown leases and for rows that somebody wrote by hand.
+    String sql = """
+        SELECT service_id, leader_id, term, version, lease_millis,
+            UNIX_TIMESTAMP(last_active_time),
+            CASE WHEN lease_millis >= 0 THEN NULL ELSE (
+                SELECT h.lease_millis FROM leader_election_history h
+                WHERE h.service_id = l.service_id ORDER BY h.term DESC LIMIT 1) END,
+            UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time), %s, %s, %s,
+            CASE WHEN %s THEN (
+                SELECT MAX(h.term) FROM leader_election_history h
+                WHERE h.service_id = l.service_id) END
+        FROM leader_election l WHERE service_id IN (%s)
+        """.formatted(
+            Session.READ_ONLY,
+            stamp.isCurrent(),
+            session.product().source(),
+            TermHistory.COUNTS,
+            Session.marks("?", serviceIds.size()));
+    Map<String, Reading> readings = new HashMap<>();
+    session.query(
+        sql,
+        row -> {
+          // A primary may have become a replica since the session was opened.
+          Session.requireWritable(row, 9);
+          session.requireSource(Session.string(row, 11));
+          return readings.put(Session.string(row, 1), reading(row));
+        },
+        serviceIds.toArray());
+    for (String found : readings.keySet()) {
+      if (!serviceIds.contains(found) && this.strays.add(found)) {
+        log.warn(stray(found, serviceIds));
+      }
+    }
+    readings.keySet().retainAll(serviceIds);
+    return readings;
+  }
+
+  /** Reads a row that this session has locked. */
+  LeaseRow readLocked(Session session, OwnerStamp stamp, String serviceId) throws SQLException {
+    Reading reading = read(session, stamp, Set.of(serviceId)).get(serviceId);
+    if (reading == null) {
+      throw new SQLException("The record of election '" + serviceId + "' vanished under a lock");
+    }
+    return reading.row();
+  }
+
+  /** Describes a record that the server takes for that of an election, under another name. */
+  private static String stray(String found, Set<String> serviceIds) {
+    String name = Names.printable(found);
+    if (serviceIds.contains(found.stripTrailing())) {
+      return "leader_election has the record '%s', which ends with a blank. It is skipped, and nobody can lead election '%s' while it is there. Run: DELETE FROM leader_election WHERE service_id = '%s';"
+          .formatted(name, found.stripTrailing(), name.replace("\\", "\\\\").replace("'", "''"));
+    }
+    return "leader_election.service_id takes '%s' for another name of one of the elections %s: it needs the collation utf8mb4_bin. The record is skipped, and nobody can lead that election while it is there"
+        .formatted(name, serviceIds);
+  }
+
+  private static Reading reading(ResultSet row) throws SQLException {
+    LeaseRow lease = new LeaseRow(
+        Session.string(row, 2),
+        row.getLong(3),
+        row.getLong(4),
+        Session.number(row, 5),
+        Session.number(row, 7),
+        Session.number(row, 12),
+        Session.string(row, 6),
+        Session.string(row, 11),
+        row.getBoolean(10));
+    BigDecimal age = row.getBigDecimal(8);
+    return new Reading(
+        lease,
+        age == null ? Duration.ZERO : Duration.ofMillis(age.movePointRight(3).longValue()));
+  }
+
+  /**
+   * Locks a row that is as it was seen. What of the history belongs to that is to be compared by a
+   * statement after this one: a statement that reads both may have begun before the lock was free.
+   *
+   * @param ifLocked what the statement does if another transaction has locked the row, as SQL
+   * @return whether the newest term of the history is to be compared as well; empty if the row is not as
+   *     it was seen
+   */
+  static Optional<Boolean> lockAsSeen(
+      Session session, String serviceId, LeaseRow seen, String ifLocked) throws SQLException {
+    return session
+        .query(
+            "SELECT %s FROM leader_election WHERE service_id = ? %s FOR UPDATE %s"
+                .formatted(TermHistory.COUNTS, asSeen(session), ifLocked),
+            row -> row.getBoolean(1),
+            asSeen(List.of(serviceId), seen))
+        .stream()
+        .findFirst();
+  }
+
+  /** The condition that a row is as it was seen, to be added to one with a primary key. */
+  static String asSeen(Session session) {
+    return AS_SEEN.formatted(session.product().sourceDigest());
+  }
+
+  /** The parameters of {@link #asSeen(Session)}, after those of what stands before it. */
+  static @Nullable Object[] asSeen(List<?> parameters, LeaseRow seen) {
+    List<@Nullable Object> all = new ArrayList<>(parameters);
+    all.add(seen.leaderId());
+    all.add(seen.term());
+    all.add(seen.version());
+    all.add(seen.leaseMillis());
+    all.add(seen.lastActiveTime().isEmpty() ? null : new BigDecimal(seen.lastActiveTime()));
+    all.add(Digest.of(seen.source()));
+    return all.toArray();
+  }
+}
