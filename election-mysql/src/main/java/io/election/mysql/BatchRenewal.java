@@ -42,7 +42,7 @@ final class BatchRenewal {
         throw new PartialRenewalException(
             "%d of %d leases could not be renewed (%s). %s"
                 .formatted(
-                    this.locked.size(), leases, some(this.locked), SqlFailure.lockedRow(database)),
+                    this.locked.size(), leases, some(this.locked), SqlErrors.lockedRow(database)),
             this.renewed,
             this.locked);
       }
@@ -83,7 +83,7 @@ final class BatchRenewal {
     try {
       return session.update(sql, held(nodeId, terms)) == terms.size();
     } catch (SQLException ex) {
-      if (SqlFailure.isLockTrouble(ex)) {
+      if (SqlErrors.isLockTrouble(ex)) {
         // Outside a transaction the server has undone the statement, and holds nothing more.
         log.debug("The leases could not be renewed together", ex);
         return false;

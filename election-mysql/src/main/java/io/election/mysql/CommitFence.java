@@ -189,10 +189,10 @@ public final class CommitFence {
           return true;
         }
       } catch (SQLException ex) {
-        if (SqlFailure.isInterrupted(ex)) {
+        if (SqlErrors.isInterrupted(ex)) {
           throw unconfirmed(ex, nodeId, term.getKey(), term.getValue());
         }
-        if (!SqlFailure.isOutOfReach(ex)) {
+        if (!SqlErrors.isOutOfReach(ex)) {
           throw ex;
         }
       }
@@ -213,7 +213,7 @@ public final class CommitFence {
     try {
       entry = read(connection, serviceId, term);
     } catch (SQLException ex) {
-      if (SqlFailure.isInterrupted(ex) || SqlFailure.isMissingTable(ex)) {
+      if (SqlErrors.isInterrupted(ex) || SqlErrors.isMissingTable(ex)) {
         throw unconfirmed(ex, nodeId, serviceId, term);
       }
       throw ex;
@@ -234,14 +234,14 @@ public final class CommitFence {
   private static LeadershipLostException unconfirmed(
       SQLException ex, String nodeId, String serviceId, long term) {
     String reason = "could not be confirmed (%s)";
-    if (SqlFailure.isLockTrouble(ex)) {
+    if (SqlErrors.isLockTrouble(ex)) {
       reason = "could not be confirmed while another node was taking over (%s)";
-    } else if (SqlFailure.isMissingTable(ex)) {
+    } else if (SqlErrors.isMissingTable(ex)) {
       reason =
           "could not be confirmed (%s; as.election.mysql.commit-fence=false switches this check off)";
     }
     return new LeadershipLostException(
-        serviceId, nodeId, term, reason.formatted(SqlFailure.text(ex)), ex);
+        serviceId, nodeId, term, reason.formatted(SqlErrors.text(ex)), ex);
   }
 
   /**
@@ -261,11 +261,11 @@ public final class CommitFence {
     try {
       return read(connection, serviceId, term, hint, "FOR SHARE NOWAIT");
     } catch (SQLException ex) {
-      if (SqlFailure.isSyntax(ex)) {
+      if (SqlErrors.isSyntax(ex)) {
         // A proxy before MariaDB may bear a version of MySQL's.
         return read(connection, serviceId, term, "", MARIADB_LOCK);
       }
-      if (!SqlFailure.isLockedNow(ex)) {
+      if (!SqlErrors.isLockedNow(ex)) {
         throw ex;
       }
     }
@@ -312,7 +312,7 @@ public final class CommitFence {
       if (!this.warned.getAndSet(true)) {
         log.warn(
             "A session's own time-outs could not be put back after a leader-only transaction ({}). Its connection is aborted, so that nobody works with others; the transaction is not affected if it was committed",
-            SqlFailure.text(ex));
+            SqlErrors.text(ex));
       }
       log.debug("The session's time-outs could not be put back", ex);
       abort(connection);

@@ -166,7 +166,7 @@ public final class ElectionDatabase {
       throw new SQLTransientConnectionException("Interrupted while connecting", ex);
     } catch (ExecutionException ex) {
       if (ex.getCause() instanceof SQLException cause) {
-        if (SqlFailure.isTooMany(cause)) {
+        if (SqlErrors.isTooMany(cause)) {
           this.crowdedAt = System.nanoTime();
         }
         throw cause;

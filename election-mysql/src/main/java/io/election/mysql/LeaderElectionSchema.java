@@ -109,7 +109,7 @@ public final class LeaderElectionSchema {
       }
       return tables;
     } catch (SQLException ex) {
-      throw SqlFailure.of(
+      throw SqlErrors.of(
           ex, "Looking at the tables of the election", this.database, session, this.timeToLook);
     } finally {
       if (session != null) {
@@ -124,12 +124,12 @@ public final class LeaderElectionSchema {
       // Rights are checked before tables are looked for, so that this never makes one.
       session.execute("CREATE TABLE leader_election_probe LIKE leader_election_that_never_was");
     } catch (SQLException ex) {
-      if (SqlFailure.isMissingDdlRight(ex)) {
+      if (SqlErrors.isMissingDdlRight(ex)) {
         if (!LeaseTables.isDispensable(missing)) {
           throw withoutRights(missing, ex);
         }
         this.denied = true;
-      } else if (!SqlFailure.isMissingTable(ex)) {
+      } else if (!SqlErrors.isMissingTable(ex)) {
         throw ex;
       }
     }
@@ -158,11 +158,11 @@ public final class LeaderElectionSchema {
       Migrations.run(this.database, upgrade);
       return true;
     } catch (RuntimeException ex) {
-      if (SqlFailure.isMissingDdlRight(ex)) {
+      if (SqlErrors.isMissingDdlRight(ex)) {
         throw withoutRights(missing, ex);
       }
       if (attempt >= ATTEMPTS || !isWorthAnotherAttempt(ex)) {
-        throw SqlFailure.of(
+        throw SqlErrors.of(
             ex, "Migrating the tables of the election", this.database, null, this.timeToLook);
       }
       log.debug("Migrating the tables of the election failed, trying again", ex);
@@ -173,7 +173,7 @@ public final class LeaderElectionSchema {
   private UnusableSchemaException withoutRights(List<String> missing, Throwable cause) {
     return new UnusableSchemaException(
         "The tables of the election in %s are not complete, and the database user may not make them (%s)."
-            .formatted(this.database.location(), SqlFailure.text(cause)),
+            .formatted(this.database.location(), SqlErrors.text(cause)),
         "Grant it SELECT, INSERT, UPDATE, DELETE, CREATE and ALTER on the database; or run this as somebody who may, and set as.election.mysql.schema=validate:\n"
             + sql(missing),
         cause);
@@ -184,9 +184,9 @@ public final class LeaderElectionSchema {
    * for instance that its history is no longer empty.
    */
   private static boolean isWorthAnotherAttempt(RuntimeException ex) {
-    return SqlFailure.isMadeByAnother(ex)
-        || SqlFailure.isLockTrouble(ex)
-        || !SqlFailure.isOfDatabase(ex);
+    return SqlErrors.isMadeByAnother(ex)
+        || SqlErrors.isLockTrouble(ex)
+        || !SqlErrors.isOfDatabase(ex);
   }
 
   private static void pause() throws LeaseStoreException {

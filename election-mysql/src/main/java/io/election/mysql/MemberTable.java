@@ -36,7 +36,7 @@ final class MemberTable {
     UnusableException(SQLException cause) {
       super(
           "the table leader_election_member cannot be used (%s). Make it by the last statement of leader-election.sql (docs/ddl.md), and grant SELECT, INSERT, UPDATE and DELETE on it."
-              .formatted(SqlFailure.text(cause)),
+              .formatted(SqlErrors.text(cause)),
           cause.getSQLState(),
           cause.getErrorCode(),
           cause);
@@ -98,7 +98,7 @@ final class MemberTable {
           """, parameters.toArray());
     } catch (SQLException ex) {
       // Another process of this name has just written it.
-      if (!SqlFailure.isDuplicateKey(ex)) {
+      if (!SqlErrors.isDuplicateKey(ex)) {
         throw ex;
       }
     }
@@ -208,8 +208,8 @@ final class MemberTable {
   }
 
   private static boolean isUnusable(SQLException ex) {
-    return SqlFailure.isMissingTable(ex)
-        || SqlFailure.isMissingRight(ex)
-        || SqlFailure.isMissingColumn(ex);
+    return SqlErrors.isMissingTable(ex)
+        || SqlErrors.isMissingRight(ex)
+        || SqlErrors.isMissingColumn(ex);
   }
 }

@@ -55,7 +55,7 @@ final class Migrations {
     try {
       flyway.migrate();
     } catch (FlywayException ex) {
-      if (SqlFailure.isOfDatabase(ex) || !hasFailed(flyway)) {
+      if (SqlErrors.isOfDatabase(ex) || !hasFailed(flyway)) {
         throw ex;
       }
       flyway.repair();

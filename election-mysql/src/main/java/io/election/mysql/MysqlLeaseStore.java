@@ -185,7 +185,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
           VALUES (?, ?, CURRENT_TIMESTAMP(6), 0, 0, ?)
           """, serviceId, nodeId, leaseMillis);
     } catch (SQLException ex) {
-      if (SqlFailure.isDuplicateKey(ex)) {
+      if (SqlErrors.isDuplicateKey(ex)) {
         return Optional.empty();
       }
       throw ex;

@@ -63,10 +63,10 @@ final class ReleaseSignal {
     try {
       work.run(session);
     } catch (SQLException ex) {
-      if (SqlFailure.isConnectionLost(ex)) {
+      if (SqlErrors.isConnectionLost(ex)) {
         log.debug("The connection was lost with a signal", ex);
         this.connection.drop();
-      } else if (!SqlFailure.isRefusal(ex)) {
+      } else if (!SqlErrors.isRefusal(ex)) {
         log.debug("A signal failed, the next is tried in {} ns", RETRY, ex);
         // The lock may be held: the server frees it with the connection.
         this.connection.drop();
@@ -75,7 +75,7 @@ final class ReleaseSignal {
         this.allowed = false;
         log.info(
             "The database does not let leaders signal by GET_LOCK that they hand a lease back ({}): followers notice it when they look, within a renew interval",
-            SqlFailure.text(ex));
+            SqlErrors.text(ex));
       }
     }
   }

@@ -98,7 +98,7 @@ final class ReleaseWatch implements HandBackSignal {
     } catch (SQLException ex) {
       throw new LeaseStoreException(
           "Waiting for a lease to be handed back failed in %s (%s)."
-              .formatted(this.database.location(), SqlFailure.text(ex)),
+              .formatted(this.database.location(), SqlErrors.text(ex)),
           ex);
     } finally {
       // With it goes the lock.

@@ -208,7 +208,7 @@ final class Session {
   static void requireWritable(ResultSet row, int column) throws SQLException {
     if (row.getBoolean(column)) {
       throw new SQLException(
-          "read_only or innodb_read_only is set", "HY000", SqlFailure.READ_ONLY_SERVER);
+          "read_only or innodb_read_only is set", "HY000", SqlErrors.READ_ONLY_SERVER);
     }
   }
 

@@ -67,10 +67,10 @@ final class StoreConnection {
     } catch (MemberTable.UnusableException ex) {
       // The server has answered, and the leases do not need that table.
       this.lastUse = System.nanoTime();
-      throw new LeaseStoreException(SqlFailure.text(ex), ex);
+      throw new LeaseStoreException(SqlErrors.text(ex), ex);
     } catch (SQLException ex) {
       drop();
-      throw SqlFailure.of(ex, what, this.database, session, this.operationTimeout);
+      throw SqlErrors.of(ex, what, this.database, session, this.operationTimeout);
     } catch (UnusableSchemaException ex) {
       drop();
       throw new LeaseStoreException(what + " failed. " + ex.getMessage(), ex);

@@ -110,7 +110,7 @@ final class TermHistory {
           """, serviceId, term, nodeId, leaseMillis, reason);
       return true;
     } catch (SQLException ex) {
-      if (SqlFailure.isDuplicateKey(ex)) {
+      if (SqlErrors.isDuplicateKey(ex)) {
         return false;
       }
       throw ex;
@@ -221,14 +221,14 @@ final class TermHistory {
               " OR ", Collections.nCopies(belowTerms.size(), "service_id = ? AND term < ?"))),
           parameters.toArray());
     } catch (SQLException ex) {
-      if (!SqlFailure.isMissingRight(ex)) {
+      if (!SqlErrors.isMissingRight(ex)) {
         throw ex;
       }
       if (!this.warnedOfPruning) {
         this.warnedOfPruning = true;
         log.warn(
             "The history of the election is not pruned: {}. Grant DELETE on leader_election_history, or delete old rows yourself, but never the newest of an election",
-            SqlFailure.text(ex));
+            SqlErrors.text(ex));
       }
       return 0;
     }

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * What the errors of server and driver mean, for the operator who is woken by them. The numbers are
  * the server's; drivers agree on them, not on exception classes.
  */
-final class SqlFailure {
+final class SqlErrors {
 
   static final int READ_ONLY_SERVER = 1290;
 
@@ -46,7 +46,7 @@ final class SqlFailure {
   private static final Set<Integer> NO_DDL_RIGHT = Set.of(1044, 1142, 1227);
   private static final Set<Integer> MADE_BY_ANOTHER = Set.of(1007, 1050, 1060, 1061, 1062, 1091);
 
-  private SqlFailure() {}
+  private SqlErrors() {}
 
   static boolean isMissingRight(SQLException ex) {
     return NO_RIGHT.contains(ex.getErrorCode());
