@@ -79,7 +79,7 @@ final class BatchRenewal {
   private static boolean renewTogether(
       Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    String sql = session.product().renewal(stamp.renewal(), held(terms, stamp), terms.size());
+    String sql = session.dialect().renewal(stamp.renewal(), held(terms, stamp), terms.size());
     try {
       return session.update(sql, held(nodeId, terms)) == terms.size();
     } catch (SQLException ex) {

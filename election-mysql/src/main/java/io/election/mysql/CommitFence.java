@@ -179,7 +179,7 @@ public final class CommitFence {
    */
   public boolean reaches(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    if (!Product.speaksMysql(connection.getMetaData().getDatabaseProductName())) {
+    if (!Dialect.speaksMysql(connection.getMetaData().getDatabaseProductName())) {
       return false;
     }
     for (Map.Entry<String, Long> term : terms.entrySet()) {

@@ -52,7 +52,7 @@ final class LeaseRows {
         """.formatted(
             Session.READ_ONLY,
             stamp.isCurrent(),
-            session.product().source(),
+            session.dialect().source(),
             TermHistory.COUNTS,
             Session.marks("?", serviceIds.size()));
     Map<String, Reading> readings = new HashMap<>();
@@ -133,7 +133,7 @@ final class LeaseRows {
 
   /** The condition that a row is as it was seen, to be added to one with a primary key. */
   static String asSeen(Session session) {
-    return AS_SEEN.formatted(session.product().sourceDigest());
+    return AS_SEEN.formatted(session.dialect().sourceDigest());
   }
 
   /** The parameters of {@link #asSeen(Session)}, after those of what stands before it. */

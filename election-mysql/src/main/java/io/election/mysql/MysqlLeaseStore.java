@@ -118,7 +118,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       token = UUID.randomUUID();
       this.token = token;
     }
-    return new OwnerStamp(token, session.product().sourceDigest(), session.isSameServer());
+    return new OwnerStamp(token, session.dialect().sourceDigest(), session.isSameServer());
   }
 
   /**

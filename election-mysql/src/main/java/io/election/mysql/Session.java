@@ -38,7 +38,7 @@ final class Session {
 
   private final Connection connection;
   private Deadline deadline;
-  private Product product = Product.MYSQL;
+  private Dialect dialect = Dialect.MYSQL;
   private String source = "";
   private String host = "";
   private String account = "";
@@ -97,8 +97,8 @@ final class Session {
     DatabaseMetaData metaData = this.connection.getMetaData();
     database.learn(metaData.getURL());
     String driverSays = metaData.getDatabaseProductName();
-    if (!Product.speaksMysql(driverSays)) {
-      throw Product.unsupported(driverSays + " " + metaData.getDatabaseProductVersion());
+    if (!Dialect.speaksMysql(driverSays)) {
+      throw Dialect.unsupported(driverSays + " " + metaData.getDatabaseProductVersion());
     }
     // Drivers send what they believe to be needed, if anything. The statement below sets the
     // session;
@@ -108,16 +108,16 @@ final class Session {
     this.connection.setAutoCommit(true);
     bound();
     this.connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-    this.product = Product.of(
+    this.dialect = Dialect.of(
         driverSays,
         query("SELECT VERSION()", row -> string(row, 1)).stream().findFirst().orElse(""));
-    List<Setting> settings = settings(this.product, restSeconds, lockSeconds);
+    List<Setting> settings = settings(this.dialect, restSeconds, lockSeconds);
     execute(settings.stream()
         .map(setting -> setting.variable() + " = " + setting.value())
         .collect(Collectors.joining(", ", "SET SESSION ", "")));
     String sql = "SELECT %s, CURRENT_USER(), DATABASE(), CONCAT(@@hostname, ':', @@port), %s, %s"
         .formatted(
-            this.product.source(),
+            this.dialect.source(),
             READ_ONLY,
             settings.stream()
                 .map(setting -> "@@SESSION." + setting.variable())
@@ -145,14 +145,14 @@ final class Session {
    * What the protocol needs of a session, whatever the server's global variables, its {@code
    * init_connect} and the URL say.
    */
-  private static List<Setting> settings(Product product, long restSeconds, long lockSeconds) {
+  private static List<Setting> settings(Dialect dialect, long restSeconds, long lockSeconds) {
     String lock = Long.toString(lockSeconds);
     String rest = Long.toString(restSeconds);
     return List.of(
         new Setting("autocommit", "1", "1"),
         // Under REPEATABLE READ an UPDATE that misses keeps its row lock.
-        new Setting(product.isolation(), "'READ-COMMITTED'", "READ-COMMITTED"),
-        new Setting(product.readOnlyTransactions(), "0", "0"),
+        new Setting(dialect.isolation(), "'READ-COMMITTED'", "READ-COMMITTED"),
+        new Setting(dialect.readOnlyTransactions(), "0", "0"),
         // With CHAIN another transaction begins with each COMMIT.
         new Setting("completion_type", "0", "NO_CHAIN"),
         new Setting("time_zone", "'+00:00'", "\\+00:00"),
@@ -168,7 +168,7 @@ final class Session {
         // Without it a low max_join_size refuses reads of several elections.
         new Setting("sql_big_selects", "1", "1"),
         new Setting("sql_select_limit", "18446744073709551615", "18446744073709551615"),
-        new Setting(product.statementTime(), "0", "0(\\.0+)?"),
+        new Setting(dialect.statementTime(), "0", "0(\\.0+)?"),
         new Setting("innodb_lock_wait_timeout", lock, lock),
         new Setting("lock_wait_timeout", lock, lock),
         new Setting(WAIT_TIMEOUT, rest, rest));
@@ -221,8 +221,8 @@ final class Session {
     return this.deadline;
   }
 
-  Product product() {
-    return this.product;
+  Dialect dialect() {
+    return this.dialect;
   }
 
   /** The server for which the session was set up. */
@@ -235,7 +235,7 @@ final class Session {
    * which the session was set up.
    */
   String isSameServer() {
-    return "%s = '%s'".formatted(this.product.sourceDigest(), Digest.of(this.source));
+    return "%s = '%s'".formatted(this.dialect.sourceDigest(), Digest.of(this.source));
   }
 
   /**
@@ -243,7 +243,7 @@ final class Session {
    * is no answer then.
    */
   void requireSameServer() throws SQLException {
-    for (String found : query("SELECT " + this.product.source(), row -> string(row, 1))) {
+    for (String found : query("SELECT " + this.dialect.source(), row -> string(row, 1))) {
       requireSource(found);
     }
   }

@@ -3,7 +3,7 @@ package io.election.mysql;
 import java.util.Locale;
 
 /** The products that speak the protocol, and all in which they differ. */
-enum Product {
+enum Dialect {
   MYSQL("MySQL", "@@server_uuid", "transaction_", "max_execution_time") {
 
     /** The limit, which is none, keeps the inner query one of its own, that locks before the outer. */
@@ -38,7 +38,7 @@ enum Product {
   private final String transaction;
   private final String statementTime;
 
-  Product(String label, String source, String transaction, String statementTime) {
+  Dialect(String label, String source, String transaction, String statementTime) {
     this.label = label;
     this.source = source;
     this.transaction = transaction;
@@ -89,7 +89,7 @@ enum Product {
    * @param driverSays what the driver calls the product; Connector/J calls MariaDB MySQL
    * @param version the answer to {@code SELECT VERSION()}
    */
-  static Product of(String driverSays, String version) {
+  static Dialect of(String driverSays, String version) {
     String lower = version.toLowerCase(Locale.ROOT);
     if (lower.contains("mariadb")) {
       return MARIADB;

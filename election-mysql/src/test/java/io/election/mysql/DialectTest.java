@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class ProductTest {
+class DialectTest {
 
   @ParameterizedTest
   @CsvSource({
@@ -19,19 +19,19 @@ class ProductTest {
     "MariaDB, 9.7.4, MYSQL",
   })
   void the_version_tells_the_product_whatever_the_driver_says(
-      String driver, String version, Product product) {
-    assertThat(Product.of(driver, version)).isEqualTo(product);
+      String driver, String version, Dialect dialect) {
+    assertThat(Dialect.of(driver, version)).isEqualTo(dialect);
   }
 
   @Test
   void an_unknown_product_is_named() {
-    assertThatThrownBy(() -> Product.of("MySQL", "8.0.11-TiDB-v7.5.0"))
+    assertThatThrownBy(() -> Dialect.of("MySQL", "8.0.11-TiDB-v7.5.0"))
         .isInstanceOf(UnusableSchemaException.class)
         .hasMessage("""
             The database of the election is 8.0.11-TiDB-v7.5.0, which is neither MySQL nor MariaDB.
             Let the election use a MySQL or MariaDB database, for instance by a DataSource bean with @ElectionDataSource. In tests without one, set as.election.enabled=false.\
             """);
-    assertThatThrownBy(() -> Product.of("H2", "2.4.240"))
+    assertThatThrownBy(() -> Dialect.of("H2", "2.4.240"))
         .hasMessageStartingWith("The database of the election is H2 2.4.240, which is neither");
   }
 }
