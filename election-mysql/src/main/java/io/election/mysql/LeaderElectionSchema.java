@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory;
  * The tables {@code leader_election} and {@code leader_election_history}: made, upgraded or checked; and
  * {@code leader_election_member}, without which the election goes on.
  *
- * <p>Migrations are run by a Flyway of our own, with a history table of its own ({@code
+ * <p>SchemaMigrator are run by a Flyway of our own, with a history table of its own ({@code
  * leader_election_schema_history}) and nothing on the classpath that another Flyway would find; and
  * only if the tables are not complete. So the application's own migrations are not disturbed.
  *
@@ -155,7 +155,7 @@ public final class LeaderElectionSchema {
   private boolean migrated(List<String> missing, boolean upgrade, int attempt)
       throws LeaseStoreException {
     try {
-      Migrations.run(this.database, upgrade);
+      SchemaMigrator.run(this.database, upgrade);
       return true;
     } catch (RuntimeException ex) {
       if (SqlErrors.isMissingDdlRight(ex)) {

@@ -248,7 +248,7 @@ abstract class LeaderElectionSchemaContract {
   void tables_of_an_unreleased_version_are_not_made_to_look_complete() {
     Database.withTables(this.database);
     this.database.execute("ALTER TABLE leader_election DROP COLUMN seal");
-    Migrations.run(new ElectionDatabase(this.database.dataSource(), null), true);
+    SchemaMigrator.run(new ElectionDatabase(this.database.dataSource(), null), true);
     this.database.execute(
         "ALTER TABLE leader_election DROP COLUMN seal",
         "UPDATE leader_election_schema_history SET description = CONCAT('former ', description)");

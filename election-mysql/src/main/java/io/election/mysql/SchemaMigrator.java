@@ -16,8 +16,8 @@ import org.flywaydb.core.api.migration.Context;
 import org.flywaydb.core.api.migration.JavaMigration;
 import org.jspecify.annotations.Nullable;
 
-/** Our Flyway, apart from the application's. */
-final class Migrations {
+/** Runs the migrations by a Flyway of our own, apart from the application's. */
+final class SchemaMigrator {
 
   private static final String HISTORY = "leader_election_schema_history";
   private static final Duration TIME_TO_CONNECT = Duration.ofSeconds(5);
@@ -31,7 +31,7 @@ final class Migrations {
   /** Above the 10 s that Flyway waits for its named lock at a time. */
   private static final int NETWORK_TIMEOUT_MILLIS = 15_000;
 
-  private Migrations() {}
+  private SchemaMigrator() {}
 
   /**
    * Runs what has not been run, and mends what failed before: every step can be run again.
@@ -69,7 +69,7 @@ final class Migrations {
   }
 
   private static Flyway flyway(DataSource dataSource, Stream<Upgrade> upgrades) {
-    return Flyway.configure(Migrations.class.getClassLoader())
+    return Flyway.configure(SchemaMigrator.class.getClassLoader())
         .dataSource(dataSource)
         .table(HISTORY)
         // Baseline: the schema may be the application's, and is not empty then.
