@@ -91,8 +91,8 @@ record LeaseTables(
    */
   List<String> missing() {
     check();
-    return Stream.of(Upgrade.values())
-        .flatMap(upgrade -> upgrade.ddl(this).stream())
+    return Stream.of(Migration.values())
+        .flatMap(migration -> migration.ddl(this).stream())
         .distinct()
         .toList();
   }
@@ -108,9 +108,9 @@ record LeaseTables(
    */
   boolean needUpgrade() {
     return this.leases != null
-        && Stream.of(Upgrade.values())
-            .filter(upgrade -> upgrade != Upgrade.CREATE)
-            .anyMatch(upgrade -> !upgrade.ddl(this).isEmpty());
+        && Stream.of(Migration.values())
+            .filter(migration -> migration != Migration.CREATE)
+            .anyMatch(migration -> !migration.ddl(this).isEmpty());
   }
 
   private void check() {
@@ -183,7 +183,7 @@ record LeaseTables(
       throw new UnusableSchemaException(
           "The names in the table %s are not varchar(%d) or longer with the collation utf8mb4_bin. Found the columns %s."
               .formatted(table.name(), NAME_LENGTH, table.describe()),
-          "Run this, and start again:\n" + Upgrade.exactNames(table) + ";");
+          "Run this, and start again:\n" + Migration.exactNames(table) + ";");
     }
   }
 

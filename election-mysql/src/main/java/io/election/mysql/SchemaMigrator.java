@@ -43,7 +43,7 @@ final class SchemaMigrator {
     try {
       Flyway flyway = flyway(
           new BoundedDataSource(database, opened),
-          upgrade ? Stream.of(Upgrade.values()) : Stream.of(Upgrade.CREATE));
+          upgrade ? Stream.of(Migration.values()) : Stream.of(Migration.CREATE));
       migrate(flyway);
     } finally {
       // A pool must not hand out sessions with our settings; and Flyway forgets some when it fails.
@@ -68,7 +68,7 @@ final class SchemaMigrator {
         .anyMatch(migration -> migration.getState().isFailed());
   }
 
-  private static Flyway flyway(DataSource dataSource, Stream<Upgrade> upgrades) {
+  private static Flyway flyway(DataSource dataSource, Stream<Migration> migrations) {
     return Flyway.configure(SchemaMigrator.class.getClassLoader())
         .dataSource(dataSource)
         .table(HISTORY)
@@ -76,24 +76,24 @@ final class SchemaMigrator {
         .baselineOnMigrate(true)
         .baselineVersion("0")
         .locations(new String[0])
-        .javaMigrations(upgrades.map(Step::new).toArray(JavaMigration[]::new))
+        .javaMigrations(migrations.map(Step::new).toArray(JavaMigration[]::new))
         // What was run for an upgrade is unknown to whoever only makes tables.
         .validateOnMigrate(false)
         .lockRetryCount(10)
         .load();
   }
 
-  /** An upgrade as Flyway sees it. */
-  private record Step(Upgrade upgrade) implements JavaMigration {
+  /** A migration as Flyway sees it. */
+  private record Step(Migration migration) implements JavaMigration {
 
     @Override
     public MigrationVersion getVersion() {
-      return MigrationVersion.fromVersion(Integer.toString(this.upgrade.version()));
+      return MigrationVersion.fromVersion(Integer.toString(this.migration.version()));
     }
 
     @Override
     public String getDescription() {
-      return this.upgrade.description();
+      return this.migration.description();
     }
 
     @Override
@@ -109,7 +109,7 @@ final class SchemaMigrator {
     @Override
     public void migrate(Context context) throws SQLException {
       Session session = Session.of(context.getConnection(), Deadline.in(Duration.ofSeconds(10)));
-      for (String ddl : this.upgrade.ddl(LeaseTables.find(session))) {
+      for (String ddl : this.migration.ddl(LeaseTables.find(session))) {
         session.execute(ddl);
       }
     }

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Versions must not change: Flyway runs none twice.
  */
-enum Upgrade {
+enum Migration {
   CREATE(1, "create leader_election, its history and its members"),
   FINE_TIME(2, "last_active_time with microseconds"),
   EXACT_NAMES(3, "names with a binary collation"),
@@ -36,7 +36,7 @@ enum Upgrade {
   private final int version;
   private final String description;
 
-  Upgrade(int version, String description) {
+  Migration(int version, String description) {
     this.version = version;
     this.description = description;
   }
