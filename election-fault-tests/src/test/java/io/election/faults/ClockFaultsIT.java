@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.test.FakeClock;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -141,7 +143,7 @@ class ClockFaultsIT {
   }
 
   private static Node inZone(String name, String zone, TestDatabase database, String variables) {
-    return Node.named(name)
+    return SamplingNode.named(name)
         .withEnvironment("TZ", zone)
         .withJvmOption("-Duser.timezone=" + zone)
         .with("spring.datasource.url=" + database.jdbcUrl() + "&sessionVariables=" + variables);

@@ -3,6 +3,11 @@ package io.election.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.test.TestDatabase;
+import io.election.test.process.Announcement;
+import io.election.test.process.Claim;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
+import io.election.test.process.SafetyJudge;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -116,31 +121,30 @@ final class Cluster {
   }
 
   static List<Node> threeNodes() {
-    return Stream.of("a", "b", "c").map(Node::named).toList();
+    return Stream.of("a", "b", "c").map(SamplingNode::named).toList();
   }
 
   /** Starts a node without waiting for it. */
   NodeProcess add(Node node) {
-    List<String> arguments = new ArrayList<>();
-    arguments.add("spring.main.web-application-type=none");
-    arguments.add("spring.main.banner-mode=off");
-    arguments.add("spring.datasource.url=" + this.database.jdbcUrl());
-    arguments.add("spring.datasource.username=" + this.database.username());
-    arguments.add("spring.datasource.password=" + this.database.password());
-    arguments.add("spring.datasource.hikari.minimum-idle=0");
-    arguments.add("spring.datasource.hikari.initialization-fail-timeout=-1");
-    arguments.add("as.election.service-id=" + SERVICE);
-    arguments.add("as.election.lease-duration=" + this.lease.toMillis() + "ms");
-    arguments.add("as.election.renew-interval=" + this.renew.toMillis() + "ms");
-    arguments.add("as.election.mysql.operation-timeout=" + OPERATION_TIMEOUT.toMillis() + "ms");
-    arguments.add("as.election.drain-timeout=2s");
+    List<String> properties = new ArrayList<>();
+    properties.add("spring.main.web-application-type=none");
+    properties.add("spring.main.banner-mode=off");
+    properties.add("spring.datasource.url=" + this.database.jdbcUrl());
+    properties.add("spring.datasource.username=" + this.database.username());
+    properties.add("spring.datasource.password=" + this.database.password());
+    properties.add("spring.datasource.hikari.minimum-idle=0");
+    properties.add("spring.datasource.hikari.initialization-fail-timeout=-1");
+    properties.add("as.election.service-id=" + SERVICE);
+    properties.add("as.election.lease-duration=" + this.lease.toMillis() + "ms");
+    properties.add("as.election.renew-interval=" + this.renew.toMillis() + "ms");
+    properties.add("as.election.mysql.operation-timeout=" + OPERATION_TIMEOUT.toMillis() + "ms");
+    properties.add("as.election.drain-timeout=2s");
     node.properties().forEach((property) -> {
       String name = property.substring(0, property.indexOf('=') + 1);
-      arguments.removeIf((argument) -> argument.startsWith(name));
-      arguments.add(property);
+      properties.removeIf((other) -> other.startsWith(name));
+      properties.add(property);
     });
-    NodeProcess process = NodeProcess.start(
-        node, this.folder, arguments.stream().map((argument) -> "--" + argument).toList());
+    NodeProcess process = NodeProcess.start(node, this.folder, properties);
     this.nodes.add(process);
     return process;
   }
@@ -192,7 +196,7 @@ final class Cluster {
   /** Waits until the last thing that a node published is a loss. */
   void awaitLoss(NodeProcess node) {
     within(Duration.ofSeconds(30), node + " announces its loss").until(() -> {
-      List<Announcement> published = node.announcements();
+      List<Announcement> published = node.announcements(Cluster.SERVICE);
       return !published.isEmpty() && !published.get(published.size() - 1).acquired();
     });
   }
@@ -223,13 +227,15 @@ final class Cluster {
         .pollInterval(Duration.ofMillis(10));
   }
 
-  History history() {
-    return new History(
+  SafetyJudge judge() {
+    return new SafetyJudge(
         this.nodes.stream()
             .flatMap((node) -> node.claims().stream())
             .map((claim) -> claim.isOfOneTermWith(this.lost) ? claim.withoutTerm() : claim)
             .toList(),
-        this.nodes.stream().flatMap((node) -> node.announcements().stream()).toList(),
+        this.nodes.stream()
+            .flatMap((node) -> node.announcements(Cluster.SERVICE).stream())
+            .toList(),
         this.nodes.stream()
             .filter(NodeProcess::endedCleanly)
             .map(NodeProcess::name)
@@ -251,7 +257,7 @@ final class Cluster {
     NodeProcess leader = within(patience, "a node leads after: " + fault)
         .until(this::leader, Optional::isPresent)
         .orElseThrow();
-    long from = history().claims().stream()
+    long from = judge().claims().stream()
         .filter((claim) -> claim.to() - end > 0)
         .mapToLong((claim) -> Math.max(claim.from() - end, 0))
         .min()
@@ -288,12 +294,12 @@ final class Cluster {
   private void close() {
     this.nodes.stream().filter(NodeProcess::isAlive).forEach(NodeProcess::resume);
     this.nodes.stream().filter(NodeProcess::isAlive).forEach(NodeProcess::stop);
-    History history = history();
-    assertThat(history.claims()).as("claims").isNotEmpty();
+    SafetyJudge judge = judge();
+    assertThat(judge.claims()).as("claims").isNotEmpty();
     if (this.broken) {
-      assertThat(history.violations()).as("violations").isNotEmpty();
+      assertThat(judge.violations()).as("violations").isNotEmpty();
     } else {
-      assertThat(history.violations()).as("violations").isEmpty();
+      assertThat(judge.violations()).as("violations").isEmpty();
     }
     if (this.audit != null) {
       assertThat(this.audit.falls()).as("terms and versions that fell").isEmpty();
@@ -303,7 +309,7 @@ final class Cluster {
 
   /** Adds to what stopped a scenario half-way what may be at the root of it. */
   private void judge(Throwable failure) {
-    List<String> violations = history().violations();
+    List<String> violations = judge().violations();
     if (!violations.isEmpty()) {
       failure.addSuppressed(new AssertionError("violations: " + violations));
       System.out.println("Violations: " + violations);

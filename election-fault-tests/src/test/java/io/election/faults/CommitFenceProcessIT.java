@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

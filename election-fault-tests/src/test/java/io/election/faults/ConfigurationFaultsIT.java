@@ -16,6 +16,9 @@ import io.election.mysql.MysqlElectionService;
 import io.election.mysql.MysqlLeaseStore;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import io.election.test.process.Claim;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Modifier;
@@ -113,7 +116,7 @@ class ConfigurationFaultsIT {
       // Each follower tries once at most, and all but one in vain; then there are renewals.
       assertThat(statements).as("statements").isLessThan(count + 20);
       assertThat(rows).as("rows").isLessThan(20);
-      assertThat(sampler.history().violations()).isEmpty();
+      assertThat(sampler.judge().violations()).isEmpty();
     } finally {
       nodes.parallelStream().forEach((node) -> node.elector().stop());
     }
@@ -224,7 +227,7 @@ class ConfigurationFaultsIT {
               Long.parseLong(database.query("SELECT version FROM leader_election")) > version + 10);
       leader.elector().stop();
       awaitLeader(nodes);
-      assertThat(sampler.history().violations()).isEmpty();
+      assertThat(sampler.judge().violations()).isEmpty();
     } finally {
       nodes.forEach((node) -> node.elector().stop());
     }
@@ -247,7 +250,8 @@ class ConfigurationFaultsIT {
   @Tag("faults")
   void fault_40_twins_alone_and_the_leading_one_restarted_again_and_again() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    List<Node> nodes = List.of(Node.named("a"), Node.named("twin").with("as.election.node-id=a"));
+    List<Node> nodes =
+        List.of(SamplingNode.named("a"), SamplingNode.named("twin").with("as.election.node-id=a"));
     Cluster.run(database, nodes, (cluster, first) -> {
       NodeProcess leader = first;
       for (int i = 1; i <= 4; i++) {
@@ -256,7 +260,7 @@ class ConfigurationFaultsIT {
         } else {
           leader.kill();
         }
-        cluster.add(Node.named("twin-" + i).with("as.election.node-id=a"));
+        cluster.add(SamplingNode.named("twin-" + i).with("as.election.node-id=a"));
         cluster.awaitUp();
         NodeProcess next = cluster.awaitLeaderOtherThan(leader);
         cluster.printGap("a twin ended and started again", leader, next);
@@ -266,7 +270,7 @@ class ConfigurationFaultsIT {
   }
 
   private static Node twinOf(NodeProcess node, String name) {
-    return Node.named(name).with("as.election.node-id=" + node.name());
+    return SamplingNode.named(name).with("as.election.node-id=" + node.name());
   }
 
   @Test
@@ -274,7 +278,7 @@ class ConfigurationFaultsIT {
   void fault_41_ids_that_differ_in_case_or_accent() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     List<Node> nodes = Stream.of("node", "NODE", "nod\u00e9")
-        .map((id) -> Node.named(id).with("as.election.services=Jobs,j\u00f6bs"))
+        .map((id) -> SamplingNode.named(id).with("as.election.services=Jobs,j\u00f6bs"))
         .toList();
     Cluster.run(database, nodes, (cluster, first) -> {
       for (NodeProcess node : cluster.nodes()) {
@@ -317,9 +321,9 @@ class ConfigurationFaultsIT {
     Duration long_ = LEASE.multipliedBy(3);
     TestDatabase database = TestDatabase.newDatabase();
     Node patient =
-        Node.named("patient").with("as.election.lease-duration=" + long_.toMillis() + "ms");
+        SamplingNode.named("patient").with("as.election.lease-duration=" + long_.toMillis() + "ms");
     Cluster.run(database, List.of(patient), (cluster, leader) -> {
-      NodeProcess hasty = cluster.add(Node.named("hasty"));
+      NodeProcess hasty = cluster.add(SamplingNode.named("hasty"));
       cluster.awaitUp();
       cluster.awaitLog(hasty, "is held by patient");
       leader.kill();
@@ -385,7 +389,7 @@ class ConfigurationFaultsIT {
       assertThat(sampler.claims("second")).isEmpty();
       one.close();
       awaitLeads(second);
-      assertThat(sampler.history().violations()).isEmpty();
+      assertThat(sampler.judge().violations()).isEmpty();
     } finally {
       one.close();
       if (two != null) {

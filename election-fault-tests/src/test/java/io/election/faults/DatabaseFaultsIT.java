@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -76,7 +78,7 @@ class DatabaseFaultsIT {
           cluster.awaitWrites(2);
           assertThat(cluster.awaitRecovery(fault, System.nanoTime())).isEqualTo(leader);
           assertThat(leader.claims()).hasSize(1);
-          assertThat(cluster.history().claims()).hasSize(1);
+          assertThat(cluster.judge().claims()).hasSize(1);
         });
   }
 
@@ -143,8 +145,8 @@ class DatabaseFaultsIT {
   @Test
   @Tag("faults")
   void fault_20_row_lock_global_read_lock_and_alter_table() throws Exception {
-    try (Links links = Links.to(this.database)) {
-      Cluster.run(this.database, links.nodes(Links.WITHOUT_SIGNALS), (cluster, leader) -> {
+    try (TcpProxies proxies = TcpProxies.to(this.database)) {
+      Cluster.run(this.database, proxies.nodes(TcpProxies.WITHOUT_SIGNALS), (cluster, leader) -> {
         try (Connection holder = this.database.connect();
             Statement statement = holder.createStatement()) {
           holder.setAutoCommit(false);
@@ -170,10 +172,10 @@ class DatabaseFaultsIT {
           alter.join();
           cluster.awaitRecovery("20 ALTER TABLE", System.nanoTime());
         }
-        assertBounded(links);
+        assertBounded(proxies);
         System.out.printf(
             "Measured: 20 locks: the leader waited at most %d ms for one answer (operation time-out 500 ms)%n",
-            links.of(leader).longestWait().toMillis());
+            proxies.of(leader).longestWait().toMillis());
       });
     }
   }
@@ -184,8 +186,8 @@ class DatabaseFaultsIT {
   void fault_20_disk_full() throws Exception {
     try (TestServer small = TestServer.startOnDisk(500)) {
       TestDatabase own = small.newDatabase();
-      try (Links links = Links.to(own)) {
-        Cluster.run(own, links.nodes(Links.WITHOUT_SIGNALS), (cluster, leader) -> {
+      try (TcpProxies proxies = TcpProxies.to(own)) {
+        Cluster.run(own, proxies.nodes(TcpProxies.WITHOUT_SIGNALS), (cluster, leader) -> {
           small.fillDisk();
           cluster
               .within(Duration.ofSeconds(60), "nobody leads on a full disk")
@@ -193,14 +195,14 @@ class DatabaseFaultsIT {
           cluster.awaitLoss(leader);
           small.freeDisk();
           cluster.awaitRecovery("20 disk full", System.nanoTime(), Duration.ofSeconds(120));
-          assertBounded(links);
+          assertBounded(proxies);
         });
       }
     }
   }
 
-  private static void assertBounded(Links links) {
-    links.forEach((link) -> assertThat(link.longestWait())
+  private static void assertBounded(TcpProxies proxies) {
+    proxies.forEach((proxy) -> assertThat(proxy.longestWait())
         .as("the wait for one answer, with an operation time-out of 500 ms")
         .isLessThan(Duration.ofMillis(500).plus(GRACE)));
   }

@@ -1,5 +1,6 @@
 package io.election.faults;
 
+import io.election.test.process.Node;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;

@@ -1,5 +1,6 @@
 package io.election.faults;
 
+import io.election.test.process.Node;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;

@@ -3,6 +3,7 @@ package io.election.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.test.TestDatabase;
+import io.election.test.process.NodeProcess;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -41,7 +42,7 @@ class FailoverGapIT {
             end.accept(leader);
             NodeProcess next = cluster.awaitLeaderOtherThan(leader);
             gaps.add(cluster.gapSeconds(leader, next));
-            cluster.add(Node.named("node-" + round));
+            cluster.add(SamplingNode.named("node-" + round));
             cluster.awaitUp();
           }
         });

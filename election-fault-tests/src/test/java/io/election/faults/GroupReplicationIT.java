@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.test.ReplicationGroup;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import io.election.test.process.Claim;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -95,7 +98,7 @@ class GroupReplicationIT {
       for (int round = 0; round < ROUNDS; round++) {
         NodeProcess leader = cluster.awaitLeader();
         int moves = leader.logLines("is another server now").size();
-        int claims = cluster.history().claims().size();
+        int claims = cluster.judge().claims().size();
         TestServer primary = group.primary().orElseThrow();
         primary.kill();
         awaitPrimaryOtherThan(primary, cluster);
@@ -105,7 +108,7 @@ class GroupReplicationIT {
         NodeProcess next = cluster.awaitLeader();
         System.out.printf(
             "Measured: kill -9 of the primary, lease 10 s, renew interval 2 s: %s%n",
-            cluster.history().claims().size() == claims
+            cluster.judge().claims().size() == claims
                 ? "the same leader without a gap"
                 : "another leadership, %s after %s".formatted(next, leader));
         group.restore();
@@ -203,7 +206,7 @@ class GroupReplicationIT {
           .until(() -> cluster.nodes().stream()
               .noneMatch(node -> node.logLines("is another server now").isEmpty()));
       assertThat(cluster.awaitLeader()).isEqualTo(leader);
-      assertThat(cluster.history().claims()).hasSize(1);
+      assertThat(cluster.judge().claims()).hasSize(1);
     });
   }
 
@@ -222,7 +225,7 @@ class GroupReplicationIT {
       // The three are on the first member of the URL, these on the others.
       List<TestServer> members = group.members();
       for (int i = 1; i < members.size(); i++) {
-        cluster.add(on(Node.named("on-" + i), List.of(members.get(i))));
+        cluster.add(on(SamplingNode.named("on-" + i), List.of(members.get(i))));
       }
       cluster.awaitUp();
       AtomicBoolean over = new AtomicBoolean();

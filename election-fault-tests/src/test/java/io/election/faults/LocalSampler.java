@@ -2,6 +2,9 @@ package io.election.faults;
 
 import io.election.ElectionService;
 import io.election.Leadership;
+import io.election.test.process.Claim;
+import io.election.test.process.LeadershipLog;
+import io.election.test.process.SafetyJudge;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -14,7 +17,7 @@ final class LocalSampler implements AutoCloseable {
 
   private final Path folder;
 
-  private final Map<String, ClaimFile> files = new ConcurrentHashMap<>();
+  private final Map<String, LeadershipLog> logs = new ConcurrentHashMap<>();
 
   private final Map<String, ElectionService> nodes = new ConcurrentHashMap<>();
 
@@ -29,7 +32,7 @@ final class LocalSampler implements AutoCloseable {
   }
 
   void add(String name, ElectionService node) {
-    this.files.put(name, ClaimFile.open(this.folder.resolve(name)));
+    this.logs.put(name, LeadershipLog.open(this.folder.resolve(name)));
     this.nodes.put(name, node);
   }
 
@@ -39,9 +42,11 @@ final class LocalSampler implements AutoCloseable {
         long before = System.nanoTime();
         boolean leader = node.isLeader();
         long after = System.nanoTime();
-        long term = leader ? node.leadership().map(Leadership::term).orElse(Long.MAX_VALUE) : -1;
+        long term = leader
+            ? node.leadership().map(Leadership::term).orElse(Long.MAX_VALUE)
+            : LeadershipLog.NOT_LEADING;
         if (term != Long.MAX_VALUE) {
-          this.files.get(name).sample(before, after, term);
+          this.logs.get(name).sample(before, after, term);
         }
       });
       LockSupport.parkNanos(1_000_000);
@@ -49,12 +54,12 @@ final class LocalSampler implements AutoCloseable {
   }
 
   List<Claim> claims(String name) {
-    return this.files.get(name).claims(name);
+    return this.logs.get(name).claims(name);
   }
 
-  History history() {
-    return new History(
-        this.files.keySet().stream().flatMap((name) -> claims(name).stream()).toList());
+  SafetyJudge judge() {
+    return new SafetyJudge(
+        this.logs.keySet().stream().flatMap((name) -> claims(name).stream()).toList());
   }
 
   @Override

@@ -3,6 +3,10 @@ package io.election.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.test.TestDatabase;
+import io.election.test.process.Claim;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
+import io.election.test.process.TcpProxy;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,36 +21,36 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a network does to three nodes, each behind a link of its own. */
+/** What a network does to three nodes, each behind a proxy of its own. */
 class NetworkFaultsIT {
 
   private final TestDatabase database = TestDatabase.newDatabase();
 
   @Test
   void fault_10_node_and_database_cut_off_both_ways() throws Exception {
-    breakLinks("10 leader cut off", Link::cut);
+    breakLinks("10 leader cut off", TcpProxy::cut);
   }
 
   @Test
   @Tag("faults")
   void fault_11_only_requests_lost() throws Exception {
-    breakLinks("11 the leader's requests lost", Link::loseRequests);
+    breakLinks("11 the leader's requests lost", TcpProxy::loseRequests);
   }
 
   @Test
   @Tag("faults")
   void fault_12_only_answers_lost() throws Exception {
-    breakLinks("12 the leader's answers lost", Link::loseAnswers);
+    breakLinks("12 the leader's answers lost", TcpProxy::loseAnswers);
   }
 
-  private void breakLinks(String fault, Consumer<Link> how) throws Exception {
-    try (Links links = Links.to(this.database)) {
-      Cluster.run(this.database, links.nodes(), (cluster, leader) -> {
-        breakLeader(fault, cluster, leader, links.of(leader), how);
+  private void breakLinks(String fault, Consumer<TcpProxy> how) throws Exception {
+    try (TcpProxies proxies = TcpProxies.to(this.database)) {
+      Cluster.run(this.database, proxies.nodes(), (cluster, leader) -> {
+        breakLeader(fault, cluster, leader, proxies.of(leader), how);
 
-        links.forEach(how);
+        proxies.forEach(how);
         cluster.awaitNoLeader();
-        links.forEach(Link::heal);
+        proxies.forEach(TcpProxy::heal);
         cluster.awaitRecovery(fault + ", then all nodes", System.nanoTime());
       });
     }
@@ -54,9 +58,9 @@ class NetworkFaultsIT {
 
   /** One node that loses the database is replaced, and follows when it finds it again. */
   private static void breakLeader(
-      String fault, Cluster cluster, NodeProcess leader, Link link, Consumer<Link> how) {
+      String fault, Cluster cluster, NodeProcess leader, TcpProxy proxy, Consumer<TcpProxy> how) {
     Claim last = leader.lastClaim();
-    how.accept(link);
+    how.accept(proxy);
     NodeProcess next = cluster.awaitLeaderOtherThan(leader);
     cluster.printGap(fault, leader, next);
     cluster.awaitLoss(leader);
@@ -65,7 +69,7 @@ class NetworkFaultsIT {
     assertThat(next.lastClaim().term()).isGreaterThan(last.term());
     int claims = leader.claims().size();
 
-    link.heal();
+    proxy.heal();
     cluster.awaitLog(
         leader, "is held by " + next + " in term " + next.lastClaim().term());
     assertThat(leader.claims()).hasSize(claims);
@@ -76,10 +80,10 @@ class NetworkFaultsIT {
   @Tag("faults")
   void fault_13_connection_reset_after_the_commit_of_a_renewal_a_take_over_and_a_release()
       throws Exception {
-    try (Links links = Links.to(this.database)) {
-      Cluster.run(this.database, links.nodes(), (cluster, leader) -> {
+    try (TcpProxies proxies = TcpProxies.to(this.database)) {
+      Cluster.run(this.database, proxies.nodes(), (cluster, leader) -> {
         Claim claim = leader.lastClaim();
-        Link.Trap renewal = links.of(leader).resetAfterAnswerTo("lease_millis > 0");
+        TcpProxy.Trap renewal = proxies.of(leader).resetAfterAnswerTo("lease_millis > 0");
         cluster.within(Duration.ofSeconds(20), "a renewal").until(renewal::isSprung);
         cluster.awaitLog(leader, "the mysql store works again");
         cluster.awaitWrites(2);
@@ -87,23 +91,25 @@ class NetworkFaultsIT {
         assertThat(leader.claims()).hasSize(1);
         assertThat(leader.lastClaim().term()).isEqualTo(claim.term());
 
-        Map<NodeProcess, Link.Trap> takeOvers = new HashMap<>();
+        Map<NodeProcess, TcpProxy.Trap> takeOvers = new HashMap<>();
         for (NodeProcess node : cluster.nodes()) {
           if (node != leader) {
             takeOvers.put(
                 node,
-                links.of(node).resetAfterAnswerTo("INSERT INTO leader_election_history", "COMMIT"));
+                proxies
+                    .of(node)
+                    .resetAfterAnswerTo("INSERT INTO leader_election_history", "COMMIT"));
           }
         }
-        Link.Trap release = links.of(leader).resetAfterAnswerTo("lease_millis = 0");
+        TcpProxy.Trap release = proxies.of(leader).resetAfterAnswerTo("lease_millis = 0");
         long stopping = System.nanoTime();
         leader.stop();
         assertThat(release.isSprung()).isTrue();
         assertThat(System.nanoTime() - stopping).isLessThan(TimeUnit.SECONDS.toNanos(20));
         cluster
             .within(Duration.ofSeconds(20), "a take-over")
-            .until(() -> takeOvers.values().stream().anyMatch(Link.Trap::isSprung));
-        links.forEach(Link::heal);
+            .until(() -> takeOvers.values().stream().anyMatch(TcpProxy.Trap::isSprung));
+        proxies.forEach(TcpProxy::heal);
         NodeProcess next = cluster.awaitRecovery(
             "13 reset after the commit of a release and a take-over", System.nanoTime());
         assertThat(next.lastClaim().term()).isGreaterThan(claim.term());
@@ -114,22 +120,22 @@ class NetworkFaultsIT {
   @Test
   @Tag("faults")
   void fault_14_delay_with_jitter_and_56_kbit_a_second() throws Exception {
-    try (Links links = Links.to(this.database)) {
+    try (TcpProxies proxies = TcpProxies.to(this.database)) {
       List<Node> nodes =
-          links.nodes(Links.WITHOUT_SIGNALS, "as.election.mysql.operation-timeout=2500ms");
+          proxies.nodes(TcpProxies.WITHOUT_SIGNALS, "as.election.mysql.operation-timeout=2500ms");
       Cluster.run(
           this.database, Duration.ofSeconds(8), Duration.ofSeconds(1), nodes, (cluster, leader) -> {
-            links.forEach((link) -> link.delay(Duration.ofMillis(450), Duration.ofMillis(100)));
+            proxies.forEach((proxy) -> proxy.delay(Duration.ofMillis(450), Duration.ofMillis(100)));
             cluster.awaitWrites(6);
-            assertThat(links.of(leader).longestWait()).isGreaterThan(Duration.ofMillis(900));
+            assertThat(proxies.of(leader).longestWait()).isGreaterThan(Duration.ofMillis(900));
             assertThat(leader.claims()).hasSize(1);
 
-            links.forEach(Link::heal);
-            links.forEach((link) -> link.limit(7_000));
-            links.forEach(Link::reset);
+            proxies.forEach(TcpProxy::heal);
+            proxies.forEach((proxy) -> proxy.limit(7_000));
+            proxies.forEach(TcpProxy::reset);
             cluster.awaitWrites(4);
             assertThat(leader.claims()).hasSize(1);
-            links.forEach(Link::heal);
+            proxies.forEach(TcpProxy::heal);
             assertThat(cluster.awaitRecovery("14 delay and 56 kbit/s", System.nanoTime()))
                 .isEqualTo(leader);
           });
@@ -141,21 +147,21 @@ class NetworkFaultsIT {
   void fault_15_connection_cut_every_200_ms() throws Exception {
     Assumptions.assumeTrue(
         Files.isDirectory(Path.of("/proc/self/task")), "no /proc to count threads");
-    try (Links links = Links.to(this.database)) {
-      Cluster.run(this.database, links.nodes(), (cluster, leader) -> {
+    try (TcpProxies proxies = TcpProxies.to(this.database)) {
+      Cluster.run(this.database, proxies.nodes(), (cluster, leader) -> {
         Map<NodeProcess, Integer> threads = new HashMap<>();
         for (NodeProcess node : cluster.nodes()) {
           threads.put(node, threads(node, "").size());
         }
         assertThat(threads(leader, "election")).hasSize(4);
 
-        links.forEach((link) -> link.resetEvery(Duration.ofMillis(200)));
+        proxies.forEach((proxy) -> proxy.resetEvery(Duration.ofMillis(200)));
         for (NodeProcess node : cluster.nodes()) {
           cluster
               .within(Duration.ofSeconds(60), "15 connections of " + node + " are cut")
-              .until(() -> links.of(node).resetCount() >= 15);
+              .until(() -> proxies.of(node).resetCount() >= 15);
         }
-        links.forEach(Link::heal);
+        proxies.forEach(TcpProxy::heal);
         cluster.awaitRecovery("15 connections cut every 200 ms", System.nanoTime());
         for (NodeProcess node : cluster.nodes()) {
           cluster

@@ -1,6 +1,8 @@
 package io.election.faults;
 
 import io.election.test.HandWrittenLease;
+import io.election.test.process.Claim;
+import io.election.test.process.LeadershipLog;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -32,10 +34,10 @@ final class OldNode {
     Map<String, String> settings = Stream.of(arguments)
         .map((argument) -> argument.substring("--".length()).split("=", 2))
         .collect(Collectors.toMap((pair) -> pair[0], (pair) -> pair[1]));
-    new OldNode(settings).run(ClaimFile.open(Path.of(settings.get("test.claims"))));
+    new OldNode(settings).run(LeadershipLog.open(Path.of(settings.get("test.claims"))));
   }
 
-  private void run(ClaimFile file) {
+  private void run(LeadershipLog claims) {
     boolean leader = false;
     long next = System.nanoTime();
     while (true) {
@@ -46,7 +48,7 @@ final class OldNode {
       }
       // In this thread, so that no answer comes between two samples unseen.
       long now = System.nanoTime();
-      file.sample(now, now, leader ? Claim.NO_TERM : -1);
+      claims.sample(now, now, leader ? Claim.NO_TERM : LeadershipLog.NOT_LEADING);
       LockSupport.parkNanos(1_000_000);
     }
   }

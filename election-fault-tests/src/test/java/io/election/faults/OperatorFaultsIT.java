@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -42,19 +44,19 @@ class OperatorFaultsIT {
 
   @Test
   void fault_46_designate_and_force_during_pauses_and_partitions() throws Exception {
-    try (Links links = Links.to(this.database)) {
-      Cluster.run(this.database, nodes(links), (cluster, first) -> {
+    try (TcpProxies proxies = TcpProxies.to(this.database)) {
+      Cluster.run(this.database, nodes(proxies), (cluster, first) -> {
         decideDuring("a pause of the leader", cluster, NodeProcess::pause, NodeProcess::resume);
         decideDuring(
             "a partition of the leader",
             cluster,
-            (leader) -> links.of(leader).cut(),
-            (leader) -> links.of(leader).heal());
+            (leader) -> proxies.of(leader).cut(),
+            (leader) -> proxies.of(leader).heal());
         decideDuring(
             "the loss of the leader's answers",
             cluster,
-            (leader) -> links.of(leader).loseAnswers(),
-            (leader) -> links.of(leader).heal());
+            (leader) -> proxies.of(leader).loseAnswers(),
+            (leader) -> proxies.of(leader).heal());
         decideDuring(
             "a pause of the database",
             cluster,
@@ -116,8 +118,8 @@ class OperatorFaultsIT {
 
   @Test
   void fault_47_endpoint_scraped_during_a_partition_and_a_pause_of_the_database() throws Exception {
-    try (Links links = Links.to(this.database)) {
-      Cluster.run(this.database, nodes(links), (cluster, first) -> {
+    try (TcpProxies proxies = TcpProxies.to(this.database)) {
+      Cluster.run(this.database, nodes(proxies), (cluster, first) -> {
         List<Long> nanos = new CopyOnWriteArrayList<>();
         try (Loop monitor = new Loop("monitor", Duration.ofMillis(5), () -> {
           for (Endpoint endpoint : this.endpoints.values()) {
@@ -128,23 +130,23 @@ class OperatorFaultsIT {
           }
         })) {
           monitor.awaitRounds(20);
-          long asked = requests(links);
+          long asked = requests(proxies);
           int scrapes = nanos.size();
           long begin = System.nanoTime();
           monitor.awaitRounds(120);
           // The electors go on with theirs: one statement in each renew interval, or a new session.
           long intervals = (System.nanoTime() - begin) / Cluster.RENEW.toNanos() + 1;
-          assertThat(requests(links) - asked)
+          assertThat(requests(proxies) - asked)
               .as("packets to the database during %d scrapes", nanos.size() - scrapes)
               .isLessThan(
                   (nanos.size() - scrapes) / 3 + 2 * intervals * cluster.nodes().size());
 
           NodeProcess leader = cluster.awaitLeader();
           nanos.clear();
-          links.of(leader).cut();
+          proxies.of(leader).cut();
           cluster.awaitLeaderOtherThan(leader);
           cluster.awaitLoss(leader);
-          links.of(leader).heal();
+          proxies.of(leader).heal();
           printLatency("47 scrapes during a partition", nanos);
 
           nanos.clear();
@@ -175,9 +177,9 @@ class OperatorFaultsIT {
     }
   }
 
-  private static long requests(Links links) {
+  private static long requests(TcpProxies proxies) {
     long[] sum = new long[1];
-    links.forEach((link) -> sum[0] += link.requestCount());
+    proxies.forEach((proxy) -> sum[0] += proxy.requestCount());
     return sum[0];
   }
 
@@ -191,9 +193,9 @@ class OperatorFaultsIT {
     assertThat(Duration.ofNanos(median)).isLessThan(Cluster.OPERATION_TIMEOUT);
   }
 
-  private List<Node> nodes(Links links) {
+  private List<Node> nodes(TcpProxies proxies) {
     List<Node> nodes = new ArrayList<>();
-    for (Node node : links.nodes()) {
+    for (Node node : proxies.nodes()) {
       Endpoint endpoint = Endpoint.onFreePort();
       this.endpoints.put(node.name(), endpoint);
       nodes.add(endpoint.on(node));

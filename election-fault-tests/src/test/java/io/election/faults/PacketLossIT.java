@@ -3,6 +3,7 @@ package io.election.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.test.TestDatabase;
+import io.election.test.process.NodeProcess;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
@@ -16,16 +17,16 @@ class PacketLossIT {
 
   @Test
   void fault_10_11_12_packets_of_the_leader_dropped() throws Exception {
-    try (Links links = Links.to(this.database)) {
+    try (TcpProxies proxies = TcpProxies.to(this.database)) {
       PacketFilter.assumeUsable();
-      Cluster.run(this.database, links.nodes(), (cluster, first) -> {
+      Cluster.run(this.database, proxies.nodes(), (cluster, first) -> {
         Map<String, Consumer<PacketFilter>> faults = Map.of(
             "10 all packets of the leader dropped", PacketFilter::loseBoth,
             "11 packets from the leader dropped", PacketFilter::loseRequests,
             "12 packets to the leader dropped", PacketFilter::loseAnswers);
         for (Map.Entry<String, Consumer<PacketFilter>> fault : faults.entrySet()) {
           NodeProcess leader = cluster.awaitLeader();
-          try (PacketFilter filter = new PacketFilter(links.of(leader).port())) {
+          try (PacketFilter filter = new PacketFilter(proxies.of(leader).port())) {
             fault.getValue().accept(filter);
             NodeProcess next = cluster.awaitLeaderOtherThan(leader);
             cluster.printGap(fault.getKey(), leader, next);
@@ -42,10 +43,10 @@ class PacketLossIT {
 
   @Test
   void fault_14_ten_percent_of_packets_lost() throws Exception {
-    try (Links links = Links.to(this.database)) {
+    try (TcpProxies proxies = TcpProxies.to(this.database)) {
       PacketFilter.assumeUsable();
-      Cluster.run(this.database, links.nodes(), (cluster, leader) -> {
-        try (PacketFilter filter = new PacketFilter(links.ports())) {
+      Cluster.run(this.database, proxies.nodes(), (cluster, leader) -> {
+        try (PacketFilter filter = new PacketFilter(proxies.ports())) {
           filter.lose(0.1);
           cluster.awaitWrites(20);
         }

@@ -6,6 +6,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import io.election.test.process.Announcement;
+import io.election.test.process.Claim;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -254,7 +258,7 @@ class ProcessFaultsIT {
       cluster.nodes().stream().filter((node) -> node != troubled).forEach(NodeProcess::kill);
       cluster.awaitLeads(troubled);
       assertThat(troubled.timeToStop()).isLessThan(TIME_TO_STOP);
-      List<Announcement> announcements = troubled.announcements();
+      List<Announcement> announcements = troubled.announcements(Cluster.SERVICE);
       assertThat(announcements).isNotEmpty();
       assertThat(announcements.get(announcements.size() - 1).acquired()).isFalse();
     });
@@ -347,7 +351,9 @@ class ProcessFaultsIT {
   }
 
   private static Node troubled(Trouble trouble) {
-    return Node.named(trouble.name()).running(TroubledNode.class).with("test.trouble=" + trouble);
+    return SamplingNode.named(trouble.name())
+        .running(TroubledNode.class)
+        .with("test.trouble=" + trouble);
   }
 
   private static Stream<Node> troubled(Trouble trouble, Path once) {

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.test.ReplicatedServers;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import io.election.test.process.Claim;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -65,7 +68,7 @@ class ReplicaFaultsIT {
       NodeProcess first = cluster.awaitLeader();
       // This one sees nothing but the replica, from before the failover.
       NodeProcess replicas =
-          cluster.add(on(Node.named("replicas"), database, List.of(servers.replica())));
+          cluster.add(on(SamplingNode.named("replicas"), database, List.of(servers.replica())));
       cluster.awaitUp();
       servers.stopReceiving();
       first.kill();
@@ -199,7 +202,7 @@ class ReplicaFaultsIT {
     onThreeNodes(Duration.ZERO, (cluster, servers, database) -> {
       NodeProcess leader = cluster.awaitLeader();
       NodeProcess lagging =
-          cluster.add(on(Node.named("lagging"), database, List.of(servers.replica())));
+          cluster.add(on(SamplingNode.named("lagging"), database, List.of(servers.replica())));
       cluster.awaitUp();
       servers.stopApplying();
       awaitReplicaLags(cluster, servers, database);
@@ -231,8 +234,8 @@ class ReplicaFaultsIT {
       List<Node> nodes = nodes(database, List.of(servers.source()));
       Cluster.start(database, LEASE, RENEW, nodes, (cluster) -> {
         NodeProcess old = cluster.awaitLeader();
-        NodeProcess moved = cluster.add(
-            on(Node.named("moved"), database, List.of(servers.replica(), servers.source())));
+        NodeProcess moved = cluster.add(on(
+            SamplingNode.named("moved"), database, List.of(servers.replica(), servers.source())));
         cluster.awaitUp();
         cluster
             .within(LEASE, "the node follows on the source")

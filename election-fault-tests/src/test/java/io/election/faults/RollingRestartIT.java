@@ -3,6 +3,9 @@ package io.election.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.test.TestDatabase;
+import io.election.test.process.Claim;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -37,7 +40,7 @@ class RollingRestartIT {
         cluster.awaitUp();
       }
       awaitRuns(cluster, cluster.awaitLeader());
-      List<Claim> claims = cluster.history().claims();
+      List<Claim> claims = cluster.judge().claims();
       cluster.nodes().stream().filter(NodeProcess::isAlive).forEach(NodeProcess::stop);
 
       assertThat(cluster.nodes()).allMatch(NodeProcess::endedCleanly);
@@ -101,7 +104,7 @@ class RollingRestartIT {
 
   /** The node under its old id, in files of its own. */
   private static Node anew(Node node) {
-    return Node.named(node.name() + "-anew")
+    return SamplingNode.named(node.name() + "-anew")
         .running(node.program())
         .with("as.election.node-id=" + node.name());
   }

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.test.HandWrittenLease;
 import io.election.test.TestDatabase;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
@@ -30,9 +32,9 @@ class RollingUpgradeIT {
         Stream.of("old-1", "old-2", "old-3").map(RollingUpgradeIT::old).toList();
     Cluster.run(database, LEASE, RENEW, nodes, (cluster, first) -> {
       // There: each time one of the old nodes ends, the leader first.
-      replace(cluster, first, true, Node.named("new-1"));
-      replace(cluster, anyOld(cluster), false, Node.named("new-2"));
-      replace(cluster, anyOld(cluster), true, Node.named("new-3"));
+      replace(cluster, first, true, SamplingNode.named("new-1"));
+      replace(cluster, anyOld(cluster), false, SamplingNode.named("new-2"));
+      replace(cluster, anyOld(cluster), true, SamplingNode.named("new-3"));
       NodeProcess leader = cluster.awaitLeader();
       assertThat(isOld(leader)).isFalse();
       assertThat(leader.lastClaim().hasTerm()).isTrue();
@@ -50,7 +52,7 @@ class RollingUpgradeIT {
       assertThat(database.query("SELECT lease_millis FROM leader_election")).isEqualTo("0");
 
       // Though the row still says that the lease was handed back, it belongs to who keeps it.
-      NodeProcess again = cluster.add(Node.named("new-4"));
+      NodeProcess again = cluster.add(SamplingNode.named("new-4"));
       cluster.awaitUp();
       cluster.staysLeader(old, LEASE.multipliedBy(2));
       assertThat(again.claims()).isEmpty();
@@ -67,7 +69,7 @@ class RollingUpgradeIT {
   void fault_42_a_lease_longer_than_the_old_interval_makes_two_leaders() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     String user = database.newUser("cut_off", "ALL ON " + database.name() + ".*");
-    Node ours = Node.named("new").with("spring.datasource.username=" + user);
+    Node ours = SamplingNode.named("new").with("spring.datasource.username=" + user);
     Cluster.run(database, LEASE.multipliedBy(4), RENEW, List.of(ours), (cluster, leader) -> {
       cluster.expectViolations();
       NodeProcess old = cluster.add(old("old"));
@@ -83,7 +85,7 @@ class RollingUpgradeIT {
   void fault_42_a_lease_as_long_as_the_old_interval_makes_one_leader() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     String user = database.newUser("cut_off_in_time", "ALL ON " + database.name() + ".*");
-    Node ours = Node.named("new").with("spring.datasource.username=" + user);
+    Node ours = SamplingNode.named("new").with("spring.datasource.username=" + user);
     Cluster.run(database, LEASE, RENEW, List.of(ours), (cluster, leader) -> {
       NodeProcess old = cluster.add(old("old"));
       cluster.awaitUp();
@@ -100,14 +102,14 @@ class RollingUpgradeIT {
   @Test
   void fault_42_one_id_for_old_and_new_makes_two_leaders() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    Cluster.run(database, LEASE, RENEW, List.of(Node.named("new")), (cluster, leader) -> {
+    Cluster.run(database, LEASE, RENEW, List.of(SamplingNode.named("new")), (cluster, leader) -> {
       cluster.expectViolations();
       leader.stop();
       NodeProcess old = cluster.add(old("twin"));
       cluster.awaitUp();
       cluster.awaitLeads(old);
       assertThat(database.query("SELECT lease_millis FROM leader_election")).isEqualTo("0");
-      NodeProcess twin = cluster.add(Node.named("ours").with("as.election.node-id=twin"));
+      NodeProcess twin = cluster.add(SamplingNode.named("ours").with("as.election.node-id=twin"));
       cluster.awaitUp();
       cluster.awaitLeads(twin);
       cluster.awaitSteady(old, LEASE);
@@ -148,7 +150,7 @@ class RollingUpgradeIT {
   }
 
   private static Node old(String name) {
-    return Node.named(name).running(OldNode.class);
+    return SamplingNode.named(name).running(OldNode.class);
   }
 
   private static boolean isOld(NodeProcess node) {

@@ -3,6 +3,8 @@ package io.election.faults;
 import io.election.ElectionService;
 import io.election.Leadership;
 import io.election.LeadershipEvent;
+import io.election.test.process.LeadershipLog;
+import io.election.test.process.Node;
 import java.nio.file.Path;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
@@ -23,18 +25,23 @@ class SamplingNode {
 
   private static final Logger log = LoggerFactory.getLogger(SamplingNode.class);
 
+  /** A process whose node id is its name. */
+  static Node named(String name) {
+    return new Node(name, SamplingNode.class).with("as.election.node-id=" + name);
+  }
+
   public static void main(String[] arguments) {
     sample(SpringApplication.run(SamplingNode.class, arguments));
   }
 
   /** Asks for ever. */
   static void sample(ConfigurableApplicationContext context) {
-    ClaimFile file =
-        ClaimFile.open(Path.of(context.getEnvironment().getRequiredProperty("test.claims")));
+    LeadershipLog claims =
+        LeadershipLog.open(Path.of(context.getEnvironment().getRequiredProperty("test.claims")));
     ElectionService election = context.getBean(ElectionService.class);
     while (true) {
       try {
-        sample(election, file);
+        sample(election, claims);
       } catch (OutOfMemoryError ex) {
         // The question costs no memory, the term does.
       }
@@ -42,14 +49,16 @@ class SamplingNode {
     }
   }
 
-  private static void sample(ElectionService election, ClaimFile file) {
+  private static void sample(ElectionService election, LeadershipLog claims) {
     long before = System.nanoTime();
     boolean leader = election.isLeader();
     long after = System.nanoTime();
     // Where leadership ends between the two questions, the claim is counted in a term of its own.
-    long term = leader ? election.leadership().map(Leadership::term).orElse(Long.MAX_VALUE) : -1;
+    long term = leader
+        ? election.leadership().map(Leadership::term).orElse(Long.MAX_VALUE)
+        : LeadershipLog.NOT_LEADING;
     if (term != Long.MAX_VALUE) {
-      file.sample(before, after, term);
+      claims.sample(before, after, term);
     }
   }
 

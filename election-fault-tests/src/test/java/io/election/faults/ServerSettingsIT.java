@@ -4,6 +4,8 @@ import io.election.test.DatabaseImage;
 import io.election.test.HostileGlobals;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
 import java.util.List;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.Tag;

@@ -3,6 +3,8 @@ package io.election.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.test.TestDatabase;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -48,7 +50,7 @@ class SessionFaultsIT {
       assertThat(cluster.awaitRecovery("23 connections killed five times", System.nanoTime()))
           .isEqualTo(leader);
       assertThat(leader.claims()).hasSize(1);
-      assertThat(leader.announcements()).hasSize(1);
+      assertThat(leader.announcements(Cluster.SERVICE)).hasSize(1);
     });
   }
 
@@ -68,7 +70,7 @@ class SessionFaultsIT {
             holder.rollback();
             cluster.awaitWrites(2);
             assertThat(leader.claims()).hasSize(1);
-            assertThat(leader.announcements()).hasSize(1);
+            assertThat(leader.announcements(Cluster.SERVICE)).hasSize(1);
 
             this.database.execute("CREATE TABLE heavy (id int PRIMARY KEY AUTO_INCREMENT, v int)");
             lockHistory(statement);

@@ -2,6 +2,11 @@ package io.election.faults;
 
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import io.election.test.process.Claim;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
+import io.election.test.process.SafetyJudge;
+import io.election.test.process.TcpProxy;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -43,7 +48,7 @@ final class Soak {
 
   private final Random random;
 
-  private final Map<String, Link> links = new TreeMap<>();
+  private final Map<String, TcpProxy> proxies = new TreeMap<>();
 
   /** The life that each node is in. */
   private final Map<String, NodeProcess> lives = new TreeMap<>();
@@ -75,7 +80,7 @@ final class Soak {
     this.database = server.newDatabase();
     this.random = new Random(seed);
     for (int i = 0; i < nodes; i++) {
-      this.links.put(String.valueOf((char) ('a' + i)), Link.to(this.database));
+      this.proxies.put(String.valueOf((char) ('a' + i)), TcpProxy.to(this.database));
     }
     addKinds();
   }
@@ -98,12 +103,12 @@ final class Soak {
       }
       report(Duration.ofNanos(System.nanoTime() - begin));
     });
-    this.links.values().forEach(Link::close);
+    this.proxies.values().forEach(TcpProxy::close);
   }
 
   private List<Node> nodes() {
-    return this.links.entrySet().stream()
-        .map((link) -> Node.named(link.getKey()).through(link.getValue()))
+    return this.proxies.entrySet().stream()
+        .map((proxy) -> SamplingNode.named(proxy.getKey()).through(proxy.getValue()))
         .toList();
   }
 
@@ -134,7 +139,7 @@ final class Soak {
         }
       }
     }
-    List<String> names = List.copyOf(this.links.keySet());
+    List<String> names = List.copyOf(this.proxies.keySet());
     return names.get(this.random.nextInt(names.size()));
   }
 
@@ -188,15 +193,15 @@ final class Soak {
       NodeProcess twin = this.cluster.add(life(node));
       return done(twin::kill);
     }));
-    link("link cut", Link::cut);
-    link("requests lost", Link::loseRequests);
-    link("answers lost", Link::loseAnswers);
-    link("link slow", (link) -> link.delay(Duration.ofMillis(100), Duration.ofMillis(200)));
-    link("link narrow", (link) -> link.limit(7_000));
-    link("link reset again and again", (link) -> link.resetEvery(Duration.ofMillis(200)));
-    link("connections refused", (link) -> {
-      link.refuse();
-      link.reset();
+    proxy("proxy cut", TcpProxy::cut);
+    proxy("requests lost", TcpProxy::loseRequests);
+    proxy("answers lost", TcpProxy::loseAnswers);
+    proxy("proxy slow", (proxy) -> proxy.delay(Duration.ofMillis(100), Duration.ofMillis(200)));
+    proxy("proxy narrow", (proxy) -> proxy.limit(7_000));
+    proxy("proxy reset again and again", (proxy) -> proxy.resetEvery(Duration.ofMillis(200)));
+    proxy("connections refused", (proxy) -> {
+      proxy.refuse();
+      proxy.reset();
     });
     server("server paused", this.server::pause, this.server::resume);
     server("server stopped", this.server::stop, this.server::start);
@@ -243,16 +248,16 @@ final class Soak {
 
   /** The same node as a new process. */
   private Node life(String node) {
-    return Node.named(node + "." + ++this.starts)
-        .through(this.links.get(node))
+    return SamplingNode.named(node + "." + ++this.starts)
+        .through(this.proxies.get(node))
         .with("as.election.node-id=" + node);
   }
 
-  private void link(String name, Consumer<Link> begin) {
-    this.kinds.add(new Kind(name, "link of *", (node) -> {
-      Link link = this.links.get(node);
-      begin.accept(link);
-      return done(link::heal);
+  private void proxy(String name, Consumer<TcpProxy> begin) {
+    this.kinds.add(new Kind(name, "proxy of *", (node) -> {
+      TcpProxy proxy = this.proxies.get(node);
+      begin.accept(proxy);
+      return done(proxy::heal);
     }));
   }
 
@@ -350,8 +355,8 @@ final class Soak {
   }
 
   private void report(Duration duration) {
-    History history = this.cluster.history();
-    List<Claim> claims = history.claims();
+    SafetyJudge judge = this.cluster.judge();
+    List<Claim> claims = judge.claims();
     double longestGap = 0;
     double led = 0;
     for (int i = 0; i < claims.size(); i++) {
@@ -373,7 +378,7 @@ final class Soak {
     Map<String, Long> byNode = claims.stream()
         .collect(Collectors.groupingBy(
             (claim) -> claim.node().substring(0, 1), TreeMap::new, Collectors.counting()));
-    List<String> violations = history.violations();
+    List<String> violations = judge.violations();
     System.out.printf(
         Locale.ROOT,
         """
@@ -383,7 +388,7 @@ final class Soak {
         Soak: longest gap with faults %.3f s; longest wait for a leader after %d times that all had ended %.3f s
         Soak: overlaps and other violations: %d%n""",
         duration.toSeconds(),
-        this.links.size(),
+        this.proxies.size(),
         this.cluster.nodes().size(),
         Cluster.LEASE,
         Cluster.RENEW,

@@ -3,6 +3,9 @@ package io.election.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.test.TestDatabase;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
+import io.election.test.process.TcpProxy;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
@@ -25,15 +28,15 @@ class StartFaultsIT {
     String user = this.database.newUser(
         "late_" + this.database.name(), "ALL ON " + this.database.name() + ".*");
     this.database.execute("ALTER USER '" + user + "'@'%' IDENTIFIED BY 'another'");
-    try (Link absent = Link.to(this.database);
-        Link silent = Link.to(this.database)) {
+    try (TcpProxy absent = TcpProxy.to(this.database);
+        TcpProxy silent = TcpProxy.to(this.database)) {
       absent.refuse();
       silent.cut();
       List<Node> nodes = List.of(
-          Node.named("absent").through(absent),
-          Node.named("silent").through(silent),
-          Node.named("refused").with("spring.datasource.username=" + user),
-          Node.named("wrong")
+          SamplingNode.named("absent").through(absent),
+          SamplingNode.named("silent").through(silent),
+          SamplingNode.named("refused").with("spring.datasource.username=" + user),
+          SamplingNode.named("wrong")
               .with("spring.datasource.url="
                   + this.database.jdbcUrl().replace(this.database.name(), "elsewhere")));
       Cluster.start(this.database, Cluster.LEASE, Cluster.RENEW, nodes, (cluster) -> {
@@ -41,7 +44,7 @@ class StartFaultsIT {
         cluster.awaitLog(cluster.nodes().get(1), "did not answer within");
         cluster.awaitLog(cluster.nodes().get(2), "refuses the user");
         cluster.awaitLog(cluster.nodes().get(3), " WARN ");
-        assertThat(cluster.history().claims()).isEmpty();
+        assertThat(cluster.judge().claims()).isEmpty();
 
         this.database.execute(
             "ALTER USER '" + user + "'@'%' IDENTIFIED BY '" + this.database.password() + "'");
@@ -68,8 +71,9 @@ class StartFaultsIT {
     String[] inOwnNamespace = {
       "unshare", "-m", "sh", "-c", "mount --bind " + hosts + " /etc/hosts && exec \"$0\" \"$@\""
     };
-    try (Link here = Link.to(this.database);
-        Link there = Link.at(InetAddress.getByName("127.0.0.2"), here.port(), this.database)) {
+    try (TcpProxy here = TcpProxy.to(this.database);
+        TcpProxy there =
+            TcpProxy.at(InetAddress.getByName("127.0.0.2"), here.port(), this.database)) {
       Cluster.run(
           this.database,
           Cluster.threeNodes().stream()

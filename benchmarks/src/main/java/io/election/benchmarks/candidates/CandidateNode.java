@@ -1,6 +1,7 @@
 package io.election.benchmarks.candidates;
 
-import java.nio.file.Path;
+import io.election.test.process.Claim;
+import io.election.test.process.LeadershipLog;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -8,6 +9,9 @@ import java.util.concurrent.locks.LockSupport;
 
 /** A process that takes part and is asked each millisecond whether it leads. */
 public final class CandidateNode {
+
+  /** What a line begins with that tells the cost of a question in nanoseconds. */
+  public static final String QUESTION = "A question costs ";
 
   private static final long MILLISECOND = 1_000_000;
 
@@ -20,26 +24,26 @@ public final class CandidateNode {
   /**
    * Takes part until killed or stopped.
    *
-   * @param arguments {@link CandidateSettings#arguments()}, {@code claims=…}, the file to write, and
-   *     {@code question=true} to measure first what a question costs
+   * @param arguments {@link CandidateSettings#arguments()}, {@code test.claims=…}, the log to write,
+   *     and {@code question=true} to measure first what a question costs
    * @throws Exception if it cannot take part
    */
   public static void main(String[] arguments) throws Exception {
     Map<String, String> values = CandidateSettings.parse(arguments);
     CandidateSettings settings = CandidateSettings.parse(values);
-    ClaimFile file = ClaimFile.open(Path.of(CandidateSettings.value(values, "claims")));
+    LeadershipLog claims = CandidateSettings.claims(values);
     Candidate candidate = settings.kind().create(settings);
     List<String> elections = settings.electionNames();
     candidate.join(elections);
     Runtime.getRuntime().addShutdownHook(new Thread(candidate::leave, "leave"));
     if (Boolean.parseBoolean(values.get("question"))) {
-      measureQuestion(candidate, elections.get(0), file);
+      measureQuestion(candidate, elections.get(0));
     }
-    sample(candidate, elections, file);
+    sample(candidate, elections, claims);
   }
 
   /** Asks in a tight loop once the process leads. */
-  private static void measureQuestion(Candidate candidate, String election, ClaimFile file) {
+  private static void measureQuestion(Candidate candidate, String election) {
     while (!candidate.isLeader(election)) {
       LockSupport.parkNanos(MILLISECOND);
     }
@@ -58,18 +62,18 @@ public final class CandidateNode {
     // The first half warms up.
     double[] warm = Arrays.copyOfRange(nanos, BLOCKS / 2, BLOCKS);
     Arrays.sort(warm);
-    file.question(warm[warm.length / 2]);
+    System.out.println(QUESTION + warm[warm.length / 2]);
   }
 
-  private static void sample(Candidate candidate, List<String> elections, ClaimFile file) {
+  private static void sample(Candidate candidate, List<String> elections, LeadershipLog claims) {
     String first = elections.get(0);
     long counted = System.nanoTime();
     while (true) {
       long before = System.nanoTime();
       boolean leader = candidate.isLeader(first);
-      file.sample(before, System.nanoTime(), leader);
+      claims.sample(before, System.nanoTime(), leader ? Claim.NO_TERM : LeadershipLog.NOT_LEADING);
       if (before - counted > 200 * MILLISECOND) {
-        file.led((int) elections.stream().filter(candidate::isLeader).count());
+        claims.led((int) elections.stream().filter(candidate::isLeader).count());
         counted = before;
       }
       LockSupport.parkNanos(MILLISECOND);

@@ -1,5 +1,7 @@
 package io.election.benchmarks.candidates;
 
+import io.election.test.process.LeadershipLog;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -37,7 +39,7 @@ public record CandidateSettings(
   /**
    * Gives the settings to a process.
    *
-   * @return arguments
+   * @return its properties
    */
   public List<String> arguments() {
     return new ArrayList<>(List.of(
@@ -84,8 +86,13 @@ public record CandidateSettings(
 
   static Map<String, String> parse(String... arguments) {
     return Stream.of(arguments)
-        .map((argument) -> argument.split("=", 2))
+        .map((argument) -> argument.replaceFirst("^--", "").split("=", 2))
         .collect(Collectors.toMap((pair) -> pair[0], (pair) -> pair[1]));
+  }
+
+  /** Who is not asked for so long is not known to claim anything, for instance while it is paused. */
+  static LeadershipLog claims(Map<String, String> arguments) {
+    return LeadershipLog.open(Path.of(value(arguments, "test.claims")), Duration.ofMillis(100));
   }
 
   static String value(Map<String, String> arguments, String name) {

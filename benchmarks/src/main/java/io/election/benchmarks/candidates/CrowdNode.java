@@ -1,6 +1,7 @@
 package io.election.benchmarks.candidates;
 
-import java.nio.file.Path;
+import io.election.test.process.Claim;
+import io.election.test.process.LeadershipLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -12,7 +13,7 @@ public final class CrowdNode {
   private CrowdNode() {}
 
   /**
-   * Takes part until killed. What is sampled is whether any of the crowd leads; {@link ClaimFile#led()}
+   * Takes part until killed. What is sampled is whether any of the crowd leads; {@link LeadershipLog#led()}
    * is how many do.
    *
    * @param arguments as those of {@link CandidateNode}, and {@code crowd=…}, how many take part
@@ -21,7 +22,7 @@ public final class CrowdNode {
   public static void main(String[] arguments) throws Exception {
     Map<String, String> values = CandidateSettings.parse(arguments);
     CandidateSettings settings = CandidateSettings.parse(values);
-    ClaimFile file = ClaimFile.open(Path.of(CandidateSettings.value(values, "claims")));
+    LeadershipLog claims = CandidateSettings.claims(values);
     int size = Integer.parseInt(CandidateSettings.value(values, "crowd"));
     String election = settings.electionNames().get(0);
     List<Candidate> crowd = new ArrayList<>();
@@ -39,8 +40,9 @@ public final class CrowdNode {
       for (Candidate candidate : crowd) {
         leading += candidate.isLeader(election) ? 1 : 0;
       }
-      file.sample(before, System.nanoTime(), leading > 0);
-      file.led(leading);
+      claims.sample(
+          before, System.nanoTime(), leading > 0 ? Claim.NO_TERM : LeadershipLog.NOT_LEADING);
+      claims.led(leading);
       LockSupport.parkNanos(1_000_000);
     }
   }

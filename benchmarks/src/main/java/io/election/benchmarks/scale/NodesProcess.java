@@ -1,7 +1,7 @@
 package io.election.benchmarks.scale;
 
 import io.election.benchmarks.scale.NodeFile.Counter;
-import io.election.benchmarks.servers.Signal;
+import io.election.test.process.Signal;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -79,7 +79,7 @@ final class NodesProcess implements AutoCloseable {
 
   void kill() throws InterruptedException {
     this.killed = true;
-    Signal.KILL.send(this.process);
+    Signal.KILL.send(this.process.toHandle());
     if (!this.process.waitFor(60, TimeUnit.SECONDS)) {
       throw new IllegalStateException("A process does not end");
     }

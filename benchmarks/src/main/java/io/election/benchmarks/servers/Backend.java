@@ -1,5 +1,6 @@
 package io.election.benchmarks.servers;
 
+import io.election.test.process.TcpProxy;
 import java.io.IOException;
 import org.opentest4j.TestAbortedException;
 
@@ -50,7 +51,14 @@ public enum Backend {
    */
   public abstract Server start() throws NotInstalledException, IOException;
 
-  Requests.Protocol protocol() {
-    return this.protocol;
+  /**
+   * Opens the way of one process to a server: a proxy that counts statements of MySQL and whatever
+   * else its driver sends, requests and pings of ZooKeeper, messages of gRPC.
+   *
+   * @param port of the server on this machine
+   * @return the proxy
+   */
+  public TcpProxy proxyTo(int port) {
+    return TcpProxy.to(port, () -> new Requests(this.protocol));
   }
 }

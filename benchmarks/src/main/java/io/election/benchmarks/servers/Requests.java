@@ -1,9 +1,9 @@
 package io.election.benchmarks.servers;
 
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.ToIntFunction;
 
-/** Counts what a client asks for, from the bytes that it sends. */
-final class Requests {
+/** Counts what a client asks for on one connection, from the bytes that it sends. */
+final class Requests implements ToIntFunction<byte[]> {
 
   /** How requests are told apart. */
   enum Protocol {
@@ -67,8 +67,6 @@ final class Requests {
 
   private final Protocol protocol;
 
-  private final AtomicLong count;
-
   private final byte[] header;
 
   private int headerBytes;
@@ -79,20 +77,21 @@ final class Requests {
    * Counts one connection.
    *
    * @param protocol what is spoken on it
-   * @param count where requests are added
    */
-  Requests(Protocol protocol, AtomicLong count) {
+  Requests(Protocol protocol) {
     this.protocol = protocol;
-    this.count = count;
     this.header = new byte[protocol.header];
     this.skip = protocol.preface;
   }
 
-  void sent(byte[] bytes, int length) {
+  /** Counts the requests whose header ends in these bytes. */
+  @Override
+  public int applyAsInt(byte[] bytes) {
+    int count = 0;
     int at = 0;
-    while (at < length) {
+    while (at < bytes.length) {
       if (this.skip > 0) {
-        int step = (int) Math.min(this.skip, length - at);
+        int step = (int) Math.min(this.skip, bytes.length - at);
         this.skip -= step;
         at += step;
       } else {
@@ -101,10 +100,11 @@ final class Requests {
           this.headerBytes = 0;
           this.skip = this.protocol.length(this.header);
           if (this.protocol.isRequest(this.header)) {
-            this.count.incrementAndGet();
+            count++;
           }
         }
       }
     }
+    return count;
   }
 }

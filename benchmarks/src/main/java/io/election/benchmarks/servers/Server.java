@@ -52,7 +52,7 @@ public interface Server extends AutoCloseable {
     /**
      * The address for clients.
      *
-     * @param port of the server, or of a link to it
+     * @param port of the server, or of a proxy to it
      * @return a JDBC URL, or host and port
      */
     String address(int port);

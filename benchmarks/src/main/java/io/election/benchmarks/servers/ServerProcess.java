@@ -1,5 +1,6 @@
 package io.election.benchmarks.servers;
 
+import io.election.test.process.Signal;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -169,12 +170,12 @@ final class ServerProcess implements Server {
 
   @Override
   public void pause() {
-    Signal.STOP.send(this.process);
+    Signal.STOP.send(this.process.toHandle());
   }
 
   @Override
   public void resume() {
-    Signal.CONT.send(this.process);
+    Signal.CONT.send(this.process.toHandle());
   }
 
   @Override

@@ -1,4 +1,4 @@
-/** The servers that candidates elect their leaders on, and the links to them. */
+/** The servers that candidates elect their leaders on, and the proxies to them. */
 @NullMarked
 package io.election.benchmarks.servers;
 

@@ -1,20 +1,26 @@
 package io.election.benchmarks.sidebyside;
 
 import io.election.benchmarks.candidates.CandidateKind;
+import io.election.benchmarks.candidates.CandidateNode;
 import io.election.benchmarks.candidates.CandidateSettings;
-import io.election.benchmarks.candidates.Claim;
-import io.election.benchmarks.servers.Link;
+import io.election.benchmarks.candidates.CrowdNode;
 import io.election.benchmarks.servers.Server;
 import io.election.benchmarks.servers.Server.Place;
-import io.election.benchmarks.servers.Signal;
+import io.election.test.process.Claim;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
+import io.election.test.process.Signal;
+import io.election.test.process.TcpProxy;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
@@ -30,7 +36,7 @@ final class Contestant implements AutoCloseable {
 
   private final Path folder;
 
-  private final List<Node> nodes = new ArrayList<>();
+  private final Map<NodeProcess, TcpProxy> proxies = new LinkedHashMap<>();
 
   /**
    * Creates it without processes.
@@ -61,37 +67,43 @@ final class Contestant implements AutoCloseable {
     }
   }
 
-  Node add(String name) {
-    Link link = link();
-    return add(Node.start(settings(name, link), link, this.folder));
+  NodeProcess add(String name) {
+    return add(node(name, CandidateNode.class), "question=false");
   }
 
   /** Adds a process that measures what a question costs. */
-  Node addWithQuestion(String name) {
-    Link link = link();
-    return add(Node.startWithQuestion(settings(name, link), link, this.folder));
+  NodeProcess addWithQuestion(String name) {
+    return add(
+        node(name, CandidateNode.class).withJvmOption("-XX:TieredStopAtLevel=4"), "question=true");
   }
 
   /** Adds a process that is many followers. */
-  Node addCrowd(String name, int size) {
-    Link link = link();
-    return add(Node.startCrowd(settings(name, link), link, this.folder, size));
+  NodeProcess addCrowd(String name, int size) {
+    return add(node(name, CrowdNode.class).withJvmOption("-Xmx1g"), "crowd=" + size);
   }
 
-  private Node add(Node node) {
-    this.nodes.add(node);
-    return node;
+  private static Node node(String name, Class<?> program) {
+    return new Node(name, program)
+        .withJvmOption("-Xss512k")
+        .withJvmOption("-Xmx192m")
+        .withJvmOption("-Dlogging.config=classpath:benchmarks-quiet.xml")
+        .withJvmOption("-Dlogback.configurationFile=benchmarks-quiet.xml");
   }
 
-  private Link link() {
-    return new Link(this.settings.kind().backend(), this.place.port());
+  private NodeProcess add(Node node, String property) {
+    TcpProxy proxy = kind().backend().proxyTo(this.place.port());
+    List<String> properties = settings(node.name(), proxy).arguments();
+    properties.add(property);
+    NodeProcess process = NodeProcess.start(node, this.folder, properties);
+    this.proxies.put(process, proxy);
+    return process;
   }
 
-  private CandidateSettings settings(String name, Link link) {
+  private CandidateSettings settings(String name, TcpProxy proxy) {
     return new CandidateSettings(
         this.settings.kind(),
         name,
-        this.place.address(link.port()),
+        this.place.address(proxy.port()),
         this.settings.username(),
         this.settings.password(),
         this.settings.lease(),
@@ -113,28 +125,33 @@ final class Contestant implements AutoCloseable {
     return this.settings.renew();
   }
 
-  List<Node> nodes() {
-    return this.nodes;
+  List<NodeProcess> nodes() {
+    return List.copyOf(this.proxies.keySet());
   }
 
-  Optional<Node> leader() {
-    return this.nodes.stream().filter(Node::leads).findFirst();
+  /** The way of a process to its server. */
+  TcpProxy proxyOf(NodeProcess node) {
+    return Objects.requireNonNull(this.proxies.get(node), node.name());
+  }
+
+  Optional<NodeProcess> leader() {
+    return nodes().stream().filter(NodeProcess::leads).findFirst();
   }
 
   /** Starts the processes that have ended, and waits until all run and one leads. */
-  Node awaitLeader() {
-    this.nodes.stream().filter((node) -> !node.isAlive()).forEach(Node::restart);
+  NodeProcess awaitLeader() {
+    nodes().stream().filter((node) -> !node.isAlive()).forEach(NodeProcess::restart);
     within(Duration.ofSeconds(90), "all nodes of " + kind().title() + " are up")
-        .until(() -> this.nodes.stream().allMatch(Node::isUp));
+        .until(() -> nodes().stream().allMatch(NodeProcess::isUp));
     return within(patience(), "a node of " + kind().title() + " leads")
         .until(this::leader, Optional::isPresent)
         .orElseThrow();
   }
 
   /** Waits until a node other than the last leader has claimed to lead since an instant. */
-  void awaitSuccessor(Node last, long since) {
+  void awaitSuccessor(NodeProcess last, long since) {
     within(patience(), "a node of " + kind().title() + " succeeds " + last.name())
-        .until(() -> this.nodes.stream()
+        .until(() -> nodes().stream()
             .filter((node) -> node != last)
             .flatMap((node) -> node.claims(since).stream())
             .findAny()
@@ -145,7 +162,7 @@ final class Contestant implements AutoCloseable {
   Claim awaitClaimAfter(long instant) {
     return within(patience(), "a node of " + kind().title() + " leads")
         .until(
-            () -> this.nodes.stream()
+            () -> nodes().stream()
                 .flatMap((node) -> node.claims(instant).stream())
                 .min(Comparator.comparingLong((claim) -> claim.from() - instant)),
             Optional::isPresent)
@@ -155,10 +172,11 @@ final class Contestant implements AutoCloseable {
   /** For how long since an instant two led at once. */
   long overlap(long since) {
     long sum = 0;
-    for (int i = 0; i < this.nodes.size(); i++) {
-      for (int j = i + 1; j < this.nodes.size(); j++) {
-        for (Claim one : this.nodes.get(i).claims(since)) {
-          for (Claim other : this.nodes.get(j).claims(since)) {
+    List<NodeProcess> nodes = nodes();
+    for (int i = 0; i < nodes.size(); i++) {
+      for (int j = i + 1; j < nodes.size(); j++) {
+        for (Claim one : nodes.get(i).claims(since)) {
+          for (Claim other : nodes.get(j).claims(since)) {
             sum += one.overlap(other, since);
           }
         }
@@ -169,10 +187,9 @@ final class Contestant implements AutoCloseable {
 
   /** Starts anew after something went wrong. */
   void restartAll() throws InterruptedException {
-    for (Node node : this.nodes) {
-      node.link().heal();
-      node.signal(Signal.KILL);
-      node.awaitEnd();
+    for (NodeProcess node : nodes()) {
+      proxyOf(node).heal();
+      node.kill();
       node.restart();
     }
   }
@@ -192,20 +209,12 @@ final class Contestant implements AutoCloseable {
   /** The end of each process's output. */
   String logs() {
     StringBuilder logs = new StringBuilder();
-    for (Node node : this.nodes) {
-      try {
-        List<String> lines = Files.readAllLines(this.folder.resolve(node.name() + ".log"));
-        logs.append("---- ")
-            .append(kind().title())
-            .append(' ')
-            .append(node.name())
-            .append('\n');
-        lines
-            .subList(Math.max(0, lines.size() - 15), lines.size())
-            .forEach((line) -> logs.append(line).append('\n'));
-      } catch (IOException ex) {
-        throw new UncheckedIOException(ex);
-      }
+    for (NodeProcess node : nodes()) {
+      List<String> lines = node.log().lines().toList();
+      logs.append("---- %s %s%n".formatted(kind().title(), node));
+      lines
+          .subList(Math.max(0, lines.size() - 15), lines.size())
+          .forEach((line) -> logs.append(line).append('\n'));
     }
     return logs.toString();
   }
@@ -213,15 +222,16 @@ final class Contestant implements AutoCloseable {
   /** Stops all processes, cleanly if they can. */
   @Override
   public void close() {
-    this.nodes.forEach((node) -> node.signal(Signal.CONT));
-    this.nodes.forEach((node) -> node.signal(Signal.TERM));
+    nodes().forEach(NodeProcess::resume);
+    nodes().forEach((node) -> node.signal(Signal.TERM));
     try {
       within(Duration.ofSeconds(15), kind().title() + " ends")
-          .until(() -> this.nodes.stream().noneMatch(Node::isAlive));
+          .until(() -> nodes().stream().noneMatch(NodeProcess::isAlive));
     } catch (ConditionTimeoutException ex) {
       System.out.println(ex.getMessage());
     }
-    this.nodes.forEach(Node::destroy);
+    nodes().forEach(NodeProcess::destroy);
+    this.proxies.values().forEach(TcpProxy::close);
     try {
       FileSystemUtils.deleteRecursively(this.folder);
     } catch (IOException ex) {

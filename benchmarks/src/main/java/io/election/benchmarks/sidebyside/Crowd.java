@@ -1,10 +1,10 @@
 package io.election.benchmarks.sidebyside;
 
 import io.election.benchmarks.candidates.CandidateKind;
-import io.election.benchmarks.candidates.Claim;
 import io.election.benchmarks.servers.Backend;
 import io.election.benchmarks.servers.Server;
-import io.election.benchmarks.servers.Signal;
+import io.election.test.process.Claim;
+import io.election.test.process.NodeProcess;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -52,17 +52,20 @@ final class Crowd {
 
   private void measure(Contestant contestant, Server server) throws InterruptedException {
     CandidateKind kind = contestant.kind();
-    Node leader = contestant.add("a");
+    NodeProcess leader = contestant.add("a");
     await("a leads", leader::leads);
-    Node crowd = contestant.addCrowd("b", this.size);
+    NodeProcess crowd = contestant.addCrowd("b", this.size);
     await("the crowd has joined", crowd::isUp);
     TimeUnit.SECONDS.sleep(5);
     long start = System.nanoTime();
-    long asked = crowd.link().requestCount();
+    long asked = contestant.proxyOf(crowd).requestCount();
     long waited = server.rowLockWaits();
     TimeUnit.SECONDS.sleep(10);
     double seconds = (System.nanoTime() - start) / 1e9;
-    add(kind, "follower_per_s", (crowd.link().requestCount() - asked) / seconds / this.size);
+    add(
+        kind,
+        "follower_per_s",
+        (contestant.proxyOf(crowd).requestCount() - asked) / seconds / this.size);
     if (kind.backend() == Backend.MYSQL) {
       add(kind, "row_lock_waits_per_s", (server.rowLockWaits() - waited) / seconds);
     }
@@ -71,8 +74,7 @@ final class Crowd {
     boolean leads = leader.leads();
     long killed = System.nanoTime();
     waited = server.rowLockWaits();
-    leader.signal(Signal.KILL);
-    leader.awaitEnd();
+    leader.kill();
     if (leads) {
       List<Claim> last = leader.claims(killed - TimeUnit.SECONDS.toNanos(1));
       long end = last.get(last.size() - 1).to();
@@ -83,7 +85,7 @@ final class Crowd {
     if (kind.backend() == Backend.MYSQL) {
       add(kind, "row_lock_waits_of_take_over", server.rowLockWaits() - waited);
     }
-    add(kind, "led_count", crowd.file().led());
+    add(kind, "led_count", crowd.leadershipLog().led());
   }
 
   private static void await(String what, Callable<Boolean> condition) {

@@ -1,7 +1,9 @@
 package io.election.benchmarks.sidebyside;
 
 import io.election.benchmarks.candidates.CandidateKind;
+import io.election.benchmarks.candidates.CandidateNode;
 import io.election.benchmarks.servers.Server;
+import io.election.test.process.NodeProcess;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -76,40 +78,45 @@ final class Load {
 
   private void measure(Contestant contestant, int elections) throws InterruptedException {
     boolean question = elections == 1 && contestant.kind() != CandidateKind.SHEDLOCK;
-    Node leader = question ? contestant.addWithQuestion("a") : contestant.add("a");
+    NodeProcess leader = question ? contestant.addWithQuestion("a") : contestant.add("a");
     String who = contestant.kind().title();
     within(who + " starts").until(leader::isUp);
     try {
       within(who + " leads in " + elections + " elections")
-          .until(() -> leader.file().led() == elections || ranOnce(contestant));
+          .until(() -> leader.leadershipLog().led() == elections || ranOnce(contestant));
     } catch (ConditionTimeoutException ex) {
       // Nothing else runs, and yet it does not: a figure of its own.
       System.out.println(
-          who + " leads in " + leader.file().led() + " of " + elections + " elections");
+          who + " leads in " + leader.leadershipLog().led() + " of " + elections + " elections");
       System.out.println(contestant.logs());
     }
     if (question) {
-      add(contestant.kind(), elections, "question_ns", leader.file().question());
+      add(contestant.kind(), elections, "question_ns", question(leader));
     }
-    Node follower = contestant.add("b");
+    NodeProcess follower = contestant.add("b");
     within(who + " follows").until(follower::isUp);
     TimeUnit.SECONDS.sleep(5);
     long start = System.nanoTime();
-    long asked = leader.link().requestCount();
-    long askedByFollower = follower.link().requestCount();
+    long asked = contestant.proxyOf(leader).requestCount();
+    long askedByFollower = contestant.proxyOf(follower).requestCount();
     TimeUnit.MILLISECONDS.sleep(WINDOW.toMillis());
     double seconds = (System.nanoTime() - start) / 1e9;
     add(
         contestant.kind(),
         elections,
         "leader_per_s",
-        (leader.link().requestCount() - asked) / seconds);
+        (contestant.proxyOf(leader).requestCount() - asked) / seconds);
     add(
         contestant.kind(),
         elections,
         "follower_per_s",
-        (follower.link().requestCount() - askedByFollower) / seconds);
-    add(contestant.kind(), elections, "led_count", leader.file().led());
+        (contestant.proxyOf(follower).requestCount() - askedByFollower) / seconds);
+    add(contestant.kind(), elections, "led_count", leader.leadershipLog().led());
+  }
+
+  private static double question(NodeProcess leader) {
+    String line = leader.logLines(CandidateNode.QUESTION).get(0);
+    return Double.parseDouble(line.substring(CandidateNode.QUESTION.length()));
   }
 
   private static ConditionFactory within(String what) {

@@ -1,6 +1,7 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.benchmarks.candidates.Claim;
+import io.election.test.process.Claim;
+import io.election.test.process.NodeProcess;
 
 /**
  * Where a scenario puts its figures.
@@ -32,11 +33,11 @@ record Recorder(
   }
 
   /** Adds what was claimed since two seconds before an instant. */
-  void addClaims(Contestant contestant, Node leader, long instant) {
+  void addClaims(Contestant contestant, NodeProcess leader, long instant) {
     if (this.timing != Timing.EQUAL) {
       return;
     }
-    for (Node node : contestant.nodes()) {
+    for (NodeProcess node : contestant.nodes()) {
       for (Claim claim : node.claims(instant - 2_000_000_000L)) {
         this.results.add(new ClaimRow(
             contestant.kind().id(),

@@ -1,7 +1,8 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.benchmarks.candidates.Claim;
-import io.election.benchmarks.servers.Signal;
+import io.election.test.process.Claim;
+import io.election.test.process.NodeProcess;
+import io.election.test.process.Signal;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
@@ -14,21 +15,24 @@ enum Scenario {
   /** {@code kill -9}. */
   KILL {
     @Override
-    void play(Contestant contestant, Node leader, Recorder recorder) throws InterruptedException {
+    void play(Contestant contestant, NodeProcess leader, Recorder recorder)
+        throws InterruptedException {
       end(Signal.KILL, contestant, leader, recorder);
     }
   },
   /** {@code SIGTERM}. */
   STOP {
     @Override
-    void play(Contestant contestant, Node leader, Recorder recorder) throws InterruptedException {
+    void play(Contestant contestant, NodeProcess leader, Recorder recorder)
+        throws InterruptedException {
       end(Signal.TERM, contestant, leader, recorder);
     }
   },
   /** {@code kill -STOP} for three seconds more than the lease, then {@code kill -CONT}. */
   PAUSE {
     @Override
-    void play(Contestant contestant, Node leader, Recorder recorder) throws InterruptedException {
+    void play(Contestant contestant, NodeProcess leader, Recorder recorder)
+        throws InterruptedException {
       long start = System.nanoTime();
       leader.signal(Signal.STOP);
       sleep(contestant.lease().plusSeconds(3));
@@ -42,12 +46,13 @@ enum Scenario {
   /** Nothing passes between the leader and its server for five seconds more than the lease. */
   CUT {
     @Override
-    void play(Contestant contestant, Node leader, Recorder recorder) throws InterruptedException {
+    void play(Contestant contestant, NodeProcess leader, Recorder recorder)
+        throws InterruptedException {
       long start = System.nanoTime();
-      leader.link().cut();
+      contestant.proxyOf(leader).cut();
       sleep(contestant.lease().plusSeconds(5));
       long healed = System.nanoTime();
-      leader.link().heal();
+      contestant.proxyOf(leader).heal();
       recorder.add("claimed_ms", claimed(List.of(leader), start, healed));
       sleep(contestant.renew().plusSeconds(2));
       recordGap(contestant, leader, start, recorder);
@@ -56,7 +61,8 @@ enum Scenario {
   /** The servers answer nobody for eight seconds. */
   STALL {
     @Override
-    void play(Contestant contestant, Node leader, Recorder recorder) throws InterruptedException {
+    void play(Contestant contestant, NodeProcess leader, Recorder recorder)
+        throws InterruptedException {
       long start = System.nanoTime();
       recorder.servers().pauseFor(STALLED);
       long resumed = System.nanoTime();
@@ -79,7 +85,7 @@ enum Scenario {
   /** What a count is multiplied with, since all else is nanoseconds that become milliseconds. */
   private static final long MILLION = 1_000_000;
 
-  abstract void play(Contestant contestant, Node leader, Recorder recorder)
+  abstract void play(Contestant contestant, NodeProcess leader, Recorder recorder)
       throws InterruptedException;
 
   /** Whether it happens to all candidates at the same instant. */
@@ -91,7 +97,8 @@ enum Scenario {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  private static void end(Signal signal, Contestant contestant, Node leader, Recorder recorder)
+  private static void end(
+      Signal signal, Contestant contestant, NodeProcess leader, Recorder recorder)
       throws InterruptedException {
     long start = System.nanoTime();
     leader.signal(signal);
@@ -101,7 +108,8 @@ enum Scenario {
   }
 
   /** From the last claim of the leader to the first one of the next, and how long both led. */
-  private static void recordGap(Contestant contestant, Node leader, long start, Recorder recorder) {
+  private static void recordGap(
+      Contestant contestant, NodeProcess leader, long start, Recorder recorder) {
     long before = start - TimeUnit.SECONDS.toNanos(1);
     Optional<Claim> next = contestant.nodes().stream()
         .filter((node) -> node != leader)
@@ -123,8 +131,8 @@ enum Scenario {
   }
 
   /** For how long nodes led between two instants. */
-  private static long claimed(List<Node> nodes, long from, long to) {
-    Claim window = new Claim("", from, to);
+  private static long claimed(List<NodeProcess> nodes, long from, long to) {
+    Claim window = new Claim("", Claim.NO_TERM, from, to);
     return nodes.stream()
         .flatMap((node) -> node.claims(from).stream())
         .mapToLong((claim) -> claim.overlap(window, from))

@@ -1,4 +1,4 @@
-package io.election.benchmarks.servers;
+package io.election.test.process;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -15,21 +15,25 @@ public enum Signal {
   CONT;
 
   /**
-   * Sends the signal.
+   * Sends the signal. A process that has ended ignores it.
    *
-   * @param process to whom
+   * @param process the receiver
    */
-  public void send(Process process) {
+  public void send(ProcessHandle process) {
     try {
-      new ProcessBuilder("kill", "-" + name(), Long.toString(process.pid()))
+      int exit = new ProcessBuilder("kill", "-" + name(), Long.toString(process.pid()))
           .redirectErrorStream(true)
           .redirectOutput(ProcessBuilder.Redirect.DISCARD)
           .start()
           .waitFor();
+      if (exit != 0 && process.isAlive()) {
+        throw new IllegalStateException("kill -" + name() + " ended with " + exit);
+      }
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
+      throw new IllegalStateException(ex);
     }
   }
 }

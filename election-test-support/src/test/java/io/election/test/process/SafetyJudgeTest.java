@@ -1,17 +1,15 @@
-package io.election.faults;
+package io.election.test.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The judge is judged first, with good histories and bad ones. */
-class HistoryTest {
+class SafetyJudgeTest {
 
   @Test
   void claimsOneAfterTheOtherWithGrowingTermsAreFine() {
@@ -46,21 +44,6 @@ class HistoryTest {
   void aTermThatIsUsedTwiceOrFallsIsFound() {
     assertThat(violations(new Claim("a", 1, 0, 10), new Claim("b", 1, 11, 20))).hasSize(1);
     assertThat(violations(new Claim("a", 2, 0, 10), new Claim("b", 1, 11, 20))).hasSize(1);
-  }
-
-  @Test
-  void samplesOfOneTermBecomeOneClaimAndAGapMakesTwo(@TempDir Path folder) {
-    ClaimFile file = ClaimFile.open(folder.resolve("claims"));
-    file.sample(1, 2, -1);
-    file.sample(3, 4, 7);
-    file.sample(5, 6, 7);
-    file.sample(7, 8, 7);
-    file.sample(9, 10, -1);
-    file.sample(11, 12, 7);
-    file.sample(13, 14, 8);
-    assertThat(ClaimFile.open(folder.resolve("claims")).claims("a"))
-        .containsExactly(
-            new Claim("a", 7, 4, 7), new Claim("a", 7, 12, 12), new Claim("a", 8, 14, 14));
   }
 
   @Test
@@ -102,21 +85,25 @@ class HistoryTest {
   void announcementsAreReadFromTheLog() {
     assertThat(Announcement.parse(
             "a",
+            "jobs",
             "12:00:00.000 INFO  SamplingNode: published "
                 + new LeadershipAcquiredEvent(
                     "jobs", "x", 7, LeadershipAcquiredEvent.Reason.EXPIRED)))
         .contains(acquired("a", 7));
     assertThat(Announcement.parse(
             "a",
+            "jobs",
             "published "
                 + new LeadershipLostEvent("jobs", "x", 7, LeadershipLostEvent.Reason.EXPIRED)))
         .contains(lost("a", 7));
     assertThat(Announcement.parse(
             "a",
+            "jobs",
             "published "
                 + new LeadershipLostEvent("other", "x", 7, LeadershipLostEvent.Reason.EXPIRED)))
         .isEmpty();
-    assertThat(Announcement.parse("a", "become leader by mysql: election 'jobs', term 1 (CREATED)"))
+    assertThat(Announcement.parse(
+            "a", "jobs", "become leader by mysql: election 'jobs', term 1 (CREATED)"))
         .isEmpty();
   }
 
@@ -129,10 +116,10 @@ class HistoryTest {
   }
 
   private static List<String> violations(Set<String> ended, Announcement... announcements) {
-    return new History(List.of(), List.of(announcements), ended).violations();
+    return new SafetyJudge(List.of(), List.of(announcements), ended).violations();
   }
 
   private static List<String> violations(Claim... claims) {
-    return new History(List.of(claims)).violations();
+    return new SafetyJudge(List.of(claims)).violations();
   }
 }

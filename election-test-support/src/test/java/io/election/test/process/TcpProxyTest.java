@@ -1,4 +1,4 @@
-package io.election.faults;
+package io.election.test.process;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -22,21 +22,21 @@ import org.junit.jupiter.api.Timeout;
 
 /** The broken network is itself checked, on a server that sends back what it gets. */
 @Timeout(30)
-class LinkTest {
+class TcpProxyTest {
 
   private Echo echo;
 
-  private Link link;
+  private TcpProxy proxy;
 
   @BeforeEach
   void open() throws IOException {
     this.echo = new Echo();
-    this.link = Link.to(this.echo.port());
+    this.proxy = TcpProxy.to(this.echo.port());
   }
 
   @AfterEach
   void close() throws IOException {
-    this.link.close();
+    this.proxy.close();
     this.echo.close();
   }
 
@@ -46,58 +46,67 @@ class LinkTest {
       assertThat(ask(client, "hello")).isEqualTo("hello");
       String longText = "x".repeat(10_000);
       assertThat(ask(client, longText)).isEqualTo(longText);
-      assertThat(this.link.connectionCount()).isEqualTo(1);
-      assertThat(this.link.requestCount()).isPositive();
+      assertThat(this.proxy.connectionCount()).isEqualTo(1);
+      assertThat(this.proxy.requestCount()).isPositive();
     }
-    Awaitility.await().until(() -> this.link.connectionCount() == 0);
+    Awaitility.await().until(() -> this.proxy.connectionCount() == 0);
+  }
+
+  @Test
+  void requests_are_counted_as_their_protocol_says() throws IOException {
+    try (TcpProxy counting = TcpProxy.to(this.echo.port(), () -> (packet) -> packet.length / 2);
+        Socket client = new Socket(InetAddress.getLoopbackAddress(), counting.port())) {
+      assertThat(ask(client, "123456")).isEqualTo("123456");
+      assertThat(counting.requestCount()).isEqualTo(3);
+    }
   }
 
   @Test
   void lost_requests_arrive_after_the_client_has_gone() throws IOException {
     try (Socket client = connect()) {
-      this.link.loseRequests();
+      this.proxy.loseRequests();
       send(client, "late");
       assertNoAnswer(client);
       assertThat(this.echo.received()).isEmpty();
     }
-    this.link.heal();
+    this.proxy.heal();
     Awaitility.await().until(() -> this.echo.received().equals("late"));
-    Awaitility.await().until(() -> this.link.connectionCount() == 0);
+    Awaitility.await().until(() -> this.proxy.connectionCount() == 0);
   }
 
   @Test
   void of_a_request_whose_answer_is_lost_the_server_knows() throws IOException {
     try (Socket client = connect()) {
-      this.link.loseAnswers();
+      this.proxy.loseAnswers();
       send(client, "heard");
       assertNoAnswer(client);
       assertThat(this.echo.received()).isEqualTo("heard");
-      this.link.heal();
+      this.proxy.heal();
       assertThat(receive(client, 5)).isEqualTo("heard");
     }
   }
 
   @Test
-  void a_link_that_is_cut_carries_nothing_and_then_all() throws IOException {
+  void a_proxy_that_is_cut_carries_nothing_and_then_all() throws IOException {
     try (Socket client = connect()) {
-      this.link.cut();
+      this.proxy.cut();
       send(client, "both");
       assertNoAnswer(client);
       assertThat(this.echo.received()).isEmpty();
-      this.link.heal();
+      this.proxy.heal();
       assertThat(receive(client, 4)).isEqualTo("both");
-      assertThat(this.link.longestWait()).isGreaterThan(Duration.ofMillis(100));
+      assertThat(this.proxy.longestWait()).isGreaterThan(Duration.ofMillis(100));
     }
   }
 
   @Test
-  void a_link_that_refuses_keeps_what_it_has_and_lets_others_in_when_healed() throws IOException {
+  void a_proxy_that_refuses_keeps_what_it_has_and_lets_others_in_when_healed() throws IOException {
     try (Socket client = connect()) {
       assertThat(ask(client, "before")).isEqualTo("before");
-      this.link.refuse();
+      this.proxy.refuse();
       assertThatThrownBy(this::connect).isInstanceOf(ConnectException.class);
       assertThat(ask(client, "still")).isEqualTo("still");
-      this.link.heal();
+      this.proxy.heal();
       try (Socket other = connect()) {
         assertThat(ask(other, "again")).isEqualTo("again");
       }
@@ -108,15 +117,15 @@ class LinkTest {
   void connections_are_reset() throws IOException {
     try (Socket client = connect()) {
       assertThat(ask(client, "before")).isEqualTo("before");
-      this.link.reset();
+      this.proxy.reset();
       assertThatThrownBy(() -> receive(client, 1)).isInstanceOf(SocketException.class);
-      assertThat(this.link.connectionCount()).isZero();
+      assertThat(this.proxy.connectionCount()).isZero();
     }
   }
 
   @Test
   void the_answer_to_the_last_of_some_statements_is_swallowed_once() throws IOException {
-    Link.Trap trap = this.link.resetAfterAnswerTo("INSERT", "COMMIT");
+    TcpProxy.Trap trap = this.proxy.resetAfterAnswerTo("INSERT", "COMMIT");
     try (Socket client = connect()) {
       assertThat(ask(client, "commit")).isEqualTo("commit");
       assertThat(ask(client, "an insert")).isEqualTo("an insert");
@@ -136,7 +145,7 @@ class LinkTest {
   @Test
   void bytes_are_delayed_in_both_directions() throws IOException {
     try (Socket client = connect()) {
-      this.link.delay(Duration.ofMillis(100), Duration.ofMillis(50));
+      this.proxy.delay(Duration.ofMillis(100), Duration.ofMillis(50));
       long start = System.nanoTime();
       assertThat(ask(client, "slow")).isEqualTo("slow");
       assertThat(System.nanoTime() - start).isGreaterThan(Duration.ofMillis(200).toNanos());
@@ -146,7 +155,7 @@ class LinkTest {
   @Test
   void no_more_bytes_pass_than_the_limit() throws IOException {
     try (Socket client = connect()) {
-      this.link.limit(10_000);
+      this.proxy.limit(10_000);
       long start = System.nanoTime();
       String text = "x".repeat(3_000);
       assertThat(ask(client, text)).isEqualTo(text);
@@ -156,14 +165,14 @@ class LinkTest {
 
   @Test
   void connections_are_reset_again_and_again_until_healed() throws IOException {
-    this.link.resetEvery(Duration.ofMillis(50));
+    this.proxy.resetEvery(Duration.ofMillis(50));
     for (int i = 1; i <= 3; i++) {
       try (Socket client = connect()) {
         assertThatThrownBy(() -> receive(client, 1)).isInstanceOf(SocketException.class);
       }
     }
-    assertThat(this.link.resetCount()).isGreaterThanOrEqualTo(3);
-    this.link.heal();
+    assertThat(this.proxy.resetCount()).isGreaterThanOrEqualTo(3);
+    this.proxy.heal();
     try (Socket client = connect()) {
       assertNoAnswer(client);
       assertThat(ask(client, "healed")).isEqualTo("healed");
@@ -171,11 +180,11 @@ class LinkTest {
   }
 
   @Test
-  void new_connections_lead_to_where_the_link_was_moved() throws IOException {
+  void new_connections_lead_to_where_the_proxy_was_moved() throws IOException {
     try (Echo other = new Echo();
         Socket old = connect()) {
       assertThat(ask(old, "old")).isEqualTo("old");
-      this.link.moveTo(other.port());
+      this.proxy.moveTo(other.port());
       try (Socket client = connect()) {
         assertThat(ask(client, "new")).isEqualTo("new");
       }
@@ -185,7 +194,7 @@ class LinkTest {
   }
 
   private Socket connect() throws IOException {
-    Socket socket = new Socket(InetAddress.getLoopbackAddress(), this.link.port());
+    Socket socket = new Socket(InetAddress.getLoopbackAddress(), this.proxy.port());
     socket.setSoTimeout(10_000);
     return socket;
   }

@@ -1,4 +1,4 @@
-package io.election.faults;
+package io.election.test.process;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
@@ -21,6 +22,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
@@ -28,17 +31,22 @@ import org.jspecify.annotations.Nullable;
  * The network between processes and a server, to be broken on purpose: a TCP proxy on a port of its
  * own.
  *
- * <p>What is lost is held, and flows when the link is healed, as what TCP sends again: statements of a
+ * <p>What is lost is held, and flows when the proxy is healed, as what TCP sends again: statements of a
  * client that has long given up do run.
  */
-final class Link implements AutoCloseable {
+public final class TcpProxy implements AutoCloseable {
 
   /** As much as a packet holds. */
   private static final int CHUNK = 1460;
 
+  /** Hundreds of nodes may connect at once. */
+  private static final int BACKLOG = 500;
+
   private final InetSocketAddress address;
 
   private final @Nullable TestDatabase database;
+
+  private final Supplier<ToIntFunction<byte[]>> requestCounters;
 
   private final Flow requests = new Flow();
 
@@ -66,65 +74,116 @@ final class Link implements AutoCloseable {
 
   private long resetMillis;
 
-  private Link(InetAddress host, int port, int target, @Nullable TestDatabase database) {
+  private TcpProxy(
+      InetSocketAddress where,
+      int target,
+      @Nullable TestDatabase database,
+      Supplier<ToIntFunction<byte[]>> requestCounters) {
     this.target = target;
     this.database = database;
-    listen(new InetSocketAddress(host, port));
-    this.address = (InetSocketAddress) this.listener.getLocalSocketAddress();
-    daemon("link-cutter", this::resetAgainAndAgain);
+    this.requestCounters = requestCounters;
+    listen(where);
+    this.address =
+        (InetSocketAddress) Objects.requireNonNull(this.listener).getLocalSocketAddress();
+    daemon("proxy-cutter", this::resetAgainAndAgain);
   }
 
-  /** A link to a port of this machine. */
-  static Link to(int port) {
-    return new Link(loopback(), 0, port, null);
+  /**
+   * Opens a proxy to a port of this machine.
+   *
+   * @param port the port
+   * @return the proxy
+   */
+  public static TcpProxy to(int port) {
+    return to(port, () -> (packet) -> 1);
   }
 
-  /** A link to the server of a database. */
-  static Link to(TestDatabase database) {
-    return new Link(loopback(), 0, database.server().port(), database);
+  /**
+   * Opens a proxy to a port of this machine, by a protocol that is known.
+   *
+   * @param port the port
+   * @param requestCounters gives each connection what counts the requests in its packets
+   * @return the proxy
+   */
+  public static TcpProxy to(int port, Supplier<ToIntFunction<byte[]>> requestCounters) {
+    return new TcpProxy(new InetSocketAddress(loopback(), 0), port, null, requestCounters);
   }
 
-  /** A link to the server of a database that listens at an address and port of choice. */
-  static Link at(InetAddress host, int port, TestDatabase database) {
-    return new Link(host, port, database.server().port(), database);
+  /**
+   * Opens a proxy to the server of a database.
+   *
+   * @param database the database
+   * @return the proxy
+   */
+  public static TcpProxy to(TestDatabase database) {
+    return at(loopback(), 0, database);
+  }
+
+  /**
+   * Opens a proxy that listens where it is told.
+   *
+   * @param host its address
+   * @param port its port
+   * @param database the database
+   * @return the proxy
+   */
+  public static TcpProxy at(InetAddress host, int port, TestDatabase database) {
+    return new TcpProxy(
+        new InetSocketAddress(host, port), database.server().port(), database, () -> (packet) -> 1);
   }
 
   private static InetAddress loopback() {
     return InetAddress.getLoopbackAddress();
   }
 
-  int port() {
+  /**
+   * Where the proxy listens.
+   *
+   * @return the port
+   */
+  public int port() {
     return this.address.getPort();
   }
 
-  /** The URL of the database by way of this link. */
-  String jdbcUrl() {
+  /**
+   * The URL of the database by way of this proxy.
+   *
+   * @return the URL
+   */
+  public String jdbcUrl() {
     return jdbcUrl(this.address.getAddress().getHostAddress());
   }
 
-  /** The URL of the database by way of a host name that leads to this link. */
-  String jdbcUrl(String host) {
-    return this.database.jdbcUrl().replaceFirst("//[^/]*/", "//" + host + ":" + port() + "/");
+  /**
+   * The URL of the database by way of this proxy.
+   *
+   * @param host a name that leads to the address of this proxy
+   * @return the URL
+   */
+  public String jdbcUrl(String host) {
+    return Objects.requireNonNull(this.database, "no database behind this proxy")
+        .jdbcUrl()
+        .replaceFirst("//[^/]*/", "//" + host + ":" + port() + "/");
   }
 
   /** Nothing that clients send arrives. */
-  void loseRequests() {
+  public void loseRequests() {
     this.requests.hold();
   }
 
   /** Nothing that the server sends arrives. */
-  void loseAnswers() {
+  public void loseAnswers() {
     this.answers.hold();
   }
 
   /** Nothing arrives, in either direction. */
-  void cut() {
+  public void cut() {
     loseRequests();
     loseAnswers();
   }
 
   /** Refuses new connections; those that are there stay. */
-  synchronized void refuse() {
+  public synchronized void refuse() {
     if (this.listener != null) {
       close(this.listener);
       this.listener = null;
@@ -138,26 +197,39 @@ final class Link implements AutoCloseable {
   }
 
   /** Resets all connections, as a server does that does not know them. */
-  void reset() {
+  public void reset() {
     this.connections.forEach(Connection::reset);
   }
 
-  /** Resets all connections again and again, until healed. */
-  void resetEvery(Duration interval) {
+  /**
+   * Resets all connections again and again, until healed.
+   *
+   * @param interval from one reset to the next
+   */
+  public void resetEvery(Duration interval) {
     synchronized (this.cutterLock) {
       this.resetMillis = interval.toMillis();
       this.cutterLock.notifyAll();
     }
   }
 
-  /** All bytes take their time, in each direction: the delay, and up to the jitter more. */
-  void delay(Duration delay, Duration jitter) {
+  /**
+   * All bytes take their time, in each direction.
+   *
+   * @param delay the least time
+   * @param jitter what may be added
+   */
+  public void delay(Duration delay, Duration jitter) {
     this.requests.delay(delay, jitter);
     this.answers.delay(delay, jitter);
   }
 
-  /** No more bytes pass in a second, in each direction. */
-  void limit(int bytesPerSecond) {
+  /**
+   * Limits what passes in a second, in each direction.
+   *
+   * @param bytesPerSecond so much
+   */
+  public void limit(int bytesPerSecond) {
     this.requests.limit(bytesPerSecond);
     this.answers.limit(bytesPerSecond);
   }
@@ -167,20 +239,25 @@ final class Link implements AutoCloseable {
    * connection. Happens once.
    *
    * @param texts parts of statements that follow each other on one connection, whatever their case
+   * @return whether it has happened
    */
-  Trap resetAfterAnswerTo(String... texts) {
+  public Trap resetAfterAnswerTo(String... texts) {
     Trap armed = new Trap(texts);
     this.trap = armed;
     return armed;
   }
 
-  /** New connections lead to another port of this machine. */
-  void moveTo(int port) {
+  /**
+   * Makes new connections lead elsewhere.
+   *
+   * @param port another port of this machine
+   */
+  public void moveTo(int port) {
     this.target = port;
   }
 
   /** Ends all faults; what was held flows. */
-  void heal() {
+  public void heal() {
     this.trap = null;
     resetEvery(Duration.ZERO);
     this.requests.heal();
@@ -192,22 +269,39 @@ final class Link implements AutoCloseable {
     }
   }
 
-  /** How many packets clients have sent. */
-  long requestCount() {
+  /**
+   * How much clients have asked for.
+   *
+   * @return the number of requests; of packets, if the protocol is not known
+   */
+  public long requestCount() {
     return this.requestCount.get();
   }
 
-  /** How many connections were reset here. */
-  int resetCount() {
+  /**
+   * How many connections were reset here.
+   *
+   * @return their number
+   */
+  public int resetCount() {
     return this.resets.get();
   }
 
-  int connectionCount() {
+  /**
+   * How many connections are open.
+   *
+   * @return their number
+   */
+  public int connectionCount() {
     return this.connections.size();
   }
 
-  /** How long a client has waited at most until an answer came, or it gave up. */
-  Duration longestWait() {
+  /**
+   * How long a client has waited at most until an answer came, or it gave up.
+   *
+   * @return the time
+   */
+  public Duration longestWait() {
     return Duration.ofNanos(this.longestWait.get());
   }
 
@@ -223,9 +317,9 @@ final class Link implements AutoCloseable {
     try {
       ServerSocket socket = new ServerSocket();
       socket.setReuseAddress(true);
-      socket.bind(where);
+      socket.bind(where, BACKLOG);
       this.listener = socket;
-      this.listening = daemon("link-listener", () -> accept(socket));
+      this.listening = daemon("proxy-listener", () -> accept(socket));
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
@@ -289,7 +383,7 @@ final class Link implements AutoCloseable {
   }
 
   /** A reset that waits for its statements. */
-  static final class Trap {
+  public static final class Trap {
 
     private final List<String> texts;
 
@@ -302,8 +396,12 @@ final class Link implements AutoCloseable {
           Arrays.stream(texts).map((text) -> text.toLowerCase(Locale.ROOT)).toList();
     }
 
-    /** Whether the answer was swallowed. */
-    boolean isSprung() {
+    /**
+     * Whether it has happened.
+     *
+     * @return whether the answer was swallowed
+     */
+    public boolean isSprung() {
       return this.sprung;
     }
   }
@@ -351,25 +449,35 @@ final class Link implements AutoCloseable {
     /** Waits until so many bytes that were due at an instant have passed. */
     synchronized void pass(long due, int bytes) throws InterruptedException {
       while (this.held || (this.delayNanos > 0 && due - System.nanoTime() > 0)) {
-        pause(this.held ? Long.MAX_VALUE : due - System.nanoTime());
+        wait(millis(this.held ? Long.MAX_VALUE : due - System.nanoTime()));
       }
       if (this.bytesPerSecond > 0) {
         long start = Math.max(this.freeAt, System.nanoTime());
         long end = start + bytes * 1_000_000_000L / this.bytesPerSecond;
         this.freeAt = end;
         while (this.bytesPerSecond > 0 && end - System.nanoTime() > 0) {
-          pause(end - System.nanoTime());
+          wait(millis(end - System.nanoTime()));
         }
       }
     }
 
-    private void pause(long nanos) throws InterruptedException {
-      wait(Math.max(1, nanos / 1_000_000));
+    private static long millis(long nanos) {
+      return Math.max(1, nanos / 1_000_000);
     }
   }
 
   /** Bytes on their way; none at the end of a stream. */
-  private record Packet(byte[] bytes, long due) {}
+  private static final class Packet {
+
+    final byte[] bytes;
+
+    final long due;
+
+    Packet(byte[] bytes, long due) {
+      this.bytes = bytes;
+      this.due = due;
+    }
+  }
 
   /** One client with its connection to the server. */
   private final class Connection {
@@ -400,9 +508,9 @@ final class Link implements AutoCloseable {
     }
 
     void open() {
-      Link.this.connections.add(this);
-      pump("link-requests", this.client, this.server, Link.this.requests, true);
-      pump("link-answers", this.server, this.client, Link.this.answers, false);
+      TcpProxy.this.connections.add(this);
+      pump("proxy-requests", this.client, this.server, TcpProxy.this.requests, true);
+      pump("proxy-answers", this.server, this.client, TcpProxy.this.answers, false);
     }
 
     private void pump(String name, Socket from, Socket to, Flow flow, boolean ask) {
@@ -413,6 +521,7 @@ final class Link implements AutoCloseable {
 
     private void receive(Socket from, BlockingQueue<Packet> packets, Flow flow, boolean ask) {
       byte[] buffer = new byte[CHUNK];
+      ToIntFunction<byte[]> counter = TcpProxy.this.requestCounters.get();
       int count;
       do {
         try {
@@ -420,13 +529,14 @@ final class Link implements AutoCloseable {
         } catch (IOException ex) {
           count = -1;
         }
+        byte[] bytes = Arrays.copyOf(buffer, Math.max(0, count));
         if (ask && count > 0) {
-          Link.this.requestCount.incrementAndGet();
+          TcpProxy.this.requestCount.addAndGet(counter.applyAsInt(bytes));
           this.askedAt.compareAndSet(0, System.nanoTime());
         } else if (ask) {
           answered();
         }
-        packets.add(new Packet(Arrays.copyOf(buffer, Math.max(0, count)), flow.due()));
+        packets.add(new Packet(bytes, flow.due()));
       } while (count > 0);
     }
 
@@ -435,13 +545,13 @@ final class Link implements AutoCloseable {
       try {
         while (true) {
           Packet packet = packets.take();
-          flow.pass(packet.due(), packet.bytes().length);
-          if (packet.bytes().length == 0) {
+          flow.pass(packet.due, packet.bytes.length);
+          if (packet.bytes.length == 0) {
             to.shutdownOutput();
             break;
           }
           if (ask) {
-            look(packet.bytes());
+            look(packet.bytes);
           } else {
             Trap trap = this.swallowing;
             if (trap != null) {
@@ -451,7 +561,7 @@ final class Link implements AutoCloseable {
             }
             answered();
           }
-          to.getOutputStream().write(packet.bytes());
+          to.getOutputStream().write(packet.bytes);
         }
         if (this.open.decrementAndGet() == 0) {
           end();
@@ -469,13 +579,13 @@ final class Link implements AutoCloseable {
     private void answered() {
       long asked = this.askedAt.getAndSet(0);
       if (asked != 0) {
-        Link.this.longestWait.accumulateAndGet(System.nanoTime() - asked, Math::max);
+        TcpProxy.this.longestWait.accumulateAndGet(System.nanoTime() - asked, Math::max);
       }
     }
 
     /** Looks for the statements of the trap. */
     private void look(byte[] bytes) {
-      Trap trap = Link.this.trap;
+      Trap trap = TcpProxy.this.trap;
       if (trap == null) {
         return;
       }
@@ -501,8 +611,8 @@ final class Link implements AutoCloseable {
     }
 
     void reset() {
-      if (Link.this.connections.remove(this)) {
-        Link.this.resets.incrementAndGet();
+      if (TcpProxy.this.connections.remove(this)) {
+        TcpProxy.this.resets.incrementAndGet();
       }
       resetSocket(this.client);
       resetSocket(this.server);
@@ -510,7 +620,7 @@ final class Link implements AutoCloseable {
     }
 
     private void end() {
-      Link.this.connections.remove(this);
+      TcpProxy.this.connections.remove(this);
       close(this.client);
       close(this.server);
     }

@@ -1,4 +1,4 @@
-package io.election.faults;
+package io.election.test.process;
 
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Set;
 
 /** Decides from what the processes claimed and announced whether the promise was kept. */
-final class History {
+public final class SafetyJudge {
 
   private final List<Claim> claims;
 
@@ -16,35 +16,44 @@ final class History {
 
   private final Set<String> ended;
 
-  /** A history of claims alone. */
-  History(List<Claim> claims) {
+  /**
+   * Creates a judge of claims alone.
+   *
+   * @param claims of all processes
+   */
+  public SafetyJudge(List<Claim> claims) {
     this(claims, List.of(), Set.of());
   }
 
   /**
-   * Creates a history.
+   * Creates a judge.
    *
    * @param claims of all processes
    * @param announcements of all processes, each one's in their order
    * @param ended the processes that had time to announce all
    */
-  History(List<Claim> claims, List<Announcement> announcements, Set<String> ended) {
+  public SafetyJudge(List<Claim> claims, List<Announcement> announcements, Set<String> ended) {
     this.claims = claims.stream().sorted(Comparator.comparingLong(Claim::from)).toList();
     this.announcements = announcements;
     this.ended = ended;
   }
 
-  List<Claim> claims() {
+  /**
+   * The claims to judge.
+   *
+   * @return all claims, the earliest first
+   */
+  public List<Claim> claims() {
     return this.claims;
   }
 
   /**
-   * What was broken: two processes that claimed to lead at one instant, a term that did not grow,
+   * Finds what was broken: two processes that claimed to lead at one instant, a term that did not grow,
    * events that do not alternate.
    *
    * @return a sentence for each violation; empty if the promise was kept
    */
-  List<String> violations() {
+  public List<String> violations() {
     List<String> violations = new ArrayList<>();
     for (int i = 0; i < this.claims.size(); i++) {
       Claim claim = this.claims.get(i);

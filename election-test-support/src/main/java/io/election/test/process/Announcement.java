@@ -1,0 +1,34 @@
+package io.election.test.process;
+
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * An event that a process published.
+ *
+ * @param node the process
+ * @param acquired whether leadership was acquired, else lost
+ * @param term the term that began or ended
+ */
+public record Announcement(String node, boolean acquired, long term) {
+
+  private static final Pattern LINE = Pattern.compile(
+      "published Leadership(Acquired|Lost)Event\\[serviceId=([^,]*),.* term=(\\d+),");
+
+  /**
+   * Reads a line of a process's log.
+   *
+   * @param node the process
+   * @param serviceId the election that counts
+   * @param line the line
+   * @return the event, if the line tells of one in that election
+   */
+  public static Optional<Announcement> parse(String node, String serviceId, String line) {
+    Matcher matcher = LINE.matcher(line);
+    return matcher.find() && matcher.group(2).equals(serviceId)
+        ? Optional.of(new Announcement(
+            node, matcher.group(1).equals("Acquired"), Long.parseLong(matcher.group(3))))
+        : Optional.empty();
+  }
+}

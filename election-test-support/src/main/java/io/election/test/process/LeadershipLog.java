@@ -1,0 +1,230 @@
+package io.election.test.process;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * When a process claimed to lead, in a mapped file: what was written survives {@code kill -9}, and
+ * others can read it at any time. {@link System#nanoTime()} is one clock for all processes of a
+ * machine.
+ *
+ * <p>A process that stands more than once (in several elections, or as several nodes) has a track for
+ * each; of one that stands once, track 0 is all there is.
+ */
+public final class LeadershipLog {
+
+  /** The term to record for "does not lead". */
+  public static final long NOT_LEADING = -1;
+
+  private static final int CAPACITY = 100_000;
+
+  private static final int COUNT = 0;
+
+  private static final int SAMPLED_AT = 8;
+
+  private static final int LEADING = 16;
+
+  private static final int LED = 24;
+
+  private static final int CLAIMS = 32;
+
+  private static final int CLAIM_BYTES = 32;
+
+  private final MappedByteBuffer buffer;
+
+  private final long silence;
+
+  /** The claim of each track that leads. */
+  private final Map<Integer, Integer> open = new HashMap<>();
+
+  private LeadershipLog(MappedByteBuffer buffer, long silence) {
+    this.buffer = buffer;
+    this.silence = silence;
+  }
+
+  /**
+   * Opens a log; creates it if it does not exist.
+   *
+   * @param path the file
+   * @return the log
+   */
+  public static LeadershipLog open(Path path) {
+    return open(path, Duration.ofNanos(Long.MAX_VALUE));
+  }
+
+  /**
+   * Opens a log in which a claim ends if the process is not asked for some time, for instance because
+   * it is paused.
+   *
+   * @param path the file
+   * @param silence the time
+   * @return the log
+   */
+  public static LeadershipLog open(Path path, Duration silence) {
+    try (FileChannel channel = FileChannel.open(
+        path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      return new LeadershipLog(
+          channel.map(FileChannel.MapMode.READ_WRITE, 0, CLAIMS + (long) CLAIM_BYTES * CAPACITY),
+          silence.toNanos());
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  /**
+   * Records an answer of a process that stands once.
+   *
+   * @param before the instant before the question
+   * @param after the instant after the answer
+   * @param term the term in which the process leads, or {@link #NOT_LEADING}
+   */
+  public void sample(long before, long after, long term) {
+    sample(0, before, after, term);
+  }
+
+  /**
+   * Records an answer.
+   *
+   * @param track who was asked for what
+   * @param before the instant before the question
+   * @param after the instant after the answer
+   * @param term the term in which the process leads, or {@link #NOT_LEADING}
+   */
+  public void sample(int track, long before, long after, long term) {
+    Integer current = this.open.get(track);
+    if (term == NOT_LEADING) {
+      this.open.remove(track);
+    } else if (current != null
+        && term(current) == term
+        && before - this.buffer.getLong(SAMPLED_AT) < this.silence) {
+      this.buffer.putLong(at(current) + 24, before);
+    } else {
+      this.open.put(track, add(track, term, after));
+    }
+    this.buffer.putLong(LEADING, this.open.isEmpty() ? 0 : 1);
+    this.buffer.putLong(SAMPLED_AT, after);
+  }
+
+  private int add(int track, long term, long instant) {
+    int count = count();
+    if (count == CAPACITY) {
+      throw new IllegalStateException("More than " + CAPACITY + " claims");
+    }
+    this.buffer.putLong(at(count), track);
+    this.buffer.putLong(at(count) + 8, term);
+    this.buffer.putLong(at(count) + 16, instant);
+    this.buffer.putLong(at(count) + 24, instant);
+    this.buffer.putLong(COUNT, count + 1L);
+    return count;
+  }
+
+  /**
+   * Records in how many elections the process leads.
+   *
+   * @param elections their number
+   */
+  public void led(int elections) {
+    this.buffer.putLong(LED, elections);
+  }
+
+  /**
+   * Tells in how many elections the process leads.
+   *
+   * @return the number when it was last counted
+   */
+  public long led() {
+    return this.buffer.getLong(LED);
+  }
+
+  /**
+   * Tells whether the process leads, on any track.
+   *
+   * @return whether it said so when it was last asked
+   */
+  public boolean isLeading() {
+    return this.buffer.getLong(LEADING) == 1;
+  }
+
+  /**
+   * Tells when the process was last asked.
+   *
+   * @return the instant; 0 for never
+   */
+  public long sampledAt() {
+    return this.buffer.getLong(SAMPLED_AT);
+  }
+
+  /**
+   * Reads the claims of a process that stands once.
+   *
+   * @param node the name of the process
+   * @return its claims in their order
+   */
+  public List<Claim> claims(String node) {
+    return claims(node, Long.MIN_VALUE);
+  }
+
+  /**
+   * Reads the latest claims of a process that stands once.
+   *
+   * @param node the name of the process
+   * @param since claims that ended before this instant are left out
+   * @return its claims in their order
+   */
+  public List<Claim> claims(String node, long since) {
+    List<Claim> claims = new ArrayList<>();
+    for (int i = count() - 1; i >= 0 && this.buffer.getLong(at(i) + 24) >= since; i--) {
+      claims.add(claim(node, i));
+    }
+    Collections.reverse(claims);
+    return claims;
+  }
+
+  /**
+   * Reads all claims.
+   *
+   * @param node the name of the process
+   * @return the claims of each track in their order
+   */
+  public Map<Integer, List<Claim>> claimsByTrack(String node) {
+    Map<Integer, List<Claim>> claims = new TreeMap<>();
+    int count = count();
+    for (int i = 0; i < count; i++) {
+      claims
+          .computeIfAbsent((int) this.buffer.getLong(at(i)), (track) -> new ArrayList<>())
+          .add(claim(node, i));
+    }
+    return claims;
+  }
+
+  private Claim claim(String node, int index) {
+    return new Claim(
+        node,
+        term(index),
+        this.buffer.getLong(at(index) + 16),
+        this.buffer.getLong(at(index) + 24));
+  }
+
+  private int count() {
+    return (int) this.buffer.getLong(COUNT);
+  }
+
+  private long term(int index) {
+    return this.buffer.getLong(at(index) + 8);
+  }
+
+  private static int at(int index) {
+    return CLAIMS + CLAIM_BYTES * index;
+  }
+}
