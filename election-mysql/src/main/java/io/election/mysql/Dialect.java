@@ -1,5 +1,6 @@
 package io.election.mysql;
 
+import io.election.ElectionSetupException;
 import java.util.Locale;
 
 /** The products that speak the protocol, and all in which they differ. */
@@ -107,8 +108,8 @@ enum Dialect {
     return driverSays.equals("MySQL") || driverSays.equals("MariaDB");
   }
 
-  static UnusableSchemaException unsupported(String found) {
-    return new UnusableSchemaException(
+  static ElectionSetupException unsupported(String found) {
+    return new ElectionSetupException(
         "The database of the election is " + found + ", which is neither MySQL nor MariaDB.",
         "Let the election use a MySQL or MariaDB database, for instance by a DataSource bean with"
             + " @ElectionDataSource. In tests without one, set as.election.enabled=false.");

@@ -1,5 +1,6 @@
 package io.election.mysql;
 
+import io.election.ElectionSetupException;
 import io.election.lease.LeaseStoreException;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -61,7 +62,7 @@ public final class LeaderElectionSchema {
    * Makes sure that the tables are what they have to be. Does nothing once it has succeeded, and
    * nothing at all under {@link Mode#NONE}. Several nodes may do this at the same time.
    *
-   * @throws UnusableSchemaException if the tables, or the rights to make them, are not there and
+   * @throws ElectionSetupException if the tables, or the rights to make them, are not there and
    *     waiting does not help
    * @throws LeaseStoreException if the database is out of reach, read-only, locked, or refuses the
    *     credentials: try again later
@@ -76,7 +77,7 @@ public final class LeaderElectionSchema {
       attempt(missing, tables);
     } else {
       if (this.mode == Mode.VALIDATE) {
-        throw new UnusableSchemaException(
+        throw new ElectionSetupException(
             "The tables of the election in %s are not complete, and as.election.mysql.schema=validate leaves them to you."
                 .formatted(this.database.location()),
             "Run this, or set as.election.mysql.schema=migrate:\n" + sql(missing));
@@ -93,7 +94,7 @@ public final class LeaderElectionSchema {
     }
     try {
       migrate(missing, tables.needUpgrade());
-    } catch (LeaseStoreException | UnusableSchemaException ex) {
+    } catch (LeaseStoreException | ElectionSetupException ex) {
       log.debug("The election does without what could not be made", ex);
     }
   }
@@ -141,7 +142,7 @@ public final class LeaderElectionSchema {
     }
     List<String> dropped = look().missing();
     if (!LeaseTables.isDispensable(dropped)) {
-      throw new UnusableSchemaException(
+      throw new ElectionSetupException(
           "Tables of the election are missing in %s, or parts of them, although they were made once (leader_election_schema_history says so): somebody dropped or changed them."
               .formatted(this.database.location()),
           "They are not made again by themselves. If that was not meant, run:\n" + sql(dropped));
@@ -170,8 +171,8 @@ public final class LeaderElectionSchema {
     }
   }
 
-  private UnusableSchemaException withoutRights(List<String> missing, Throwable cause) {
-    return new UnusableSchemaException(
+  private ElectionSetupException withoutRights(List<String> missing, Throwable cause) {
+    return new ElectionSetupException(
         "The tables of the election in %s are not complete, and the database user may not make them (%s)."
             .formatted(this.database.location(), SqlErrors.text(cause)),
         "Grant it SELECT, INSERT, UPDATE, DELETE, CREATE and ALTER on the database; or run this as somebody who may, and set as.election.mysql.schema=validate:\n"

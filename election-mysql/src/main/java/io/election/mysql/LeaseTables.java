@@ -1,5 +1,6 @@
 package io.election.mysql;
 
+import io.election.ElectionSetupException;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
@@ -87,7 +88,7 @@ record LeaseTables(
   /**
    * The statements that make the tables what they have to be; none if they are.
    *
-   * @throws UnusableSchemaException if no statement of ours leads there
+   * @throws ElectionSetupException if no statement of ours leads there
    */
   List<String> missing() {
     check();
@@ -124,7 +125,7 @@ record LeaseTables(
 
   private static void checkLeases(Table table) {
     if (table.names().containsAll(Set.of("id", "name", "node", "last_seen_active"))) {
-      throw new UnusableSchemaException(
+      throw new ElectionSetupException(
           "The table leader_election is that of another election tool, with the columns %s."
               .formatted(table.describe()),
           """
@@ -180,7 +181,7 @@ record LeaseTables(
         faults);
     refuse(table, faults, CREATE_HISTORY);
     if (!table.columns().stream().filter(LeaseTables::isName).allMatch(Table.Column::isExactName)) {
-      throw new UnusableSchemaException(
+      throw new ElectionSetupException(
           "The names in the table %s are not varchar(%d) or longer with the collation utf8mb4_bin. Found the columns %s."
               .formatted(table.name(), NAME_LENGTH, table.describe()),
           "Run this, and start again:\n" + Migration.exactNames(table) + ";");
@@ -246,7 +247,7 @@ record LeaseTables(
     if (faults.isEmpty()) {
       return;
     }
-    throw new UnusableSchemaException(
+    throw new ElectionSetupException(
         "The table %s has another shape: %s. Found the columns %s."
             .formatted(table.name(), String.join("; ", faults), table.describe()),
         """

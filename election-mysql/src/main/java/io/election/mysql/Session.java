@@ -1,5 +1,6 @@
 package io.election.mysql;
 
+import io.election.ElectionSetupException;
 import java.math.BigDecimal;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
@@ -134,7 +135,7 @@ final class Session {
       return "";
     });
     if (this.schema == null) {
-      throw new UnusableSchemaException(
+      throw new ElectionSetupException(
           "The JDBC URL of the election names no database (" + database.location() + ").",
           "Add it to the URL: jdbc:mysql://host:3306/database.");
     }

@@ -1,5 +1,6 @@
 package io.election.mysql;
 
+import io.election.ElectionSetupException;
 import io.election.lease.LeaseStoreException;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -71,7 +72,7 @@ final class StoreConnection {
     } catch (SQLException ex) {
       drop();
       throw SqlErrors.of(ex, what, this.database, session, this.operationTimeout);
-    } catch (UnusableSchemaException ex) {
+    } catch (ElectionSetupException ex) {
       drop();
       throw new LeaseStoreException(what + " failed. " + ex.getMessage(), ex);
     } catch (ArithmeticException ex) {

@@ -3,6 +3,7 @@ package io.election.mysql;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.election.ElectionSetupException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -26,7 +27,7 @@ class DialectTest {
   @Test
   void an_unknown_product_is_named() {
     assertThatThrownBy(() -> Dialect.of("MySQL", "8.0.11-TiDB-v7.5.0"))
-        .isInstanceOf(UnusableSchemaException.class)
+        .isInstanceOf(ElectionSetupException.class)
         .hasMessage("""
             The database of the election is 8.0.11-TiDB-v7.5.0, which is neither MySQL nor MariaDB.
             Let the election use a MySQL or MariaDB database, for instance by a DataSource bean with @ElectionDataSource. In tests without one, set as.election.enabled=false.\

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.election.ElectionSetupException;
 import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.LeadershipLostEvent;
@@ -234,7 +235,7 @@ abstract class LeaderElectionSchemaContract {
   void the_history_of_an_unreleased_version_is_refused_with_what_is_expected() {
     this.database.execute(LeaseTables.CREATE_LEASES, FIRST_HISTORY);
 
-    UnusableSchemaException refused = refused(Mode.MIGRATE);
+    ElectionSetupException refused = refused(Mode.MIGRATE);
 
     assertThat(refused.found())
         .contains("it has no end_reason; it has no ended_by; it has no end_note");
@@ -253,7 +254,7 @@ abstract class LeaderElectionSchemaContract {
         "ALTER TABLE leader_election DROP COLUMN seal",
         "UPDATE leader_election_schema_history SET description = CONCAT('former ', description)");
 
-    UnusableSchemaException refused = refused(Mode.MIGRATE);
+    ElectionSetupException refused = refused(Mode.MIGRATE);
 
     assertThat(refused.found()).contains("somebody dropped or changed them");
     assertThat(refused.remedy()).contains("ADD COLUMN seal");
@@ -381,7 +382,7 @@ abstract class LeaderElectionSchemaContract {
         this.database = server().newDatabase();
         tables.forEach(this.database::execute);
 
-        for (UnusableSchemaException refused = refusal(Mode.VALIDATE);
+        for (ElectionSetupException refused = refusal(Mode.VALIDATE);
             refused != null;
             refused = refusal(Mode.VALIDATE)) {
           assertThat(refused.getMessage()).contains("utf8mb4_bin");
@@ -399,7 +400,7 @@ abstract class LeaderElectionSchemaContract {
     this.database.execute(
         LeaseTables.CREATE_LEASES, in("utf8mb4_general_ci", LeaseTables.CREATE_HISTORY));
 
-    UnusableSchemaException refused = refused(Mode.MIGRATE);
+    ElectionSetupException refused = refused(Mode.MIGRATE);
 
     assertThat(refused.found())
         .startsWith("The names in the table leader_election_history")
@@ -419,11 +420,11 @@ abstract class LeaderElectionSchemaContract {
     return ddl.replace("utf8mb4_bin", collation);
   }
 
-  private @Nullable UnusableSchemaException refusal(Mode mode) throws LeaseStoreException {
+  private @Nullable ElectionSetupException refusal(Mode mode) throws LeaseStoreException {
     try {
       Database.schema(this.database, mode).ensure();
       return null;
-    } catch (UnusableSchemaException refused) {
+    } catch (ElectionSetupException refused) {
       return refused;
     }
   }
@@ -451,7 +452,7 @@ abstract class LeaderElectionSchemaContract {
     this.database.execute(
         "insert into leader_election (name, node, last_seen_active) values ('AS', 'host:8080:1', now())");
 
-    UnusableSchemaException refused = refused(Mode.MIGRATE);
+    ElectionSetupException refused = refused(Mode.MIGRATE);
 
     assertThat(refused.found())
         .startsWith("The table leader_election is that of another election tool")
@@ -471,7 +472,7 @@ abstract class LeaderElectionSchemaContract {
   void any_other_table_of_that_name_is_refused_with_its_columns() {
     this.database.execute("CREATE TABLE leader_election (a int PRIMARY KEY, b varchar(10))");
 
-    UnusableSchemaException refused = refused(Mode.MIGRATE);
+    ElectionSetupException refused = refused(Mode.MIGRATE);
 
     assertThat(refused.found())
         .contains(
@@ -531,7 +532,7 @@ abstract class LeaderElectionSchemaContract {
     Database.schema(this.database, Mode.MIGRATE).ensure();
     this.database.execute("DROP TABLE leader_election");
 
-    UnusableSchemaException refused = refused(Mode.MIGRATE);
+    ElectionSetupException refused = refused(Mode.MIGRATE);
 
     assertThat(refused.found())
         .contains("leader_election_schema_history says so", "somebody dropped or changed them");
@@ -546,7 +547,7 @@ abstract class LeaderElectionSchemaContract {
 
   @Test
   void validate_refuses_missing_tables_and_prints_them() {
-    UnusableSchemaException refused = refused(Mode.VALIDATE);
+    ElectionSetupException refused = refused(Mode.VALIDATE);
 
     assertThat(refused.found())
         .startsWith("The tables of the election in 127.0.0.1:")
@@ -561,7 +562,7 @@ abstract class LeaderElectionSchemaContract {
   void validate_prints_what_the_hand_made_table_lacks() throws Exception {
     this.database.execute(HAND_MADE);
 
-    UnusableSchemaException refused = refused(Mode.VALIDATE);
+    ElectionSetupException refused = refused(Mode.VALIDATE);
 
     assertThat(refused.remedy())
         .contains("ADD COLUMN term", "ADD COLUMN version", "ADD COLUMN lease_millis");
@@ -615,8 +616,8 @@ abstract class LeaderElectionSchemaContract {
   void a_user_without_ddl_rights_is_told_what_to_run() {
     String user = this.database.newLeastPrivilegedUser();
 
-    UnusableSchemaException refused = catchThrowableOfType(
-        UnusableSchemaException.class,
+    ElectionSetupException refused = catchThrowableOfType(
+        ElectionSetupException.class,
         () -> Database.schema(as(user), this.database.jdbcUrl(), Mode.MIGRATE).ensure());
 
     assertThat(refused.found())
@@ -749,7 +750,7 @@ abstract class LeaderElectionSchemaContract {
       assertThat(store.designate("case", "other", null)).isTrue();
       assertThat(store.release("case", "other", 2, "", asked)).isTrue();
       return null;
-    } catch (LeaseStoreException | UnusableSchemaException ex) {
+    } catch (LeaseStoreException | ElectionSetupException ex) {
       return ex.getMessage();
     }
   }
@@ -802,7 +803,7 @@ abstract class LeaderElectionSchemaContract {
                 url,
                 Mode.MIGRATE)
             .ensure())
-        .isInstanceOf(UnusableSchemaException.class)
+        .isInstanceOf(ElectionSetupException.class)
         .hasMessageContaining("names no database");
   }
 
@@ -836,10 +837,9 @@ abstract class LeaderElectionSchemaContract {
     }
   }
 
-  private UnusableSchemaException refused(Mode mode) {
-    UnusableSchemaException refused = catchThrowableOfType(
-        UnusableSchemaException.class,
-        () -> Database.schema(this.database, mode).ensure());
+  private ElectionSetupException refused(Mode mode) {
+    ElectionSetupException refused = catchThrowableOfType(
+        ElectionSetupException.class, () -> Database.schema(this.database, mode).ensure());
     assertThat(refused).as("refusal").isNotNull();
     assertThat(refused).hasMessage(refused.found() + "\n" + refused.remedy());
     return refused;

@@ -4,6 +4,7 @@ import com.zaxxer.hikari.HikariConfigMXBean;
 import com.zaxxer.hikari.HikariCredentialsProvider;
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.util.Credentials;
+import io.election.ElectionSetupException;
 import io.election.autoconfigure.UnpooledDataSource.Login;
 import io.election.mysql.ElectionDatabase;
 import java.sql.Driver;
@@ -85,7 +86,7 @@ final class ElectionConnection {
   /**
    * Chooses among the beans of the application.
    *
-   * @throws UnusableSetupException if there is nothing to choose, no telling which, or if it leads to
+   * @throws ElectionSetupException if there is nothing to choose, no telling which, or if it leads to
    *     another kind of database
    */
   ElectionDatabase find() {
@@ -108,7 +109,7 @@ final class ElectionConnection {
     try {
       return place(dataSource)
           .equals(own != null ? place(own) : place(logins().get().url()));
-    } catch (UnusableSetupException ex) {
+    } catch (ElectionSetupException ex) {
       return false; // one of them does not tell its URL
     }
   }
@@ -133,7 +134,7 @@ final class ElectionConnection {
     Login login = logins.get();
     requireSupported(login.url());
     if (login.driver() == null) {
-      throw UnusableSetupException.missingDriver(shown(login.url()));
+      throw MissingDriverFailureAnalyzer.missingDriver(shown(login.url()));
     }
     if (JdbcHosts.writesToFirstAlone(login.url())) {
       log.warn(
@@ -167,9 +168,9 @@ final class ElectionConnection {
     }
     DataSource dataSource = this.beanFactory.getBeanProvider(DataSource.class).getIfUnique();
     if (dataSource == null) {
-      throw new UnusableSetupException(
+      throw new ElectionSetupException(
           "as.election.algorithm=Mysql needs a database, but there are several DataSource beans and neither a primary one nor one for elections: "
-              + String.join(", ", names),
+              + String.join(", ", names) + ".",
           "Mark one of them with @ElectionDataSource, beside @Bean.");
     }
     return () -> loginOf(dataSource);
@@ -182,8 +183,8 @@ final class ElectionConnection {
         .orElseGet(DataSourceProperties::new);
     String url = properties.getUrl();
     if (url == null || url.isBlank()) {
-      throw new UnusableSetupException(
-          "as.election.algorithm=Mysql needs a database, but there is neither a DataSource bean nor spring.datasource.url",
+      throw new ElectionSetupException(
+          "as.election.algorithm=Mysql needs a database, but there is neither a DataSource bean nor spring.datasource.url.",
           "Set spring.datasource.url to that of a MySQL or MariaDB database, with username and password; beside R2DBC too, where the election alone uses it. "
               + WITHOUT_DATABASE);
     }
@@ -232,23 +233,22 @@ final class ElectionConnection {
         : null;
   }
 
-  private static UnusableSetupException unreadable(
+  private static ElectionSetupException unreadable(
       DataSource dataSource, @Nullable Exception cause) {
-    UnusableSetupException unusable = new UnusableSetupException(
-        "as.election.algorithm=Mysql needs a connection of its own, but the DataSource bean of type %s does not tell its URL, user and password"
+    return new ElectionSetupException(
+        "as.election.algorithm=Mysql needs a connection of its own, but the DataSource bean of type %s does not tell its URL, user and password."
             .formatted(dataSource.getClass().getName()),
-        "Mark a DataSource bean with @ElectionDataSource, beside @Bean; the elector takes its one connection from that.");
-    unusable.initCause(cause);
-    return unusable;
+        "Mark a DataSource bean with @ElectionDataSource, beside @Bean; the elector takes its one connection from that.",
+        cause);
   }
 
   private static void requireSupported(String url) {
     DatabaseDriver product =
         url.startsWith("jdbc:") ? DatabaseDriver.fromJdbcUrl(url) : DatabaseDriver.UNKNOWN;
     if (UNSUPPORTED.contains(product)) {
-      throw new UnusableSetupException(
+      throw new ElectionSetupException(
           "as.election.algorithm=Mysql needs MySQL or MariaDB, but the DataSource is "
-              + product.getId() + " (" + shown(url) + ")",
+              + product.getId() + " (" + shown(url) + ").",
           WITHOUT_DATABASE
               + " If the election shall use another database than the application, define a DataSource bean with @ElectionDataSource and defaultCandidate = false.");
     }

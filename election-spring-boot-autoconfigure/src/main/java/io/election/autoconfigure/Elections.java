@@ -5,10 +5,11 @@ import static io.election.autoconfigure.ElectionServicesRegistrar.SEPARATOR;
 
 import io.election.ElectionRegistry;
 import io.election.ElectionService;
-import java.util.Collection;
+import io.election.ElectionSetupException;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
@@ -50,9 +51,28 @@ final class Elections implements ElectionRegistry {
         .orElseGet(service::serviceId);
   }
 
-  /** The names of all elections, the default one first. */
-  Collection<String> names() {
-    return known().byName().keySet();
+  /**
+   * The failure of a place that names an election which is not there.
+   *
+   * @param place what names it, for people
+   * @param name the name; empty for the default election
+   */
+  ElectionSetupException unknown(String place, String name) {
+    Set<String> known = known().byName().keySet();
+    if (!name.isEmpty()) {
+      return new ElectionSetupException(
+          "%s names election '%s', but this node only knows %s.".formatted(place, name, known),
+          "Add '%s' to as.election.services, or name one of those.".formatted(name));
+    }
+    return known.isEmpty()
+        ? new ElectionSetupException(
+            place + " means the default election, but there is no ElectionService bean.",
+            "Let the auto-configuration make one, or define one.")
+        : new ElectionSetupException(
+            place
+                + " means the default election, but there are several ElectionService beans and none is primary: "
+                + known + ".",
+            "Mark one of them @Primary, or name the election: @LeaderOnly(\"…\").");
   }
 
   @Override

@@ -340,7 +340,7 @@ final class LeaderEndpoint {
       return refused(
           WebEndpointResponse.STATUS_NOT_FOUND,
           "election '%s' is not known to this node; it knows %s"
-              .formatted(serviceId, this.elections.names()));
+              .formatted(serviceId, this.elections.all().keySet()));
     }
     try {
       return decision.make(service);

@@ -1,6 +1,7 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
+import io.election.ElectionSetupException;
 import io.election.Leadership;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
@@ -91,13 +92,13 @@ final class LeaderOnlyCalls
    * Gives the gate that the calls of an election pass.
    *
    * @param name the election; empty for the default one
-   * @throws UnusableSetupException if there is no such election
+   * @throws ElectionSetupException if there is no such election
    */
   Gate gate(String name) {
     Elections elections = this.elections.get();
     ElectionService election = elections.meantBy(name);
     if (election == null) {
-      throw UnusableSetupException.unknownElection("@LeaderOnly", name, elections.names());
+      throw elections.unknown("@LeaderOnly", name);
     }
     LeaderOnlyCalls owner = owner(election);
     return owner.gates.computeIfAbsent(

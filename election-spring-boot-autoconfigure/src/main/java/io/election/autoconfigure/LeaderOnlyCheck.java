@@ -1,5 +1,6 @@
 package io.election.autoconfigure;
 
+import io.election.ElectionSetupException;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.LeaderOnlyMethods.Guarded;
 import java.lang.reflect.Method;
@@ -149,10 +150,10 @@ final class LeaderOnlyCheck
         if (bean != null) {
           Set<Guarded> guarded = guarded(bean);
           if (!guarded.isEmpty()) {
-            throw new UnusableSetupException(
+            throw new ElectionSetupException(
                 "@LeaderOnly does not guard bean '" + beanName + "', method "
                     + text(guarded.iterator().next()) + ": its context '" + child.getDisplayName()
-                    + "' has no auto-configuration, only its parent has",
+                    + "' has no auto-configuration, only its parent has.",
                 "Define the bean in the parent context, or put @EnableAutoConfiguration on a configuration of the child.");
           }
         }
@@ -166,8 +167,8 @@ final class LeaderOnlyCheck
       String place = "bean '" + beanName + "', method " + text(each);
       String obstacle = obstacle(each);
       if (obstacle != null) {
-        throw new UnusableSetupException(
-            "@LeaderOnly cannot guard " + place + ": " + obstacle,
+        throw new ElectionSetupException(
+            "@LeaderOnly cannot guard " + place + ": " + obstacle + ".",
             "Change the method, or take @LeaderOnly from it and ask ElectionService.isLeader() within.");
       }
       String name = this.methods.election(each.annotation(), place);
@@ -177,9 +178,9 @@ final class LeaderOnlyCheck
         this.namesByPlace.put(place, name);
       }
       if (isBeyondProxies(each.type())) {
-        throw new UnusableSetupException(
+        throw new ElectionSetupException(
             "@LeaderOnly cannot guard bean '" + beanName + "': class "
-                + each.type().getName() + " is final, so that no proxy can extend it",
+                + each.type().getName() + " is final, so that no proxy can extend it.",
             "Make the class not final, or put the methods into one that is not.");
       }
     }
@@ -214,8 +215,7 @@ final class LeaderOnlyCheck
   private void checkElection(String place, String name) {
     Elections elections = this.elections.get();
     if (elections.meantBy(name) == null) {
-      throw UnusableSetupException.unknownElection(
-          "@LeaderOnly on " + place, name, elections.names());
+      throw elections.unknown("@LeaderOnly on " + place, name);
     }
   }
 
@@ -233,9 +233,9 @@ final class LeaderOnlyCheck
           ? hole(guard, each)
           : "the bean has no proxy that guards it. It was made before @LeaderOnly could be applied, since a BeanPostProcessor or its like needs it, or it was registered as a finished object, or it is an aspect";
       if (hole != null) {
-        throw new UnusableSetupException(
-            "@LeaderOnly does not guard bean '" + beanName + "', method " + text(each) + ": "
-                + hole,
+        throw new ElectionSetupException(
+            "@LeaderOnly does not guard bean '" + beanName + "', method " + text(each) + ": " + hole
+                + ".",
             "Move the method into a bean that only beans of the application need, or take @LeaderOnly from it and ask ElectionService.isLeader() within.");
       }
     }

@@ -1,5 +1,6 @@
 package io.election.autoconfigure;
 
+import io.election.ElectionSetupException;
 import io.election.LeaderOnly;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -73,15 +74,15 @@ final class LeaderOnlyMethods {
    * Gives the election that an annotation names, its placeholders resolved.
    *
    * @param place where the annotation is, for people
-   * @throws UnusableSetupException if a placeholder has no value
+   * @throws ElectionSetupException if a placeholder has no value
    */
   String election(LeaderOnly annotation, String place) {
     try {
       String name = this.placeholders.resolveStringValue(annotation.value());
       return name != null ? name : "";
     } catch (IllegalArgumentException ex) {
-      throw new UnusableSetupException(
-          "@LeaderOnly on %s names election '%s', which has no value: %s"
+      throw new ElectionSetupException(
+          "@LeaderOnly on %s names election '%s', which has no value: %s."
               .formatted(place, annotation.value(), ex.getMessage()),
           "Set that property to the name of an election, or give it a default: ${name:default}.");
     }

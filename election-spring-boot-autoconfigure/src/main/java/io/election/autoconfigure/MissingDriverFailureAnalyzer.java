@@ -1,5 +1,6 @@
 package io.election.autoconfigure;
 
+import io.election.ElectionSetupException;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -17,8 +18,14 @@ final class MissingDriverFailureAnalyzer extends AbstractFailureAnalyzer<Illegal
             || message.startsWith(MESSAGE + "org.mariadb."))) {
       return null;
     }
-    UnusableSetupException missing = UnusableSetupException.missingDriver(
-        "this DataSource (" + message.substring(MESSAGE.length()) + ")");
-    return new FailureAnalysis(missing.found() + ".", missing.remedy(), cause);
+    ElectionSetupException missing =
+        missingDriver("this DataSource (" + message.substring(MESSAGE.length()) + ")");
+    return new FailureAnalysis(missing.found(), missing.remedy(), cause);
+  }
+
+  static ElectionSetupException missingDriver(String what) {
+    return new ElectionSetupException(
+        "The JDBC driver for " + what + " is not on the class path.",
+        "Add com.mysql:mysql-connector-j for URLs that begin with jdbc:mysql:, or org.mariadb.jdbc:mariadb-java-client for those with jdbc:mariadb:.");
   }
 }

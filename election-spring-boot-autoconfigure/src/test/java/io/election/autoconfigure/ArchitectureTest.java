@@ -149,7 +149,7 @@ class ArchitectureTest {
         .arePublic()
         .should()
         .haveNameMatching(
-            ".*\\.(CommitFence(\\$Held)?|ElectionDatabase|LeaderElectionSchema(\\$Mode)?|MysqlElectionService|MysqlLeaseStore|UnusableSchemaException)")
+            ".*\\.(CommitFence(\\$Held)?|ElectionDatabase|LeaderElectionSchema(\\$Mode)?|MysqlElectionService|MysqlLeaseStore)")
         .check(CLASSES);
   }
 }

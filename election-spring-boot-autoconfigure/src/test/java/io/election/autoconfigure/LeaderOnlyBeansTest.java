@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.election.ElectionService;
+import io.election.ElectionSetupException;
 import io.election.LeaderOnly;
 import io.election.LeaderOnly.OnFollower;
 import io.election.LeadershipLostEvent;
@@ -216,7 +217,7 @@ class LeaderOnlyBeansTest {
       AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext();
       child.setParent(context);
       child.registerBean("job", Job.class);
-      assertThatExceptionOfType(UnusableSetupException.class)
+      assertThatExceptionOfType(ElectionSetupException.class)
           .isThrownBy(child::refresh)
           .withMessageContaining("does not guard bean 'job', method " + Job.class.getName())
           .withMessageContaining("has no auto-configuration, only its parent has");
