@@ -25,26 +25,26 @@ class DisabledElectionConfiguration {
   ElectionDriver disabledElectionDriver(
       ElectionProperties properties,
       Environment environment,
-      LeaderOnlyCalls calls,
+      TrackedLeaderWork work,
       ApplicationEventPublisher events) {
     log.warn(
         "leader election is disabled by as.election.enabled=false: this process counts as leader, whatever others do");
-    return new Driver(new LocalNode(environment, properties.nodeId()), calls, events);
+    return new Driver(new LocalNode(environment, properties.nodeId()), work, events);
   }
 
   private static final class Driver implements ElectionDriver {
 
     private final LocalNode node;
 
-    private final LeaderOnlyCalls calls;
+    private final TrackedLeaderWork work;
 
     private final ApplicationEventPublisher events;
 
     private List<DisabledElectionService> services = List.of();
 
-    Driver(LocalNode node, LeaderOnlyCalls calls, ApplicationEventPublisher events) {
+    Driver(LocalNode node, TrackedLeaderWork work, ApplicationEventPublisher events) {
       this.node = node;
-      this.calls = calls;
+      this.work = work;
       this.events = events;
     }
 
@@ -56,7 +56,7 @@ class DisabledElectionConfiguration {
     @Override
     public ElectionService create(String serviceId) {
       return new DisabledElectionService(
-          serviceId, this.node::id, this.calls.before(this.events::publishEvent));
+          serviceId, this.node::id, this.work.before(this.events::publishEvent));
     }
 
     @Override

@@ -3,10 +3,7 @@ package io.election.autoconfigure;
 import io.election.ElectionService;
 import io.election.ElectionSetupException;
 import io.election.Leadership;
-import io.election.LeadershipEvent;
-import io.election.LeadershipLostEvent;
 import io.election.NotLeaderException;
-import io.election.lease.LeaderWork;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
@@ -17,7 +14,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.ApplicationContext;
@@ -30,7 +26,7 @@ import org.springframework.context.event.ContextClosedEvent;
  * steps down can wait for their end, and those among them that are interrupted when it is over.
  */
 final class LeaderOnlyCalls
-    implements LeaderWork, ApplicationContextAware, ApplicationListener<ContextClosedEvent> {
+    implements TrackedLeaderWork, ApplicationContextAware, ApplicationListener<ContextClosedEvent> {
 
   private final Supplier<Elections> elections;
 
@@ -78,8 +74,8 @@ final class LeaderOnlyCalls
     return this.closed;
   }
 
-  /** Sets what to do when the last call of an election, which somebody waits for, has ended. */
-  void onEnd(Runnable onEnd) {
+  @Override
+  public void onEnd(Runnable onEnd) {
     this.onEnd = onEnd;
   }
 
@@ -162,22 +158,8 @@ final class LeaderOnlyCalls
     }
   }
 
-  /**
-   * Lets the calls hear of an election that has no lease before a listener does, which may take long:
-   * nothing covers calls after its loss but a stop, which waits for them.
-   */
-  Consumer<LeadershipEvent> before(Consumer<LeadershipEvent> listener) {
-    return (event) -> {
-      if (event instanceof LeadershipLostEvent lost
-          && lost.reason() != LeadershipLostEvent.Reason.STOPPED) {
-        onUncovered(lost.serviceId(), lost.term());
-      }
-      listener.accept(event);
-    };
-  }
-
-  /** Waits until no call runs, whatever the election. */
-  void awaitEnd(Duration patience) {
+  @Override
+  public void awaitEnd(Duration patience) {
     long deadline = System.nanoTime() + patience.toNanos();
     try {
       synchronized (this.ends) {

@@ -30,12 +30,12 @@ class ManualAllocationElectionConfiguration {
   ElectionDriver manualAllocationElectionDriver(
       ElectionProperties properties,
       Environment environment,
-      LeaderOnlyCalls calls,
+      TrackedLeaderWork work,
       ApplicationEventPublisher events) {
     return new Driver(
         requireLeaderId(properties.manual().leaderId()),
         new LocalNode(environment, properties.nodeId()),
-        calls,
+        work,
         properties.drainTimeout(environment),
         events);
   }
@@ -61,7 +61,7 @@ class ManualAllocationElectionConfiguration {
 
     private final LocalNode node;
 
-    private final LeaderOnlyCalls calls;
+    private final TrackedLeaderWork work;
 
     private final Duration drainTimeout;
 
@@ -72,12 +72,12 @@ class ManualAllocationElectionConfiguration {
     Driver(
         String leaderId,
         LocalNode node,
-        LeaderOnlyCalls calls,
+        TrackedLeaderWork work,
         Duration drainTimeout,
         ApplicationEventPublisher events) {
       this.leaderId = leaderId;
       this.node = node;
-      this.calls = calls;
+      this.work = work;
       this.drainTimeout = drainTimeout;
       this.events = events;
     }
@@ -94,7 +94,7 @@ class ManualAllocationElectionConfiguration {
           this.leaderId,
           this.node::id,
           this.node::isMeantBy,
-          this.calls.before(this.events::publishEvent),
+          this.work.before(this.events::publishEvent),
           InstantSource.system());
     }
 
@@ -111,8 +111,8 @@ class ManualAllocationElectionConfiguration {
     @Override
     public void stop() {
       this.services.forEach(ManualAllocationElectionService::stop);
-      this.calls.awaitEnd(this.drainTimeout);
-      this.services.forEach((service) -> this.calls.onUncovered(service.serviceId(), 0));
+      this.work.awaitEnd(this.drainTimeout);
+      this.services.forEach((service) -> this.work.onUncovered(service.serviceId(), 0));
     }
   }
 }

@@ -117,7 +117,7 @@ class MysqlElectionConfiguration {
       LeaseSettings settings,
       ElectionProperties properties,
       Environment environment,
-      LeaderOnlyCalls calls,
+      TrackedLeaderWork work,
       ApplicationEventPublisher events) {
     LocalNode node = new LocalNode(environment, properties.nodeId());
     MysqlLeaseStore store = new MysqlLeaseStore(
@@ -130,11 +130,11 @@ class MysqlElectionConfiguration {
         store,
         settings,
         () -> node.lookedUp().id(),
-        calls,
+        work,
         events::publishEvent,
         System::nanoTime,
         InstantSource.system());
-    calls.onEnd(elector::wakeUp);
+    work.onEnd(elector::wakeUp);
     return elector;
   }
 
