@@ -11,10 +11,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/**
- * A node's part in an election that an {@link Elector} drives. A backend extends it to give its kind
- * of election a name.
- */
+/** A node's part in an election that an {@link Elector} drives. */
 public class LeaseElectionService implements ElectionService {
 
   private final Candidate candidate;
@@ -28,7 +25,7 @@ public class LeaseElectionService implements ElectionService {
    * @param elector who drives it
    * @throws IllegalArgumentException if the name cannot be used
    */
-  protected LeaseElectionService(String serviceId, Elector elector) {
+  public LeaseElectionService(String serviceId, Elector elector) {
     this.candidate = elector.candidate(serviceId);
     this.commands = new Commands(this.candidate, elector);
   }

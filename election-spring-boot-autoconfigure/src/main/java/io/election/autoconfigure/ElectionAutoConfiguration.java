@@ -22,7 +22,7 @@ import org.springframework.context.annotation.Import;
 @Import({
   DisabledElectionConfiguration.class,
   ManualAllocationElectionConfiguration.class,
-  MysqlElectionConfiguration.class,
+  LeaseElectionConfiguration.class,
   UnavailableElectionConfiguration.class
 })
 public final class ElectionAutoConfiguration {

@@ -2,8 +2,8 @@ package io.election.autoconfigure;
 
 import io.election.ElectionService;
 import io.election.LeadershipLostException;
+import io.election.lease.LeaseElectionService;
 import io.election.mysql.CommitFence;
-import io.election.mysql.MysqlElectionService;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayDeque;
@@ -77,7 +77,7 @@ final class FencedCalls implements TermBoundCalls {
 
   @Override
   public boolean concern(ElectionService election) {
-    return election instanceof MysqlElectionService;
+    return election instanceof LeaseElectionService;
   }
 
   @Override

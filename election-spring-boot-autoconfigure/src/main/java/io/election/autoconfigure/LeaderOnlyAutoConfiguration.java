@@ -1,27 +1,20 @@
 package io.election.autoconfigure;
 
 import io.election.LeaderOnly;
-import io.election.mysql.CommitFence;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotationMetadata;
-import org.springframework.jdbc.datasource.ConnectionHolder;
-import org.springframework.transaction.ConfigurableTransactionManager;
-import org.springframework.util.function.SingletonSupplier;
 
 /** Auto-configuration of {@link LeaderOnly}. */
 @AutoConfiguration(
@@ -72,23 +65,6 @@ public final class LeaderOnlyAutoConfiguration {
   @ConditionalOnMissingBean(value = ElectionDriver.class, search = SearchStrategy.CURRENT)
   PublishedLosses publishedLosses(LeaderOnlyCalls calls) {
     return new PublishedLosses(calls);
-  }
-
-  /** In each context, since a post-processor sees the transaction managers of its own alone. */
-  @Configuration(proxyBeanMethods = false)
-  @ConditionalOnClass({
-    CommitFence.class,
-    ConfigurableTransactionManager.class,
-    ConnectionHolder.class
-  })
-  @ConditionalOnBean(FencedCalls.class)
-  static class CommitFenceConfiguration {
-
-    @Bean
-    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static CommitFenceInstaller commitFenceInstaller(ObjectProvider<FencedCalls> calls) {
-      return new CommitFenceInstaller(SingletonSupplier.of(calls::getObject));
-    }
   }
 
   private static boolean proxiesClasses(Environment environment) {

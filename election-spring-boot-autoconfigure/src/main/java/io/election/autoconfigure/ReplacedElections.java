@@ -17,10 +17,11 @@ final class ReplacedElections implements BeanFactoryPostProcessor {
 
   private static final List<String> DRIVING = List.of(
       "electionLifecycle",
-      "mysqlElectionDriver",
+      "leaseElectionDriver",
       "manualAllocationElectionDriver",
       "disabledElectionDriver",
       "elector",
+      "mysqlLeaseStore",
       "leaderElectionSchema",
       "electionDatabase",
       "electionConnection",

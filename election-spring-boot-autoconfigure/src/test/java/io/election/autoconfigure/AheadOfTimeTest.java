@@ -61,7 +61,7 @@ class AheadOfTimeTest {
         "as.election.services=reports",
         "spring.datasource.url=jdbc:mysql://localhost/nowhere");
     assertThat(generated.getGeneratedFiles().getGeneratedFiles(Kind.SOURCE))
-        .anySatisfy((path, source) -> assertThat(path).contains("MysqlElectionConfiguration"));
+        .anySatisfy((path, source) -> assertThat(path).contains("MysqlElectionAutoConfiguration"));
   }
 
   @Test
@@ -120,7 +120,7 @@ class AheadOfTimeTest {
     for (RuntimeHintsRegistrar registrar : SpringFactoriesLoader.forResourceLocation(
             "META-INF/spring/aot.factories")
         .load(RuntimeHintsRegistrar.class)) {
-      if (registrar instanceof ElectionRuntimeHints) {
+      if (registrar.getClass().getName().startsWith("io.election.")) {
         registrar.registerHints(hints, getClass().getClassLoader());
       }
     }
@@ -170,6 +170,8 @@ class AheadOfTimeTest {
     AopAutoConfiguration.class,
     DataSourceAutoConfiguration.class,
     ElectionAutoConfiguration.class,
+    MysqlElectionAutoConfiguration.class,
+    CommitFenceAutoConfiguration.class,
     LeaderOnlyAutoConfiguration.class,
     LeaderEndpointAutoConfiguration.class
   })

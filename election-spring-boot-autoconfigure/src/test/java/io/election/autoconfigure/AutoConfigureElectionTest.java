@@ -71,6 +71,7 @@ class AutoConfigureElectionTest {
   @ImportAutoConfiguration({
     DataSourceAutoConfiguration.class,
     ElectionAutoConfiguration.class,
+    MysqlElectionAutoConfiguration.class,
     LeaderOnlyAutoConfiguration.class,
     LeaderEndpointAutoConfiguration.class
   })

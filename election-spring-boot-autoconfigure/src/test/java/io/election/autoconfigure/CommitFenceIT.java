@@ -86,6 +86,8 @@ class CommitFenceIT {
     return new ApplicationContextRunner()
         .withConfiguration(AutoConfigurations.of(
             ElectionAutoConfiguration.class,
+            MysqlElectionAutoConfiguration.class,
+            CommitFenceAutoConfiguration.class,
             LeaderOnlyAutoConfiguration.class,
             DataSourceAutoConfiguration.class,
             TransactionAutoConfiguration.class))

@@ -33,6 +33,7 @@ class CredentialsIT {
   private final ApplicationContextRunner application = new ApplicationContextRunner()
       .withConfiguration(AutoConfigurations.of(
           ElectionAutoConfiguration.class,
+          MysqlElectionAutoConfiguration.class,
           LeaderOnlyAutoConfiguration.class,
           DataSourceAutoConfiguration.class))
       .withPropertyValues(

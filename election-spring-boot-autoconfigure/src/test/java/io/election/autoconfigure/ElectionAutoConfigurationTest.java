@@ -46,6 +46,7 @@ class ElectionAutoConfigurationTest {
   private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
       .withConfiguration(AutoConfigurations.of(
           ElectionAutoConfiguration.class,
+          MysqlElectionAutoConfiguration.class,
           LeaderOnlyAutoConfiguration.class,
           LeaderEndpointAutoConfiguration.class));
 

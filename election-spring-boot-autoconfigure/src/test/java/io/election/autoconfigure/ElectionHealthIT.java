@@ -34,6 +34,7 @@ class ElectionHealthIT {
   private final ApplicationContextRunner application = new ApplicationContextRunner()
       .withConfiguration(AutoConfigurations.of(
           ElectionAutoConfiguration.class,
+          MysqlElectionAutoConfiguration.class,
           ElectionHealthAutoConfiguration.class,
           ElectionInfoAutoConfiguration.class,
           LeaderOnlyAutoConfiguration.class,

@@ -33,6 +33,8 @@ class ElectionMetricsIT {
   private final ApplicationContextRunner application = new ApplicationContextRunner()
       .withConfiguration(AutoConfigurations.of(
           ElectionAutoConfiguration.class,
+          MysqlElectionAutoConfiguration.class,
+          CommitFenceAutoConfiguration.class,
           ElectionMetricsAutoConfiguration.class,
           LeaderOnlyAutoConfiguration.class,
           DataSourceAutoConfiguration.class))

@@ -8,8 +8,8 @@ import io.election.autoconfigure.ElectionProperties.Algorithm;
 import io.election.autoconfigure.ElectionProperties.Manual;
 import io.election.autoconfigure.ElectionProperties.Mysql;
 import io.election.autoconfigure.ElectionProperties.Mysql.SchemaMode;
+import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
-import io.election.mysql.MysqlElectionService;
 import java.lang.reflect.RecordComponent;
 import java.util.List;
 import java.util.Locale;
@@ -60,6 +60,7 @@ class ElectionSpellingsTest {
   private final ApplicationContextRunner mysql = new ApplicationContextRunner()
       .withConfiguration(AutoConfigurations.of(
           ElectionAutoConfiguration.class,
+          MysqlElectionAutoConfiguration.class,
           LeaderOnlyAutoConfiguration.class,
           DataSourceAutoConfiguration.class))
       .withPropertyValues(
@@ -136,7 +137,7 @@ class ElectionSpellingsTest {
         assertThat(context.getBean(ElectionService.class))
             .isInstanceOf(
                 bound == Algorithm.MYSQL
-                    ? MysqlElectionService.class
+                    ? LeaseElectionService.class
                     : ManualAllocationElectionService.class);
         assertThat(context.getBean(ElectionDriver.class).algorithm()).isEqualTo(bound.toString());
       });
@@ -182,7 +183,7 @@ class ElectionSpellingsTest {
   }
 
   private static boolean isMysql(AssertableApplicationContext context) {
-    return context.getBean(ElectionService.class) instanceof MysqlElectionService;
+    return context.getBean(ElectionService.class) instanceof LeaseElectionService;
   }
 
   private static Object bound(AssertableApplicationContext context, String name) {

@@ -162,6 +162,8 @@ class MockedElectionTest {
     CompositeMeterRegistryAutoConfiguration.class,
     SimpleMetricsExportAutoConfiguration.class,
     ElectionAutoConfiguration.class,
+    MysqlElectionAutoConfiguration.class,
+    CommitFenceAutoConfiguration.class,
     LeaderOnlyAutoConfiguration.class,
     LeaderEndpointAutoConfiguration.class,
     ElectionHealthAutoConfiguration.class,

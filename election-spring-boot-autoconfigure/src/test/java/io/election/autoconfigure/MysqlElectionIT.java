@@ -7,7 +7,7 @@ import static org.awaitility.Awaitility.await;
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.ElectionService;
 import io.election.LeaderOnly;
-import io.election.mysql.MysqlElectionService;
+import io.election.lease.LeaseElectionService;
 import io.election.test.TestDatabase;
 import java.sql.Connection;
 import java.time.Duration;
@@ -56,6 +56,8 @@ class MysqlElectionIT {
   private final ApplicationContextRunner election = new ApplicationContextRunner()
       .withConfiguration(AutoConfigurations.of(
           ElectionAutoConfiguration.class,
+          MysqlElectionAutoConfiguration.class,
+          CommitFenceAutoConfiguration.class,
           LeaderOnlyAutoConfiguration.class,
           LeaderEndpointAutoConfiguration.class))
       .withPropertyValues(
@@ -74,7 +76,7 @@ class MysqlElectionIT {
   void leadsAndHandsTheLeaseBack(CapturedOutput output) {
     this.application.run((context) -> {
       ElectionService election = awaitLeader(context);
-      assertThat(election).isInstanceOf(MysqlElectionService.class);
+      assertThat(election).isInstanceOf(LeaseElectionService.class);
       assertThat(election.leadership())
           .hasValueSatisfying((l) -> assertThat(l.term()).isEqualTo(1));
       assertThat(output)

@@ -54,6 +54,7 @@ class SecretsIT {
   private final ApplicationContextRunner application = new ApplicationContextRunner()
       .withConfiguration(AutoConfigurations.of(
           ElectionAutoConfiguration.class,
+          MysqlElectionAutoConfiguration.class,
           ElectionHealthAutoConfiguration.class,
           ElectionInfoAutoConfiguration.class,
           ElectionMetricsAutoConfiguration.class,

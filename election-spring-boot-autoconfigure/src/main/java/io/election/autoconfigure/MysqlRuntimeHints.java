@@ -9,8 +9,8 @@ import org.springframework.boot.context.properties.bind.BindableRuntimeHintsRegi
 import org.springframework.boot.jdbc.autoconfigure.DataSourceProperties;
 import org.springframework.util.ClassUtils;
 
-/** What a native image has to keep because it is looked up by name. */
-final class ElectionRuntimeHints implements RuntimeHintsRegistrar {
+/** What a native image has to keep because the election in a database looks it up by name. */
+final class MysqlRuntimeHints implements RuntimeHintsRegistrar {
 
   private static final String DATA_SOURCE_PROPERTIES =
       "org.springframework.boot.jdbc.autoconfigure.DataSourceProperties";
@@ -29,8 +29,6 @@ final class ElectionRuntimeHints implements RuntimeHintsRegistrar {
   @Override
   public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
     LOOKED_FOR.forEach((name) -> hints.reflection().registerTypeIfPresent(classLoader, name));
-    LeaderOnlyTriggers.CONSUMER_TYPES.forEach(
-        (name) -> hints.reflection().registerTypeIfPresent(classLoader, name));
     if (ClassUtils.isPresent(DATA_SOURCE_PROPERTIES, classLoader)) {
       Jdbc.registerHints(hints, classLoader);
     }

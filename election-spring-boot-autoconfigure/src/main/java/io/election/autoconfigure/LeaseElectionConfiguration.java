@@ -1,0 +1,131 @@
+package io.election.autoconfigure;
+
+import io.election.ElectionService;
+import io.election.autoconfigure.ElectionProperties.Algorithm;
+import io.election.lease.Elector;
+import io.election.lease.InvalidLeaseSettingException;
+import io.election.lease.LeaseElectionService;
+import io.election.lease.LeaseSettings;
+import io.election.lease.LeaseStore;
+import io.election.lease.StoreContact;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
+import java.util.Collection;
+import java.util.Optional;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.boot.convert.DurationStyle;
+import org.springframework.context.ApplicationEventPublisher;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.core.env.Environment;
+
+/** Elections by a lease, wherever the {@link LeaseStore} bean keeps it. */
+@Configuration(proxyBeanMethods = false)
+@ConditionalOnElectionSetting("as.election.enabled")
+@ConditionalOnBean(LeaseStore.class)
+@ConditionalOnMissingBean(ElectionService.class)
+@Import(ElectionServicesRegistrar.class)
+class LeaseElectionConfiguration {
+
+  @Bean
+  LeaseSettings electionLeaseSettings(ElectionProperties properties, Environment environment) {
+    try {
+      return new LeaseSettings(
+          properties.leaseDuration(),
+          properties.renewInterval(),
+          properties.mysql().operationTimeout(),
+          properties.drainTimeout(environment),
+          properties.eligible(),
+          properties.historyRetention());
+    } catch (InvalidLeaseSettingException ex) {
+      String name = ex.setting().equals("operation-timeout")
+          ? "as.election.mysql.operation-timeout"
+          : "as.election." + ex.setting();
+      Object written = InvalidElectionPropertyFailureAnalyzer.asWritten(environment, name);
+      throw new InvalidConfigurationPropertyValueException(
+          name, written != null ? written : text(ex.value()), ex.rule(), ex);
+    }
+  }
+
+  /** Of elector and services, only the lifecycle of the driver decides when they begin and end. */
+  @Bean
+  Elector elector(
+      LeaseStore store,
+      LeaseSettings settings,
+      ElectionProperties properties,
+      Environment environment,
+      TrackedLeaderWork work,
+      ApplicationEventPublisher events) {
+    LocalNode node = new LocalNode(environment, properties.nodeId());
+    Elector elector = new Elector(
+        store,
+        settings,
+        () -> node.lookedUp().id(),
+        work,
+        events::publishEvent,
+        System::nanoTime,
+        InstantSource.system());
+    work.onEnd(elector::wakeUp);
+    return elector;
+  }
+
+  @Bean
+  ElectionDriver leaseElectionDriver(Elector elector, LeaseSettings settings) {
+    return new Driver(elector, settings.leaseDuration());
+  }
+
+  /** A default, as one would write it. */
+  private static String text(Duration duration) {
+    return DurationStyle.SIMPLE.print(
+        duration, duration.toMillisPart() == 0 ? ChronoUnit.SECONDS : ChronoUnit.MILLIS);
+  }
+
+  private record Driver(Elector elector, Duration lease) implements ElectionDriver {
+
+    @Override
+    public String algorithm() {
+      return Algorithm.MYSQL.toString();
+    }
+
+    @Override
+    public ElectionService create(String serviceId) {
+      return new LeaseElectionService(serviceId, this.elector);
+    }
+
+    /** What has lasted for longer than a lease; what is shorter costs nobody anything. */
+    @Override
+    public Optional<String> problem() {
+      return this.elector.storeContact().flatMap(this::problem);
+    }
+
+    private Optional<String> problem(StoreContact contact) {
+      if (contact.silence().compareTo(this.lease) > 0) {
+        return Optional.of("No answer from the database for %d s. %s"
+            .formatted(
+                contact.silence().toSeconds(),
+                contact.failure() != null ? contact.failure() : "A call to it has not come back."));
+      }
+      return contact.failing().compareTo(this.lease) > 0
+          ? Optional.of("The database answers, but some calls have failed for %d s. %s"
+              .formatted(contact.failing().toSeconds(), contact.failure()))
+          : Optional.empty();
+    }
+
+    @Override
+    public void start(Collection<ElectionService> services) {
+      this.elector.start(services.stream()
+          .filter(LeaseElectionService.class::isInstance)
+          .map(LeaseElectionService.class::cast)
+          .toList());
+    }
+
+    @Override
+    public void stop() {
+      this.elector.stop();
+    }
+  }
+}
