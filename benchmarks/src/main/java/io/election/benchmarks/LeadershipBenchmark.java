@@ -3,7 +3,7 @@ package io.election.benchmarks;
 import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.ElectionAutoConfiguration;
-import io.election.autoconfigure.LeaderOnlyAutoConfiguration;
+import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;

@@ -1,6 +1,5 @@
 package io.election.mysql;
 
-import io.election.ElectionSetupException;
 import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.LeadershipLostEvent;

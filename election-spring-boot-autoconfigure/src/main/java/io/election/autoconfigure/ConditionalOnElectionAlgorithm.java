@@ -11,7 +11,7 @@ import org.springframework.context.annotation.Conditional;
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Conditional(OnElectionAlgorithmCondition.class)
-@interface ConditionalOnElectionAlgorithm {
+public @interface ConditionalOnElectionAlgorithm {
 
   /** The algorithm. */
   Algorithm value();

@@ -10,7 +10,7 @@ import org.springframework.context.annotation.Conditional;
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Conditional(OnElectionSettingCondition.class)
-@interface ConditionalOnElectionSetting {
+public @interface ConditionalOnElectionSetting {
 
   /** The name of the property. */
   String value();

@@ -4,16 +4,32 @@ import io.election.ElectionService;
 import java.util.Collection;
 import java.util.Optional;
 
-/** What makes the services of one algorithm, and drives them. */
-interface ElectionDriver {
+/** Makes the services of one algorithm, and drives them; for the parts of the auto-configuration. */
+public interface ElectionDriver {
 
-  /** The name of the algorithm, for people. */
+  /** The phase in which elections start and stop: above the web server's graceful shutdown. */
+  int PHASE = Integer.MAX_VALUE - 512;
+
+  /**
+   * The name of the algorithm, for people.
+   *
+   * @return the name
+   */
   String algorithm();
 
-  /** Makes the service of an election, which takes no part before {@link #start}. */
+  /**
+   * Makes the service of an election, which takes no part before {@link #start}.
+   *
+   * @param serviceId the name of the election
+   * @return its service
+   */
   ElectionService create(String serviceId);
 
-  /** Begins to take part in the elections whose services this has made. */
+  /**
+   * Begins to take part in the elections whose services this has made.
+   *
+   * @param services the services
+   */
   void start(Collection<ElectionService> services);
 
   /**

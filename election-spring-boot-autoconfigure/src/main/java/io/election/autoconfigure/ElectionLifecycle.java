@@ -11,9 +11,6 @@ import org.springframework.context.SmartLifecycle;
  */
 final class ElectionLifecycle implements SmartLifecycle {
 
-  /** Above the web server's graceful shutdown. */
-  static final int PHASE = Integer.MAX_VALUE - 512;
-
   private final ElectionDriver driver;
 
   private final Collection<ElectionService> services;
@@ -48,6 +45,6 @@ final class ElectionLifecycle implements SmartLifecycle {
 
   @Override
   public int getPhase() {
-    return PHASE;
+    return ElectionDriver.PHASE;
   }
 }

@@ -14,8 +14,11 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 
-/** The elections of this application, ours or its own, by name. */
-final class Elections implements ElectionRegistry {
+/**
+ * The elections of this application, ours or its own, by name; for the parts of the auto-configuration.
+ * Applications use {@link ElectionRegistry}.
+ */
+public final class Elections implements ElectionRegistry {
 
   private final ListableBeanFactory beanFactory;
 
@@ -37,13 +40,17 @@ final class Elections implements ElectionRegistry {
    * @param name the name; empty for the default election
    * @return its service, or {@code null} if there is none
    */
-  @Nullable
-  ElectionService meantBy(String name) {
+  public @Nullable ElectionService meantBy(String name) {
     return name.isEmpty() ? defaultElection() : known().byName().get(name);
   }
 
-  /** The name of one of these services, also if it is a mock that gives none. */
-  String nameOf(ElectionService service) {
+  /**
+   * The name of one of these services, also if it is a mock that gives none.
+   *
+   * @param service the service
+   * @return its name
+   */
+  public String nameOf(ElectionService service) {
     return known().byName().entrySet().stream()
         .filter((entry) -> entry.getValue() == service)
         .map(Map.Entry::getKey)
@@ -56,8 +63,9 @@ final class Elections implements ElectionRegistry {
    *
    * @param place what names it, for people
    * @param name the name; empty for the default election
+   * @return the failure, which names the elections that are there
    */
-  ElectionSetupException unknown(String place, String name) {
+  public ElectionSetupException unknown(String place, String name) {
     Set<String> known = known().byName().keySet();
     if (!name.isEmpty()) {
       return new ElectionSetupException(

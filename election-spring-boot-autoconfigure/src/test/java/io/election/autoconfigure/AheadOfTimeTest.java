@@ -4,6 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.ElectionService;
 import io.election.LeaderOnly;
+import io.election.autoconfigure.actuate.EndpointAccess;
+import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
+import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
+import io.election.autoconfigure.mysql.CommitFenceAutoConfiguration;
+import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -96,9 +101,9 @@ class AheadOfTimeTest {
         .matches(constructor(ElectionProperties.class))
         .matches(constructor(ElectionProperties.Manual.class))
         .matches(constructor(ElectionProperties.Mysql.class))
-        .matches(constructor(LeaderEndpointProperties.class));
-    assertThat(hints).as("endpoint").matches(reflection.onType(LeaderEndpoint.class));
-    for (Method operation : ReflectionUtils.getDeclaredMethods(LeaderEndpoint.class)) {
+        .matches(constructor(EndpointAccess.PROPERTIES));
+    assertThat(hints).as("endpoint").matches(reflection.onType(EndpointAccess.TYPE));
+    for (Method operation : ReflectionUtils.getDeclaredMethods(EndpointAccess.TYPE)) {
       if (AnnotatedElementUtils.isAnnotated(operation, Reflective.class)) {
         assertThat(hints).matches(reflection.onMethodInvocation(operation));
       }

@@ -5,6 +5,7 @@ import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyP
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.simpleNameStartingWith;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
@@ -13,7 +14,6 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.library.dependencies.SliceAssignment;
 import com.tngtech.archunit.library.dependencies.SliceIdentifier;
-import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition;
 import io.election.lease.MemoryLeaseStore;
 import java.time.Clock;
 import java.time.Instant;
@@ -68,11 +68,7 @@ class ArchitectureTest {
 
   @Test
   void noPackagesDependOnEachOther() {
-    SlicesRuleDefinition.slices()
-        .assignedFrom(EACH_PACKAGE)
-        .should()
-        .beFreeOfCycles()
-        .check(CLASSES);
+    slices().assignedFrom(EACH_PACKAGE).should().beFreeOfCycles().check(CLASSES);
   }
 
   @Test

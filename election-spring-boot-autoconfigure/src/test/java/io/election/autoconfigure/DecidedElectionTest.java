@@ -10,13 +10,15 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.NotLeaderException;
+import io.election.autoconfigure.actuate.EndpointAccess;
+import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
+import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.testing.DecidedElection;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Qualifier;
-import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -102,19 +104,17 @@ class DecidedElectionTest {
   void theEndpointShowsAndDecidesIt() {
     this.contextRunner.run((context) -> {
       DecidedElection election = context.getBean("election", DecidedElection.class);
-      LeaderEndpoint endpoint = context.getBean(LeaderEndpoint.class);
+      assertThat(context).hasBean("leaderEndpoint");
+      EndpointAccess endpoint = new EndpointAccess(context);
       election.lead();
-      assertThat(endpoint.election("billing", SecurityContext.NONE))
+      assertThat(endpoint.election("billing"))
           .containsEntry("leader", true)
           .containsEntry("leaderId", "this-node")
           .containsEntry("term", 1L);
-      assertThat(endpoint
-              .designate("billing", "b", null, null, SecurityContext.NONE)
-              .getStatus())
-          .isEqualTo(202);
-      assertThat(endpoint.election("billing", SecurityContext.NONE))
+      assertThat(endpoint.designate("billing", "b", null).getStatus()).isEqualTo(202);
+      assertThat(endpoint.election("billing"))
           .isEqualTo(Map.of("leader", false, "leaderId", "b", "term", 2L));
-      assertThat(endpoint.elections(SecurityContext.NONE).get("elections"))
+      assertThat(endpoint.elections().get("elections"))
           .isInstanceOfSatisfying(
               Map.class,
               (elections) ->

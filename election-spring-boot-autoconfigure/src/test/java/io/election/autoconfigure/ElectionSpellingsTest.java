@@ -8,6 +8,9 @@ import io.election.autoconfigure.ElectionProperties.Algorithm;
 import io.election.autoconfigure.ElectionProperties.Manual;
 import io.election.autoconfigure.ElectionProperties.Mysql;
 import io.election.autoconfigure.ElectionProperties.Mysql.SchemaMode;
+import io.election.autoconfigure.actuate.EndpointAccess;
+import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
+import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import java.lang.reflect.RecordComponent;
@@ -24,7 +27,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
@@ -51,8 +53,7 @@ class ElectionSpellingsTest {
                   != null,
       "eligible", (context) -> context.getBean(LeaseSettings.class).eligible(),
       "fail-fast", (context) -> context.getStartupFailure() != null,
-      "mysql.commit-fence",
-          (context) -> !context.getBeansOfType(FencedCalls.class).isEmpty(),
+      "mysql.commit-fence", (context) -> context.containsBean("fencedCalls"),
       "mysql.hand-back-signals",
           (context) -> context.getBean(ElectionProperties.class).mysql().handBackSignals());
 
@@ -177,8 +178,7 @@ class ElectionSpellingsTest {
   private ApplicationContextRunner with(PropertySource<?> source) {
     return this.mysql.withInitializer((context) -> {
       context.getEnvironment().getPropertySources().addFirst(source);
-      new LeaderEndpointExposure()
-          .postProcessEnvironment(context.getEnvironment(), new SpringApplication());
+      EndpointAccess.expose(context.getEnvironment());
     });
   }
 

@@ -12,11 +12,11 @@ import org.springframework.core.io.support.SpringFactoriesLoader.ArgumentResolve
 import org.springframework.core.io.support.SpringFactoriesLoader.FailureHandler;
 
 /** What Spring Boot would print of a start that failed. */
-final class StartFailure {
+public final class StartFailure {
 
   private StartFailure() {}
 
-  static String text(AbstractApplicationContextRunner<?, ?, ?> runner) {
+  public static String text(AbstractApplicationContextRunner<?, ?, ?> runner) {
     AtomicReference<Environment> environment = new AtomicReference<>();
     AtomicReference<Throwable> failure = new AtomicReference<>();
     runner
@@ -28,7 +28,7 @@ final class StartFailure {
     return text(failure.get(), environment.get());
   }
 
-  static String text(Throwable failure, Environment environment) {
+  public static String text(Throwable failure, Environment environment) {
     ArgumentResolver arguments = ArgumentResolver.of(Environment.class, environment)
         .and(BeanFactory.class, new DefaultListableBeanFactory());
     for (FailureAnalyzer analyzer : SpringFactoriesLoader.forDefaultResourceLocation()

@@ -1,11 +1,17 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
+import org.springframework.beans.factory.ListableBeanFactory;
 
 /** An application's own service, as small as can be. */
-class SwitchedElection implements ElectionService {
+public class SwitchedElection implements ElectionService {
 
   private volatile boolean leader;
+
+  /** The registry that the auto-configuration makes of such beans. */
+  public static Elections registry(ListableBeanFactory beans) {
+    return new Elections(beans);
+  }
 
   @Override
   public boolean isLeader() {

@@ -1,0 +1,28 @@
+package io.election.autoconfigure.actuate;
+
+import io.election.autoconfigure.ElectionAutoConfiguration;
+import io.election.autoconfigure.ElectionDriver;
+import io.election.autoconfigure.Elections;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.context.annotation.Bean;
+
+/** Auto-configuration of the {@code election} health indicator. */
+@AutoConfiguration(after = ElectionAutoConfiguration.class)
+@ConditionalOnClass({HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class})
+@ConditionalOnEnabledHealthIndicator("election")
+@ConditionalOnBean(ElectionDriver.class)
+public final class ElectionHealthAutoConfiguration {
+
+  ElectionHealthAutoConfiguration() {}
+
+  @Bean
+  @ConditionalOnMissingBean(name = "electionHealthIndicator")
+  HealthIndicator electionHealthIndicator(Elections elections, ElectionDriver driver) {
+    return new ElectionHealthIndicator(elections, driver);
+  }
+}

@@ -1,0 +1,41 @@
+package io.election.autoconfigure.actuate;
+
+import io.election.ElectionService;
+import io.election.autoconfigure.ElectionDriver;
+import io.election.autoconfigure.Elections;
+import org.springframework.boot.health.contributor.AbstractHealthIndicator;
+import org.springframework.boot.health.contributor.Health;
+
+/**
+ * Down while this node can neither lead nor follow, up otherwise: a follower is as healthy as a leader.
+ * Asks nobody.
+ */
+final class ElectionHealthIndicator extends AbstractHealthIndicator {
+
+  private final Elections elections;
+
+  private final ElectionDriver driver;
+
+  ElectionHealthIndicator(Elections elections, ElectionDriver driver) {
+    super("The election's health could not be told");
+    this.elections = elections;
+    this.driver = driver;
+  }
+
+  @Override
+  protected void doHealthCheck(Health.Builder builder) {
+    this.driver
+        .problem()
+        .ifPresentOrElse(
+            (problem) -> builder.down().withDetail("problem", problem), () -> builder.up());
+    builder.withDetail("algorithm", this.driver.algorithm());
+    this.elections.all().forEach((name, service) -> builder.withDetail(name, part(service)));
+  }
+
+  private static String part(ElectionService service) {
+    if (service.isLeader()) {
+      return "leader";
+    }
+    return service.paused().isPresent() ? "paused" : "follower";
+  }
+}

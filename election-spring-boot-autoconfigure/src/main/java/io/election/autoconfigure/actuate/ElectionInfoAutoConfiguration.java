@@ -1,0 +1,28 @@
+package io.election.autoconfigure.actuate;
+
+import io.election.autoconfigure.ElectionAutoConfiguration;
+import io.election.autoconfigure.ElectionDriver;
+import io.election.autoconfigure.Elections;
+import org.springframework.boot.actuate.autoconfigure.info.ConditionalOnEnabledInfoContributor;
+import org.springframework.boot.actuate.info.InfoContributor;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.annotation.Bean;
+
+/** Auto-configuration of what {@code /actuator/info} says about elections. */
+@AutoConfiguration(after = ElectionAutoConfiguration.class)
+@ConditionalOnClass({InfoContributor.class, ConditionalOnEnabledInfoContributor.class})
+@ConditionalOnEnabledInfoContributor("election")
+@ConditionalOnBean(ElectionDriver.class)
+public final class ElectionInfoAutoConfiguration {
+
+  ElectionInfoAutoConfiguration() {}
+
+  @Bean
+  @ConditionalOnMissingBean(name = "electionInfoContributor")
+  InfoContributor electionInfoContributor(Elections elections) {
+    return new ElectionInfoContributor(elections);
+  }
+}

@@ -1,0 +1,273 @@
+package io.election.autoconfigure.actuate;
+
+import io.election.ElectionService;
+import io.election.Leadership;
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipEvent;
+import io.election.LeadershipLostEvent;
+import io.election.autoconfigure.ElectionDriver;
+import io.election.autoconfigure.Elections;
+import io.election.autoconfigure.leaderonly.LeaderOnlyCalls;
+import io.election.autoconfigure.leaderonly.TermBoundCalls;
+import io.election.lease.Elector;
+import io.election.lease.LeaseElectionService;
+import io.election.lease.RenewalListener;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.event.EventListener;
+
+/**
+ * What the elections of this node look like in numbers, with the tag {@code election}. Which node it
+ * is, the labels of the scraped target tell: a tag for it would make new series at each restart. Gauges
+ * are there from the start; what only a leader counts is there once this node has led.
+ */
+final class ElectionMetrics implements SmartLifecycle {
+
+  /** Just before the elections begin: the node's id is known then, and nothing is missed. */
+  static final int PHASE = ElectionDriver.PHASE - 1;
+
+  private static final String LEADER = "election.leader";
+
+  private static final String TERM = "election.term";
+
+  private static final String HEALTHY = "election.healthy";
+
+  private static final String LEASE_REMAINING = "election.lease.remaining";
+
+  private static final String RENEWAL_AGE = "election.renewal.age";
+
+  private static final String RENEWALS = "election.renewals";
+
+  private static final String TRANSITIONS = "election.transitions";
+
+  private static final String CALLS_RUNNING = "election.calls.running";
+
+  private static final String CALLS = "election.calls";
+
+  private static final String CALLS_INTERRUPTED = "election.calls.interrupted";
+
+  private static final String FENCE_REJECTIONS = "election.fence.rejections";
+
+  private final MeterRegistry registry;
+
+  private final Elections elections;
+
+  private final ElectionDriver driver;
+
+  private final LeaderOnlyCalls calls;
+
+  private final @Nullable TermBoundCalls termBound;
+
+  private final @Nullable Elector elector;
+
+  private final Map<Key, Counter> transitions = new ConcurrentHashMap<>();
+
+  private final Map<Key, Timer> renewals = new ConcurrentHashMap<>();
+
+  private final Map<CallKey, Timer> callTimers = new ConcurrentHashMap<>();
+
+  /** The elections that this node has led, as far as it has counted. */
+  private final Set<String> led = ConcurrentHashMap.newKeySet();
+
+  private volatile boolean running;
+
+  ElectionMetrics(
+      MeterRegistry registry,
+      Elections elections,
+      ElectionDriver driver,
+      LeaderOnlyCalls calls,
+      @Nullable TermBoundCalls termBound,
+      @Nullable Elector elector) {
+    this.registry = registry;
+    this.elections = elections;
+    this.driver = driver;
+    this.calls = calls;
+    this.termBound = termBound;
+    this.elector = elector;
+  }
+
+  @Override
+  public void start() {
+    this.running = true;
+    this.elections.all().values().forEach(this::register);
+    this.calls.onCall(this::called);
+    if (this.elector != null) {
+      this.elector.onRenewal(this::renewed);
+    }
+  }
+
+  @Override
+  public void stop() {
+    this.running = false;
+  }
+
+  @Override
+  public boolean isRunning() {
+    return this.running;
+  }
+
+  @Override
+  public int getPhase() {
+    return PHASE;
+  }
+
+  private void register(ElectionService service) {
+    String name = this.elections.nameOf(service);
+    Tags tags = tags(name);
+    gauge(
+        LEADER,
+        "1 while this node leads, else 0",
+        null,
+        tags,
+        service,
+        (election) -> election.isLeader() ? 1 : 0);
+    gauge(
+        TERM,
+        "The term of the leader as this node sees it",
+        null,
+        tags,
+        service,
+        (election) -> election.term().orElse(0));
+    Gauge.builder(HEALTHY, this.driver, (driver) -> driver.problem().isEmpty() ? 1 : 0)
+        .description("1 while this node can lead or follow, else 0, as its health says")
+        .tags(tags)
+        .register(this.registry);
+    Gauge.builder(CALLS_RUNNING, this.calls, (calls) -> calls.running(name))
+        .description("Leader-only calls that run")
+        .tags(tags)
+        .register(this.registry);
+    if (service instanceof LeaseElectionService lease) {
+      register(lease, tags);
+    }
+  }
+
+  private void register(LeaseElectionService service, Tags tags) {
+    gauge(
+        LEASE_REMAINING,
+        "How long this node leads on without another renewal; 0 on a follower",
+        "seconds",
+        tags,
+        service,
+        (election) ->
+            seconds(election.leadership().map(Leadership::remaining).orElse(Duration.ZERO)));
+    gauge(
+        RENEWAL_AGE,
+        "How long ago the last confirmed renewal was sent; 0 on a follower",
+        "seconds",
+        tags,
+        service,
+        (election) -> seconds(election.renewalAge().orElse(Duration.ZERO)));
+  }
+
+  /** What a leader counts: all of it at once, since what is counted from the start is not missed. */
+  private void led(String name) {
+    if (!this.led.add(name)) {
+      return;
+    }
+    FunctionCounter.builder(CALLS_INTERRUPTED, this.calls, (calls) -> calls.interrupted(name))
+        .description("Leader-only calls that were interrupted, since leadership went")
+        .tags(tags(name))
+        .register(this.registry);
+    if (this.elector != null) {
+      Arrays.stream(RenewalListener.Outcome.values()).forEach((outcome) -> timer(name, outcome));
+    }
+    TermBoundCalls termBound = this.termBound;
+    if (termBound != null) {
+      FunctionCounter.builder(FENCE_REJECTIONS, termBound, (calls) -> calls.rejections(name))
+          .description("Commits that were refused, since the term of their work had ended")
+          .tags(tags(name))
+          .register(this.registry);
+    }
+  }
+
+  private <T extends ElectionService> void gauge(
+      String name,
+      String description,
+      @Nullable String unit,
+      Tags tags,
+      T service,
+      ToDoubleFunction<T> value) {
+    Gauge.builder(name, service, value)
+        .description(description)
+        .baseUnit(unit)
+        .tags(tags)
+        .register(this.registry);
+  }
+
+  /** Counts a change of leadership. */
+  @EventListener
+  void on(LeadershipEvent event) {
+    led(event.serviceId());
+    boolean acquired = event instanceof LeadershipAcquiredEvent;
+    Enum<?> reason = acquired
+        ? ((LeadershipAcquiredEvent) event).reason()
+        : ((LeadershipLostEvent) event).reason();
+    this.transitions
+        .computeIfAbsent(
+            new Key(event.serviceId(), reason),
+            (key) -> Counter.builder(TRANSITIONS)
+                .description("Changes of this node's leadership")
+                .tags(tags(event.serviceId())
+                    .and("event", acquired ? "acquired" : "lost", "reason", text(reason)))
+                .register(this.registry))
+        .increment();
+  }
+
+  private void renewed(String serviceId, RenewalListener.Outcome outcome, Duration duration) {
+    led(serviceId);
+    timer(serviceId, outcome).record(duration);
+  }
+
+  private Timer timer(String serviceId, RenewalListener.Outcome outcome) {
+    return this.renewals.computeIfAbsent(
+        new Key(serviceId, outcome),
+        (key) -> Timer.builder(RENEWALS)
+            .description("Renewals of the lease, by what came of them")
+            .tags(tags(serviceId).and("outcome", text(outcome)))
+            .register(this.registry));
+  }
+
+  private void called(
+      String serviceId, String method, LeaderOnlyCalls.Outcome outcome, long nanos) {
+    this.callTimers
+        .computeIfAbsent(
+            new CallKey(serviceId, method, outcome),
+            (key) -> Timer.builder(CALLS)
+                .description("Leader-only calls by method, and by what came of them")
+                .tags(tags(serviceId).and("method", method, "outcome", text(outcome)))
+                .register(this.registry))
+        .record(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  private static Tags tags(String serviceId) {
+    return Tags.of("election", serviceId);
+  }
+
+  private static String text(Enum<?> value) {
+    return value.name().toLowerCase(Locale.ROOT);
+  }
+
+  private static double seconds(Duration duration) {
+    return duration.toNanos() / 1e9;
+  }
+
+  /** Which meter of several is meant. */
+  private record Key(String serviceId, Enum<?> value) {}
+
+  /** Which timer of calls is meant. */
+  private record CallKey(String serviceId, String method, LeaderOnlyCalls.Outcome outcome) {}
+}

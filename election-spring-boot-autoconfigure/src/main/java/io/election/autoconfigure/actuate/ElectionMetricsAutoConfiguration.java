@@ -1,0 +1,38 @@
+package io.election.autoconfigure.actuate;
+
+import io.election.autoconfigure.ElectionAutoConfiguration;
+import io.election.autoconfigure.ElectionDriver;
+import io.election.autoconfigure.Elections;
+import io.election.autoconfigure.leaderonly.LeaderOnlyCalls;
+import io.election.autoconfigure.leaderonly.TermBoundCalls;
+import io.election.lease.Elector;
+import io.micrometer.core.instrument.MeterRegistry;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.context.annotation.Bean;
+
+/** Auto-configuration of the elections' metrics. */
+@AutoConfiguration(
+    after = ElectionAutoConfiguration.class,
+    afterName =
+        "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration")
+@ConditionalOnClass(MeterRegistry.class)
+@ConditionalOnBean({MeterRegistry.class, ElectionDriver.class})
+public final class ElectionMetricsAutoConfiguration {
+
+  ElectionMetricsAutoConfiguration() {}
+
+  @Bean
+  ElectionMetrics electionMetrics(
+      MeterRegistry registry,
+      Elections elections,
+      ElectionDriver driver,
+      LeaderOnlyCalls calls,
+      ObjectProvider<TermBoundCalls> termBound,
+      ObjectProvider<Elector> elector) {
+    return new ElectionMetrics(
+        registry, elections, driver, calls, termBound.getIfAvailable(), elector.getIfAvailable());
+  }
+}

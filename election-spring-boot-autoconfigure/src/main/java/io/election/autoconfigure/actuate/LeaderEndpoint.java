@@ -1,0 +1,403 @@
+package io.election.autoconfigure.actuate;
+
+import io.election.ElectionService;
+import io.election.HistoryEntry;
+import io.election.Instruction;
+import io.election.Leadership;
+import io.election.Member;
+import io.election.Names;
+import io.election.autoconfigure.ElectionDriver;
+import io.election.autoconfigure.Elections;
+import java.security.Principal;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeFormatterBuilder;
+import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
+import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
+import org.springframework.util.ClassUtils;
+
+/**
+ * Shows who leads, as this node knows it without asking the store, and decides elections.
+ *
+ * <p>Answers are maps of plain values, so that every JSON library writes them alike.
+ */
+@WebEndpoint(id = "leader", defaultAccess = Access.READ_ONLY)
+final class LeaderEndpoint {
+
+  private static final Logger log = LoggerFactory.getLogger(LeaderEndpoint.class);
+
+  private static final int ACCEPTED = 202;
+
+  private static final int CONFLICT = 409;
+
+  private static final Pattern HOST_AND_PORT = Pattern.compile(".+:\\d{1,5}");
+
+  private static final WebEndpointResponse<Map<String, Object>> DONE =
+      new WebEndpointResponse<>(WebEndpointResponse.STATUS_NO_CONTENT);
+
+  /** Who asks where nobody has to log in. */
+  private static final String ANYBODY = "endpoint";
+
+  private static final DateTimeFormatter MILLISECONDS =
+      new DateTimeFormatterBuilder().appendInstant(3).toFormatter();
+
+  private final Elections elections;
+
+  private final @Nullable ElectionDriver driver;
+
+  private final LeaderEndpointProperties properties;
+
+  /**
+   * Creates the endpoint.
+   *
+   * @param elections what it shows
+   * @param driver what drives them; {@code null} for an application's own service
+   * @param properties who may see details
+   */
+  LeaderEndpoint(
+      Elections elections, @Nullable ElectionDriver driver, LeaderEndpointProperties properties) {
+    this.elections = elections;
+    this.driver = driver;
+    this.properties = properties;
+  }
+
+  /** All elections of this node. */
+  @ReadOperation
+  Map<String, Object> elections(SecurityContext security) {
+    Map<String, Object> description = new LinkedHashMap<>();
+    this.elections.all().values().stream().findFirst().ifPresent((first) -> {
+      description.put("nodeId", first.nodeId());
+      description.put("algorithm", algorithm(first));
+    });
+    Map<String, Object> described = new LinkedHashMap<>();
+    this.elections
+        .all()
+        .forEach((name, service) -> described.put(name, describe(service, security)));
+    description.put("elections", described);
+    return description;
+  }
+
+  /** One election, its members and last terms being details; 404 if this node does not know it. */
+  @ReadOperation
+  @Nullable
+  Map<String, Object> election(@Selector String serviceId, SecurityContext security) {
+    ElectionService service = this.elections.meantBy(serviceId);
+    if (service == null) {
+      return null;
+    }
+    Map<String, Object> description = describe(service, security);
+    if (showsDetails(security)) {
+      service.members().ifPresent((members) -> description.put("members", described(members)));
+      List<Map<String, Object>> history =
+          service.history().stream().map(LeaderEndpoint::describe).toList();
+      if (!history.isEmpty()) {
+        description.put("history", history);
+      }
+    }
+    return description;
+  }
+
+  /**
+   * Answers load balancers by the status alone: 200 on the leader, 503 on a follower; 404 if this node
+   * does not know the election. Also for HEAD.
+   */
+  @ReadOperation
+  WebEndpointResponse<Void> check(@Selector String serviceId, @Selector Question question) {
+    ElectionService service = this.elections.meantBy(serviceId);
+    if (service == null) {
+      return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
+    }
+    return new WebEndpointResponse<>(
+        service.isLeader()
+            ? WebEndpointResponse.STATUS_OK
+            : WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
+  }
+
+  /**
+   * Designates the node that shall lead. Where it is known who stands, it has to be one of them.
+   *
+   * @param leaderId its id, or {@code host:port} if that is the beginning of one member's id
+   * @param reason why, for the log and the history
+   * @param force whether it may be any node
+   * @param security who asks
+   */
+  @WriteOperation
+  WebEndpointResponse<Map<String, Object>> designate(
+      @Selector String serviceId,
+      @Nullable String leaderId,
+      @Nullable String reason,
+      @Nullable Boolean force,
+      SecurityContext security) {
+    return decide(serviceId, (service) -> {
+      String wanted = Names.requireUsable("leader id", required(leaderId));
+      Instruction instruction = instruction(security, reason);
+      String designated = Boolean.TRUE.equals(force) ? wanted : memberMeantBy(wanted, service);
+      service.designate(designated, instruction);
+      Map<String, Object> state = describe(service, security);
+      state.put("designated", designated);
+      return new WebEndpointResponse<>(state, ACCEPTED);
+    });
+  }
+
+  /** The id of the member that is meant; the name itself where nobody knows the members. */
+  private static String memberMeantBy(String name, ElectionService service)
+      throws InterruptedException, NoMemberException {
+    if (name.equals(service.nodeId())) {
+      return name;
+    }
+    Optional<List<Member>> known = service.currentMembers();
+    if (known.isEmpty()) {
+      return name;
+    }
+    List<String> ids = known.get().stream().map(Member::nodeId).toList();
+    if (ids.contains(name)) {
+      return name;
+    }
+    List<String> there = HOST_AND_PORT.matcher(name).matches()
+        ? ids.stream().filter((id) -> id.startsWith(name + ":")).toList()
+        : List.of();
+    if (there.size() == 1) {
+      return there.get(0);
+    }
+    throw new NoMemberException(
+        (there.isEmpty()
+                    ? "no node '%s' stands for election '%s', as far as the members tell"
+                    : "'%s' is not one member of election '%s' but several")
+                .formatted(Names.printable(name), service.serviceId())
+            + ". Write the node id of a member, or add \"force\": true to designate it all the same",
+        known.get());
+  }
+
+  /**
+   * Forces a new election.
+   *
+   * @param reason why, for the log and the history
+   * @param security who asks
+   */
+  @DeleteOperation
+  WebEndpointResponse<Map<String, Object>> forceElection(
+      @Selector String serviceId, @Nullable String reason, SecurityContext security) {
+    return decide(serviceId, (service) -> {
+      service.forceElection(instruction(security, reason));
+      return DONE;
+    });
+  }
+
+  /**
+   * Makes this node stand aside in an election until it is resumed.
+   *
+   * @param reason why, for the log and the history
+   * @param security who asks
+   */
+  @WriteOperation
+  WebEndpointResponse<Map<String, Object>> pause(
+      @Selector String serviceId,
+      @Selector Mode mode,
+      @Nullable String reason,
+      SecurityContext security) {
+    return decide(serviceId, (service) -> {
+      service.pause(instruction(security, reason));
+      return DONE;
+    });
+  }
+
+  /**
+   * Makes this node a candidate again.
+   *
+   * @param reason why, for the log
+   * @param security who asks
+   */
+  @DeleteOperation
+  WebEndpointResponse<Map<String, Object>> resume(
+      @Selector String serviceId,
+      @Selector Mode mode,
+      @Nullable String reason,
+      SecurityContext security) {
+    return decide(serviceId, (service) -> {
+      service.resume(instruction(security, reason));
+      return DONE;
+    });
+  }
+
+  private static String required(@Nullable String leaderId) {
+    if (leaderId == null || leaderId.isBlank()) {
+      throw new IllegalArgumentException(
+          "leaderId is required: the node id of the node that shall lead, as {\"leaderId\": \"…\"}");
+    }
+    return leaderId;
+  }
+
+  /**
+   * Who asks is who has logged in, never what the request says of itself. A name that could not be
+   * noted does not keep its owner from acting.
+   */
+  private static Instruction instruction(SecurityContext security, @Nullable String reason) {
+    Principal principal = security.getPrincipal();
+    String name = principal != null && principal.getName() != null ? principal.getName() : "";
+    return new Instruction(Names.usable(name, ANYBODY), reason != null ? reason : "");
+  }
+
+  private boolean showsDetails(SecurityContext security) {
+    return this.properties.showDetails().isShown(security, this.properties.roles());
+  }
+
+  private Map<String, Object> describe(ElectionService service, SecurityContext security) {
+    Map<String, Object> description = describe(service);
+    if (showsDetails(security)) {
+      service.paused().ifPresent((instruction) -> {
+        description.put("paused", true);
+        description.put("pausedBy", instruction.by());
+        if (!instruction.note().isEmpty()) {
+          description.put("pausedReason", instruction.note());
+        }
+      });
+    }
+    return description;
+  }
+
+  /** What everybody may see who reaches the endpoint. */
+  private static Map<String, Object> describe(ElectionService service) {
+    Leadership leadership = service.leadership().orElse(null);
+    boolean leader = leadership != null || service.isLeader();
+    Map<String, Object> description = new LinkedHashMap<>();
+    description.put("leader", leader);
+    (leader ? Optional.ofNullable(service.nodeId()) : service.leaderId())
+        .ifPresent((id) -> description.put("leaderId", id));
+    OptionalLong term = leadership != null ? OptionalLong.of(leadership.term()) : service.term();
+    term.ifPresent((value) -> description.put("term", value));
+    if (leadership != null) {
+      description.put("since", MILLISECONDS.format(leadership.since()));
+      if (!leadership.remaining().equals(Leadership.UNLIMITED)) {
+        description.put(
+            "leaseRemaining",
+            leadership.remaining().truncatedTo(ChronoUnit.MILLIS).toString());
+      }
+    }
+    return description;
+  }
+
+  private static Map<String, Object> describe(HistoryEntry entry) {
+    Map<String, Object> description = new LinkedHashMap<>();
+    description.put("term", entry.term());
+    description.put("leaderId", entry.leaderId());
+    description.put("from", MILLISECONDS.format(entry.from()));
+    putIfKnown(
+        description, "until", entry.until() != null ? MILLISECONDS.format(entry.until()) : null);
+    putIfKnown(description, "reason", entry.reason());
+    putIfKnown(description, "endReason", entry.endReason());
+    putIfKnown(description, "endedBy", entry.endedBy());
+    putIfKnown(description, "note", entry.note());
+    return description;
+  }
+
+  private static List<Map<String, Object>> described(List<Member> members) {
+    return members.stream().map(LeaderEndpoint::describe).toList();
+  }
+
+  private static Map<String, Object> describe(Member member) {
+    Map<String, Object> description = new LinkedHashMap<>();
+    description.put("nodeId", member.nodeId());
+    description.put("since", MILLISECONDS.format(member.since()));
+    description.put("lastSeen", MILLISECONDS.format(member.lastSeen()));
+    description.put("eligible", member.eligible());
+    description.put("paused", member.paused());
+    putIfKnown(description, "version", member.version());
+    return description;
+  }
+
+  private static void putIfKnown(
+      Map<String, Object> description, String key, @Nullable String value) {
+    if (value != null && !value.isEmpty()) {
+      description.put(key, value);
+    }
+  }
+
+  private String algorithm(ElectionService service) {
+    if (this.driver != null) {
+      return this.driver.algorithm();
+    }
+    Class<?> type = ClassUtils.getUserClass(AopUtils.getTargetClass(service));
+    return type.getSimpleName().isEmpty() ? ClassUtils.getShortName(type) : type.getSimpleName();
+  }
+
+  private WebEndpointResponse<Map<String, Object>> decide(String serviceId, Decision decision) {
+    ElectionService service = this.elections.meantBy(serviceId);
+    if (service == null) {
+      return refused(
+          WebEndpointResponse.STATUS_NOT_FOUND,
+          "election '%s' is not known to this node; it knows %s"
+              .formatted(serviceId, this.elections.all().keySet()));
+    }
+    try {
+      return decision.make(service);
+    } catch (NoMemberException ex) {
+      Map<String, Object> refusal = new LinkedHashMap<>();
+      refusal.put("message", ex.getMessage());
+      refusal.put("members", described(ex.members));
+      return new WebEndpointResponse<>(refusal, CONFLICT);
+    } catch (IllegalArgumentException ex) {
+      return refused(WebEndpointResponse.STATUS_BAD_REQUEST, ex.getMessage());
+    } catch (IllegalStateException | UnsupportedOperationException ex) {
+      return refused(CONFLICT, ex.getMessage());
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      return refused(WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE, "interrupted");
+    } catch (Exception ex) {
+      log.warn("election '{}' could not be decided by the endpoint", service.serviceId(), ex);
+      return refused(WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE, ex.getMessage());
+    }
+  }
+
+  private static WebEndpointResponse<Map<String, Object>> refused(
+      int status, @Nullable String message) {
+    return new WebEndpointResponse<>(
+        Map.of("message", message != null ? message : "no reason is known"), status);
+  }
+
+  /** What may be asked of an election, the last part of the path. */
+  enum Question {
+    /** Whether this node leads. */
+    CHECK
+  }
+
+  /** How this node may take part, the last part of the path. */
+  enum Mode {
+    /** It stands aside. */
+    PAUSE
+  }
+
+  /** What an operator decides. */
+  @FunctionalInterface
+  private interface Decision {
+    WebEndpointResponse<Map<String, Object>> make(ElectionService service) throws Exception;
+  }
+
+  /** The node that is to lead is none of those that stand. */
+  private static final class NoMemberException extends Exception {
+
+    private static final long serialVersionUID = 1L;
+
+    final transient List<Member> members;
+
+    NoMemberException(String message, List<Member> members) {
+      super(message);
+      this.members = members;
+    }
+  }
+}

@@ -1,0 +1,98 @@
+package io.election.autoconfigure.leaderonly;
+
+import io.election.LeaderOnly;
+import io.election.autoconfigure.ElectionAutoConfiguration;
+import io.election.autoconfigure.ElectionDriver;
+import io.election.autoconfigure.Elections;
+import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.env.Environment;
+import org.springframework.core.type.AnnotationMetadata;
+
+/** Auto-configuration of {@link LeaderOnly}. */
+@AutoConfiguration(
+    after = ElectionAutoConfiguration.class,
+    afterName = "org.springframework.boot.autoconfigure.aop.AopAutoConfiguration")
+@Import(LeaderOnlyAutoConfiguration.AutoProxyRegistrar.class)
+public final class LeaderOnlyAutoConfiguration {
+
+  LeaderOnlyAutoConfiguration() {}
+
+  @Bean
+  @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+  static LeaderOnlyCalls leaderOnlyCalls(
+      ObjectProvider<Elections> elections, ObjectProvider<TermBoundCalls> termBound) {
+    return new LeaderOnlyCalls(elections::getObject, termBound::getIfAvailable);
+  }
+
+  @Bean
+  @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+  static LeaderOnlyMethods leaderOnlyMethods(ConfigurableListableBeanFactory beanFactory) {
+    return new LeaderOnlyMethods(beanFactory::resolveEmbeddedValue);
+  }
+
+  /** Made before most beans: asks for others no sooner than a guarded method is called. */
+  @Bean
+  @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+  static LeaderOnlyAdvisor leaderOnlyAdvisor(
+      LeaderOnlyMethods methods, ObjectProvider<LeaderOnlyCalls> calls) {
+    return new LeaderOnlyAdvisor(methods, calls::getObject);
+  }
+
+  @Bean
+  @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+  static LeaderOnlyCheck leaderOnlyCheck(
+      ConfigurableListableBeanFactory beanFactory,
+      LeaderOnlyMethods methods,
+      ObjectProvider<Elections> elections,
+      Environment environment) {
+    return new LeaderOnlyCheck(
+        beanFactory, methods, elections::getObject, proxiesClasses(environment));
+  }
+
+  /**
+   * Our own elections tell without events, which may wait for somebody else's listener. A child of their
+   * context may have elections that do not.
+   */
+  @Bean
+  @ConditionalOnMissingBean(value = ElectionDriver.class, search = SearchStrategy.CURRENT)
+  PublishedLosses publishedLosses(LeaderOnlyCalls calls) {
+    return new PublishedLosses(calls);
+  }
+
+  private static boolean proxiesClasses(Environment environment) {
+    return environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true);
+  }
+
+  /**
+   * Makes sure that advisors of the infrastructure are applied, even without AspectJ and with {@code
+   * spring.aop.auto=false}.
+   */
+  static final class AutoProxyRegistrar implements ImportBeanDefinitionRegistrar {
+
+    private final Environment environment;
+
+    AutoProxyRegistrar(Environment environment) {
+      this.environment = environment;
+    }
+
+    @Override
+    public void registerBeanDefinitions(
+        AnnotationMetadata importingClass, BeanDefinitionRegistry registry) {
+      AopConfigUtils.registerAutoProxyCreatorIfNecessary(registry);
+      if (proxiesClasses(this.environment)) {
+        AopConfigUtils.forceAutoProxyCreatorToUseClassProxying(registry);
+      }
+    }
+  }
+}

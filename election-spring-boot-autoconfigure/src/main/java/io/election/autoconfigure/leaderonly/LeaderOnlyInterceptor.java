@@ -1,0 +1,149 @@
+package io.election.autoconfigure.leaderonly;
+
+import io.election.LeaderOnly;
+import java.lang.reflect.Method;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.core.MethodClassKey;
+import org.springframework.util.function.SingletonSupplier;
+
+/** Runs a call on the leader, and skips or refuses it elsewhere. */
+final class LeaderOnlyInterceptor implements MethodInterceptor {
+
+  private static final Logger log = LoggerFactory.getLogger(LeaderOnlyInterceptor.class);
+
+  private final LeaderOnlyMethods methods;
+
+  private final Supplier<LeaderOnlyCalls> calls;
+
+  private final Map<MethodClassKey, Guard> guards = new ConcurrentHashMap<>();
+
+  LeaderOnlyInterceptor(LeaderOnlyMethods methods, Supplier<LeaderOnlyCalls> calls) {
+    this.methods = methods;
+    this.calls = calls;
+  }
+
+  @Override
+  public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+    Object target = invocation.getThis();
+    Method method = invocation.getMethod();
+    Class<?> targetClass = target != null ? target.getClass() : method.getDeclaringClass();
+    MethodClassKey key = new MethodClassKey(method, targetClass);
+    Guard guard = this.guards.get(key);
+    if (guard == null) {
+      guard = guard(method, targetClass);
+      this.guards.put(key, guard);
+    }
+    return guard.call(invocation);
+  }
+
+  private Guard guard(Method method, Class<?> targetClass) {
+    LeaderOnlyMethods.Guarded guarded = this.methods.find(method, targetClass);
+    if (guarded == null) {
+      return MethodInvocation::proceed;
+    }
+    String name = guarded.shortName();
+    LeaderOnly leaderOnly = guarded.annotation();
+    LeaderOnlyCalls calls = this.calls.get();
+    String election = this.methods.election(leaderOnly, name);
+    if (GuardedResult.isReactive(guarded.returnType())) {
+      // Spring calls reactive scheduled methods while it makes beans, before the election can be
+      // asked.
+      return ReactiveGuard.of(
+          guarded.returnType(),
+          calls,
+          SingletonSupplier.of(() -> calls.gate(election)),
+          leaderOnly.onFollower(),
+          name);
+    }
+    return new CallGuard(
+        calls,
+        calls.gate(election),
+        leaderOnly.onFollower(),
+        leaderOnly.interruptOnLoss(),
+        name,
+        GuardedResult.ofSkipped(guarded.returnType()),
+        guarded.returnType() == Object.class);
+  }
+
+  /** What stands before one method. */
+  @FunctionalInterface
+  interface Guard {
+    @Nullable
+    Object call(MethodInvocation invocation) throws Throwable;
+  }
+
+  static void logSkip(String method, LeaderOnlyCalls.Gate gate) {
+    log.debug("skipped {}: this node does not lead election '{}'", method, gate.serviceId());
+  }
+
+  private record CallGuard(
+      LeaderOnlyCalls calls,
+      LeaderOnlyCalls.Gate gate,
+      LeaderOnly.OnFollower onFollower,
+      boolean interruptible,
+      String method,
+      Supplier<@Nullable Object> skipped,
+      boolean mayBeReactive)
+      implements Guard {
+
+    @Override
+    public @Nullable Object call(MethodInvocation invocation) throws Throwable {
+      LeaderOnlyCalls.Call entered = enter();
+      if (entered == null) {
+        this.gate.skipped(this.method);
+        if (this.onFollower == LeaderOnly.OnFollower.THROW) {
+          throw this.gate.notLeader();
+        }
+        logSkip(this.method, this.gate);
+        return this.skipped.get();
+      }
+      boolean goesOn = false;
+      Throwable thrown = null;
+      try {
+        Object result = invocation.proceed();
+        if (result instanceof CompletionStage<?> stage) {
+          stage.whenComplete((value, failure) -> this.gate.leave(entered, failure));
+          goesOn = true;
+        }
+        return this.mayBeReactive && result != null ? guarded(result) : result;
+      } catch (Throwable ex) {
+        thrown = ex;
+        throw ex;
+      } finally {
+        if (this.interruptible) {
+          this.gate.leaveInterruptible();
+        }
+        this.gate.leaveThread();
+        if (!goesOn) {
+          this.gate.leave(entered, thrown);
+        }
+      }
+    }
+
+    private LeaderOnlyCalls.@Nullable Call enter() {
+      if (this.calls.isClosed()) {
+        return null;
+      }
+      return this.interruptible
+          ? this.gate.enterInterruptible(this.method)
+          : this.gate.enterThread(this.method);
+    }
+
+    /** What is declared as anything may turn out to run when somebody subscribes. */
+    private Object guarded(Object result) {
+      Class<?> type = result.getClass();
+      return GuardedResult.isReactive(type) && GuardedResult.hasAdapter(type)
+          ? ReactiveGuard.of(type, this.calls, () -> this.gate, this.onFollower, this.method)
+              .guard(result)
+          : result;
+    }
+  }
+}

@@ -1,0 +1,204 @@
+package io.election.autoconfigure.leaderonly;
+
+import io.election.ElectionSetupException;
+import io.election.LeaderOnly;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.Proxy;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.core.ResolvableType;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ConcurrentReferenceHashMap;
+import org.springframework.util.ReflectionUtils;
+import org.springframework.util.StringValueResolver;
+
+/**
+ * Which methods of a class {@link LeaderOnly} guards. Whatever stands for a method when it is called (its
+ * interface's method, a bridge, the method of a proxy) is found by the method that runs in the end.
+ */
+final class LeaderOnlyMethods {
+
+  private final StringValueResolver placeholders;
+
+  private final Map<Class<?>, Map<Method, Guarded>> byClass = new ConcurrentReferenceHashMap<>();
+
+  LeaderOnlyMethods(StringValueResolver placeholders) {
+    this.placeholders = placeholders;
+  }
+
+  /**
+   * A method that is guarded, or ought to be.
+   *
+   * @param type the class that it is called on; of a JDK proxy the interface
+   * @param method the method, as that class has it
+   * @param annotation what guards it
+   * @param annotated whether the method itself is annotated, not its class alone
+   * @param returnType what it returns there, generics resolved
+   */
+  record Guarded(
+      Class<?> type, Method method, LeaderOnly annotation, boolean annotated, Class<?> returnType) {
+
+    /** For logs. */
+    String shortName() {
+      return this.type.getSimpleName() + "." + this.method.getName();
+    }
+  }
+
+  /**
+   * Gives what guards a method, whether the annotation is on the method, its interface, its class, or
+   * within another annotation there.
+   */
+  @Nullable
+  Guarded find(Method method, Class<?> targetClass) {
+    Map<Method, Guarded> guarded = byRunning(targetClass);
+    return guarded.isEmpty()
+        ? null
+        : guarded.get(running(method, ClassUtils.getUserClass(targetClass)));
+  }
+
+  /** All methods of a class that are guarded, or ought to be. */
+  Collection<Guarded> of(Class<?> targetClass) {
+    return byRunning(targetClass).values();
+  }
+
+  /**
+   * Gives the election that an annotation names, its placeholders resolved.
+   *
+   * @param place where the annotation is, for people
+   * @throws ElectionSetupException if a placeholder has no value
+   */
+  String election(LeaderOnly annotation, String place) {
+    try {
+      String name = this.placeholders.resolveStringValue(annotation.value());
+      return name != null ? name : "";
+    } catch (IllegalArgumentException ex) {
+      throw new ElectionSetupException(
+          "@LeaderOnly on %s names election '%s', which has no value: %s."
+              .formatted(place, annotation.value(), ex.getMessage()),
+          "Set that property to the name of an election, or give it a default: ${name:default}.");
+    }
+  }
+
+  private Map<Method, Guarded> byRunning(Class<?> targetClass) {
+    Class<?> userClass = ClassUtils.getUserClass(targetClass);
+    if (!AnnotationUtils.isCandidateClass(userClass, LeaderOnly.class)) {
+      return Map.of();
+    }
+    Map<Method, Guarded> guarded = this.byClass.get(userClass);
+    if (guarded == null) {
+      guarded = look(userClass);
+      this.byClass.put(userClass, guarded);
+    }
+    return guarded;
+  }
+
+  private static Map<Method, Guarded> look(Class<?> userClass) {
+    Map<Method, Guarded> guarded = new LinkedHashMap<>();
+    if (Proxy.isProxyClass(userClass)) {
+      for (Class<?> type : userClass.getInterfaces()) {
+        LeaderOnly onType = annotation(type);
+        for (Method method : type.getMethods()) {
+          look(userClass, type, method, method, onType, guarded);
+        }
+      }
+    } else {
+      LeaderOnly onType = annotation(userClass);
+      for (Method method : methods(userClass)) {
+        Method running = running(method, userClass);
+        look(userClass, userClass, method, running, onType, guarded);
+      }
+    }
+    return guarded;
+  }
+
+  private static void look(
+      Class<?> userClass,
+      Class<?> type,
+      Method method,
+      Method shown,
+      @Nullable LeaderOnly onType,
+      Map<Method, Guarded> guarded) {
+    LeaderOnly onMethod = AnnotatedElementUtils.findMergedAnnotation(method, LeaderOnly.class);
+    if (onMethod == null && !shown.equals(method)) {
+      onMethod = AnnotatedElementUtils.findMergedAnnotation(shown, LeaderOnly.class);
+    }
+    LeaderOnly annotation = onMethod;
+    if (annotation == null && onType != null && isCovered(shown, type)) {
+      annotation = onType;
+    }
+    if (annotation != null) {
+      Guarded found =
+          new Guarded(type, shown, annotation, onMethod != null, returnType(shown, type));
+      guarded.merge(running(method, userClass), found, LeaderOnlyMethods::closer);
+    }
+  }
+
+  /** Of two that are called in one way: the annotation of a method, and the narrower return type. */
+  private static Guarded closer(Guarded one, Guarded other) {
+    if (one.annotated() != other.annotated()) {
+      return one.annotated() ? one : other;
+    }
+    boolean narrower = one.returnType() != other.returnType()
+        && one.returnType().isAssignableFrom(other.returnType());
+    return narrower ? other : one;
+  }
+
+  /** What runs in the end when a method is called on an object of a class. */
+  private static Method running(Method method, Class<?> userClass) {
+    return AopUtils.getMostSpecificMethod(method, userClass);
+  }
+
+  private static Set<Method> methods(Class<?> userClass) {
+    Set<Method> methods = new LinkedHashSet<>();
+    for (Class<?> type = userClass;
+        type != null && type != Object.class;
+        type = type.getSuperclass()) {
+      methods.addAll(Arrays.asList(ReflectionUtils.getDeclaredMethods(type)));
+    }
+    for (Class<?> type : ClassUtils.getAllInterfacesForClassAsSet(userClass)) {
+      methods.addAll(Arrays.asList(type.getMethods()));
+    }
+    return methods;
+  }
+
+  private static Class<?> returnType(Method method, Class<?> type) {
+    return ResolvableType.forMethodReturnType(method, type).resolve(method.getReturnType());
+  }
+
+  private static @Nullable LeaderOnly annotation(Class<?> type) {
+    return AnnotatedElementUtils.findMergedAnnotation(type, LeaderOnly.class);
+  }
+
+  /** Whether the annotation of a class is for one of its methods. */
+  private static boolean isCovered(Method method, Class<?> type) {
+    if ((method.isSynthetic() && !method.isBridge()) || ReflectionUtils.isObjectMethod(method)) {
+      return false;
+    }
+    int modifiers = method.getModifiers();
+    boolean overridable =
+        !Modifier.isStatic(modifiers) && !Modifier.isFinal(modifiers) && isInherited(method, type);
+    // What nobody calls but the class itself need not be guarded. Spring calls such methods too.
+    return overridable
+        || (Modifier.isPublic(modifiers) && !Modifier.isStatic(modifiers))
+        || LeaderOnlyTriggers.isTriggered(method);
+  }
+
+  /** Whether a proxy that extends a class inherits one of its methods. */
+  static boolean isInherited(Method method, Class<?> type) {
+    int modifiers = method.getModifiers();
+    if (Modifier.isPublic(modifiers) || Modifier.isProtected(modifiers)) {
+      return true;
+    }
+    return !Modifier.isPrivate(modifiers)
+        && method.getDeclaringClass().getPackageName().equals(type.getPackageName());
+  }
+}

@@ -1,0 +1,89 @@
+package io.election.autoconfigure.leaderonly;
+
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.util.ClassUtils;
+
+/** What calls methods without the application's doing, by name: none of it need be on the class path. */
+final class LeaderOnlyTriggers {
+
+  private static final List<String> CALLBACKS =
+      List.of("jakarta.annotation.PostConstruct", "jakarta.annotation.PreDestroy");
+
+  private static final List<String> TRIGGERS = List.of(
+      "org.springframework.scheduling.annotation.Scheduled",
+      "org.springframework.scheduling.annotation.Schedules",
+      "org.springframework.context.event.EventListener");
+
+  /** Take each message once; those of Kafka, RabbitMQ, JMS and Pulsar are message mappings. */
+  private static final List<String> CONSUMERS = List.of(
+      "org.springframework.messaging.handler.annotation.MessageMapping",
+      "org.springframework.kafka.annotation.KafkaListener",
+      "org.springframework.kafka.annotation.KafkaHandler",
+      "org.springframework.amqp.rabbit.annotation.RabbitListener",
+      "org.springframework.amqp.rabbit.annotation.RabbitHandler",
+      "org.springframework.jms.annotation.JmsListener",
+      "org.springframework.pulsar.annotation.PulsarListener",
+      "org.springframework.integration.annotation.ServiceActivator",
+      "org.springframework.modulith.events.ApplicationModuleListener",
+      "io.awspring.cloud.sqs.annotation.SqsListener");
+
+  static final List<String> CONSUMER_TYPES = List.of(
+      "org.springframework.batch.core.step.tasklet.Tasklet",
+      "org.springframework.batch.item.ItemReader",
+      "org.springframework.batch.item.ItemProcessor",
+      "org.springframework.batch.item.ItemWriter",
+      "org.springframework.batch.infrastructure.item.ItemReader",
+      "org.springframework.batch.infrastructure.item.ItemProcessor",
+      "org.springframework.batch.infrastructure.item.ItemWriter",
+      "org.springframework.messaging.MessageHandler",
+      "org.springframework.kafka.listener.GenericMessageListener",
+      "org.springframework.amqp.core.MessageListener",
+      "jakarta.jms.MessageListener");
+
+  private LeaderOnlyTriggers() {}
+
+  /** Whether something calls the method that does not stop at private ones. */
+  static boolean isTriggered(Method method) {
+    return find(TRIGGERS, method) != null || find(CONSUMERS, method) != null;
+  }
+
+  /** Whether Spring calls the method on the bean itself, whatever proxies it has. */
+  static boolean isCallback(Method method) {
+    return find(CALLBACKS, method) != null;
+  }
+
+  /**
+   * What gives the method work that counts as done when it returns.
+   *
+   * @return an annotation or an interface, for people; {@code null} if nothing known does
+   */
+  static @Nullable String consumer(Method method, Class<?> type) {
+    String annotation = find(CONSUMERS, method);
+    if (annotation != null) {
+      return "@" + ClassUtils.getShortName(annotation);
+    }
+    return CONSUMER_TYPES.stream()
+        .filter((name) -> ClassUtils.isPresent(name, type.getClassLoader()))
+        .map((name) -> ClassUtils.resolveClassName(name, type.getClassLoader()))
+        .filter((consumer) -> consumer.isAssignableFrom(type) && declares(consumer, method))
+        .map(Class::getSimpleName)
+        .findFirst()
+        .orElse(null);
+  }
+
+  private static boolean declares(Class<?> consumer, Method method) {
+    return Arrays.stream(consumer.getMethods())
+        .anyMatch((declared) -> declared.getName().equals(method.getName())
+            && declared.getParameterCount() == method.getParameterCount());
+  }
+
+  private static @Nullable String find(List<String> annotations, Method method) {
+    MergedAnnotations present = MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY);
+    return annotations.stream().filter(present::isPresent).findFirst().orElse(null);
+  }
+}

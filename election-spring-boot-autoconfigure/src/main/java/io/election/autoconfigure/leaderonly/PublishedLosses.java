@@ -1,0 +1,23 @@
+package io.election.autoconfigure.leaderonly;
+
+import io.election.LeadershipLostEvent;
+import org.springframework.context.event.EventListener;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
+
+/** Interrupts calls of an application's own elections, whose losses nothing else tells. */
+final class PublishedLosses {
+
+  private final LeaderOnlyCalls calls;
+
+  PublishedLosses(LeaderOnlyCalls calls) {
+    this.calls = calls;
+  }
+
+  /** Before listeners that may take long. */
+  @Order(Ordered.HIGHEST_PRECEDENCE)
+  @EventListener
+  void on(LeadershipLostEvent event) {
+    this.calls.onUncovered(event.serviceId(), event.term());
+  }
+}

@@ -1,0 +1,106 @@
+package io.election.autoconfigure.leaderonly;
+
+import io.election.LeaderOnly;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.core.ReactiveAdapter;
+import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.util.Assert;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.SignalType;
+
+/**
+ * Asks at each subscription, and calls the method then: Spring calls a reactive scheduled method once,
+ * at start, and subscribes again and again.
+ */
+final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
+
+  private final ReactiveAdapter adapter;
+
+  private final LeaderOnlyCalls calls;
+
+  private final Supplier<LeaderOnlyCalls.Gate> gate;
+
+  private final LeaderOnly.OnFollower onFollower;
+
+  private final String method;
+
+  private ReactiveGuard(
+      ReactiveAdapter adapter,
+      LeaderOnlyCalls calls,
+      Supplier<LeaderOnlyCalls.Gate> gate,
+      LeaderOnly.OnFollower onFollower,
+      String method) {
+    this.adapter = adapter;
+    this.calls = calls;
+    this.gate = gate;
+    this.onFollower = onFollower;
+    this.method = method;
+  }
+
+  static ReactiveGuard of(
+      Class<?> returnType,
+      LeaderOnlyCalls calls,
+      Supplier<LeaderOnlyCalls.Gate> gate,
+      LeaderOnly.OnFollower onFollower,
+      String method) {
+    ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(returnType);
+    Assert.state(adapter != null, () -> "No adapter for " + returnType);
+    return new ReactiveGuard(adapter, calls, gate, onFollower, method);
+  }
+
+  @Override
+  public Object call(MethodInvocation invocation) {
+    // Each subscription needs an invocation that nobody has proceeded with.
+    ProxyMethodInvocation fresh =
+        (ProxyMethodInvocation) ((ProxyMethodInvocation) invocation).invocableClone();
+    return guard(() -> proceed(fresh));
+  }
+
+  /** Guards what a method has returned already. */
+  Object guard(Object result) {
+    return guard(() -> this.adapter.toPublisher(result));
+  }
+
+  private Object guard(Supplier<Publisher<Object>> work) {
+    return this.adapter.fromPublisher(
+        this.adapter.isMultiValue()
+            ? Flux.defer(() -> subscribed(work))
+            : Mono.defer(() -> Mono.from(subscribed(work))));
+  }
+
+  private Publisher<Object> subscribed(Supplier<Publisher<Object>> work) {
+    LeaderOnlyCalls.Gate gate = this.gate.get();
+    LeaderOnlyCalls.Call entered = this.calls.isClosed() ? null : gate.enter(this.method);
+    if (entered == null) {
+      gate.skipped(this.method);
+      if (this.onFollower == LeaderOnly.OnFollower.THROW) {
+        return Mono.error(gate.notLeader());
+      }
+      LeaderOnlyInterceptor.logSkip(this.method, gate);
+      return Mono.empty();
+    }
+    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+    Consumer<SignalType> end = (signal) -> gate.leave(entered, failure.get());
+    Publisher<Object> running = work.get();
+    // As a Flux, a Mono would be cancelled after its value, and a transaction within rolled back.
+    return this.adapter.isMultiValue()
+        ? Flux.from(running).doOnError(failure::set).doFinally(end)
+        : Mono.from(running).doOnError(failure::set).doFinally(end);
+  }
+
+  private Publisher<Object> proceed(ProxyMethodInvocation fresh) {
+    try {
+      Object result = fresh.invocableClone().proceed();
+      return result != null ? this.adapter.toPublisher(result) : Mono.empty();
+    } catch (Throwable ex) {
+      return Mono.error(ex);
+    }
+  }
+}

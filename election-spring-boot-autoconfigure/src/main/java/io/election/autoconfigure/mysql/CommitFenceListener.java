@@ -1,0 +1,144 @@
+package io.election.autoconfigure.mysql;
+
+import io.election.autoconfigure.mysql.FencedCalls.BoundTerms;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.springframework.dao.DataAccessResourceFailureException;
+import org.springframework.jdbc.datasource.ConnectionHolder;
+import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.TransactionExecutionListener;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.util.function.SingletonSupplier;
+
+/** Fences the transactions of one transaction manager, as the last thing before they commit. */
+final class CommitFenceListener implements TransactionExecutionListener {
+
+  private final Supplier<FencedCalls> calls;
+
+  private final String manager;
+
+  private final boolean opaque;
+
+  private final @Nullable DataSource dataSource;
+
+  private final Supplier<Boolean> keepsConnection;
+
+  /** Whether the DataSource is that of the election's database. */
+  private final Supplier<Boolean> shared;
+
+  /**
+   * Creates the listener.
+   *
+   * @param calls knows the terms of a transaction
+   * @param manager the transaction manager, for people
+   * @param dataSource where the transactions' connections come from; {@code null} if the transaction
+   *     manager does not tell
+   * @param opaque whether its transactions may be on a database although it does not tell
+   * @param keepsConnection tells whether a connection stays with its transaction until others have
+   *     heard of the commit; asked when first needed
+   */
+  CommitFenceListener(
+      Supplier<FencedCalls> calls,
+      String manager,
+      @Nullable DataSource dataSource,
+      boolean opaque,
+      BooleanSupplier keepsConnection) {
+    this.calls = calls;
+    this.manager = "'" + manager + "'";
+    this.dataSource = dataSource;
+    this.opaque = opaque;
+    this.keepsConnection = SingletonSupplier.of(keepsConnection::getAsBoolean);
+    this.shared =
+        SingletonSupplier.of(() -> dataSource != null && this.calls.get().isShared(dataSource));
+  }
+
+  /** Whether this listens already where another was to be added. */
+  boolean isOf(Supplier<FencedCalls> calls) {
+    return this.calls == calls || this.calls.get() == calls.get();
+  }
+
+  @Override
+  public void afterBegin(TransactionExecution transaction, @Nullable Throwable failure) {
+    if (failure == null) {
+      Object resource = resource();
+      this.calls
+          .get()
+          .began(new BoundTerms(
+              transaction, () -> resource() == resource, this.opaque ? this.manager : null));
+    }
+  }
+
+  @Override
+  public void beforeCommit(TransactionExecution transaction) {
+    FencedCalls calls = this.calls.get();
+    BoundTerms terms = calls.find(transaction);
+    if (terms == null) {
+      return; // a savepoint commits with the transaction around
+    }
+    terms.committing();
+    if (terms.isEmpty() || terms.isHeld() || transaction.isRollbackOnly()) {
+      return;
+    }
+    if (!(resource() instanceof ConnectionHolder holder)) {
+      if (this.dataSource == null) {
+        return;
+      }
+      if (this.shared.get()) {
+        throw new IllegalStateException(
+            "A transaction under @LeaderOnly cannot be fenced, since its transaction manager shows no JDBC connection. Set as.election.mysql.commit-fence=false, or use one that does.");
+      }
+      calls.warn(this.manager, "they show no JDBC connection");
+      return;
+    }
+    Connection jdbc = holder.getConnection();
+    if (transaction.isReadOnly() && isReadOnly(jdbc)) {
+      return; // it has nothing to commit
+    }
+    calls.hold(this.manager, jdbc, terms, this.shared::get, this.keepsConnection.get());
+    if (terms.isHeld()) {
+      terms.letGoEarly();
+    }
+  }
+
+  @Override
+  public void afterCommit(TransactionExecution transaction, @Nullable Throwable failure) {
+    after(transaction);
+  }
+
+  @Override
+  public void afterRollback(TransactionExecution transaction, @Nullable Throwable failure) {
+    after(transaction);
+  }
+
+  private void after(TransactionExecution transaction) {
+    FencedCalls calls = this.calls.get();
+    BoundTerms terms = calls.find(transaction);
+    if (terms == null) {
+      return;
+    }
+    calls.ended(terms);
+    terms.letGo();
+    if (terms.hasLate() && resource() instanceof ConnectionHolder holder) {
+      calls.holdLate(this.manager, holder.getConnection(), terms, this.shared::get);
+    }
+  }
+
+  private @Nullable Object resource() {
+    return this.dataSource != null
+        ? TransactionSynchronizationManager.getResource(this.dataSource)
+        : null;
+  }
+
+  /** A transaction that is read-only for its manager need not be for the server. */
+  private static boolean isReadOnly(Connection connection) {
+    try {
+      return connection.isReadOnly();
+    } catch (SQLException ex) {
+      throw new DataAccessResourceFailureException("Commit fence", ex);
+    }
+  }
+}

@@ -1,0 +1,292 @@
+package io.election.autoconfigure.mysql;
+
+import com.zaxxer.hikari.HikariConfigMXBean;
+import com.zaxxer.hikari.HikariCredentialsProvider;
+import com.zaxxer.hikari.HikariDataSource;
+import com.zaxxer.hikari.util.Credentials;
+import io.election.ElectionSetupException;
+import io.election.autoconfigure.ElectionDataSource;
+import io.election.autoconfigure.mysql.UnpooledDataSource.Login;
+import io.election.mysql.ElectionDatabase;
+import java.sql.Driver;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.beans.BeanUtils;
+import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.jdbc.DataSourceBuilder;
+import org.springframework.boot.jdbc.DataSourceUnwrapper;
+import org.springframework.boot.jdbc.DatabaseDriver;
+import org.springframework.boot.jdbc.UnsupportedDataSourcePropertyException;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceProperties;
+import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
+import org.springframework.core.env.Environment;
+import org.springframework.jdbc.datasource.SimpleDriverDataSource;
+import org.springframework.util.ClassUtils;
+
+/**
+ * Finds what the elector connects with: the {@link ElectionDataSource}, else what the application's own
+ * pool connects with, but never a connection out of that pool.
+ */
+final class ElectionConnection {
+
+  /** Known to be something else than MySQL or MariaDB, whatever a wrapping driver may add. */
+  private static final Set<DatabaseDriver> UNSUPPORTED = EnumSet.complementOf(EnumSet.of(
+      DatabaseDriver.MYSQL,
+      DatabaseDriver.MARIADB,
+      DatabaseDriver.UNKNOWN,
+      DatabaseDriver.TESTCONTAINERS,
+      DatabaseDriver.AWS_WRAPPER));
+
+  private static final Pattern SCHEME = Pattern.compile("jdbc:[\\w+:.-]*//");
+
+  private static final Logger log = LoggerFactory.getLogger(ElectionConnection.class);
+
+  private static final String WITHOUT_DATABASE =
+      "In tests, or for a single node, set as.election.enabled=false; for an election without a database, as.election.algorithm=ManualAllocation.";
+
+  private final ListableBeanFactory beanFactory;
+
+  private final Environment environment;
+
+  private final Duration timeout;
+
+  private final ObjectProvider<DataSource> marked;
+
+  /**
+   * Creates the finder.
+   *
+   * @param beanFactory has the beans to choose from
+   * @param environment has {@code spring.datasource}, where no bean was made of it
+   * @param timeout how long a new connection may wait for the network
+   * @param marked the {@link ElectionDataSource}, if there is one
+   */
+  ElectionConnection(
+      ListableBeanFactory beanFactory,
+      Environment environment,
+      Duration timeout,
+      ObjectProvider<DataSource> marked) {
+    this.beanFactory = beanFactory;
+    this.environment = environment;
+    this.timeout = timeout;
+    this.marked = marked;
+  }
+
+  /**
+   * Chooses among the beans of the application.
+   *
+   * @throws ElectionSetupException if there is nothing to choose, no telling which, or if it leads to
+   *     another kind of database
+   */
+  ElectionDatabase find() {
+    DataSource own = this.marked.getIfAvailable();
+    return own != null
+        ? new ElectionDatabase(own, null, "the DataSource that is marked with @ElectionDataSource")
+        : unpooled(logins());
+  }
+
+  /**
+   * Tells whether connections of a source lead to the election's database: it is the same source, or
+   * has the same URL up to the question mark.
+   */
+  boolean isShared(DataSource dataSource) {
+    DataSource own = this.marked.getIfAvailable();
+    if (own != null
+        && DataSourceUnwrapper.unwrapRoot(own) == DataSourceUnwrapper.unwrapRoot(dataSource)) {
+      return true;
+    }
+    try {
+      return place(dataSource)
+          .equals(own != null ? place(own) : place(logins().get().url()));
+    } catch (ElectionSetupException ex) {
+      return false; // one of them does not tell its URL
+    }
+  }
+
+  private static String place(DataSource dataSource) {
+    return place(loginOf(dataSource).url());
+  }
+
+  private static String place(String url) {
+    return url.replaceFirst("[?;].*$", "")
+        .replaceFirst("//[^/]*@", "//")
+        .replaceFirst("^jdbc:[^/]*//", "");
+  }
+
+  private Supplier<Login> logins() {
+    JdbcConnectionDetails details =
+        this.beanFactory.getBeanProvider(JdbcConnectionDetails.class).getIfUnique();
+    return details != null ? () -> loginOf(details) : loginOfDataSource();
+  }
+
+  private ElectionDatabase unpooled(Supplier<Login> logins) {
+    Login login = logins.get();
+    requireSupported(login.url());
+    if (login.driver() == null) {
+      throw MissingDriverFailureAnalyzer.missingDriver(shown(login.url()));
+    }
+    if (JdbcHosts.writesToFirstAlone(login.url())) {
+      log.warn(
+          "The JDBC URL names several hosts ({}), but Connector/J writes to the first alone: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that takes writes",
+          shown(login.url()));
+    }
+    Pool pool = pool(login.url());
+    return pool == null
+        ? new ElectionDatabase(
+            new UnpooledDataSource(logins, this.timeout), login.url(), login.source())
+        : new ElectionDatabase(
+            new UnpooledDataSource(() -> pool.credentialsFor(logins.get()), this.timeout),
+            login.url(),
+            pool.source());
+  }
+
+  /** The pool that leads to the same place, if its credentials may be others than those of its URL. */
+  private @Nullable Pool pool(String url) {
+    DataSource dataSource =
+        ClassUtils.isPresent("com.zaxxer.hikari.HikariDataSource", getClass().getClassLoader())
+            ? this.beanFactory.getBeanProvider(DataSource.class).getIfUnique()
+            : null;
+    return dataSource != null ? Pool.of(dataSource, url) : null;
+  }
+
+  private Supplier<Login> loginOfDataSource() {
+    List<String> names = Arrays.asList(
+        BeanFactoryUtils.beanNamesForTypeIncludingAncestors(this.beanFactory, DataSource.class));
+    if (names.isEmpty()) {
+      return this::loginOfProperties;
+    }
+    DataSource dataSource = this.beanFactory.getBeanProvider(DataSource.class).getIfUnique();
+    if (dataSource == null) {
+      throw new ElectionSetupException(
+          "as.election.algorithm=Mysql needs a database, but there are several DataSource beans and neither a primary one nor one for elections: "
+              + String.join(", ", names) + ".",
+          "Mark one of them with @ElectionDataSource, beside @Bean.");
+    }
+    return () -> loginOf(dataSource);
+  }
+
+  /** Beside R2DBC Spring Boot makes no DataSource, whatever the properties are. */
+  private Login loginOfProperties() {
+    DataSourceProperties properties = Binder.get(this.environment)
+        .bind("spring.datasource", DataSourceProperties.class)
+        .orElseGet(DataSourceProperties::new);
+    String url = properties.getUrl();
+    if (url == null || url.isBlank()) {
+      throw new ElectionSetupException(
+          "as.election.algorithm=Mysql needs a database, but there is neither a DataSource bean nor spring.datasource.url.",
+          "Set spring.datasource.url to that of a MySQL or MariaDB database, with username and password; beside R2DBC too, where the election alone uses it. "
+              + WITHOUT_DATABASE);
+    }
+    String driver = properties.getDriverClassName();
+    return new Login(
+        url,
+        properties.getUsername(),
+        properties.getPassword(),
+        driver(driver != null ? driver : DatabaseDriver.fromJdbcUrl(url).getDriverClassName()),
+        "spring.datasource");
+  }
+
+  private static Login loginOf(DataSource dataSource) {
+    try {
+      SimpleDriverDataSource derived = DataSourceBuilder.derivedFrom(dataSource)
+          .type(SimpleDriverDataSource.class)
+          .build();
+      String url = derived.getUrl();
+      if (url != null) {
+        return new Login(
+            url,
+            derived.getUsername(),
+            derived.getPassword(),
+            derived.getDriver(),
+            "the settings of the connection pool");
+      }
+    } catch (UnsupportedDataSourcePropertyException ex) {
+      throw unreadable(dataSource, ex);
+    }
+    throw unreadable(dataSource, null);
+  }
+
+  private static Login loginOf(JdbcConnectionDetails details) {
+    return new Login(
+        details.getJdbcUrl(),
+        details.getUsername(),
+        details.getPassword(),
+        driver(details.getDriverClassName()),
+        "spring.datasource or what replaces it (JdbcConnectionDetails)");
+  }
+
+  private static @Nullable Driver driver(@Nullable String className) {
+    ClassLoader classLoader = ClassUtils.getDefaultClassLoader();
+    return className != null && ClassUtils.isPresent(className, classLoader)
+        ? (Driver) BeanUtils.instantiateClass(ClassUtils.resolveClassName(className, classLoader))
+        : null;
+  }
+
+  private static ElectionSetupException unreadable(
+      DataSource dataSource, @Nullable Exception cause) {
+    return new ElectionSetupException(
+        "as.election.algorithm=Mysql needs a connection of its own, but the DataSource bean of type %s does not tell its URL, user and password."
+            .formatted(dataSource.getClass().getName()),
+        "Mark a DataSource bean with @ElectionDataSource, beside @Bean; the elector takes its one connection from that.",
+        cause);
+  }
+
+  private static void requireSupported(String url) {
+    DatabaseDriver product =
+        url.startsWith("jdbc:") ? DatabaseDriver.fromJdbcUrl(url) : DatabaseDriver.UNKNOWN;
+    if (UNSUPPORTED.contains(product)) {
+      throw new ElectionSetupException(
+          "as.election.algorithm=Mysql needs MySQL or MariaDB, but the DataSource is "
+              + product.getId() + " (" + shown(url) + ").",
+          WITHOUT_DATABASE
+              + " If the election shall use another database than the application, define a DataSource bean with @ElectionDataSource and defaultCandidate = false.");
+    }
+  }
+
+  /** A URL without its secrets, for a message. */
+  private static String shown(String url) {
+    Matcher scheme = SCHEME.matcher(url);
+    return (scheme.lookingAt() ? scheme.group() : "") + ElectionDatabase.location(url);
+  }
+
+  /** HikariCP, whose credentials come from its own settings, from a provider, or are set at run time. */
+  private record Pool(HikariDataSource hikari) {
+
+    static @Nullable Pool of(DataSource dataSource, String url) {
+      HikariDataSource hikari =
+          DataSourceUnwrapper.unwrap(dataSource, HikariConfigMXBean.class, HikariDataSource.class);
+      return hikari != null && url.equals(hikari.getJdbcUrl()) ? new Pool(hikari) : null;
+    }
+
+    /** As the pool does for each connection of its own. */
+    Login credentialsFor(Login login) {
+      HikariCredentialsProvider provider = this.hikari.getCredentialsProvider();
+      Credentials credentials =
+          provider != null ? provider.getCredentials() : this.hikari.getCredentials();
+      return new Login(
+          login.url(),
+          credentials.getUsername(),
+          credentials.getPassword(),
+          login.driver(),
+          login.source());
+    }
+
+    String source() {
+      return this.hikari.getCredentialsProvider() != null
+          ? "the credentials provider of the connection pool"
+          : "the connection pool";
+    }
+  }
+}

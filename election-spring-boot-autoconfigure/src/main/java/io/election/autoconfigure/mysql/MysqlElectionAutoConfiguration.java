@@ -1,0 +1,136 @@
+package io.election.autoconfigure.mysql;
+
+import io.election.ElectionService;
+import io.election.autoconfigure.ConditionalOnElectionAlgorithm;
+import io.election.autoconfigure.ConditionalOnElectionSetting;
+import io.election.autoconfigure.ElectionAutoConfiguration;
+import io.election.autoconfigure.ElectionDataSource;
+import io.election.autoconfigure.ElectionProperties;
+import io.election.autoconfigure.ElectionProperties.Algorithm;
+import io.election.lease.LeaseSettings;
+import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStoreException;
+import io.election.mysql.CommitFence;
+import io.election.mysql.ElectionDatabase;
+import io.election.mysql.LeaderElectionSchema;
+import io.election.mysql.MysqlLeaseStore;
+import javax.sql.DataSource;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
+import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.env.Environment;
+import org.springframework.util.function.SingletonSupplier;
+
+/** Auto-configuration of the lease in MySQL or MariaDB. */
+@AutoConfiguration(
+    before = ElectionAutoConfiguration.class,
+    afterName = {
+      "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration",
+      "org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration",
+      "org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration"
+    })
+@ConditionalOnClass({MysqlLeaseStore.class, JdbcConnectionDetails.class})
+@ConditionalOnElectionAlgorithm(Algorithm.MYSQL)
+@ConditionalOnMissingBean(ElectionService.class)
+@EnableConfigurationProperties(ElectionProperties.class)
+public final class MysqlElectionAutoConfiguration {
+
+  private static final Logger log = LoggerFactory.getLogger(MysqlElectionAutoConfiguration.class);
+
+  MysqlElectionAutoConfiguration() {}
+
+  @Bean
+  ElectionConnection electionConnection(
+      ListableBeanFactory beanFactory,
+      Environment environment,
+      LeaseSettings settings,
+      @ElectionDataSource ObjectProvider<DataSource> marked) {
+    return new ElectionConnection(beanFactory, environment, settings.operationTimeout(), marked);
+  }
+
+  @Bean
+  ElectionDatabase electionDatabase(ElectionConnection connection) {
+    return connection.find();
+  }
+
+  /** After the application's own Flyway, Liquibase or scripts, which may insist on an empty database. */
+  @Bean
+  @DependsOnDatabaseInitialization
+  LeaderElectionSchema leaderElectionSchema(
+      ElectionDatabase database, LeaseSettings settings, ElectionProperties properties)
+      throws LeaseStoreException {
+    LeaderElectionSchema.Mode mode = switch (properties.mysql().schema()) {
+      case MIGRATE -> LeaderElectionSchema.Mode.MIGRATE;
+      case VALIDATE -> LeaderElectionSchema.Mode.VALIDATE;
+      case NONE -> LeaderElectionSchema.Mode.NONE;
+    };
+    LeaderElectionSchema schema =
+        new LeaderElectionSchema(database, mode, settings.operationTimeout());
+    try {
+      schema.ensure();
+    } catch (LeaseStoreException ex) {
+      if (properties.failFast()) {
+        throw ex;
+      }
+      log.warn(
+          "{} This node starts as a follower and joins the election as soon as the database answers; set as.election.fail-fast=true to end the start instead",
+          ex.getMessage());
+      log.debug("The tables of the election are not ensured yet", ex);
+    }
+    return schema;
+  }
+
+  /** The elector closes it, which may go on after the context is closed. */
+  @Bean(destroyMethod = "")
+  LeaseStore mysqlLeaseStore(
+      ElectionDatabase database,
+      LeaderElectionSchema schema,
+      LeaseSettings settings,
+      ElectionProperties properties) {
+    return new MysqlLeaseStore(
+        database,
+        schema,
+        settings.operationTimeout(),
+        settings.renewInterval(),
+        properties.mysql().handBackSignals());
+  }
+
+  /** Also for those who manage their transactions by hand. */
+  @Bean
+  @ConditionalOnMissingBean
+  CommitFence electionCommitFence(
+      LeaseSettings settings, ObjectProvider<ElectionDatabase> database) {
+    // A test that replaces the elections has no database for them.
+    ElectionDatabase known = database.getIfAvailable();
+    return known != null
+        ? new CommitFence(settings.renewInterval(), known)
+        : new CommitFence(settings.renewInterval());
+  }
+
+  /**
+   * Transactions that commit only in the term in which they began. Asks for other beans no sooner than a
+   * transaction needs them; {@link CommitFenceAutoConfiguration} installs it in each context.
+   */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnElectionSetting("as.election.mysql.commit-fence")
+  static class CommitFenceConfiguration {
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static FencedCalls fencedCalls(
+        ObjectProvider<CommitFence> fence, ObjectProvider<ElectionConnection> connection) {
+      return new FencedCalls(SingletonSupplier.of(fence::getObject), connection::getObject);
+    }
+  }
+}

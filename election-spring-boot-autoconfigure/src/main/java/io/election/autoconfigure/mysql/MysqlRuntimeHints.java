@@ -1,0 +1,48 @@
+package io.election.autoconfigure.mysql;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aot.hint.MemberCategory;
+import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.RuntimeHintsRegistrar;
+import org.springframework.boot.context.properties.bind.BindableRuntimeHintsRegistrar;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceProperties;
+import org.springframework.util.ClassUtils;
+
+/** What a native image has to keep because the election in a database looks it up by name. */
+final class MysqlRuntimeHints implements RuntimeHintsRegistrar {
+
+  private static final String DATA_SOURCE_PROPERTIES =
+      "org.springframework.boot.jdbc.autoconfigure.DataSourceProperties";
+
+  private static final List<String> DRIVERS =
+      List.of("com.mysql.cj.jdbc.Driver", "org.mariadb.jdbc.Driver");
+
+  /** A class that is looked for and not kept counts as missing, and so does what depends on it. */
+  private static final List<String> LOOKED_FOR = List.of(
+      "com.zaxxer.hikari.HikariDataSource",
+      "jakarta.persistence.EntityManagerFactory",
+      "org.hibernate.SessionFactory",
+      "org.springframework.orm.jpa.JpaTransactionManager",
+      "org.springframework.orm.jpa.hibernate.HibernateTransactionManager");
+
+  @Override
+  public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
+    LOOKED_FOR.forEach((name) -> hints.reflection().registerTypeIfPresent(classLoader, name));
+    if (ClassUtils.isPresent(DATA_SOURCE_PROPERTIES, classLoader)) {
+      Jdbc.registerHints(hints, classLoader);
+    }
+  }
+
+  /** Apart, so that the class above loads without JDBC. */
+  private static final class Jdbc {
+
+    /** The election makes its driver itself, and beside R2DBC it alone binds the settings. */
+    static void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
+      DRIVERS.forEach((name) -> hints
+          .reflection()
+          .registerTypeIfPresent(classLoader, name, MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS));
+      BindableRuntimeHintsRegistrar.forTypes(DataSourceProperties.class).registerHints(hints);
+    }
+  }
+}

@@ -1,0 +1,209 @@
+package io.election.autoconfigure.mysql;
+
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
+import io.election.mysql.ElectionDatabase;
+import java.sql.Connection;
+import java.sql.Driver;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Properties;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.NestedExceptionUtils;
+import org.springframework.jdbc.datasource.AbstractDataSource;
+import org.springframework.util.ClassUtils;
+
+/**
+ * Opens a connection at each call, with what the login is then. Of several hosts in the URL, to the
+ * first that takes writes.
+ */
+final class UnpooledDataSource extends AbstractDataSource {
+
+  /** The server's number for a write that it does not take. */
+  private static final int READ_ONLY_SERVER = 1290;
+
+  /** Where a URL may hold secrets: before an at sign, in brackets, as a host, in parameters. */
+  private static final List<Pattern> SECRETS = Stream.of(
+          "//.*@", "\\(.*\\)", "//[^/?]*", "(?i)[?&;]\\w*(?:password|pwd|secret|token)\\w*=[^&;]*")
+      .map(Pattern::compile)
+      .toList();
+
+  /** With both drivers what the server's {@code performance_schema} shows of a connection. */
+  private static final String ATTRIBUTES = "connectionAttributes";
+
+  private final Supplier<Login> logins;
+
+  private final int timeoutMillis;
+
+  /**
+   * Creates the source.
+   *
+   * @param logins gives what to connect with, each time anew
+   * @param timeout how long a new connection may wait for the network
+   */
+  UnpooledDataSource(Supplier<Login> logins, Duration timeout) {
+    this.logins = logins;
+    this.timeoutMillis = Math.toIntExact(timeout.toMillis());
+  }
+
+  @Override
+  public Connection getConnection() throws SQLException {
+    Login login = this.logins.get();
+    return connect(login, login.username(), login.password());
+  }
+
+  @Override
+  public Connection getConnection(String username, String password) throws SQLException {
+    return connect(this.logins.get(), username, password);
+  }
+
+  private Connection connect(Login login, @Nullable String username, @Nullable String password)
+      throws SQLException {
+    List<String> urls = JdbcHosts.split(login.url());
+    if (urls.size() == 1) {
+      return open(login.driver(), urls.get(0), username, password, this.timeoutMillis);
+    }
+    List<String> told = new ArrayList<>();
+    SQLException failure = null;
+    boolean readOnly = false;
+    long deadline = System.nanoTime() + MILLISECONDS.toNanos(this.timeoutMillis);
+    for (int i = 0; i < urls.size(); i++) {
+      String host = JdbcHosts.host(urls.get(i));
+      // A host that is cut off leaves time for the others.
+      int left = (int) Math.max(2, NANOSECONDS.toMillis(deadline - System.nanoTime()));
+      int millis = i < urls.size() - 1 ? left / 2 : left;
+      try {
+        Connection connection = open(login.driver(), urls.get(i), username, password, millis);
+        if (takesWrites(connection)) {
+          connection.setNetworkTimeout(Runnable::run, this.timeoutMillis);
+          return connection;
+        }
+        readOnly = true;
+        told.add(host + " is read-only");
+      } catch (SQLException ex) {
+        if (failure == null) {
+          failure = ex;
+        } else {
+          failure.addSuppressed(ex);
+        }
+        told.add(host + " gives no connection");
+      }
+    }
+    if (failure == null || readOnly) {
+      throw new SQLException(String.join(", ", told), "HY000", READ_ONLY_SERVER, failure);
+    }
+    throw failure;
+  }
+
+  private static boolean takesWrites(Connection connection) throws SQLException {
+    boolean takesWrites = false;
+    try {
+      takesWrites = ElectionDatabase.takesWrites(connection);
+      return takesWrites;
+    } finally {
+      if (!takesWrites) {
+        connection.close();
+      }
+    }
+  }
+
+  private static Connection open(
+      @Nullable Driver driver,
+      String url,
+      @Nullable String username,
+      @Nullable String password,
+      int timeoutMillis)
+      throws SQLException {
+    Properties properties = new Properties();
+    // Connector/J bounds the handshake by the second alone. With MariaDB's driver the URL's own
+    // win.
+    properties.setProperty("connectTimeout", Integer.toString(timeoutMillis));
+    properties.setProperty("socketTimeout", Integer.toString(timeoutMillis));
+    if (!url.contains(ATTRIBUTES + "=")) {
+      properties.setProperty(ATTRIBUTES, "program_name:election");
+    }
+    if (username != null) {
+      properties.setProperty("user", username);
+    }
+    if (password != null) {
+      properties.setProperty("password", password);
+    }
+    Connection connection;
+    try {
+      connection = driver != null ? driver.connect(url, properties) : null;
+    } catch (SQLException ex) {
+      throw ex.getErrorCode() == 0 && tellsSecrets(ex, url) ? withoutSecrets(ex) : ex;
+    } catch (RuntimeException ex) {
+      throw tellsSecrets(ex, url) ? withoutSecrets(ex) : new SQLException(ex);
+    }
+    if (connection == null) {
+      throw new SQLException("No JDBC driver takes the URL");
+    }
+    return connection;
+  }
+
+  /** A driver that cannot read a URL repeats what it could not read. */
+  private static SQLException withoutSecrets(Exception ex) {
+    return new SQLException(
+        "The driver cannot use the JDBC URL (%s; its message is not shown, since it repeats a part of the URL that may be secret). Write special characters of user and password in percent notation, or set spring.datasource.username and spring.datasource.password"
+            .formatted(ClassUtils.getShortName(
+                NestedExceptionUtils.getMostSpecificCause(ex).getClass())),
+        "HY000");
+  }
+
+  private static boolean tellsSecrets(Throwable failure, String url) {
+    Set<String> secrets = secrets(url);
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      String message = cause.getMessage();
+      if (message != null && secrets.stream().anyMatch(message::contains)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** The words of a URL that may belong to a user or a password. */
+  private static Set<String> secrets(String url) {
+    Set<String> secrets = new HashSet<>();
+    String location = ElectionDatabase.location(url);
+    for (Pattern pattern : SECRETS) {
+      Matcher secret = pattern.matcher(url);
+      while (secret.find()) {
+        String values = secret.group().replaceAll("\\w+\\s*=", " ");
+        Stream.of(values.split("[^\\p{L}\\p{N}_]+"))
+            .filter((word) -> word.length() > 1 && !location.contains(word))
+            .forEach(secrets::add);
+      }
+    }
+    return secrets;
+  }
+
+  /**
+   * What a connection is made with.
+   *
+   * @param driver {@code null} if its class is not there
+   * @param source where user and password come from, for messages
+   */
+  record Login(
+      String url,
+      @Nullable String username,
+      @Nullable String password,
+      @Nullable Driver driver,
+      String source) {
+
+    /** Without the secrets. */
+    @Override
+    public String toString() {
+      return "Login[...]";
+    }
+  }
+}

@@ -1,0 +1,202 @@
+package io.election.autoconfigure.leaderonly;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.time.Duration;
+import java.util.OptionalLong;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+
+class InterruptibleCallsTest {
+
+  private final InterruptibleCalls calls = new InterruptibleCalls("default");
+
+  private final InterruptibleCalls others = new InterruptibleCalls("others");
+
+  private final ExecutorService executor = Executors.newCachedThreadPool();
+
+  @AfterEach
+  void shutDown() {
+    Thread.interrupted();
+    this.executor.shutdownNow();
+  }
+
+  @Test
+  void callThatBlocksIsInterruptedAndCounted() throws Exception {
+    CountDownLatch begun = new CountDownLatch(1);
+    Future<Boolean> call = this.executor.submit(() -> {
+      begin(this.calls, 1);
+      boolean interrupted = false;
+      try {
+        begun.countDown();
+        new CountDownLatch(1).await();
+      } catch (InterruptedException ex) {
+        interrupted = true;
+      } finally {
+        this.calls.end();
+      }
+      return interrupted;
+    });
+    begun.await();
+    this.calls.interrupt(1);
+    assertThat(call.get(30, TimeUnit.SECONDS)).isTrue();
+    assertThat(this.calls.interrupted()).isEqualTo(1);
+  }
+
+  @Test
+  void flagThatTheCallLeavesSetEndsWithIt() {
+    begin(this.calls, 1);
+    this.calls.interrupt(1);
+    assertThat(isInterrupted()).isTrue();
+    this.calls.end();
+    assertThat(isInterrupted()).isFalse();
+  }
+
+  @Test
+  void flagThatSomebodyElseHadSetStays() {
+    begin(this.calls, 1);
+    Thread.currentThread().interrupt();
+    this.calls.interrupt(1);
+    this.calls.end();
+    assertThat(isInterrupted()).isTrue();
+  }
+
+  @Test
+  void flagThatSomebodyElseSetsStaysWhereNobodyIsInterrupted() {
+    begin(this.calls, 1);
+    Thread.currentThread().interrupt();
+    this.calls.end();
+    assertThat(isInterrupted()).isTrue();
+  }
+
+  @Test
+  void callOfALaterTermGoesOn() {
+    begin(this.calls, 2);
+    this.calls.interrupt(1);
+    assertThat(isInterrupted()).isFalse();
+    this.calls.interrupt(2);
+    assertThat(isInterrupted()).isTrue();
+    this.calls.end();
+  }
+
+  @Test
+  void callIsInterruptedOnce() {
+    begin(this.calls, 1);
+    this.calls.interrupt(1);
+    assertThat(Thread.interrupted()).isTrue();
+    this.calls.interrupt(1);
+    assertThat(isInterrupted()).isFalse();
+    this.calls.end();
+    assertThat(this.calls.interrupted()).isEqualTo(1);
+  }
+
+  @Test
+  void callThatIsRefusedLeavesNothing() {
+    assertThat(this.calls.begin("refused", OptionalLong::empty)).isFalse();
+    this.calls.interrupt(1);
+    assertThat(isInterrupted()).isFalse();
+    assertThat(this.calls.interrupted()).isZero();
+  }
+
+  @Test
+  void flagOfAnInnerCallDoesNotReachTheOuterOne() {
+    begin(this.calls, 1);
+    begin(this.others, 1);
+    this.others.interrupt(1);
+    this.others.end();
+    assertThat(isInterrupted()).isFalse();
+    this.calls.interrupt(1);
+    assertThat(isInterrupted()).isTrue();
+    this.calls.end();
+    assertThat(isInterrupted()).isFalse();
+  }
+
+  @Test
+  void flagOutlivesTheInnerCallIfTheOuterOneIsInterruptedToo() {
+    begin(this.calls, 1);
+    begin(this.others, 1);
+    this.others.interrupt(1);
+    this.calls.interrupt(1);
+    this.others.end();
+    assertThat(isInterrupted()).isTrue();
+    this.calls.end();
+    assertThat(isInterrupted()).isFalse();
+  }
+
+  @Test
+  void outerCallIsInterruptedWhileTheThreadIsInAnInnerOne() {
+    begin(this.calls, 1);
+    begin(this.others, 1);
+    this.calls.interrupt(1);
+    this.others.end();
+    assertThat(isInterrupted()).isTrue();
+    this.calls.end();
+    assertThat(isInterrupted()).isFalse();
+  }
+
+  /** Calls that begin and end all the time, while leaderships come and go. */
+  @RepeatedTest(20)
+  void threadIsNeverInterruptedOutsideOfACall() throws Exception {
+    AtomicLong term = new AtomicLong(1);
+    AtomicBoolean done = new AtomicBoolean();
+    Future<?>[] callers = new Future<?>[3];
+    for (int i = 0; i < callers.length; i++) {
+      callers[i] = this.executor.submit(() -> {
+        while (!done.get()) {
+          assertThat(this.calls.begin("test", () -> OptionalLong.of(term.get())))
+              .isTrue();
+          Thread.onSpinWait();
+          this.calls.end();
+          assertThat(isInterrupted()).isFalse();
+        }
+      });
+    }
+    // Until losses have hit calls, or nothing would have been shown.
+    await().pollDelay(Duration.ZERO).pollInterval(Duration.ofNanos(1)).until(() -> {
+      for (int loss = 0; loss < 100; loss++) {
+        this.calls.interrupt(term.getAndIncrement());
+      }
+      return this.calls.interrupted() > 20;
+    });
+    done.set(true);
+    for (Future<?> caller : callers) {
+      caller.get(30, TimeUnit.SECONDS);
+    }
+  }
+
+  @Test
+  void lossThatComesWhileTheQuestionIsAnsweredFindsTheCall() throws Exception {
+    Thread loss = new Thread(() -> this.calls.interrupt(1));
+    assertThat(this.calls.begin("test", () -> {
+          loss.start();
+          await()
+              .pollDelay(Duration.ZERO)
+              .until(() -> loss.getState() == Thread.State.BLOCKED
+                  || loss.getState() == Thread.State.TERMINATED);
+          return OptionalLong.of(1);
+        }))
+        .isTrue();
+    while (loss.isAlive()) {
+      Thread.onSpinWait();
+    }
+    assertThat(this.calls.interrupted()).isEqualTo(1);
+    this.calls.end();
+  }
+
+  private static void begin(InterruptibleCalls calls, long term) {
+    assertThat(calls.begin("test", () -> OptionalLong.of(term))).isTrue();
+  }
+
+  private static boolean isInterrupted() {
+    return Thread.currentThread().isInterrupted();
+  }
+}

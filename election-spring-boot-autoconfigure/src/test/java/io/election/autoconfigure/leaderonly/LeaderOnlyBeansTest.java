@@ -1,0 +1,927 @@
+package io.election.autoconfigure.leaderonly;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.election.ElectionService;
+import io.election.ElectionSetupException;
+import io.election.LeaderOnly;
+import io.election.LeaderOnly.OnFollower;
+import io.election.LeadershipLostEvent;
+import io.election.LeadershipLostEvent.Reason;
+import io.election.NotLeaderException;
+import io.election.autoconfigure.ElectionAutoConfiguration;
+import io.election.autoconfigure.StartFailure;
+import io.election.autoconfigure.SwitchedElection;
+import io.election.autoconfigure.leaderonly.elsewhere.Neighbour;
+import jakarta.annotation.PostConstruct;
+import jakarta.persistence.Entity;
+import jakarta.persistence.Id;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+import kotlin.coroutines.Continuation;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aspectj.lang.annotation.Aspect;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.CustomScopeConfigurer;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
+import org.springframework.boot.data.jpa.autoconfigure.DataJpaRepositoriesAutoConfiguration;
+import org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.persistence.autoconfigure.EntityScan;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Scope;
+import org.springframework.context.annotation.ScopedProxyMode;
+import org.springframework.context.support.SimpleThreadScope;
+import org.springframework.core.PriorityOrdered;
+import org.springframework.data.jpa.repository.JpaRepository;
+import org.springframework.data.jpa.repository.Modifying;
+import org.springframework.data.jpa.repository.Query;
+import org.springframework.data.jpa.repository.config.EnableJpaRepositories;
+import org.springframework.messaging.Message;
+import org.springframework.messaging.MessageHandler;
+import org.springframework.messaging.handler.annotation.MessageMapping;
+import org.springframework.scheduling.annotation.EnableScheduling;
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.transaction.annotation.Transactional;
+import reactor.core.publisher.Mono;
+
+/** Beans, proxies, contexts and return types of every kind: guarded, or refused by name. */
+@ExtendWith(OutputCaptureExtension.class)
+class LeaderOnlyBeansTest {
+
+  private final SwitchedElection election = new SwitchedElection();
+
+  private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
+      .withConfiguration(AutoConfigurations.of(
+          AopAutoConfiguration.class,
+          ElectionAutoConfiguration.class,
+          LeaderOnlyAutoConfiguration.class))
+      .withBean(SwitchedElection.class, () -> this.election);
+
+  private final ExecutorService executor = Executors.newCachedThreadPool();
+
+  @AfterEach
+  void shutDown() {
+    this.executor.shutdownNow();
+  }
+
+  static Stream<Arguments> guarded() {
+    return Stream.of(
+        shape("method of a package-private base", Inherits.class, Inherits::text),
+        shape("package-private base with an annotation", InheritsType.class, InheritsType::text),
+        shape("inherited method of a class with an annotation", OnHeir.class, OnHeir::text),
+        shape("implementation of a generic class", Texts.class, (Texts job) -> job.take("x")),
+        shape("bridge of a generic class", Texts.class, (Texts job) -> take(job, "x")),
+        shape("inherited method of a generic class", Longs.class, (Longs job) -> job.give()),
+        shape("default method", HasDefault.class, HasDefault::text),
+        shape("default method, JDK proxy", interfaces(HasDefault.class), Defaults.class),
+        shape("interface with an annotation", IsTyped.class, IsTyped::text),
+        shape("interface with an annotation, JDK proxy", interfaces(IsTyped.class), Typed.class),
+        shape("class behind a JDK proxy", interfaces(OnImplementation.class), Plain.class),
+        shape("lambda", lambda(), Late.class),
+        shape("configuration class", ConfigurationClass.class, ConfigurationClass::text),
+        shape("package-private method of a class", Unpublic.class, Unpublic::packagePrivate),
+        shape("protected method of a class", Unpublic.class, Unpublic::text),
+        shape("inherited protected method", UnpublicHeir.class, UnpublicHeir::text),
+        shape("factory's JDK proxy", factory(Late.class, false), Late.class),
+        shape("factory's Spring proxy", factory(Late.class, true), Late.class),
+        shape("factory's interface with an annotation", factory(Typed.class, true), Typed.class),
+        shape("factory's inherited interface", factory(SubTyped.class, false), Plain.class),
+        shape("prototype", prototype(), Job.class),
+        shape("scoped proxy", (runner) -> runner.withUserConfiguration(Scopes.class), Job.class),
+        shape("lazy bean", lazy(), Job.class),
+        shape("placeholder", Placeholder.class, Placeholder::text));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource
+  void guarded(
+      String name,
+      UnaryOperator<ApplicationContextRunner> beans,
+      Function<ApplicationContext, @Nullable Object> call) {
+    beans.apply(this.contextRunner).run((context) -> {
+      assertThat(context).hasNotFailed();
+      assertThat(call.apply(context)).isNull();
+      this.election.becomeLeader();
+      assertThat(call.apply(context)).isEqualTo("ran");
+    });
+  }
+
+  static Stream<Arguments> refused() {
+    return Stream.of(
+        arguments("aspect", AspectJob.class, "it is an aspect"),
+        arguments("method of another package", FromElsewhere.class, "another package"),
+        arguments("scheduled method of another package", TicksElsewhere.class, "another package"),
+        arguments("private scheduled method of a class", PrivateTick.class, "it is private"),
+        arguments("final scheduled method of a class", FinalTick.class, "it is final"),
+        arguments("primitive of a class", PrimitiveOnType.class, "the primitive type int"),
+        arguments("callback", Callback.class, "Spring calls it when it makes or destroys"),
+        arguments("suspending function", Suspending.class, "it is a suspending function"),
+        arguments("suspending function of a class", SuspendingType.class, "it is a suspending"),
+        arguments("message listener", Listener.class, "(@MessageMapping)"),
+        arguments("message handler", Handler.class, "(MessageHandler)"),
+        arguments(
+            "generic publisher", InterruptibleMono.class, "it returns the reactive type Mono"),
+        arguments("unknown placeholder", Nowhere.class, "election '${nowhere}'"));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource
+  void refused(String name, Class<?> type, String message) {
+    assertThat(StartFailure.text(this.contextRunner.withBean("job", type)))
+        .contains("@LeaderOnly", "bean 'job', method ", message);
+  }
+
+  @Test
+  void methodThatNoInterfaceOfTheProxyHasIsRefused() {
+    assertThat(StartFailure.text(interfaces(Hidden.class).apply(this.contextRunner)))
+        .contains("Hidden.text()", "the methods of its interfaces alone");
+  }
+
+  @Test
+  void consumersThatThrowAreAccepted() {
+    this.contextRunner.withBean(ThrowingListener.class).run((context) -> {
+      ThrowingListener listener = context.getBean(ThrowingListener.class);
+      assertThatExceptionOfType(NotLeaderException.class).isThrownBy(listener::on);
+    });
+  }
+
+  @Test
+  void beanThatIsMadeTooEarlyIsRefused() {
+    assertThat(StartFailure.text(
+            this.contextRunner.withBean("job", Job.class).withUserConfiguration(Early.class)))
+        .contains("bean 'job', method " + Job.class.getName() + ".text()")
+        .contains("a BeanPostProcessor or its like needs it");
+  }
+
+  @Test
+  void productOfAFactoryThatIsMadeTooEarlyIsRefused() {
+    assertThat(StartFailure.text(factory(Late.class, false)
+            .apply(this.contextRunner)
+            .withUserConfiguration(EarlyProduct.class)))
+        .contains("bean 'job', method " + Late.class.getName() + ".text()")
+        .contains("a BeanPostProcessor or its like needs it");
+  }
+
+  @Test
+  void finishedObjectIsRefusedButForTests(CapturedOutput output) {
+    ApplicationContextRunner runner = this.contextRunner.withInitializer(
+        (context) -> context.getBeanFactory().registerSingleton("job", new Job()));
+    assertThat(StartFailure.text(runner))
+        .contains("bean 'job', method " + Job.class.getName() + ".text()")
+        .contains("registered as a finished object");
+    runner
+        .withInitializer((context) -> context
+            .getBeanFactory()
+            .registerSingleton(LeaderOnlyCheck.TEST_OVERRIDES, new Object()))
+        .run((context) -> {
+          assertThat(context).hasNotFailed();
+          assertThat(output).contains("@LeaderOnly does not guard bean 'job'");
+        });
+  }
+
+  @Test
+  void beanOfAChildWithoutAutoConfigurationIsRefused() {
+    this.contextRunner.run((context) -> {
+      AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext();
+      child.setParent(context);
+      child.registerBean("job", Job.class);
+      assertThatExceptionOfType(ElectionSetupException.class)
+          .isThrownBy(child::refresh)
+          .withMessageContaining("does not guard bean 'job', method " + Job.class.getName())
+          .withMessageContaining("has no auto-configuration, only its parent has");
+    });
+  }
+
+  @Test
+  void repositoriesAreGuarded() {
+    this.contextRunner
+        .withConfiguration(AutoConfigurations.of(
+            DataSourceAutoConfiguration.class,
+            HibernateJpaAutoConfiguration.class,
+            TransactionAutoConfiguration.class,
+            DataJpaRepositoriesAutoConfiguration.class))
+        .withUserConfiguration(Repositories.class)
+        .withPropertyValues(
+            "spring.datasource.url=jdbc:h2:mem:guarded-repositories",
+            "spring.jpa.hibernate.ddl-auto=create-drop")
+        .run((context) -> {
+          Rows rows = context.getBean(Rows.class);
+          assertThatExceptionOfType(NotLeaderException.class)
+              .isThrownBy(() -> rows.insertAsLeader(1));
+          assertThat(rows.count()).isZero();
+          this.election.becomeLeader();
+          assertThat(rows.insertAsLeader(1)).isEqualTo(1);
+          assertThat(rows.count()).isEqualTo(1);
+        });
+  }
+
+  static Stream<Arguments> hidden() {
+    return Stream.of(
+        arguments("generic interface", interfaces(Monos.class), true),
+        arguments("generic base", bean(InheritsMono.class), true),
+        arguments("generic interface of a factory", factory(LateMonos.class, true), true),
+        arguments("declared as anything", bean(Anything.class), false));
+  }
+
+  /** A publisher is asked at each subscription, and counted, whatever hides its type. */
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("hidden")
+  void publishersOfHiddenTypesAreGuarded(
+      String name, UnaryOperator<ApplicationContextRunner> beans, boolean known) {
+    beans.apply(this.contextRunner).run((context) -> {
+      Gen<?> job = context.getBean(Gen.class);
+      LeaderOnlyCalls calls = context.getBean(LeaderOnlyCalls.class);
+      if (known) {
+        assertThat(((Mono<?>) job.work()).blockOptional()).isEmpty();
+      } else {
+        assertThat(job.work()).isNull();
+      }
+      this.election.becomeLeader();
+      Mono<?> mono = (Mono<?>) job.work();
+      assertThat(calls.isRunning("default")).isFalse();
+      AtomicInteger within = new AtomicInteger();
+      assertThat(mono.doOnNext((value) -> within.set(calls.running("default"))).block())
+          .isEqualTo("ran");
+      assertThat(within).hasValue(1);
+      assertThat(calls.isRunning("default")).isFalse();
+      this.election.lostLeader();
+      assertThat(mono.blockOptional()).isEmpty();
+    });
+  }
+
+  @Test
+  void skippedCallOfAHiddenTypeReturnsNothingInItsShape() {
+    interfaces(Optionals.class)
+        .apply(this.contextRunner)
+        .run(
+            (context) -> assertThat(context.getBean(Gen.class).work()).isEqualTo(Optional.empty()));
+    factory(LateFutures.class, false)
+        .apply(this.contextRunner)
+        .run((context) -> assertThat(
+                (CompletableFuture<?>) context.getBean(Gen.class).work())
+            .isCompletedWithValue(null));
+  }
+
+  @Test
+  void skippedCallReturnsAnEmptyCollection() {
+    this.contextRunner.withBean(Empty.class).run((context) -> {
+      Empty job = context.getBean(Empty.class);
+      assertThat(job.list()).isEmpty();
+      assertThat(job.set()).isEmpty();
+      assertThat(job.map()).isEmpty();
+      assertThat(job.array()).isEmpty();
+      assertThat(job.bytes()).isEmpty();
+      assertThat(job.stream()).isEmpty();
+      assertThat(job.iterable()).isEmpty();
+      this.election.becomeLeader();
+      assertThat(job.list()).containsExactly("ran");
+    });
+  }
+
+  @Test
+  void callsOfAChildAreThoseOfTheElectionInItsParent() throws Exception {
+    this.election.becomeLeader();
+    this.contextRunner.run((parent) -> this.contextRunner()
+        .withParent(parent)
+        .withBean(Blocking.class)
+        .run((child) -> {
+          Blocking job = child.getBean(Blocking.class);
+          LeaderOnlyCalls calls = parent.getBean(LeaderOnlyCalls.class);
+          AtomicInteger ends = new AtomicInteger();
+          calls.onEnd(ends::incrementAndGet);
+          Future<Boolean> interrupted = this.executor.submit(job::block);
+          job.begun().await();
+          assertThat(child.getBean(LeaderOnlyCalls.class)).isNotSameAs(calls);
+          assertThat(calls.isRunning("default")).isTrue();
+          assertThat(calls.running("default")).isEqualTo(1);
+          assertThat(child.getBean(LeaderOnlyCalls.class).running("default")).isEqualTo(1);
+          this.election.lostLeader();
+          calls.onUncovered("default", 0);
+          assertThat(interrupted.get(30, TimeUnit.SECONDS)).isTrue();
+          assertThat(calls.isRunning("default")).isFalse();
+          assertThat(ends).hasValue(1);
+        }));
+  }
+
+  @Test
+  void noCallOfAChildBeginsOnceItCloses() {
+    this.election.becomeLeader();
+    this.contextRunner.run((parent) -> this.contextRunner()
+        .withParent(parent)
+        .withBean(Job.class)
+        .withBean(InheritsMono.class)
+        .run((child) -> {
+          Job job = child.getBean(Job.class);
+          Mono<String> mono = child.getBean(InheritsMono.class).work();
+          assertThat(job.text()).isEqualTo("ran");
+          assertThat(mono.block()).isEqualTo("ran");
+          child.close();
+          assertThat(job.text()).isNull();
+          assertThat(mono.blockOptional()).isEmpty();
+        }));
+  }
+
+  @Test
+  void electionOfAChildIsItsOwn() throws Exception {
+    SwitchedElection reports = named("reports");
+    reports.becomeLeader();
+    new ApplicationContextRunner()
+        .withConfiguration(AutoConfigurations.of(
+            AopAutoConfiguration.class,
+            ElectionAutoConfiguration.class,
+            LeaderOnlyAutoConfiguration.class))
+        .withPropertyValues("as.election.enabled=false", "as.election.node-id=a")
+        .run((parent) -> this.contextRunner()
+            .withParent(parent)
+            .withBean("reports", ElectionService.class, () -> reports)
+            .withBean(Blocking.class)
+            .run((child) -> {
+              Blocking job = child.getBean(Blocking.class);
+              Future<Boolean> interrupted = this.executor.submit(job::block);
+              job.begun().await();
+              assertThat(parent.getBean(LeaderOnlyCalls.class).running("reports"))
+                  .isZero();
+              assertThat(child.getBean(LeaderOnlyCalls.class).running("reports"))
+                  .isEqualTo(1);
+              reports.lostLeader();
+              child.publishEvent(new LeadershipLostEvent("reports", "a", 0, Reason.EXPIRED));
+              assertThat(interrupted.get(30, TimeUnit.SECONDS)).isTrue();
+            }));
+  }
+
+  @Test
+  void reactiveScheduledMethodDoesNotHideWhyTheStartFails() {
+    assertThat(StartFailure.text(this.contextRunner()
+            .withPropertyValues(
+                "spring.application.name=a", "as.election.algorithm=ManualAllocation")
+            .withUserConfiguration(ReactiveScheduling.class)))
+        .contains("as.election.manual.leader-id");
+  }
+
+  /** Without an election of its own. */
+  private ApplicationContextRunner contextRunner() {
+    return new ApplicationContextRunner()
+        .withConfiguration(AutoConfigurations.of(
+            AopAutoConfiguration.class,
+            ElectionAutoConfiguration.class,
+            LeaderOnlyAutoConfiguration.class));
+  }
+
+  private static SwitchedElection named(String name) {
+    return new SwitchedElection() {
+      @Override
+      public String serviceId() {
+        return name;
+      }
+    };
+  }
+
+  private static <T> Arguments shape(
+      String name, Class<T> type, Function<T, @Nullable Object> call) {
+    return shape(name, bean(type), (context) -> call.apply(context.getBean(type)));
+  }
+
+  private static Arguments shape(
+      String name, UnaryOperator<ApplicationContextRunner> beans, Class<? extends Plain> type) {
+    return shape(name, beans, (context) -> context.getBean(type).text());
+  }
+
+  private static Arguments shape(
+      String name,
+      UnaryOperator<ApplicationContextRunner> beans,
+      Function<ApplicationContext, @Nullable Object> call) {
+    return arguments(name, beans, call);
+  }
+
+  private static UnaryOperator<ApplicationContextRunner> bean(Class<?> type) {
+    return (runner) -> runner.withBean("job", type);
+  }
+
+  private static UnaryOperator<ApplicationContextRunner> interfaces(Class<?> type) {
+    return (runner) ->
+        runner.withPropertyValues("spring.aop.proxy-target-class=false").withBean("job", type);
+  }
+
+  private static UnaryOperator<ApplicationContextRunner> lambda() {
+    return (runner) -> runner.withBean("job", Late.class, () -> () -> "ran");
+  }
+
+  private static UnaryOperator<ApplicationContextRunner> prototype() {
+    return (runner) -> runner.withBean(
+        "job", Job.class, Job::new, (definition) -> definition.setScope("prototype"));
+  }
+
+  private static UnaryOperator<ApplicationContextRunner> lazy() {
+    return (runner) ->
+        runner.withBean("job", Job.class, Job::new, (definition) -> definition.setLazyInit(true));
+  }
+
+  private static UnaryOperator<ApplicationContextRunner> factory(Class<?> type, boolean spring) {
+    return (runner) -> runner.withBean("job", Proxies.class, () -> new Proxies(type, spring));
+  }
+
+  @SuppressWarnings("unchecked")
+  private static @Nullable Object take(Taker<?> job, String text) {
+    return ((Taker<Object>) job).take(text);
+  }
+
+  /** As clients of other services are made, or repositories (these by Spring's own proxies). */
+  record Proxies(Class<?> type, boolean spring) implements FactoryBean<Object> {
+
+    @Override
+    public Object getObject() {
+      InvocationHandler handler = (proxy, method, arguments) -> switch (method.getName()) {
+        case "toString" -> "proxy";
+        case "hashCode" -> 1;
+        case "equals" -> proxy == arguments[0];
+        default -> method.getReturnType() == String.class ? "ran" : Mono.just("ran");
+      };
+      Object proxy =
+          Proxy.newProxyInstance(this.type.getClassLoader(), new Class<?>[] {this.type}, handler);
+      if (!this.spring) {
+        return proxy;
+      }
+      ProxyFactory factory = new ProxyFactory(this.type, (MethodInterceptor)
+          (invocation) -> invocation.getMethod().invoke(proxy, invocation.getArguments()));
+      factory.setTarget(proxy);
+      return factory.getProxy(this.type.getClassLoader());
+    }
+
+    @Override
+    public Class<?> getObjectType() {
+      return this.type;
+    }
+  }
+
+  interface Plain {
+    @Nullable
+    String text();
+  }
+
+  interface Late extends Plain {
+    @Override
+    @LeaderOnly
+    @Nullable
+    String text();
+  }
+
+  @LeaderOnly
+  interface Typed extends Plain {}
+
+  interface SubTyped extends Typed {}
+
+  interface Defaults extends Plain {
+    @Override
+    @LeaderOnly
+    default @Nullable String text() {
+      return "ran";
+    }
+  }
+
+  interface Gen<T> {
+    T work();
+  }
+
+  interface LateMonos extends Gen<Mono<String>> {
+    @Override
+    @LeaderOnly
+    Mono<String> work();
+  }
+
+  @LeaderOnly
+  interface LateFutures extends Gen<CompletableFuture<String>> {}
+
+  static class Job implements Plain {
+
+    @Override
+    @LeaderOnly
+    public @Nullable String text() {
+      return "ran";
+    }
+  }
+
+  static class AbstractJob {
+
+    @LeaderOnly
+    public @Nullable String text() {
+      return "ran";
+    }
+  }
+
+  public static class Inherits extends AbstractJob {}
+
+  @LeaderOnly
+  static class AbstractTypedJob {
+
+    public @Nullable String text() {
+      return "ran";
+    }
+  }
+
+  public static class InheritsType extends AbstractTypedJob {}
+
+  static class PlainJob {
+
+    public @Nullable String text() {
+      return "ran";
+    }
+  }
+
+  @LeaderOnly
+  public static class OnHeir extends PlainJob {}
+
+  abstract static class Taker<T> {
+
+    public abstract @Nullable Object take(T value);
+  }
+
+  static class Texts extends Taker<String> {
+
+    @Override
+    @LeaderOnly
+    public @Nullable String take(String value) {
+      return "ran";
+    }
+  }
+
+  static class Giver<T> {
+
+    @LeaderOnly
+    public @Nullable Object give() {
+      return "ran";
+    }
+  }
+
+  public static class Longs extends Giver<Long> {}
+
+  static class HasDefault implements Defaults {}
+
+  static class IsTyped implements Typed {
+
+    @Override
+    public @Nullable String text() {
+      return "ran";
+    }
+  }
+
+  static class OnImplementation implements Plain {
+
+    @Override
+    @LeaderOnly
+    public @Nullable String text() {
+      return "ran";
+    }
+  }
+
+  @Configuration
+  static class ConfigurationClass {
+
+    @LeaderOnly
+    public @Nullable String text() {
+      return "ran";
+    }
+  }
+
+  @LeaderOnly
+  static class Unpublic {
+
+    @Nullable
+    String packagePrivate() {
+      return "ran";
+    }
+
+    protected @Nullable String text() {
+      return hidden();
+    }
+
+    private String hidden() {
+      return "ran";
+    }
+  }
+
+  static class UnpublicHeir extends Unpublic {}
+
+  static class Placeholder {
+
+    @LeaderOnly("${which:default}")
+    public @Nullable String text() {
+      return "ran";
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Scopes {
+
+    @Bean
+    static CustomScopeConfigurer threads() {
+      CustomScopeConfigurer scopes = new CustomScopeConfigurer();
+      scopes.addScope("thread", new SimpleThreadScope());
+      return scopes;
+    }
+
+    @Bean
+    @Scope(scopeName = "thread", proxyMode = ScopedProxyMode.TARGET_CLASS)
+    Job job() {
+      return new Job();
+    }
+  }
+
+  @Aspect
+  static class AspectJob {
+
+    @LeaderOnly
+    public void run() {}
+  }
+
+  static class FromElsewhere extends Neighbour {}
+
+  @LeaderOnly
+  static class TicksElsewhere extends Neighbour.Ticking {}
+
+  @LeaderOnly
+  static class PrivateTick {
+
+    @Scheduled(fixedDelay = 1000)
+    private void tick() {}
+  }
+
+  @LeaderOnly
+  static class FinalTick {
+
+    @Scheduled(fixedDelay = 1000)
+    final void tick() {}
+  }
+
+  @LeaderOnly
+  static class PrimitiveOnType {
+
+    int count() {
+      return 1;
+    }
+  }
+
+  static class Callback {
+
+    @LeaderOnly
+    @PostConstruct
+    public void begin() {}
+  }
+
+  static class Suspending {
+
+    @LeaderOnly
+    public @Nullable Object run(Continuation<? super String> end) {
+      return "ran";
+    }
+  }
+
+  @LeaderOnly
+  static class SuspendingType {
+
+    public @Nullable Object run(Continuation<? super String> end) {
+      return "ran";
+    }
+  }
+
+  static class Listener {
+
+    @LeaderOnly
+    @MessageMapping
+    public void on() {}
+  }
+
+  static class ThrowingListener {
+
+    @LeaderOnly(onFollower = OnFollower.THROW)
+    @MessageMapping
+    public void on() {}
+  }
+
+  static class Handler implements MessageHandler {
+
+    @Override
+    @LeaderOnly
+    public void handleMessage(Message<?> message) {}
+  }
+
+  static class MonoBase<T> {
+
+    private final Object result = Mono.just("ran");
+
+    @LeaderOnly
+    @SuppressWarnings("unchecked")
+    public T work() {
+      return (T) this.result;
+    }
+  }
+
+  public static class InheritsMono extends MonoBase<Mono<String>> implements Gen<Mono<String>> {}
+
+  static class Monos implements Gen<Mono<String>> {
+
+    @Override
+    @LeaderOnly
+    public Mono<String> work() {
+      return Mono.just("ran");
+    }
+  }
+
+  static class Anything implements Gen<Object> {
+
+    @Override
+    @LeaderOnly
+    public Object work() {
+      return Mono.just("ran");
+    }
+  }
+
+  static class Optionals implements Gen<Optional<String>> {
+
+    @Override
+    @LeaderOnly
+    public Optional<String> work() {
+      return Optional.of("ran");
+    }
+  }
+
+  static class InterruptibleBase<T> {
+
+    @LeaderOnly(interruptOnLoss = true)
+    public @Nullable T work() {
+      return null;
+    }
+  }
+
+  static class InterruptibleMono extends InterruptibleBase<Mono<String>> {}
+
+  static class Nowhere {
+
+    @LeaderOnly("${nowhere}")
+    public void run() {}
+  }
+
+  static class Hidden implements Runnable {
+
+    @Override
+    public void run() {}
+
+    @LeaderOnly
+    public @Nullable String text() {
+      return "ran";
+    }
+  }
+
+  static class Empty {
+
+    @LeaderOnly
+    public List<String> list() {
+      return List.of("ran");
+    }
+
+    @LeaderOnly
+    public Set<String> set() {
+      return Set.of("ran");
+    }
+
+    @LeaderOnly
+    public Map<String, String> map() {
+      return Map.of("ran", "ran");
+    }
+
+    @LeaderOnly
+    public String[] array() {
+      return new String[] {"ran"};
+    }
+
+    @LeaderOnly
+    public byte[] bytes() {
+      return new byte[] {1};
+    }
+
+    @LeaderOnly
+    public Stream<String> stream() {
+      return Stream.of("ran");
+    }
+
+    @LeaderOnly
+    public Iterable<String> iterable() {
+      return List.of("ran");
+    }
+  }
+
+  static class Blocking {
+
+    private final CountDownLatch begun = new CountDownLatch(1);
+
+    @LeaderOnly(interruptOnLoss = true)
+    public Boolean block() {
+      this.begun.countDown();
+      try {
+        new CountDownLatch(1).await();
+        return false;
+      } catch (InterruptedException ex) {
+        return true;
+      }
+    }
+
+    CountDownLatch begun() {
+      return this.begun;
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Early {
+
+    @Bean
+    static EarlyProcessor early(Job job) {
+      return new EarlyProcessor();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class EarlyProduct {
+
+    @Bean
+    static EarlyProcessor early(BeanFactory beanFactory) {
+      assertThat(beanFactory.getBean("job")).isInstanceOf(Late.class);
+      return new EarlyProcessor();
+    }
+  }
+
+  static class EarlyProcessor implements BeanPostProcessor, PriorityOrdered {
+
+    @Override
+    public int getOrder() {
+      return 0;
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableScheduling
+  static class ReactiveScheduling {
+
+    @LeaderOnly
+    @Scheduled(fixedDelay = 1000)
+    public Mono<String> tick() {
+      return Mono.just("ran");
+    }
+  }
+
+  @Entity(name = "GuardedRow")
+  static class Row {
+
+    @Id
+    int id;
+  }
+
+  interface Rows extends JpaRepository<Row, Integer> {
+
+    @LeaderOnly(onFollower = OnFollower.THROW)
+    @Transactional
+    @Modifying
+    @Query(value = "insert into guarded_row (id) values (:id)", nativeQuery = true)
+    Integer insertAsLeader(int id);
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EntityScan(basePackageClasses = LeaderOnlyBeansTest.class)
+  @EnableJpaRepositories(
+      considerNestedRepositories = true,
+      basePackageClasses = LeaderOnlyBeansTest.class)
+  static class Repositories {}
+}

@@ -1,0 +1,263 @@
+package io.election.autoconfigure.mysql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.classic.spi.ThrowableProxyUtil;
+import ch.qos.logback.core.read.ListAppender;
+import io.election.ElectionService;
+import io.election.autoconfigure.ElectionAutoConfiguration;
+import io.election.autoconfigure.StartFailure;
+import io.election.autoconfigure.actuate.ElectionHealthAutoConfiguration;
+import io.election.autoconfigure.actuate.ElectionInfoAutoConfiguration;
+import io.election.autoconfigure.actuate.ElectionMetricsAutoConfiguration;
+import io.election.autoconfigure.actuate.EndpointAccess;
+import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
+import io.election.test.TestDatabase;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.actuate.info.Info;
+import org.springframework.boot.actuate.info.InfoContributor;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.boot.health.contributor.Status;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
+
+/** A password in a JDBC URL, however it is written, is neither logged nor shown. */
+class SecretsIT {
+
+  private static final Duration LONG = Duration.ofSeconds(60);
+
+  private static final String SECRET = "Keep1this2to3yourself";
+
+  private static final TestDatabase DATABASE = TestDatabase.newDatabase();
+
+  private static final String USER = "secret_" + DATABASE.name();
+
+  private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
+
+  private final ApplicationContextRunner application = new ApplicationContextRunner()
+      .withConfiguration(AutoConfigurations.of(
+          ElectionAutoConfiguration.class,
+          MysqlElectionAutoConfiguration.class,
+          ElectionHealthAutoConfiguration.class,
+          ElectionInfoAutoConfiguration.class,
+          ElectionMetricsAutoConfiguration.class,
+          LeaderOnlyAutoConfiguration.class,
+          DataSourceAutoConfiguration.class))
+      .withBean(SimpleMeterRegistry.class)
+      .withPropertyValues("spring.application.name=orders", "as.election.node-id=a");
+
+  @BeforeAll
+  static void createUser() {
+    DATABASE.newUser(USER, "ALL ON " + DATABASE.name() + ".*");
+    DATABASE.execute("ALTER USER '" + USER + "'@'%' IDENTIFIED BY '" + SECRET + "'");
+  }
+
+  @BeforeEach
+  void listen() {
+    this.logged.start();
+    root().addAppender(this.logged);
+    logger("io.election").setLevel(Level.TRACE);
+    logger("org.flywaydb").setLevel(Level.DEBUG);
+  }
+
+  @AfterEach
+  void stopListening() {
+    root().detachAppender(this.logged);
+    logger("io.election").setLevel(Level.DEBUG);
+    logger("org.flywaydb").setLevel(null);
+  }
+
+  @Test
+  void nodeThatLeadsTellsNoPassword() {
+    assertTellsNoPasswordAsLeader(urlsThatConnect().findFirst().orElseThrow());
+  }
+
+  @ParameterizedTest
+  @MethodSource("urlsThatConnect")
+  @Tag("faults")
+  void nodeThatLeadsTellsNoPasswordHoweverItIsWritten(String url) {
+    assertTellsNoPasswordAsLeader(url);
+  }
+
+  private void assertTellsNoPasswordAsLeader(String url) {
+    this.application
+        .withPropertyValues(
+            "spring.datasource.url=" + url,
+            "as.election.lease-duration=3s",
+            "as.election.renew-interval=500ms")
+        .run((context) -> {
+          await()
+              .atMost(LONG)
+              .until(() -> context.getBean(ElectionService.class).isLeader());
+          assertThat(shown(context)).allSatisfy(SecretsIT::isFreeOfSecrets);
+        });
+    assertThat(log()).hasSizeGreaterThan(3).allSatisfy(SecretsIT::isFreeOfSecrets);
+  }
+
+  static Stream<String> urlsThatConnect() {
+    String parameters = DATABASE.jdbcUrl("mysql", "").replaceFirst("^[^?]*", "");
+    String host = DATABASE.jdbcUrl("mysql", "").replaceFirst("^jdbc:mysql://([^/]*)/.*", "$1");
+    String port = host.replaceFirst("^.*:", "");
+    String end = "/" + DATABASE.name() + parameters;
+    String login = "user=" + USER + "&password=" + SECRET;
+    String keys = "(host=127.0.0.1,port=" + port + ",user=" + USER + ",password=" + SECRET + ")";
+    return Stream.of(
+        "jdbc:mysql://" + USER + ":" + SECRET + "@" + host + end,
+        "jdbc:mysql://" + USER + ":" + SECRET + "@[" + host + "," + host + "]" + end
+            + "&failOverReadOnly=false",
+        DATABASE.jdbcUrl("mysql", login),
+        DATABASE.jdbcUrl("mysql", login + "&trustCertificateKeyStorePassword=" + SECRET),
+        DATABASE.jdbcUrl("mariadb", login),
+        "jdbc:mysql://" + keys + end,
+        "jdbc:mysql://" + keys + "," + keys + end,
+        "jdbc:mysql://" + keys + "," + keys + end + "&failOverReadOnly=false",
+        "jdbc:mysql://address=(host=127.0.0.1)(port=" + port + ")(user=" + USER + ")(password="
+            + SECRET + ")" + end);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "jdbc:mysql://root:x@%s@127.0.0.1:1/app",
+        "jdbc:mysql://(host=127.0.0.1,port=1,user=root,password=x)%s)/app",
+        "jdbc:mariadb://127.0.0.1:1/app?password=%s"
+      })
+  void nodeThatCannotConnectTellsNoPassword(String url) {
+    assertTellsNoPasswordWithoutAServer(url);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "jdbc:mysql://root:%s@127.0.0.1:1/app",
+        "jdbc:mysql://root:%s/x@127.0.0.1:1/app",
+        "jdbc:mysql://root:x/%s@127.0.0.1:1/app",
+        "jdbc:mysql://root:%s?x@127.0.0.1:1/app",
+        "jdbc:mysql://root:%s#x@127.0.0.1:1/app",
+        "jdbc:mysql://root:%s@x@127.0.0.1:1/app",
+        "jdbc:mysql://root:%s:x@127.0.0.1:1/app",
+        "jdbc:mysql://root:%%%s@127.0.0.1:1/app",
+        "jdbc:mysql://root:%s",
+        "jdbc:mysql://127.0.0.1:1/app?user=root&password=%s",
+        "jdbc:mysql://127.0.0.1:1/app?password=%%%s",
+        "jdbc:mysql://127.0.0.1:1/app?sslMode=VERIFY_CA&trustCertificateKeyStorePassword=%s",
+        "jdbc:mysql://(host=127.0.0.1,port=1,user=root,password=%s)/app",
+        "jdbc:mysql://(host=127.0.0.1,port=1,user=root,password=x@%s)/app",
+        "jdbc:mysql://(host=127.0.0.1,port=1,user=root,password=x,%s)/app",
+        "jdbc:mysql://(host=127.0.0.1,port=1,password=%1$s),(host=127.0.0.1,port=2,password=%1$s)/app",
+        "jdbc:mysql://(host=127.0.0.1,port=1,password=%1$s),(host=127.0.0.1,port=2,password=%1$s)/app?failOverReadOnly=false",
+        "jdbc:mysql://address=(host=127.0.0.1)(port=1)(password=%s)/app",
+        "jdbc:mysql:replication://root:%s@127.0.0.1:1,127.0.0.1:2/app",
+        "jdbc:mysql+srv://root:%s@host.invalid/app",
+        "jdbc:mariadb://root:%s@127.0.0.1:1/app",
+        "jdbc:mariadb://(host=127.0.0.1,port=1,password=%s)/app",
+        "jdbc:mariadb://address=(host=127.0.0.1)(port=1)(password=%s)/app",
+        "jdbc:mariadb:sequential://127.0.0.1:1,127.0.0.1:2/app?password=%s"
+      })
+  @Tag("faults")
+  void nodeThatCannotConnectTellsNoPasswordHoweverItIsWritten(String url) {
+    assertTellsNoPasswordWithoutAServer(url);
+  }
+
+  private void assertTellsNoPasswordWithoutAServer(String url) {
+    this.application
+        .withPropertyValues(
+            "spring.datasource.url=" + url.formatted(SECRET),
+            "spring.datasource.driver-class-name="
+                + (url.startsWith("jdbc:mysql")
+                    ? "com.mysql.cj.jdbc.Driver"
+                    : "org.mariadb.jdbc.Driver"),
+            "as.election.lease-duration=600ms",
+            "as.election.renew-interval=100ms",
+            "as.election.mysql.operation-timeout=200ms")
+        .run((context) -> {
+          assertThat(context).hasNotFailed();
+          await().atMost(LONG).until(() -> health(context).getStatus().equals(Status.DOWN));
+          assertThat(shown(context)).allSatisfy(SecretsIT::isFreeOfSecrets);
+        });
+    assertThat(log()).isNotEmpty().allSatisfy(SecretsIT::isFreeOfSecrets);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "jdbc:oracle:thin:scott/%s@//127.0.0.1:1/app",
+        "jdbc:oracle:thin:scott/%s?x@//127.0.0.1:1/app",
+        "jdbc:postgresql://127.0.0.1:1/app?password=%s",
+        "jdbc:db2://127.0.0.1:1/app:password=%s;user=x",
+        "jdbc:h2:mem:app;USER=sa;PASSWORD=%s@x",
+        "jdbc:sqlserver://127.0.0.1;user=sa;password=%s@x"
+      })
+  void startThatIsRefusedTellsNoPassword(String url) {
+    assertThat(StartFailure.text(this.application.withPropertyValues(
+            "spring.datasource.url=" + url.formatted(SECRET),
+            "spring.datasource.driver-class-name=org.h2.Driver")))
+        .contains("needs MySQL or MariaDB")
+        .satisfies(SecretsIT::isFreeOfSecrets);
+    assertThat(log()).allSatisfy(SecretsIT::isFreeOfSecrets);
+  }
+
+  private static List<String> shown(ApplicationContext context) {
+    EndpointAccess endpoint = new EndpointAccess(context);
+    Info.Builder info = new Info.Builder();
+    context.getBean(InfoContributor.class).contribute(info);
+    List<String> shown = new ArrayList<>(List.of(
+        health(context).getDetails().toString(),
+        info.build().toString(),
+        endpoint.elections().toString(),
+        String.valueOf(endpoint.election("orders")),
+        String.valueOf(endpoint.forceElection("orders", "a test").getBody())));
+    context
+        .getBean(MeterRegistry.class)
+        .getMeters()
+        .forEach((meter) -> shown.add(meter.getId().toString()));
+    return shown;
+  }
+
+  private static Health health(ApplicationContext context) {
+    return context.getBean(HealthIndicator.class).health();
+  }
+
+  /** Nor half of it. */
+  private static void isFreeOfSecrets(String text) {
+    assertThat(text).doesNotContain("Keep1", "this2", "to3your", "3yourself");
+  }
+
+  private List<String> log() {
+    return List.copyOf(this.logged.list).stream()
+        .map((event) -> event.getFormattedMessage()
+            + (event.getThrowableProxy() != null
+                ? ThrowableProxyUtil.asString(event.getThrowableProxy())
+                : ""))
+        .toList();
+  }
+
+  private static Logger root() {
+    return logger(org.slf4j.Logger.ROOT_LOGGER_NAME);
+  }
+
+  private static Logger logger(String name) {
+    return (Logger) LoggerFactory.getLogger(name);
+  }
+}
