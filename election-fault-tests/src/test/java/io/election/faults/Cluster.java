@@ -137,7 +137,7 @@ final class Cluster {
     properties.add("as.election.service-id=" + SERVICE);
     properties.add("as.election.lease-duration=" + this.lease.toMillis() + "ms");
     properties.add("as.election.renew-interval=" + this.renew.toMillis() + "ms");
-    properties.add("as.election.mysql.operation-timeout=" + OPERATION_TIMEOUT.toMillis() + "ms");
+    properties.add("as.election.operation-timeout=" + OPERATION_TIMEOUT.toMillis() + "ms");
     properties.add("as.election.drain-timeout=2s");
     node.properties().forEach((property) -> {
       String name = property.substring(0, property.indexOf('=') + 1);

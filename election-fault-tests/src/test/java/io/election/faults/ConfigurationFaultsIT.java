@@ -455,7 +455,7 @@ class ConfigurationFaultsIT {
         "spring.datasource.hikari.minimum-idle=0",
         "as.election.lease-duration=" + LEASE.toMillis() + "ms",
         "as.election.renew-interval=" + RENEW.toMillis() + "ms",
-        "as.election.mysql.operation-timeout=500ms",
+        "as.election.operation-timeout=500ms",
         "as.election.drain-timeout=2s");
     Stream<String> service = Stream.of(properties).noneMatch((p) -> p.contains("service-id"))
         ? Stream.of("as.election.service-id=" + Cluster.SERVICE)

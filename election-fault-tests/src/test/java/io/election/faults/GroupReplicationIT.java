@@ -74,7 +74,7 @@ class GroupReplicationIT {
 
   private Node on(Node node, List<TestServer> members) {
     return node.with("spring.datasource.url=" + this.database.jdbcUrl(members))
-        .with("as.election.mysql.operation-timeout=1s");
+        .with("as.election.operation-timeout=1s");
   }
 
   @Test

@@ -59,7 +59,7 @@ class ReplicaFaultsIT {
 
   private static Node on(Node node, TestDatabase database, List<TestServer> servers) {
     return node.with("spring.datasource.url=" + database.jdbcUrl(servers))
-        .with("as.election.mysql.operation-timeout=1s");
+        .with("as.election.operation-timeout=1s");
   }
 
   @Test

@@ -58,7 +58,7 @@ class SessionFaultsIT {
   @Tag("faults")
   void fault_24_lock_wait_and_deadlock() throws Exception {
     List<Node> nodes = Cluster.threeNodes().stream()
-        .map((node) -> node.with("as.election.mysql.operation-timeout=1500ms"))
+        .map((node) -> node.with("as.election.operation-timeout=1500ms"))
         .toList();
     Cluster.run(
         this.database, Duration.ofSeconds(8), Duration.ofSeconds(1), nodes, (cluster, leader) -> {

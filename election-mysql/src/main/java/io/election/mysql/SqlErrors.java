@@ -196,7 +196,7 @@ final class SqlErrors {
           .formatted(where, reason(ex));
     }
     if (has(ex, SQLTimeoutException.class) || has(ex, SocketTimeoutException.class)) {
-      return "%s did not answer within %d ms (as.election.mysql.operation-timeout). The server is down, overloaded or cut off, or a row is locked."
+      return "%s did not answer within %d ms (as.election.operation-timeout). The server is down, overloaded or cut off, or a row is locked."
           .formatted(where, timeout.toMillis());
     }
     if (sqlState(ex).startsWith("08")) {

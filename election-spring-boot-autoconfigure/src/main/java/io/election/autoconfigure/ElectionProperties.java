@@ -25,6 +25,7 @@ import org.springframework.core.env.Environment;
  *     'host:port:pid', without the port if there is no web server.
  * @param leaseDuration How long a leader may go on without a confirmed renewal.
  * @param renewInterval How often a leader renews and a follower looks. At most a third of the lease.
+ * @param operationTimeout Bound of one call to the store.
  * @param eligible Whether this node may lead.
  * @param drainTimeout How long a stop waits for running leader work before it lets the shutdown go on,
  *     and a command (designate, force, pause) before the lease is handed back all the same. Defaults to
@@ -45,6 +46,7 @@ public record ElectionProperties(
     @Nullable String nodeId,
     @DefaultValue("10s") @DurationUnit(ChronoUnit.SECONDS) Duration leaseDuration,
     @DefaultValue("2s") @DurationUnit(ChronoUnit.SECONDS) Duration renewInterval,
+    @DefaultValue("1s") @DurationUnit(ChronoUnit.SECONDS) Duration operationTimeout,
     @DefaultValue("true") boolean eligible,
     @Nullable @DurationUnit(ChronoUnit.SECONDS) Duration drainTimeout,
     @DefaultValue("30d") @DurationUnit(ChronoUnit.SECONDS) Duration historyRetention,
@@ -96,7 +98,6 @@ public record ElectionProperties(
    * Settings of election by MySQL or MariaDB.
    *
    * @param schema What becomes of the tables at start-up.
-   * @param operationTimeout Bound of one call to the database.
    * @param commitFence Whether transactions of leader-only calls on the election's database commit only
    *     in the term in which they began.
    * @param handBackSignals Whether followers wait by GET_LOCK for a leader to hand its lease back, on a
@@ -104,7 +105,6 @@ public record ElectionProperties(
    */
   public record Mysql(
       @DefaultValue("migrate") SchemaMode schema,
-      @DefaultValue("1s") @DurationUnit(ChronoUnit.SECONDS) Duration operationTimeout,
       @DefaultValue("true") boolean commitFence,
       @DefaultValue("true") boolean handBackSignals) {
 

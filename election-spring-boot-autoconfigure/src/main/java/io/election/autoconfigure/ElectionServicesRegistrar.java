@@ -34,6 +34,7 @@ final class ElectionServicesRegistrar implements ImportBeanDefinitionRegistrar {
   @Override
   public void registerBeanDefinitions(
       AnnotationMetadata importingClass, BeanDefinitionRegistry registry) {
+    RenamedProperties.refuse(this.environment);
     ElectionNames names = ElectionNames.from(this.environment);
     List<String> beanNames = new ArrayList<>();
     beanNames.add(DEFAULT_BEAN_NAME);

@@ -37,14 +37,12 @@ class LeaseElectionConfiguration {
       return new LeaseSettings(
           properties.leaseDuration(),
           properties.renewInterval(),
-          properties.mysql().operationTimeout(),
+          properties.operationTimeout(),
           properties.drainTimeout(environment),
           properties.eligible(),
           properties.historyRetention());
     } catch (InvalidLeaseSettingException ex) {
-      String name = ex.setting().equals("operation-timeout")
-          ? "as.election.mysql.operation-timeout"
-          : "as.election." + ex.setting();
+      String name = "as.election." + ex.setting();
       Object written = InvalidElectionPropertyFailureAnalyzer.asWritten(environment, name);
       throw new InvalidConfigurationPropertyValueException(
           name, written != null ? written : text(ex.value()), ex.rule(), ex);

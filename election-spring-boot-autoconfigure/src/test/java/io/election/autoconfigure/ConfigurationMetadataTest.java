@@ -33,7 +33,9 @@ class ConfigurationMetadataTest {
 
   private static final String PREFIX = "as.election";
 
-  private final List<Map<String, Object>> properties = entries("properties");
+  private final List<Map<String, Object>> properties = entries("properties").stream()
+      .filter((property) -> !property.containsKey("deprecation"))
+      .toList();
 
   private final List<Map<String, Object>> hints = entries("hints");
 

@@ -240,7 +240,7 @@ class ElectionAutoConfigurationTest {
           assertThat(properties.drainTimeout(context.getEnvironment()))
               .isEqualTo(Duration.ofSeconds(29));
           assertThat(properties.historyRetention()).isEqualTo(Duration.ofDays(30));
-          assertThat(properties.mysql().operationTimeout()).isEqualTo(Duration.ofSeconds(1));
+          assertThat(properties.operationTimeout()).isEqualTo(Duration.ofSeconds(1));
         });
   }
 
@@ -454,11 +454,20 @@ class ElectionAutoConfigurationTest {
     assertThat(failure(this.billing.withPropertyValues("as.election.lease-duration=5")))
         .contains("as.election.lease-duration is '5'")
         .contains("three times the renew-interval (2s): use at least 6s");
-    assertThat(failure(this.billing.withPropertyValues("as.election.mysql.operation-timeout=4s")))
+    assertThat(failure(this.billing.withPropertyValues("as.election.operation-timeout=4s")))
         .contains("as.election.lease-duration is '10s' by default")
         .contains("an operation-timeout of at most");
-    assertThat(failure(this.billing.withPropertyValues("as.election.mysql.operation-timeout=0")))
-        .contains("as.election.mysql.operation-timeout is '0'");
+    assertThat(failure(this.billing.withPropertyValues("as.election.operation-timeout=0")))
+        .contains("as.election.operation-timeout is '0'");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"true", "false"})
+  void formerNameOfAPropertyIsRefusedWithTheNewOne(String enabled) {
+    assertThat(failure(this.billing.withPropertyValues(
+            "as.election.enabled=" + enabled, "as.election.mysql.operation-timeout=2s")))
+        .contains("as.election.mysql.operation-timeout is '2s'")
+        .contains("now called as.election.operation-timeout");
   }
 
   @ParameterizedTest
@@ -468,7 +477,7 @@ class ElectionAutoConfigurationTest {
         "renew-interval",
         "drain-timeout",
         "history-retention",
-        "mysql.operation-timeout"
+        "operation-timeout"
       })
   void durationThatIsTooLongIsRefusedByName(String setting) {
     for (String endless : List.of("9223372036854775807s", "9223372036854775807d", "9999999h")) {

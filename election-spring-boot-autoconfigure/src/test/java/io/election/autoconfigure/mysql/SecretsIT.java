@@ -190,7 +190,7 @@ class SecretsIT {
                     : "org.mariadb.jdbc.Driver"),
             "as.election.lease-duration=600ms",
             "as.election.renew-interval=100ms",
-            "as.election.mysql.operation-timeout=200ms")
+            "as.election.operation-timeout=200ms")
         .run((context) -> {
           assertThat(context).hasNotFailed();
           await().atMost(LONG).until(() -> health(context).getStatus().equals(Status.DOWN));
