@@ -1,6 +1,6 @@
 package io.election.mysql;
 
-import static io.election.mysql.LeaseStoreFaultsContract.assertFails;
+import static io.election.mysql.LeaseStoreFaultsIT.assertFails;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;

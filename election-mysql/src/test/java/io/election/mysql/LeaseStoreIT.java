@@ -2,16 +2,20 @@ package io.election.mysql;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.params.Parameter;
 
 /** The contract with each driver, and with what users set in their URLs and pools. */
-abstract class EveryWayToConnect {
+@OnEveryServer
+class LeaseStoreIT {
 
-  abstract TestServer server();
+  @Parameter
+  Server server;
 
   @Nested
   class ConnectorJ extends OnThisServer {
@@ -90,7 +94,7 @@ abstract class EveryWayToConnect {
 
     @Override
     TestServer server() {
-      return EveryWayToConnect.this.server();
+      return LeaseStoreIT.this.server.running();
     }
   }
 }

@@ -12,6 +12,7 @@ import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.MemberRegister.Announcement;
 import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
@@ -25,9 +26,14 @@ import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.Parameter;
 
 /** The members on one server. */
-abstract class MembersContract {
+@OnEveryServer
+class MembersIT {
+
+  @Parameter
+  Server server;
 
   private static final Duration LEASE = Duration.ofHours(1);
 
@@ -39,7 +45,9 @@ abstract class MembersContract {
   private Elector first;
   private Elector second;
 
-  abstract TestServer server();
+  private TestServer server() {
+    return this.server.running();
+  }
 
   @BeforeEach
   void open() {

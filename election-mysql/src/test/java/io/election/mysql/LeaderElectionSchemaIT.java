@@ -13,6 +13,7 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
@@ -38,9 +39,14 @@ import org.flywaydb.core.Flyway;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.Parameter;
 
 /** The schema on one server. */
-abstract class LeaderElectionSchemaContract {
+@OnEveryServer
+class LeaderElectionSchemaIT {
+
+  @Parameter
+  Server server;
 
   /** The hand-made table that teams already have, word for word. */
   private static final String HAND_MADE = """
@@ -103,7 +109,9 @@ abstract class LeaderElectionSchemaContract {
 
   private TestDatabase database;
 
-  abstract TestServer server();
+  private TestServer server() {
+    return this.server.running();
+  }
 
   @BeforeEach
   void newDatabase() {

@@ -16,6 +16,7 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.PartialRenewalException;
 import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
@@ -36,13 +37,18 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /** What the store does when the database does not do as it should, and what it says then. */
-abstract class LeaseStoreFaultsContract {
+@OnEveryServer
+class LeaseStoreFaultsIT {
+
+  @Parameter
+  Server server;
 
   private static final Duration TIMEOUT = Duration.ofMillis(500);
 
@@ -54,7 +60,9 @@ abstract class LeaseStoreFaultsContract {
   private TestDatabase database;
   private MysqlLeaseStore store;
 
-  abstract TestServer server();
+  private TestServer server() {
+    return this.server.running();
+  }
 
   @BeforeEach
   void prepare() {

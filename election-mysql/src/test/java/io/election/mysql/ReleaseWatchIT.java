@@ -15,6 +15,7 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
@@ -41,13 +42,18 @@ import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /** How followers hear that a lease was handed back. */
-abstract class HandBackSignalContract {
+@OnEveryServer
+class ReleaseWatchIT {
+
+  @Parameter
+  Server server;
 
   private static final Ending STOPPED = new Ending(LeadershipLostEvent.Reason.STOPPED, null);
 
@@ -61,7 +67,9 @@ abstract class HandBackSignalContract {
 
   private TestDatabase database;
 
-  abstract TestServer server();
+  private TestServer server() {
+    return this.server.running();
+  }
 
   @BeforeEach
   void prepare() {
@@ -486,7 +494,7 @@ abstract class HandBackSignalContract {
     return Delegating.to(() -> {
       Connection connection = dataSource.getConnection();
       return (Connection) Proxy.newProxyInstance(
-          HandBackSignalContract.class.getClassLoader(),
+          ReleaseWatchIT.class.getClassLoader(),
           new Class<?>[] {Connection.class},
           (proxy, method, arguments) -> {
             if (method.getName().equals("prepareStatement")

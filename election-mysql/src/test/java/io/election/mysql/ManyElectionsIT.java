@@ -9,6 +9,7 @@ import io.election.lease.Elector;
 import io.election.lease.LeaseSettings;
 import io.election.lease.RenewalListener;
 import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
@@ -26,12 +27,17 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Nodes with many elections, driven by their electors in real time. */
 @Execution(ExecutionMode.CONCURRENT)
-abstract class ManyElectionsContract {
+@OnEveryServer
+class ManyElectionsIT {
+
+  @Parameter
+  Server server;
 
   private static final int RENEWALS = 10;
 
@@ -42,7 +48,9 @@ abstract class ManyElectionsContract {
 
   private TestDatabase database;
 
-  abstract TestServer server();
+  private TestServer server() {
+    return this.server.running();
+  }
 
   @BeforeEach
   void prepare() {
@@ -72,7 +80,7 @@ abstract class ManyElectionsContract {
     final List<MysqlElectionService> services;
 
     Node(String id, int elections) {
-      TestDatabase database = ManyElectionsContract.this.database;
+      TestDatabase database = ManyElectionsIT.this.database;
       this.user = database.newUser(
           id + "_" + database.name(), "SELECT, INSERT, UPDATE ON " + database.name() + ".*");
       ElectionDatabase electionDatabase = new ElectionDatabase(
@@ -102,7 +110,7 @@ abstract class ManyElectionsContract {
       this.services = IntStream.range(0, elections)
           .mapToObj(i -> new MysqlElectionService("service-" + i, this.elector))
           .toList();
-      ManyElectionsContract.this.nodes.add(this);
+      ManyElectionsIT.this.nodes.add(this);
       this.elector.start(this.services);
     }
 

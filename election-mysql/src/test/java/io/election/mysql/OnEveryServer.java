@@ -1,0 +1,95 @@
+package io.election.mysql;
+
+import io.election.test.DatabaseImage;
+import io.election.test.TestServer;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import java.util.Arrays;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.ArgumentsProvider;
+import org.junit.jupiter.params.provider.ArgumentsSource;
+import org.junit.jupiter.params.support.ParameterDeclarations;
+
+/**
+ * A class that is run on every server that is supported: on the default server in each build, on the others
+ * with {@code -Pfaults}, which also runs on the default server what has the tag {@code faults}. The class has
+ * a {@link Server} as its parameter. A server that is missing here is skipped by its name.
+ */
+@Target(ElementType.TYPE)
+@Retention(RetentionPolicy.RUNTIME)
+@Tag("servers")
+@ParameterizedClass(name = "{0}")
+@ArgumentsSource(OnEveryServer.Servers.class)
+@interface OnEveryServer {
+
+  /** A server for all classes of a JVM. */
+  enum Server {
+    /** The newest MySQL, or the embedded MariaDB where there is no Docker. */
+    DEFAULT(
+        TestServer.hasDocker() ? DatabaseImage.MYSQL_9_7.imageName() : "embedded MariaDB",
+        TestServer::shared),
+    OLDEST_MYSQL(DatabaseImage.MYSQL_8_0),
+    NEWEST_MARIADB(DatabaseImage.MARIADB_11_8),
+    OLDEST_MARIADB(DatabaseImage.MARIADB_10_11);
+
+    private final String label;
+    private final Supplier<TestServer> running;
+
+    Server(DatabaseImage image) {
+      this(image.imageName(), () -> TestServer.shared(image));
+    }
+
+    Server(String label, Supplier<TestServer> running) {
+      this.label = label;
+      this.running = running;
+    }
+
+    /** The running server; aborts the test if it is missing here. */
+    TestServer running() {
+      return this.running.get();
+    }
+
+    @Override
+    public String toString() {
+      return this.label;
+    }
+  }
+
+  /** The servers of this run, by {@code election.test.servers}: {@code default}, {@code others} or {@code all}. */
+  final class Servers implements ArgumentsProvider {
+
+    @Override
+    public Stream<? extends Arguments> provideArguments(
+        ParameterDeclarations parameters, ExtensionContext context) {
+      String which = context.getConfigurationParameter("election.test.servers").orElse("default");
+      return servers(which, context.getRequiredTestClass()).map(Arguments::of);
+    }
+
+    private static Stream<Server> servers(String which, Class<?> type) {
+      return switch (which) {
+        case "default" -> Stream.of(Server.DEFAULT);
+        case "others" ->
+          Arrays.stream(Server.values())
+              .filter(server -> server != Server.DEFAULT || hasFaults(type));
+        case "all" -> Arrays.stream(Server.values());
+        default -> throw new IllegalArgumentException("election.test.servers=" + which);
+      };
+    }
+
+    /** Whether a part of the class is left out of the default run. */
+    private static boolean hasFaults(Class<?> type) {
+      return Stream.concat(
+              Arrays.stream(type.getDeclaredMethods()), Arrays.stream(type.getDeclaredClasses()))
+          .flatMap(part -> Arrays.stream(part.getAnnotationsByType(Tag.class)))
+          .map(Tag::value)
+          .anyMatch("faults"::equals);
+    }
+  }
+}
