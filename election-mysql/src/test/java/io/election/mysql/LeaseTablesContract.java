@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
-import io.election.test.LeaseStoreContract;
+import io.election.test.OlderToolsContract;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import java.lang.reflect.Field;
@@ -28,7 +28,7 @@ import org.junit.jupiter.api.TestInstance;
 
 /** The contract on the two tables of one database, with one way to connect. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-abstract class LeaseTablesContract extends LeaseStoreContract {
+abstract class LeaseTablesContract extends OlderToolsContract {
 
   private TestDatabase database;
   private DataSource dataSource;
@@ -84,8 +84,8 @@ abstract class LeaseTablesContract extends LeaseStoreContract {
   }
 
   @Override
-  protected Hand hand() {
-    return new SqlHand();
+  protected ManualEdits edits() {
+    return new SqlEdits();
   }
 
   /** A checkpoint has what there was before the first use, and each process that it gives uses that. */
@@ -119,15 +119,17 @@ abstract class LeaseTablesContract extends LeaseStoreContract {
     }
   }
 
-  private final class SqlHand implements Hand {
+  @Override
+  protected void contend(String serviceId, String nodeId) {
+    run("""
+        INSERT INTO leader_election (service_id, leader_id, last_active_time) VALUES (?, ?, now())
+        ON DUPLICATE KEY UPDATE
+            leader_id = if(last_active_time <= now() - interval %d second, values(leader_id), leader_id),
+            last_active_time = if(leader_id = values(leader_id), values(last_active_time), last_active_time)
+        """.formatted(OLDER_TOOLS_INTERVAL.toSeconds()), serviceId, nodeId);
+  }
 
-    @Override
-    public void insert(String serviceId, String leaderId) {
-      run(
-          "INSERT INTO leader_election (service_id, leader_id, last_active_time) VALUES (?, ?, now())",
-          serviceId,
-          leaderId);
-    }
+  private final class SqlEdits implements ManualEdits {
 
     @Override
     public void replace(String serviceId, String leaderId, Long leaseMillis) {
@@ -166,16 +168,6 @@ abstract class LeaseTablesContract extends LeaseStoreContract {
       run(
           "UPDATE leader_election SET last_active_time = last_active_time + INTERVAL 1 MICROSECOND WHERE service_id = ?",
           serviceId);
-    }
-
-    @Override
-    public void contend(String serviceId, String nodeId) {
-      run("""
-          INSERT INTO leader_election (service_id, leader_id, last_active_time) VALUES (?, ?, now())
-          ON DUPLICATE KEY UPDATE
-              leader_id = if(last_active_time <= now() - interval %d second, values(leader_id), leader_id),
-              last_active_time = if(leader_id = values(leader_id), values(last_active_time), last_active_time)
-          """.formatted(OLDER_TOOLS_INTERVAL.toSeconds()), serviceId, nodeId);
     }
 
     @Override

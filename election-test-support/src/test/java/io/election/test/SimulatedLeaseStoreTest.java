@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * The store in memory, on which the simulation, the exhaustive search and the test kit run, does what
  * the real ones do.
  */
-class SimulatedLeaseStoreTest extends LeaseStoreContract {
+class SimulatedLeaseStoreTest extends OlderToolsContract {
 
   private final AtomicLong micros = new AtomicLong(1_000_000_000);
 
@@ -36,18 +36,18 @@ class SimulatedLeaseStoreTest extends LeaseStoreContract {
   }
 
   @Override
-  protected Hand hand() {
-    return new SimulatedHand();
+  protected ManualEdits edits() {
+    return new SimulatedEdits();
   }
 
-  private final class SimulatedHand implements Hand {
+  @Override
+  protected void contend(String serviceId, String nodeId) {
+    this.database.contend(serviceId, nodeId, OLDER_TOOLS_INTERVAL);
+  }
+
+  private final class SimulatedEdits implements ManualEdits {
 
     private final SimulatedDatabase database = SimulatedLeaseStoreTest.this.database;
-
-    @Override
-    public void insert(String serviceId, String leaderId) {
-      this.database.replace(serviceId, leaderId);
-    }
 
     @Override
     public void replace(String serviceId, String leaderId, @Nullable Long leaseMillis) {
@@ -106,11 +106,6 @@ class SimulatedLeaseStoreTest extends LeaseStoreContract {
               row.version(),
               row.leaseMillis(),
               Long.toString(Long.parseLong(row.lastActiveTime()) - by)));
-    }
-
-    @Override
-    public void contend(String serviceId, String nodeId) {
-      this.database.contend(serviceId, nodeId, OLDER_TOOLS_INTERVAL);
     }
 
     @Override

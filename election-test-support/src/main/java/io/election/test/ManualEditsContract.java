@@ -1,0 +1,542 @@
+package io.election.test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStoreException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** What a {@link LeaseStore} does whose records operators edit by hand, as a table of a database. */
+public abstract class ManualEditsContract extends LeaseStoreContract {
+
+  /** Creates the contract. */
+  protected ManualEditsContract() {}
+
+  /**
+   * The records behind the store.
+   *
+   * @return what changes the records of {@link #store()} behind its back
+   */
+  protected abstract ManualEdits edits();
+
+  /**
+   * What operators do to records, without regard for versions: no method changes a
+   * component that it does not name.
+   */
+  public interface ManualEdits {
+
+    /**
+     * Replaces the record by a statement that names the time of the last write, long ago, and so leaves
+     * the same record each time.
+     *
+     * @param serviceId the election
+     * @param leaderId the holder
+     * @param leaseMillis the lease; {@code null} if unknown
+     */
+    void replace(String serviceId, String leaderId, @Nullable Long leaseMillis);
+
+    /**
+     * Writes another holder.
+     *
+     * @param serviceId the election
+     * @param leaderId the holder
+     */
+    void setLeader(String serviceId, String leaderId);
+
+    /**
+     * Writes another term.
+     *
+     * @param serviceId the election
+     * @param term the term
+     */
+    void setTerm(String serviceId, long term);
+
+    /**
+     * Writes another version.
+     *
+     * @param serviceId the election
+     * @param version the version
+     */
+    void setVersion(String serviceId, long version);
+
+    /**
+     * Writes another lease.
+     *
+     * @param serviceId the election
+     * @param leaseMillis the lease; {@code null} if unknown
+     */
+    void setLease(String serviceId, @Nullable Long leaseMillis);
+
+    /**
+     * Writes another time of the last write.
+     *
+     * @param serviceId the election
+     */
+    void touch(String serviceId);
+
+    /**
+     * Sets the time of the last write back.
+     *
+     * @param serviceId the election
+     * @param by how far; whole seconds
+     */
+    void setBack(String serviceId, Duration by);
+
+    /**
+     * Deletes the record.
+     *
+     * @param serviceId the election
+     */
+    void delete(String serviceId);
+
+    /**
+     * Adds an open term to the history.
+     *
+     * @param serviceId the election
+     * @param term the term
+     * @param leaderId who led
+     * @param leaseMillis its lease
+     */
+    void insertTerm(String serviceId, long term, String leaderId, long leaseMillis);
+
+    /**
+     * Ends a term in the past.
+     *
+     * @param serviceId the election
+     * @param term the term
+     * @param ago how long ago; whole seconds
+     */
+    void endTerm(String serviceId, long term, Duration ago);
+
+    /**
+     * Reads the history.
+     *
+     * @param serviceId the election
+     * @return the terms, the oldest first
+     */
+    List<Term> history(String serviceId);
+  }
+
+  /**
+   * An entry of the history.
+   *
+   * @param term the term
+   * @param leaderId who led
+   * @param leaseMillis its lease
+   * @param open whether it has not ended
+   * @param reason why the election could be taken
+   * @param endReason why it ended; {@code null} if nobody has noted it
+   * @param endedBy who ended it; {@code null} if nobody has noted it
+   * @param note why, in that one's words; {@code null} if nobody has noted it
+   */
+  public record Term(
+      long term,
+      String leaderId,
+      long leaseMillis,
+      boolean open,
+      String reason,
+      @Nullable String endReason,
+      @Nullable String endedBy,
+      @Nullable String note) {}
+
+  @Test
+  void a_created_record_has_a_term_above_all_in_the_history() throws Exception {
+    edits().insertTerm(SERVICE, 7, B, LEASE);
+    edits().insertTerm(SERVICE, 100, B, LEASE);
+    edits().insertTerm("another", 1000, B, LEASE);
+
+    assertThat(store().create(SERVICE, A, LEASE, 41).orElseThrow().term()).isEqualTo(101);
+  }
+
+  @Test
+  void a_created_record_has_a_lease_no_shorter_than_that_of_the_last_term() throws Exception {
+    edits().insertTerm(SERVICE, 6, B, 4 * LEASE);
+    edits().insertTerm(SERVICE, 7, B, 3 * LEASE);
+
+    assertThat(store().create(SERVICE, A, LEASE, 0).orElseThrow().leaseMillis())
+        .isEqualTo(3 * LEASE);
+  }
+
+  @Test
+  void a_created_record_has_a_lease_no_shorter_than_its_creators() throws Exception {
+    edits().insertTerm(SERVICE, 7, B, LEASE / 2);
+
+    assertThat(store().create(SERVICE, A, LEASE, 0).orElseThrow().leaseMillis()).isEqualTo(LEASE);
+  }
+
+  @Test
+  void creating_a_record_ends_the_open_terms_of_its_election_alone() throws Exception {
+    edits().insertTerm(SERVICE, 7, B, LEASE);
+    edits().insertTerm("another", 3, B, LEASE);
+
+    assertThat(store().create(SERVICE, A, LEASE, 0)).isPresent();
+
+    assertThat(edits().history(SERVICE)).extracting(Term::open).containsExactly(false, true);
+    assertThat(edits().history("another")).extracting(Term::open).containsExactly(true);
+  }
+
+  @Test
+  void a_record_that_changed_in_any_component_is_not_kept_warm() throws Exception {
+    unchangedIfNotAsSeen((service, seen) -> store().keepWarm(service, seen).isPresent());
+  }
+
+  @Test
+  void leading_sets_the_lease_in_the_history_too() throws Exception {
+    edits().insertTerm(SERVICE, 7, B, 3 * LEASE);
+    LeaseRow created = store().create(SERVICE, A, LEASE, 0).orElseThrow();
+
+    assertThat(store().lead(SERVICE, created, LEASE)).isTrue();
+
+    assertThat(edits().history(SERVICE)).extracting(Term::open).containsExactly(false, true);
+    assertThat(edits().history(SERVICE))
+        .extracting(Term::leaseMillis)
+        .containsExactly(3 * LEASE, LEASE);
+  }
+
+  @Test
+  void a_record_that_changed_in_any_component_is_not_led() throws Exception {
+    unchangedIfNotAsSeen((service, seen) -> store().lead(service, seen, LEASE));
+  }
+
+  @Test
+  void a_lost_election_does_not_keep_others_from_being_renewed() throws Exception {
+    Map<String, Long> terms = leadMany(5);
+    edits().setLeader("service-0", B);
+    edits().setTerm("service-1", 99);
+    edits().setLease("service-2", 0L);
+    edits().delete("service-3");
+
+    assertThat(store().renew(A, terms)).containsExactly("service-4");
+  }
+
+  @Test
+  void a_record_is_own_though_the_history_was_ahead_of_it() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    edits().insertTerm(SERVICE, row.term() + 5, B, LEASE);
+
+    assertThat(store().take(SERVICE, row, A, LEASE, 0, "EXPIRED")).hasValue(row.term() + 6);
+
+    assertThat(row(SERVICE).own()).isTrue();
+  }
+
+  @Test
+  void a_record_is_not_own_once_it_was_edited() throws Exception {
+    ownNoMore("touched", row -> edits().touch("touched"));
+    ownNoMore("version", row -> edits().setVersion("version", row.version() + 1));
+  }
+
+  @Test
+  void what_another_process_took_is_not_touched_though_an_operator_undoes_that() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    assertThat(another().take(SERVICE, seenByAnother(SERVICE), B, LEASE, 0, "EXPIRED"))
+        .isPresent();
+    edits().setTerm(SERVICE, row.term());
+    LeaseRow displaced = row(SERVICE);
+    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(displaced);
+
+    edits().setLeader(SERVICE, A);
+    LeaseRow undone = row(SERVICE);
+    assertThat(undone.own()).isFalse();
+    assertThat(store().renew(A, Map.of(SERVICE, row.term()))).isEmpty();
+    assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(undone);
+  }
+
+  @Test
+  void what_its_process_took_anew_is_not_released_in_the_earlier_term_though_that_is_written_back()
+      throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    LeaseRow again = retaken(row);
+    assertThat(again.term()).isGreaterThan(row.term());
+    edits().setTerm(SERVICE, row.term());
+    LeaseRow lowered = row(SERVICE);
+
+    assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(lowered);
+
+    edits().setLeader(SERVICE, B);
+    LeaseRow displaced = row(SERVICE);
+    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(displaced);
+  }
+
+  @Test
+  void taking_ends_all_open_terms_of_the_election_and_opens_the_new_one() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    edits().insertTerm(SERVICE, row.term() + 5, B, LEASE);
+    edits().insertTerm("another", 1, B, LEASE);
+
+    OptionalLong term = store().take(SERVICE, row, B, 2 * LEASE, 0, "EXPIRED");
+
+    assertThat(term).hasValue(row.term() + 6);
+    assertThat(row(SERVICE).term()).isEqualTo(row.term() + 6);
+    List<Term> history = edits().history(SERVICE);
+    assertThat(history).extracting(Term::open).containsExactly(false, false, true);
+    assertThat(history.get(2))
+        .isEqualTo(new Term(row.term() + 6, B, 2 * LEASE, true, "EXPIRED", null, null, null));
+    assertThat(edits().history("another")).extracting(Term::open).containsExactly(true);
+  }
+
+  @Test
+  void a_taken_term_is_above_the_records_although_the_history_is_behind() throws Exception {
+    led(SERVICE, A);
+    edits().setTerm(SERVICE, 70);
+
+    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED")).hasValue(71);
+  }
+
+  @Test
+  void a_taken_term_is_above_the_history_although_the_records_was_set_back() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    edits().setTerm(SERVICE, -3);
+
+    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED"))
+        .hasValue(row.term() + 1);
+  }
+
+  @Test
+  void terms_go_on_after_the_record_was_deleted() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    edits().delete(SERVICE);
+
+    assertThat(store().create(SERVICE, B, LEASE, 0).orElseThrow().term()).isGreaterThan(row.term());
+  }
+
+  @Test
+  void a_record_that_changed_in_any_component_is_not_taken() throws Exception {
+    unchangedIfNotAsSeen(
+        (service, seen) -> store().take(service, seen, B, LEASE, 0, "EXPIRED").isPresent());
+  }
+
+  @Test
+  void a_record_that_was_written_word_for_word_again_is_another_once_somebody_has_led()
+      throws Exception {
+    Map<String, CompareAndSet> writes = Map.of(
+        "taken",
+        (service, seen) -> store().take(service, seen, B, LEASE, 0, "EXPIRED").isPresent(),
+        "kept-warm",
+        (service, seen) -> store().keepWarm(service, seen).isPresent(),
+        "led",
+        (service, seen) -> store().lead(service, seen, LEASE));
+    for (Map.Entry<String, CompareAndSet> write : writes.entrySet()) {
+      for (Long lease : new Long[] {null, -1L, LEASE}) {
+        String service = write.getKey() + " " + lease;
+        led(service, A);
+        edits().replace(service, B, lease);
+        LeaseRow seen = row(service);
+        assertThat(another().take(service, seen, A, LEASE, 0, "EXPIRED")).isPresent();
+        edits().replace(service, B, lease);
+        LeaseRow again = row(service);
+        assertThat(again).as(service).isNotEqualTo(seen);
+        assertThat(again.version()).isEqualTo(seen.version());
+        assertThat(again.lastActiveTime()).isEqualTo(seen.lastActiveTime());
+
+        assertThat(write.getValue().happens(service, seen)).as(service).isFalse();
+
+        assertThat(row(service)).as(service).isEqualTo(again);
+        assertThat(edits().history(service)).hasSize(2);
+        assertThat(write.getValue().happens(service, again)).as(service).isTrue();
+      }
+    }
+  }
+
+  @Test
+  void a_record_by_hand_without_a_history_is_another_once_somebody_has_led() throws Exception {
+    edits().replace(SERVICE, B, null);
+    LeaseRow seen = row(SERVICE);
+    assertThat(seen.lastTerm()).isNull();
+    assertThat(another().take(SERVICE, seen, A, LEASE, 0, "EXPIRED")).isPresent();
+    edits().delete(SERVICE);
+    edits().replace(SERVICE, B, null);
+
+    assertThat(store().take(SERVICE, seen, B, LEASE, 0, "EXPIRED")).isEmpty();
+    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED")).isPresent();
+  }
+
+  @Test
+  void a_term_that_is_the_greatest_possible_is_told_with_a_remedy_that_helps() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    edits().setTerm(SERVICE, Long.MAX_VALUE);
+
+    assertThatThrownBy(
+            () -> store().take(SERVICE, row(SERVICE), B, LEASE, Long.MAX_VALUE, "EXPIRED"))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("Set it back in both tables, then restart all nodes");
+
+    edits().setTerm(SERVICE, row.term());
+    // A node that was not restarted goes on as before, and harms nobody.
+    assertThatThrownBy(
+            () -> store().take(SERVICE, row(SERVICE), B, LEASE, Long.MAX_VALUE, "EXPIRED"))
+        .isInstanceOf(LeaseStoreException.class);
+    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED"))
+        .hasValue(row.term() + 1);
+  }
+
+  @Test
+  void a_record_that_was_deleted_is_not_taken() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    edits().delete(SERVICE);
+
+    assertThat(store().take(SERVICE, row, B, LEASE, 0, "EXPIRED")).isEmpty();
+    assertThat(store().lead(SERVICE, row, LEASE)).isFalse();
+    assertThat(store().keepWarm(SERVICE, row)).isEmpty();
+    assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isFalse();
+    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
+    assertThat(store().read(Set.of(SERVICE))).isEmpty();
+    assertThat(edits().history(SERVICE)).hasSize(1);
+  }
+
+  @Test
+  void the_history_tells_that_a_term_was_found_open_by_whom_took_it() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    assertThat(store().take(SERVICE, row, B, LEASE, 0, "EXPIRED")).isPresent();
+    edits().delete(SERVICE);
+    assertThat(store().create(SERVICE, A, LEASE, 0)).isPresent();
+    edits().insertTerm(SERVICE, 99, B, LEASE);
+    edits().setLease(SERVICE, 0L);
+    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "RELEASED")).isPresent();
+
+    assertThat(ends(SERVICE))
+        .containsExactly(
+            "EXPIRED by null: null",
+            "DISPLACED by null: null",
+            "RELEASED by null: null",
+            "RELEASED by null: null",
+            "null by null: null");
+  }
+
+  @Test
+  void who_was_written_back_ends_its_term_by_itself() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    assertThat(store().designate(SERVICE, B, ALICE)).isTrue();
+    edits().setLeader(SERVICE, A);
+    assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isTrue();
+
+    assertThat(ends(SERVICE)).containsExactly("RESIGNED by null: null");
+  }
+
+  @Test
+  void an_unknown_lease_comes_with_that_of_the_last_term() throws Exception {
+    led(SERVICE, A);
+    edits().insertTerm(SERVICE, 50, B, 3 * LEASE);
+    assertThat(row(SERVICE).lastTermLeaseMillis()).as("not needed").isNull();
+    edits().setLease(SERVICE, null);
+
+    assertThat(row(SERVICE).leaseMillis()).isNull();
+    assertThat(row(SERVICE).lastTermLeaseMillis()).isEqualTo(3 * LEASE);
+  }
+
+  @Test
+  void a_negative_lease_comes_with_that_of_the_last_term() throws Exception {
+    led(SERVICE, A);
+    edits().setLease(SERVICE, -1L);
+
+    assertThat(row(SERVICE).leaseMillis()).isEqualTo(-1);
+    assertThat(row(SERVICE).lastTermLeaseMillis()).isEqualTo(LEASE);
+  }
+
+  @Test
+  void absurd_values_are_read_as_they_are() throws Exception {
+    led(SERVICE, A);
+    edits().setLease(SERVICE, Long.MAX_VALUE);
+    edits().setVersion(SERVICE, -5);
+    edits().setTerm(SERVICE, Long.MAX_VALUE - 1);
+
+    LeaseRow row = row(SERVICE);
+    assertThat(row.leaseMillis()).isEqualTo(Long.MAX_VALUE);
+    assertThat(row.version()).isEqualTo(-5);
+    assertThat(row.term()).isEqualTo(Long.MAX_VALUE - 1);
+    assertThat(store().take(SERVICE, row, B, LEASE, 0, "EXPIRED")).hasValue(Long.MAX_VALUE);
+  }
+
+  @Test
+  void terms_that_ended_long_ago_are_pruned_and_no_others() throws Exception {
+    for (String serviceId : List.of(SERVICE, "another", "untold")) {
+      for (int term = 1; term <= 5; term++) {
+        edits().insertTerm(serviceId, term, A, LEASE);
+      }
+      edits().endTerm(serviceId, 1, Duration.ofDays(31));
+      edits().endTerm(serviceId, 3, Duration.ofDays(29));
+      edits().endTerm(serviceId, 4, Duration.ofDays(31));
+      edits().endTerm(serviceId, 5, Duration.ofDays(31));
+    }
+
+    store().prune(Map.of(SERVICE, 5L, "another", 4L), Duration.ofDays(30));
+    store().prune(Map.of(), Duration.ofDays(30));
+
+    assertThat(edits().history(SERVICE)).extracting(Term::term).containsExactly(2L, 3L, 5L);
+    assertThat(edits().history("another")).extracting(Term::term).containsExactly(2L, 3L, 4L, 5L);
+    assertThat(edits().history("untold")).hasSize(5);
+  }
+
+  @Test
+  void terms_go_on_after_the_history_was_pruned() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    long term = store().take(SERVICE, row, B, 3 * LEASE, 6, "EXPIRED").orElseThrow();
+    edits().endTerm(SERVICE, row.term(), Duration.ofDays(31));
+    store().prune(Map.of(SERVICE, term), Duration.ofDays(30));
+    assertThat(edits().history(SERVICE)).extracting(Term::term).containsExactly(term);
+
+    assertThat(store().release(SERVICE, B, term, "", RESIGNED)).isTrue();
+    edits().endTerm(SERVICE, term, Duration.ofDays(31));
+    store().prune(Map.of(SERVICE, term), Duration.ofDays(30));
+    edits().delete(SERVICE);
+
+    LeaseRow created = store().create(SERVICE, A, LEASE, 0).orElseThrow();
+    assertThat(created.term()).isEqualTo(term + 1);
+    assertThat(created.leaseMillis()).isEqualTo(3 * LEASE);
+  }
+
+  /** Tries a compare and set after each kind of change, which must leave the record alone. */
+  private void unchangedIfNotAsSeen(CompareAndSet write) throws LeaseStoreException {
+    Map<String, Consumer<String>> changes = new HashMap<>();
+    changes.put("leader", service -> edits().setLeader(service, B));
+    changes.put("leader-in-case", service -> edits().setLeader(service, "A:8080:1"));
+    changes.put("vacant", service -> edits().setLeader(service, ""));
+    changes.put("term", service -> edits().setTerm(service, 77));
+    changes.put("version", service -> edits().setVersion(service, 77));
+    changes.put("lease", service -> edits().setLease(service, LEASE + 1));
+    changes.put("lease-unknown", service -> edits().setLease(service, null));
+    changes.put("lease-released", service -> edits().setLease(service, 0L));
+    changes.put("time", service -> edits().touch(service));
+    for (Map.Entry<String, Consumer<String>> change : changes.entrySet()) {
+      String service = change.getKey();
+      LeaseRow seen = led(service, A);
+      change.getValue().accept(service);
+      LeaseRow changed = row(service);
+
+      assertThat(write.happens(service, seen)).as(service).isFalse();
+      assertThat(row(service)).as(service).isEqualTo(changed);
+      assertThat(edits().history(service)).as(service).hasSize(1);
+    }
+    String service = "lease-was-unknown";
+    led(service, A);
+    edits().setLease(service, null);
+    LeaseRow seen = row(service);
+    edits().setLease(service, LEASE);
+    assertThat(write.happens(service, seen)).as(service).isFalse();
+    Optional<LeaseRow> as = Optional.of(row(service));
+    assertThat(write.happens(service, as.get())).as("as seen").isTrue();
+  }
+
+  /** A compare and set. */
+  @FunctionalInterface
+  private interface CompareAndSet {
+
+    boolean happens(String serviceId, LeaseRow seen) throws LeaseStoreException;
+  }
+}

@@ -1,0 +1,151 @@
+package io.election.test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What a {@link LeaseStore} does beside an older tool on the same table, which knows neither term nor lease
+ * and compares the time of the last write with a clock.
+ */
+public abstract class OlderToolsContract extends ManualEditsContract {
+
+  /** For how long a record has to rest until a node of the older tool takes it. */
+  protected static final Duration OLDER_TOOLS_INTERVAL = Duration.ofSeconds(5);
+
+  /** Creates the contract. */
+  protected OlderToolsContract() {}
+
+  /**
+   * Does what a node of the older tool does every second: renews its record, takes another's that has
+   * rested for {@link #OLDER_TOOLS_INTERVAL}, inserts one that is missing.
+   *
+   * @param serviceId the election
+   * @param nodeId the node of the older tool
+   */
+  protected abstract void contend(String serviceId, String nodeId);
+
+  @Test
+  void keeping_warm_works_on_a_record_without_a_lease() throws Exception {
+    contend(SERVICE, A);
+
+    LeaseRow warmed = store().keepWarm(SERVICE, row(SERVICE)).orElseThrow();
+
+    assertThat(warmed.leaseMillis()).isNull();
+    assertThat(warmed).isEqualTo(row(SERVICE));
+  }
+
+  @Test
+  void a_lease_that_is_unknown_is_not_renewed() throws Exception {
+    contend(SERVICE, A);
+
+    assertThat(store().renew(A, Map.of(SERVICE, 0L))).isEmpty();
+  }
+
+  @Test
+  void a_record_of_an_older_tool_can_be_taken() throws Exception {
+    contend(SERVICE, A);
+    LeaseRow row = row(SERVICE);
+    assertThat(row.leaseMillis()).isNull();
+
+    assertThat(store().take(SERVICE, row, B, LEASE, 0, "EXPIRED")).hasValue(1);
+    assertThat(row(SERVICE).leaseMillis()).isEqualTo(LEASE);
+  }
+
+  @Test
+  void an_unknown_lease_without_a_history_comes_with_nothing() throws Exception {
+    contend(SERVICE, A);
+
+    assertThat(row(SERVICE).leaseMillis()).isNull();
+    assertThat(row(SERVICE).lastTermLeaseMillis()).isNull();
+  }
+
+  @Test
+  void the_renewal_of_an_older_tool_counts_as_a_change() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    edits().touch(SERVICE);
+
+    assertThat(row(SERVICE)).isNotEqualTo(row);
+    assertThat(row(SERVICE).version()).isEqualTo(row.version());
+  }
+
+  @Test
+  void an_older_tool_inserts_a_record_without_term_and_lease() throws Exception {
+    contend(SERVICE, A);
+
+    LeaseRow row = row(SERVICE);
+    assertThat(row.leaderId()).isEqualTo(A);
+    assertThat(row.term()).isZero();
+    assertThat(row.version()).isZero();
+    assertThat(row.leaseMillis()).isNull();
+  }
+
+  @Test
+  void an_older_tool_leaves_a_record_alone_that_has_just_been_renewed() throws Exception {
+    LeaseRow led = led(SERVICE, A);
+    edits().setBack(SERVICE, OLDER_TOOLS_INTERVAL.plusSeconds(2));
+    assertThat(store().renew(A, Map.of(SERVICE, led.term()))).containsExactly(SERVICE);
+    LeaseRow renewed = row(SERVICE);
+
+    contend(SERVICE, B);
+
+    assertThat(row(SERVICE)).isEqualTo(renewed);
+  }
+
+  @Test
+  void an_older_tool_takes_a_record_that_has_rested_and_keeps_its_term() throws Exception {
+    LeaseRow led = led(SERVICE, A);
+    edits().setBack(SERVICE, OLDER_TOOLS_INTERVAL.plusSeconds(2));
+
+    contend(SERVICE, B);
+
+    LeaseRow taken = row(SERVICE);
+    assertThat(taken.leaderId()).isEqualTo(B);
+    assertThat(taken.term()).isEqualTo(led.term());
+    assertThat(taken.version()).isEqualTo(led.version());
+    assertThat(taken.leaseMillis()).isEqualTo(led.leaseMillis());
+    assertThat(store().renew(A, Map.of(SERVICE, led.term()))).isEmpty();
+  }
+
+  @Test
+  void an_older_tool_renews_by_a_change_of_the_time_alone() throws Exception {
+    contend(SERVICE, A);
+    edits().setBack(SERVICE, Duration.ofSeconds(2));
+    LeaseRow before = row(SERVICE);
+
+    contend(SERVICE, A);
+
+    LeaseRow renewed = row(SERVICE);
+    assertThat(renewed.lastActiveTime()).isNotEqualTo(before.lastActiveTime());
+    assertThat(renewed)
+        .usingRecursiveComparison()
+        .ignoringFields("lastActiveTime")
+        .isEqualTo(before);
+    assertThat(store().take(SERVICE, before, B, LEASE, 0, "EXPIRED")).isEmpty();
+  }
+
+  @Test
+  void an_older_tool_does_not_take_a_record_that_has_just_been_released() throws Exception {
+    LeaseRow led = led(SERVICE, A);
+    edits().setBack(SERVICE, OLDER_TOOLS_INTERVAL.plusSeconds(2));
+    assertThat(store().release(SERVICE, A, led.term(), "", RESIGNED)).isTrue();
+    LeaseRow released = row(SERVICE);
+
+    contend(SERVICE, B);
+
+    assertThat(row(SERVICE)).isEqualTo(released);
+  }
+
+  @Test
+  void a_record_that_an_older_tool_took_is_own_to_nobody() throws Exception {
+    ownNoMore(SERVICE, row -> {
+      edits().setBack(SERVICE, OLDER_TOOLS_INTERVAL.multipliedBy(2));
+      contend(SERVICE, B);
+      edits().setLeader(SERVICE, A);
+    });
+  }
+}
