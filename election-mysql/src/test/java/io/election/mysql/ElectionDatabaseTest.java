@@ -3,6 +3,7 @@ package io.election.mysql;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.election.test.ConnectionSource;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -61,14 +62,14 @@ class ElectionDatabaseTest {
         "jdbc:sqlserver://host;user=sa;password=s3cret@x|the election's database",
       })
   void a_location_shows_neither_user_nor_password(String url, String location) {
-    assertThat(new ElectionDatabase(Delegating.to(() -> null), url).location())
+    assertThat(new ElectionDatabase(ConnectionSource.of(() -> null), url).location())
         .isEqualTo(location)
         .doesNotContain("s3cret");
   }
 
   @Test
   void without_a_url_messages_name_no_host_until_the_first_connection() {
-    ElectionDatabase database = new ElectionDatabase(Delegating.to(() -> null), null);
+    ElectionDatabase database = new ElectionDatabase(ConnectionSource.of(() -> null), null);
     assertThat(database.location()).isEqualTo("the election's database");
 
     database.learn("jdbc:mysql://host:3306/app?password=s3cret");
@@ -81,7 +82,7 @@ class ElectionDatabaseTest {
     CountDownLatch slow = new CountDownLatch(1);
     Queue<String> calls = new ConcurrentLinkedQueue<>();
     ElectionDatabase database = new ElectionDatabase(
-        Delegating.to(() -> {
+        ConnectionSource.of(() -> {
           slow.await();
           return connection(calls);
         }),
@@ -99,7 +100,7 @@ class ElectionDatabaseTest {
   void attempts_that_never_come_back_do_not_pile_up() {
     CountDownLatch never = new CountDownLatch(1);
     ElectionDatabase database = new ElectionDatabase(
-        Delegating.to(() -> {
+        ConnectionSource.of(() -> {
           never.await();
           return null;
         }),
@@ -119,7 +120,7 @@ class ElectionDatabaseTest {
     AtomicBoolean shortOfThreads = new AtomicBoolean(true);
     Connection connection = connection(new ConcurrentLinkedQueue<>());
     ElectionDatabase database = new ElectionDatabase(
-        Delegating.to(() -> connection), null, "a test", work -> new Thread(work) {
+        ConnectionSource.of(() -> connection), null, "a test", work -> new Thread(work) {
           @Override
           public void start() {
             if (shortOfThreads.get()) {
@@ -142,7 +143,7 @@ class ElectionDatabaseTest {
   @Test
   void a_source_that_fails_otherwise_is_a_failure_to_connect() {
     ElectionDatabase database = new ElectionDatabase(
-        Delegating.to(() -> {
+        ConnectionSource.of(() -> {
           throw new IllegalStateException("closed");
         }),
         null);

@@ -8,6 +8,7 @@ import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.MemberRegister.Announcement;
 import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.test.ConnectionSource;
 import io.election.test.TestDatabase;
 import java.lang.reflect.Method;
 import java.sql.Connection;
@@ -48,7 +49,7 @@ class FailingCallsIT {
   private final TestDatabase database = Database.withTables(TestDatabase.newDatabase());
   private final Statement administrator;
   private final ElectionDatabase watched = new ElectionDatabase(
-      Delegating.to(this::connect),
+      ConnectionSource.of(this::connect),
       this.database.jdbcUrl(),
       "a test",
       work -> new Thread(work, THREADS));

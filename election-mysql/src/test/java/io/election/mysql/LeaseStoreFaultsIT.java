@@ -17,6 +17,7 @@ import io.election.lease.LeaseStoreException;
 import io.election.lease.PartialRenewalException;
 import io.election.mysql.LeaderElectionSchema.Mode;
 import io.election.mysql.OnEveryServer.Server;
+import io.election.test.ConnectionSource;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
@@ -170,7 +171,7 @@ class LeaseStoreFaultsIT {
   /** Connections through a proxy that does not pass on one of the settings. */
   private DataSource without(String setting, String url) {
     DataSource source = source(url);
-    return Delegating.to(() -> Watched.of(
+    return ConnectionSource.of(() -> Watched.of(
         source.getConnection(),
         (call) -> {},
         sql -> sql.replaceFirst(
@@ -416,8 +417,8 @@ class LeaseStoreFaultsIT {
         "SELECT, INSERT, UPDATE ON " + this.database.name() + ".*");
     String[] password = {"outdated"};
     String url = this.database.jdbcUrl();
-    this.store =
-        store(Delegating.to(() -> new TestDataSource(url, user, password[0]).getConnection()));
+    this.store = store(
+        ConnectionSource.of(() -> new TestDataSource(url, user, password[0]).getConnection()));
 
     assertFails(() -> this.store.read(Set.of("billing")), "refuses the user", user);
     password[0] = this.database.password();
@@ -427,7 +428,7 @@ class LeaseStoreFaultsIT {
 
   @Test
   void a_source_that_never_answers_does_not_hold_a_call_beyond_its_time() {
-    this.store = store(Delegating.to(() -> {
+    this.store = store(ConnectionSource.of(() -> {
       synchronized (this) {
         this.wait(10_000);
       }
@@ -645,7 +646,7 @@ class LeaseStoreFaultsIT {
   }
 
   private static DataSource remembering(List<Connection> connections, DataSource source) {
-    return Delegating.to(() -> {
+    return ConnectionSource.of(() -> {
       Connection connection = source.getConnection();
       connections.add(connection);
       return connection;

@@ -16,6 +16,7 @@ import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.LeaderElectionSchema.Mode;
 import io.election.mysql.OnEveryServer.Server;
+import io.election.test.ConnectionSource;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
@@ -335,7 +336,7 @@ class ReleaseWatchIT {
         new TestDataSource(this.database.jdbcUrl(), user, this.database.password());
     ReleaseWatch signal = new ReleaseWatch(
         new ElectionDatabase(
-            Delegating.to(() -> {
+            ConnectionSource.of(() -> {
               attempts.incrementAndGet();
               return few.getConnection();
             }),
@@ -491,7 +492,7 @@ class ReleaseWatchIT {
 
   /** Does something before each statement about a user-level lock. */
   private static DataSource beforeLocks(DataSource dataSource, BeforeLock before) {
-    return Delegating.to(() -> {
+    return ConnectionSource.of(() -> {
       Connection connection = dataSource.getConnection();
       return (Connection) Proxy.newProxyInstance(
           ReleaseWatchIT.class.getClassLoader(),

@@ -1,6 +1,5 @@
 package io.election.test;
 
-import java.io.PrintWriter;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
@@ -12,7 +11,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Supplier;
-import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
@@ -24,18 +22,13 @@ import org.jspecify.annotations.Nullable;
  *
  * @param server asked before each statement: where it has to be executed
  */
-public record MovingDataSource(Supplier<DataSource> server) implements DataSource {
+public record MovingDataSource(Supplier<DataSource> server) implements ConnectionSource {
 
   @Override
   public Connection getConnection() throws SQLException {
     DataSource now = this.server.get();
     Moving moving = new Moving(this.server, now, now.getConnection());
     return proxy(Connection.class, moving::call);
-  }
-
-  @Override
-  public Connection getConnection(String username, String password) throws SQLException {
-    return getConnection();
   }
 
   private static <T> T proxy(Class<T> type, Call call) {
@@ -119,36 +112,5 @@ public record MovingDataSource(Supplier<DataSource> server) implements DataSourc
         }
       }
     }
-  }
-
-  @Override
-  public @Nullable PrintWriter getLogWriter() {
-    return null;
-  }
-
-  @Override
-  public void setLogWriter(@Nullable PrintWriter out) {}
-
-  @Override
-  public void setLoginTimeout(int seconds) {}
-
-  @Override
-  public int getLoginTimeout() {
-    return 0;
-  }
-
-  @Override
-  public Logger getParentLogger() {
-    return Logger.getGlobal();
-  }
-
-  @Override
-  public <T> T unwrap(Class<T> type) throws SQLException {
-    throw new SQLException("Wraps no " + type);
-  }
-
-  @Override
-  public boolean isWrapperFor(Class<?> type) {
-    return false;
   }
 }
