@@ -128,8 +128,7 @@ record Candidacy(
    * @return a {@link Renew}, or a {@link Read} that is due within half a renew interval; else {@code
    *     null}
    */
-  @Nullable
-  Step early(long now, boolean working) {
+  Step.@Nullable Call<?> early(long now, boolean working) {
     if (this.standing instanceof Leading leading) {
       return new Renew(leading.term());
     }
@@ -264,13 +263,12 @@ record Candidacy(
   }
 
   /**
-   * After a read.
+   * After a read. The next one is due a renew interval later.
    *
    * @param row the record; {@code null} if there is none
    * @param now taken after the answer
-   * @param nextLook when to look again
    */
-  Candidacy onRead(@Nullable LeaseRow row, long now, long nextLook) {
+  Candidacy onRead(@Nullable LeaseRow row, long now) {
     if (!(this.standing instanceof Following)) {
       return this;
     }
@@ -286,7 +284,12 @@ record Candidacy(
     }
     long since = this.seen != null && isSame(row, this.seen.row()) ? this.seen.since() : now;
     return new Candidacy(
-        this.node, memory, this.standing, new Observation(row, since, false), nextLook);
+        this.node, memory, this.standing, new Observation(row, since, false), now + renewNanos());
+  }
+
+  /** A follower's next read, at an instant that suits those of its other elections. */
+  Candidacy nextLookAt(long due) {
+    return this.standing instanceof Following ? with(this.standing, due) : this;
   }
 
   /** After a hint that there may be something to see. */

@@ -57,7 +57,22 @@ final class ElectionLog {
         node.settings().renewInterval());
   }
 
-  void created(String serviceId, String nodeId, long leaseMillis) {
+  /** What an answer means for operators, before it is applied. */
+  <R> void answered(Step.Caller caller, Step.Call<R> step, R answer) {
+    String serviceId = caller.serviceId();
+    String nodeId = caller.nodeId();
+    boolean done = step.isDone(answer);
+    if (step instanceof Step.Take || step instanceof Step.Lead) {
+      attempted(serviceId, nodeId, done);
+    } else if (step instanceof Step.Release release && done) {
+      released(serviceId, nodeId, release);
+    } else if (step instanceof Step.Create
+        && ((Optional<?>) answer).orElse(null) instanceof LeaseRow row) {
+      created(serviceId, nodeId, row.promisedMillis(caller.leaseMillis()));
+    }
+  }
+
+  private void created(String serviceId, String nodeId, long leaseMillis) {
     log.info(
         "election '{}' had no record: node {} created it and leads in {} ms if nobody objects, since a deleted record may have had a leader",
         serviceId,
@@ -65,7 +80,7 @@ final class ElectionLog {
         leaseMillis);
   }
 
-  void attempted(String serviceId, String nodeId, boolean result) {
+  private void attempted(String serviceId, String nodeId, boolean result) {
     log.info(
         "try acquire leader by {} with result: {} (election '{}', node {})",
         this.store,
@@ -125,7 +140,7 @@ final class ElectionLog {
     }
   }
 
-  void released(String serviceId, String nodeId, Step.Release release) {
+  private void released(String serviceId, String nodeId, Step.Release release) {
     log.info(
         "election '{}': node {} handed term {} back{}",
         serviceId,

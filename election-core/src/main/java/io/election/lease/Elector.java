@@ -8,14 +8,8 @@ import io.election.Names;
 import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.Step.Await;
-import io.election.lease.Step.Create;
-import io.election.lease.Step.GiveWay;
-import io.election.lease.Step.KeepWarm;
-import io.election.lease.Step.Lead;
 import io.election.lease.Step.Read;
-import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
-import io.election.lease.Step.Take;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Collection;
@@ -704,8 +698,8 @@ public final class Elector {
     Map<Candidate, Throwable> failed = new LinkedHashMap<>();
     long pause = 0;
     for (int calls = 0; calls < MAX_CALLS && !life.dismissed; calls++) {
-      Map<Candidate, Step> due = new LinkedHashMap<>();
-      Map<Candidate, Step> early = new LinkedHashMap<>();
+      Map<Candidate, Step.Call<?>> due = new LinkedHashMap<>();
+      Map<Candidate, Step.Call<?>> early = new LinkedHashMap<>();
       pause = collect(due, early);
       if (due.isEmpty()) {
         break;
@@ -755,8 +749,8 @@ public final class Elector {
   }
 
   private void renewDue() {
-    Map<Candidate, Step> due = new LinkedHashMap<>();
-    Map<Candidate, Step> early = new LinkedHashMap<>();
+    Map<Candidate, Step.Call<?>> due = new LinkedHashMap<>();
+    Map<Candidate, Step.Call<?>> early = new LinkedHashMap<>();
     collect(due, early);
     if (due.values().stream().anyMatch(Renew.class::isInstance)) {
       perform(oneCall(due, early, null));
@@ -776,7 +770,7 @@ public final class Elector {
     return request;
   }
 
-  private long collect(Map<Candidate, Step> due, Map<Candidate, Step> early) {
+  private long collect(Map<Candidate, Step.Call<?>> due, Map<Candidate, Step.Call<?>> early) {
     long now = now();
     long pause = this.settings.renewInterval().toNanos();
     for (Candidate candidate : this.candidates) {
@@ -785,12 +779,12 @@ public final class Elector {
       Step step = candidacy.next(now, working);
       if (step instanceof Await await) {
         pause = Math.min(pause, Math.max(await.until() - now, 0));
-        Step ahead = candidacy.early(now, working);
+        Step.Call<?> ahead = candidacy.early(now, working);
         if (ahead != null) {
           early.put(candidate, ahead);
         }
-      } else if (step instanceof Renew || !rests()) {
-        due.put(candidate, step);
+      } else if (step instanceof Step.Call<?> call && (step instanceof Renew || !rests())) {
+        due.put(candidate, call);
       } else {
         pause = Math.min(pause, Math.max(this.restsUntil - now, 0));
       }
@@ -799,14 +793,16 @@ public final class Elector {
   }
 
   /** The most urgent of what is due, as much as one call to the store can do. */
-  private Map<Candidate, Step> oneCall(
-      Map<Candidate, Step> due, Map<Candidate, Step> early, Inbox.@Nullable Request request) {
-    for (Class<? extends Step> together : List.of(Renew.class, Read.class)) {
+  private Map<Candidate, Step.Call<?>> oneCall(
+      Map<Candidate, Step.Call<?>> due,
+      Map<Candidate, Step.Call<?>> early,
+      Inbox.@Nullable Request request) {
+    for (Class<? extends Step.Call<?>> together : List.of(Renew.class, Read.class)) {
       if (due.values().stream().anyMatch(together::isInstance)) {
-        Map<Candidate, Step> all = new LinkedHashMap<>();
+        Map<Candidate, Step.Call<?>> all = new LinkedHashMap<>();
         // In their order, not in that in which they fall due.
         for (Candidate candidate : this.candidates) {
-          Step step = due.getOrDefault(candidate, early.get(candidate));
+          Step.Call<?> step = due.getOrDefault(candidate, early.get(candidate));
           if (together.isInstance(step)) {
             all.put(candidate, step);
           }
@@ -821,7 +817,7 @@ public final class Elector {
   }
 
   /** One that fails again and again does not keep the others from theirs. */
-  private Candidate takeTurn(Map<Candidate, Step> due) {
+  private Candidate takeTurn(Map<Candidate, Step.Call<?>> due) {
     Candidate next;
     do {
       next = this.candidates.get(this.turn % this.candidates.size());
@@ -835,16 +831,16 @@ public final class Elector {
    *
    * @return the failures of those whose outcome is unknown
    */
-  private Map<Candidate, Throwable> perform(Map<Candidate, Step> steps) {
+  private Map<Candidate, Throwable> perform(Map<Candidate, Step.Call<?>> steps) {
     Map<Candidate, Throwable> failed = new LinkedHashMap<>();
     try {
-      Map.Entry<Candidate, Step> first = steps.entrySet().iterator().next();
+      Map.Entry<Candidate, Step.Call<?>> first = steps.entrySet().iterator().next();
       if (first.getValue() instanceof Renew) {
         renew(steps, failed);
       } else if (first.getValue() instanceof Read) {
         read(steps.keySet());
       } else {
-        perform(first.getKey(), first.getValue());
+        call(first.getKey(), first.getValue());
       }
       this.answeredAt = now();
       this.failures = 0;
@@ -884,14 +880,14 @@ public final class Elector {
     return quarter + this.candidates.get(0).candidacy().node().spread(more);
   }
 
-  private void renew(Map<Candidate, Step> steps, Map<Candidate, Throwable> failed)
+  private void renew(Map<Candidate, Step.Call<?>> steps, Map<Candidate, Throwable> failed)
       throws LeaseStoreException {
     Map<Candidate, Renew> renewals = new LinkedHashMap<>();
-    Map<String, Long> terms = new LinkedHashMap<>();
+    Map<String, Renew> byElection = new LinkedHashMap<>();
     steps.forEach((candidate, step) -> {
       if (step instanceof Renew renew) {
         renewals.put(candidate, renew);
-        terms.put(candidate.serviceId(), renew.term());
+        byElection.put(candidate.serviceId(), renew);
       }
     });
     String node = renewals.keySet().iterator().next().nodeId();
@@ -900,12 +896,12 @@ public final class Elector {
     Set<String> renewed;
     PartialRenewalException partial = null;
     try {
-      renewed = this.store.renew(node, terms);
+      renewed = Renew.executeAll(this.store, node, byElection);
     } catch (PartialRenewalException ex) {
       renewed = ex.renewed();
       partial = ex;
     } catch (LeaseStoreException | RuntimeException ex) {
-      terms.keySet().forEach((id) -> tell(id, RenewalListener.Outcome.UNKNOWN, sent));
+      byElection.keySet().forEach((id) -> tell(id, RenewalListener.Outcome.UNKNOWN, sent));
       throw ex;
     }
     Timing timing = new Timing(sent, wallSent, now(), wall());
@@ -917,7 +913,7 @@ public final class Elector {
         failed.put(candidate, partial);
       } else {
         boolean confirmed = renewed.contains(candidate.serviceId());
-        candidate.change((candidacy) -> candidacy.onRenewed(step, confirmed, timing));
+        candidate.change((candidacy) -> step.after(candidacy, confirmed, timing));
       }
     }
     if (partial != null) {
@@ -949,68 +945,35 @@ public final class Elector {
   private void read(Collection<Candidate> readers) throws LeaseStoreException {
     Set<String> ids = new LinkedHashSet<>();
     readers.forEach((candidate) -> ids.add(candidate.serviceId()));
+    long wallSent = wall();
     long sent = now();
     Map<String, Reading> readings = this.store.read(ids);
-    long now = now();
+    Timing timing = new Timing(sent, wallSent, now(), wall());
+    long now = timing.now();
     this.looks.took(now - sent);
     Candidate first = readers.iterator().next();
     Reading ofFirst = readings.get(first.serviceId());
     Duration age = ofFirst != null ? ofFirst.age() : Duration.ZERO;
     long nextLook = this.looks.next(first.candidacy().node(), now, age);
     for (Candidate candidate : readers) {
-      Reading reading = readings.get(candidate.serviceId());
+      Optional<Reading> reading = Optional.ofNullable(readings.get(candidate.serviceId()));
       Candidacy before = candidate.candidacy();
       Candidacy after = candidate.change(
-          (candidacy) -> candidacy.onRead(reading != null ? reading.row() : null, now, nextLook));
+          (candidacy) -> new Read().after(candidacy, reading, timing).nextLookAt(nextLook));
       this.log.observed(candidate.serviceId(), before, after, now);
     }
   }
 
-  private void perform(Candidate candidate, Step step) throws LeaseStoreException {
-    String id = candidate.serviceId();
-    String node = candidate.nodeId();
-    long lease = this.settings.leaseDuration().toMillis();
-    long aboveTerm = candidate.candidacy().memory().highestTerm();
+  private <R> void call(Candidate candidate, Step.Call<R> step) throws LeaseStoreException {
+    Step.Caller caller = Step.Caller.of(candidate.serviceId(), candidate.candidacy());
     long wallSent = wall();
     long sent = now();
-    if (step instanceof Take take) {
-      var term =
-          this.store.take(id, take.row(), node, lease, aboveTerm, take.reason().name());
-      Timing timing = new Timing(sent, wallSent, now(), wall());
-      this.log.attempted(id, node, term.isPresent());
-      candidate.change((candidacy) -> candidacy.onTaken(take, term, timing));
-      if (term.isEmpty()) {
-        lookWhatIsLeft(timing.now());
-      }
-    } else if (step instanceof Lead lead) {
-      boolean led = this.store.lead(id, lead.row(), lease);
-      Timing timing = new Timing(sent, wallSent, now(), wall());
-      this.log.attempted(id, node, led);
-      candidate.change((candidacy) -> candidacy.onLed(lead, led, timing));
-    } else if (step instanceof Create create) {
-      Optional<LeaseRow> created = this.store.create(id, node, create.leaseMillis(), aboveTerm);
-      long now = now();
-      candidate.change((candidacy) -> candidacy.onCreated(created.orElse(null), now));
-      if (created.isEmpty()) {
-        lookWhatIsLeft(now);
-      }
-      created.ifPresent((row) -> this.log.created(id, node, row.promisedMillis(lease)));
-    } else if (step instanceof KeepWarm keepWarm) {
-      Optional<LeaseRow> kept = this.store.keepWarm(id, keepWarm.row());
-      long now = now();
-      candidate.change((candidacy) -> candidacy.onKeptWarm(keepWarm, kept.orElse(null), now));
-    } else if (step instanceof Release release) {
-      boolean released =
-          this.store.release(id, node, release.term(), release.successor(), release.ending());
-      long now = now();
-      candidate.change((candidacy) -> candidacy.onReleased(release, released, now));
-      if (released) {
-        this.log.released(id, node, release);
-      }
-    } else if (step instanceof GiveWay giveWay) {
-      boolean gaveWay = this.store.giveWay(id, node, giveWay.term(), giveWay.ending());
-      long now = now();
-      candidate.change((candidacy) -> candidacy.onGivenWay(giveWay, gaveWay, now));
+    R answer = step.execute(this.store, caller);
+    Timing timing = new Timing(sent, wallSent, now(), wall());
+    this.log.answered(caller, step, answer);
+    candidate.change((candidacy) -> step.after(candidacy, answer, timing));
+    if (step.isRace() && !step.isDone(answer)) {
+      lookWhatIsLeft(timing.now());
     }
   }
 

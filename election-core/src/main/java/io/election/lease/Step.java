@@ -1,8 +1,15 @@
 package io.election.lease;
 
 import io.election.LeadershipAcquiredEvent;
+import io.election.lease.Candidacy.Timing;
+import io.election.lease.LeaseStore.Reading;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
 
-/** What a node does next in one election; all but {@link Await} are calls to the store. */
+/** What a node does next in one election: wait, or call the store. */
 sealed interface Step {
 
   /**
@@ -12,22 +19,126 @@ sealed interface Step {
    */
   record Await(long until) implements Step {}
 
+  /**
+   * A call to the store, which knows how it is made and what follows from its answer.
+   *
+   * @param <R> the answer
+   */
+  sealed interface Call<R> extends Step {
+
+    /** Makes the call; it throws if the outcome is unknown. */
+    R execute(LeaseStore store, Caller caller) throws LeaseStoreException;
+
+    /** The candidacy after the answer. */
+    Candidacy after(Candidacy candidacy, R answer, Timing timing);
+
+    /** Whether the store did what it was asked to. */
+    boolean isDone(R answer);
+
+    /** Whether somebody else was faster if it is not done. */
+    default boolean isRace() {
+      return false;
+    }
+  }
+
+  /**
+   * Who calls the store.
+   *
+   * @param serviceId the election
+   * @param nodeId this node
+   * @param leaseMillis its lease
+   * @param highestTerm the highest term that it has seen
+   */
+  record Caller(String serviceId, String nodeId, long leaseMillis, long highestTerm) {
+
+    static Caller of(String serviceId, Candidacy candidacy) {
+      return new Caller(
+          serviceId,
+          candidacy.node().id(),
+          candidacy.node().settings().leaseDuration().toMillis(),
+          candidacy.memory().highestTerm());
+    }
+  }
+
   /** Read the record. */
-  record Read() implements Step {}
+  record Read() implements Call<Optional<Reading>> {
+
+    @Override
+    public Optional<Reading> execute(LeaseStore store, Caller caller) throws LeaseStoreException {
+      return Optional.ofNullable(store.read(Set.of(caller.serviceId())).get(caller.serviceId()));
+    }
+
+    @Override
+    public Candidacy after(Candidacy candidacy, Optional<Reading> answer, Timing timing) {
+      return candidacy.onRead(answer.map(Reading::row).orElse(null), timing.now());
+    }
+
+    @Override
+    public boolean isDone(Optional<Reading> answer) {
+      return true;
+    }
+  }
 
   /**
    * Renew the lease.
    *
    * @param term the term held
    */
-  record Renew(long term) implements Step {}
+  record Renew(long term) implements Call<Boolean> {
+
+    @Override
+    public Boolean execute(LeaseStore store, Caller caller) throws LeaseStoreException {
+      return executeAll(store, caller.nodeId(), Map.of(caller.serviceId(), this))
+          .contains(caller.serviceId());
+    }
+
+    /** Renews the leases of elections with one call; gives those that were renewed. */
+    static Set<String> executeAll(LeaseStore store, String nodeId, Map<String, Renew> renewals)
+        throws LeaseStoreException {
+      Map<String, Long> terms = new LinkedHashMap<>();
+      renewals.forEach((serviceId, renewal) -> terms.put(serviceId, renewal.term()));
+      return store.renew(nodeId, terms);
+    }
+
+    @Override
+    public Candidacy after(Candidacy candidacy, Boolean answer, Timing timing) {
+      return candidacy.onRenewed(this, answer, timing);
+    }
+
+    @Override
+    public boolean isDone(Boolean answer) {
+      return answer;
+    }
+  }
 
   /**
    * Create the record, which does not exist.
    *
    * @param leaseMillis the lease that a former leader may believe to have, at least
    */
-  record Create(long leaseMillis) implements Step {}
+  record Create(long leaseMillis) implements Call<Optional<LeaseRow>> {
+
+    @Override
+    public Optional<LeaseRow> execute(LeaseStore store, Caller caller) throws LeaseStoreException {
+      return store.create(
+          caller.serviceId(), caller.nodeId(), this.leaseMillis, caller.highestTerm());
+    }
+
+    @Override
+    public Candidacy after(Candidacy candidacy, Optional<LeaseRow> answer, Timing timing) {
+      return candidacy.onCreated(answer.orElse(null), timing.now());
+    }
+
+    @Override
+    public boolean isDone(Optional<LeaseRow> answer) {
+      return answer.isPresent();
+    }
+
+    @Override
+    public boolean isRace() {
+      return true;
+    }
+  }
 
   /**
    * Keep others from seeing the record rest.
@@ -35,14 +146,46 @@ sealed interface Step {
    * @param row the record as last seen
    * @param since when it was first seen so
    */
-  record KeepWarm(LeaseRow row, long since) implements Step {}
+  record KeepWarm(LeaseRow row, long since) implements Call<Optional<LeaseRow>> {
+
+    @Override
+    public Optional<LeaseRow> execute(LeaseStore store, Caller caller) throws LeaseStoreException {
+      return store.keepWarm(caller.serviceId(), this.row);
+    }
+
+    @Override
+    public Candidacy after(Candidacy candidacy, Optional<LeaseRow> answer, Timing timing) {
+      return candidacy.onKeptWarm(this, answer.orElse(null), timing.now());
+    }
+
+    @Override
+    public boolean isDone(Optional<LeaseRow> answer) {
+      return answer.isPresent();
+    }
+  }
 
   /**
    * Begin to lead in the term that this node's {@link Create} opened.
    *
    * @param row the record as last seen
    */
-  record Lead(LeaseRow row) implements Step {}
+  record Lead(LeaseRow row) implements Call<Boolean> {
+
+    @Override
+    public Boolean execute(LeaseStore store, Caller caller) throws LeaseStoreException {
+      return store.lead(caller.serviceId(), this.row, caller.leaseMillis());
+    }
+
+    @Override
+    public Candidacy after(Candidacy candidacy, Boolean answer, Timing timing) {
+      return candidacy.onLed(this, answer, timing);
+    }
+
+    @Override
+    public boolean isDone(Boolean answer) {
+      return answer;
+    }
+  }
 
   /**
    * Take the election over with a new term.
@@ -50,7 +193,34 @@ sealed interface Step {
    * @param row the record as last seen
    * @param reason why it may be taken
    */
-  record Take(LeaseRow row, LeadershipAcquiredEvent.Reason reason) implements Step {}
+  record Take(LeaseRow row, LeadershipAcquiredEvent.Reason reason) implements Call<OptionalLong> {
+
+    @Override
+    public OptionalLong execute(LeaseStore store, Caller caller) throws LeaseStoreException {
+      return store.take(
+          caller.serviceId(),
+          this.row,
+          caller.nodeId(),
+          caller.leaseMillis(),
+          caller.highestTerm(),
+          this.reason.name());
+    }
+
+    @Override
+    public Candidacy after(Candidacy candidacy, OptionalLong answer, Timing timing) {
+      return candidacy.onTaken(this, answer, timing);
+    }
+
+    @Override
+    public boolean isDone(OptionalLong answer) {
+      return answer.isPresent();
+    }
+
+    @Override
+    public boolean isRace() {
+      return true;
+    }
+  }
 
   /**
    * Hand the lease back.
@@ -59,7 +229,24 @@ sealed interface Step {
    * @param successor who shall lead next; empty for anyone
    * @param ending why, for the history
    */
-  record Release(long term, String successor, Ending ending) implements Step {}
+  record Release(long term, String successor, Ending ending) implements Call<Boolean> {
+
+    @Override
+    public Boolean execute(LeaseStore store, Caller caller) throws LeaseStoreException {
+      return store.release(
+          caller.serviceId(), caller.nodeId(), this.term, this.successor, this.ending);
+    }
+
+    @Override
+    public Candidacy after(Candidacy candidacy, Boolean answer, Timing timing) {
+      return candidacy.onReleased(this, answer, timing.now());
+    }
+
+    @Override
+    public boolean isDone(Boolean answer) {
+      return answer;
+    }
+  }
 
   /**
    * Release the record in favour of the node that an operator wrote into it.
@@ -67,5 +254,21 @@ sealed interface Step {
    * @param term the term that was held
    * @param ending why it ended, for the history
    */
-  record GiveWay(long term, Ending ending) implements Step {}
+  record GiveWay(long term, Ending ending) implements Call<Boolean> {
+
+    @Override
+    public Boolean execute(LeaseStore store, Caller caller) throws LeaseStoreException {
+      return store.giveWay(caller.serviceId(), caller.nodeId(), this.term, this.ending);
+    }
+
+    @Override
+    public Candidacy after(Candidacy candidacy, Boolean answer, Timing timing) {
+      return candidacy.onGivenWay(this, answer, timing.now());
+    }
+
+    @Override
+    public boolean isDone(Boolean answer) {
+      return answer;
+    }
+  }
 }

@@ -742,7 +742,7 @@ class CandidacyTest {
   }
 
   private static Candidacy saw(Candidacy candidacy, @Nullable LeaseRow row, long now) {
-    return candidacy.onRead(row, at(now), at(now + RENEW));
+    return candidacy.onRead(row, at(now));
   }
 
   private static Step next(Candidacy candidacy, long now) {

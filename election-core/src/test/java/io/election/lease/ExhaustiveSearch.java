@@ -105,14 +105,14 @@ final class ExhaustiveSearch {
   private static final Object NOTHING = new Object();
 
   /** A request under way; {@code outcome} is {@code NOTHING} until it has been executed. */
-  private record Pending(Call call, Object outcome) {}
+  private record Pending(Sent call, Object outcome) {}
 
   /**
    * A request that its sender has given up, and is still on its way.
    *
    * @param life in which life of its process it was sent
    */
-  private record Late(Call call, int life) {}
+  private record Late(Sent call, int life) {}
 
   /**
    * A process.
@@ -133,7 +133,7 @@ final class ExhaustiveSearch {
       return new Part(candidacy, pending, this.late, this.life);
     }
 
-    Part givingUp(Candidacy candidacy, Call late) {
+    Part givingUp(Candidacy candidacy, Sent late) {
       return new Part(candidacy, null, new Late(late, this.life), this.life);
     }
 
@@ -275,11 +275,11 @@ final class ExhaustiveSearch {
   }
 
   private World initial() {
-    this.database.restore(Call.SERVICE, new Snapshot(null, null, 0, null, 0));
+    this.database.restore(Sent.SERVICE, new Snapshot(null, null, 0, null, 0));
     List<Part> parts = this.nodes.stream()
         .map((node) -> new Part(Candidacy.start(node, 0), null, null, 0))
         .toList();
-    return new World(0, this.database.snapshot(Call.SERVICE), parts, 0, 0, 0, 0, false);
+    return new World(0, this.database.snapshot(Sent.SERVICE), parts, 0, 0, 0, 0, false);
   }
 
   private static long nanos(World world) {
@@ -345,7 +345,7 @@ final class ExhaustiveSearch {
   private void send(
       World world, int i, Part part, Candidacy candidacy, Step step, Visitor visitor) {
     if (!(step instanceof Await)) {
-      Call call = Call.of(candidacy, step, nanos(world), wall(world));
+      Sent call = Sent.by(candidacy, step, nanos(world), wall(world));
       visitor.visit(
           world.with(i, part.sending(candidacy, new Pending(call, NOTHING))),
           "%s sends %s",
@@ -356,12 +356,12 @@ final class ExhaustiveSearch {
 
   private void goOn(World world, int i, Part part, Pending pending, Visitor visitor) {
     long now = nanos(world);
-    Call call = pending.call();
+    Sent call = pending.call();
     String name = this.names.get(i);
     Candidacy candidacy = part.candidacy().at(now, wall(world));
     boolean executed = pending.outcome() != NOTHING;
     if (executed) {
-      Timing timing = new Timing(call.sent(), call.wallSent(), now, wall(world));
+      Timing timing = call.answered(now, wall(world));
       visitor.visit(
           world.with(
               i,
@@ -391,15 +391,15 @@ final class ExhaustiveSearch {
   }
 
   private void execute(
-      World world, int i, Part part, Call call, @Nullable Late late, Visitor visitor) {
-    this.database.restore(Call.SERVICE, world.tables());
+      World world, int i, Part part, Sent call, @Nullable Late late, Visitor visitor) {
+    this.database.restore(Sent.SERVICE, world.tables());
     Object outcome;
     try {
       outcome = call.execute(server(i, late != null ? late.life() : part.life()));
     } catch (LeaseStoreException ex) {
       throw new IllegalStateException(ex);
     }
-    Snapshot tables = this.database.snapshot(Call.SERVICE);
+    Snapshot tables = this.database.snapshot(Sent.SERVICE);
     if (tables.newestTerm() > this.bounds.maxTerm()) {
       return;
     }
@@ -425,7 +425,7 @@ final class ExhaustiveSearch {
         outcome);
   }
 
-  private static boolean isWrite(Call call) {
+  private static boolean isWrite(Sent call) {
     return !(call.step() instanceof Read);
   }
 
@@ -487,7 +487,7 @@ final class ExhaustiveSearch {
         edited(
             world,
             () -> this.database.edit(
-                Call.SERVICE,
+                Sent.SERVICE,
                 (old) -> new LeaseRow(
                     id,
                     old.term(),
@@ -503,7 +503,7 @@ final class ExhaustiveSearch {
       if (this.bounds.everyEdit()) {
         edited(
             world,
-            () -> this.database.replace(Call.SERVICE, id),
+            () -> this.database.replace(Sent.SERVICE, id),
             visitor,
             "an operator replaces the row by one of %s",
             id);
@@ -512,7 +512,7 @@ final class ExhaustiveSearch {
     if (this.bounds.everyEdit() && row != null) {
       edited(
           world,
-          () -> this.database.deleteRow(Call.SERVICE),
+          () -> this.database.deleteRow(Sent.SERVICE),
           visitor,
           "an operator deletes the row");
     }
@@ -523,9 +523,9 @@ final class ExhaustiveSearch {
 
   private void edited(
       World world, Runnable edit, Visitor visitor, String format, Object... arguments) {
-    this.database.restore(Call.SERVICE, world.tables());
+    this.database.restore(Sent.SERVICE, world.tables());
     edit.run();
-    Snapshot tables = this.database.snapshot(Call.SERVICE);
+    Snapshot tables = this.database.snapshot(Sent.SERVICE);
     visitor.visit(
         new World(
             world.tick(),
@@ -544,7 +544,7 @@ final class ExhaustiveSearch {
 
   /** Whether somebody leads soon if nothing fails any more, nobody is paused, and all take turns. */
   private boolean leads(World world) {
-    this.database.restore(Call.SERVICE, world.tables());
+    this.database.restore(Sent.SERVICE, world.tables());
     List<Candidacy> candidacies = new ArrayList<>();
     for (Part part : world.parts()) {
       Pending pending = part.pending();
@@ -565,7 +565,7 @@ final class ExhaustiveSearch {
         Candidacy candidacy = candidacies.get(i).at(now, wall);
         Step step = this.rules.next(candidacy, now, false);
         for (int turn = 0; turn < 8 && !(step instanceof Await); turn++) {
-          Call call = Call.of(candidacy, step, now, wall);
+          Sent call = Sent.by(candidacy, step, now, wall);
           try {
             candidacy = this.rules.answered(
                 candidacy,
@@ -795,13 +795,13 @@ final class ExhaustiveSearch {
       }
     }
 
-    private void call(Call call, Candidacy candidacy) {
+    private void call(Sent call, Candidacy candidacy) {
       Step step = call.step();
       if (step instanceof Renew || step instanceof Lead || step instanceof Take) {
-        age(call.sent(), candidacy.node().settings().leaseDuration().toNanos());
+        age(call.at(), candidacy.node().settings().leaseDuration().toNanos());
       }
       if (step instanceof Create || step instanceof Take) {
-        put(call.aboveTerm());
+        put(call.caller().highestTerm());
       }
       if (step instanceof Read) {
         put(21);

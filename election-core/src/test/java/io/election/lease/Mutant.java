@@ -101,7 +101,7 @@ enum Mutant {
         public Set<String> renew(String nodeId, Map<String, Long> terms)
             throws LeaseStoreException {
           LeaseRow row = row();
-          return row == null ? Set.of() : super.renew(nodeId, Map.of(Call.SERVICE, row.term()));
+          return row == null ? Set.of() : super.renew(nodeId, Map.of(Sent.SERVICE, row.term()));
         }
       };
     }
@@ -251,7 +251,7 @@ enum Mutant {
         @Override
         public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
           Map<String, Reading> readings = new HashMap<>(super.read(serviceIds));
-          MemoryLeaseStore.Row row = database.rows.get(Call.SERVICE);
+          MemoryLeaseStore.Row row = database.rows.get(Sent.SERVICE);
           readings.replaceAll((id, reading) -> new Reading(
               reading.row().own(row.seal() != null && row.seal().owner().equals(token)),
               reading.age()));
@@ -322,7 +322,7 @@ enum Mutant {
         public Optional<LeaseRow> create(
             String serviceId, String nodeId, long leaseMillis, long aboveTerm)
             throws LeaseStoreException {
-          Map.Entry<Long, Term> newest = this.database.history(Call.SERVICE).lastEntry();
+          Map.Entry<Long, Term> newest = this.database.history(Sent.SERVICE).lastEntry();
           long lease = newest == null ? 0 : newest.getValue().leaseMillis();
           return withoutHistory(
               () -> super.create(serviceId, nodeId, Math.max(lease, leaseMillis), aboveTerm));
@@ -913,7 +913,7 @@ enum Mutant {
 
     @Nullable
     LeaseRow row() {
-      return this.database.row(Call.SERVICE, this.token);
+      return this.database.row(Sent.SERVICE, this.token);
     }
 
     /** What is compared when a row is to be as seen. */
@@ -950,7 +950,7 @@ enum Mutant {
 
     void seal() {
       this.database.rows.computeIfPresent(
-          Call.SERVICE,
+          Sent.SERVICE,
           (id, row) -> new MemoryLeaseStore.Row(
               row.leaderId(),
               row.term(),
@@ -962,12 +962,12 @@ enum Mutant {
     }
 
     long newestTerm() {
-      NavigableMap<Long, Term> terms = this.database.history(Call.SERVICE);
+      NavigableMap<Long, Term> terms = this.database.history(Sent.SERVICE);
       return terms.isEmpty() ? 0 : terms.lastKey();
     }
 
     Optional<LeaseRow> withoutHistory(Creation creation) throws LeaseStoreException {
-      NavigableMap<Long, Term> terms = this.database.history(Call.SERVICE);
+      NavigableMap<Long, Term> terms = this.database.history(Sent.SERVICE);
       Map<Long, Term> before = new TreeMap<>(terms);
       terms.clear();
       Optional<LeaseRow> created = creation.create();
@@ -976,7 +976,7 @@ enum Mutant {
     }
 
     boolean withoutNewer(long term, Giving giving) throws LeaseStoreException {
-      NavigableMap<Long, Term> terms = this.database.history(Call.SERVICE);
+      NavigableMap<Long, Term> terms = this.database.history(Sent.SERVICE);
       Map<Long, Term> newer = new TreeMap<>(terms.tailMap(term, false));
       terms.keySet().removeAll(newer.keySet());
       boolean given = giving.give();

@@ -4,16 +4,9 @@ import io.election.Instruction;
 import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.Standing.Leading;
-import io.election.lease.Step.Create;
-import io.election.lease.Step.GiveWay;
-import io.election.lease.Step.KeepWarm;
-import io.election.lease.Step.Lead;
 import io.election.lease.Step.Read;
-import io.election.lease.Step.Release;
-import io.election.lease.Step.Renew;
-import io.election.lease.Step.Take;
+import java.time.Duration;
 import java.util.Optional;
-import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,36 +47,21 @@ class Rules {
 
   /** The candidacy after an answer. */
   Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-    if (step instanceof Read) {
-      return read(candidacy, row(outcome), timing);
-    }
-    if (step instanceof Renew renew) {
-      return candidacy.onRenewed(renew, (boolean) outcome, timing);
-    }
-    if (step instanceof Create) {
-      return candidacy.onCreated(row(outcome), timing.now());
-    }
-    if (step instanceof KeepWarm keepWarm) {
-      return candidacy.onKeptWarm(keepWarm, row(outcome), timing.now());
-    }
-    if (step instanceof Lead lead) {
-      return candidacy.onLed(lead, (boolean) outcome, timing);
-    }
-    if (step instanceof Take take) {
-      return candidacy.onTaken(take, (OptionalLong) outcome, timing);
-    }
-    if (step instanceof Release release) {
-      return candidacy.onReleased(release, (boolean) outcome, timing.now());
-    }
-    if (step instanceof GiveWay giveWay) {
-      return candidacy.onGivenWay(giveWay, (boolean) outcome, timing.now());
-    }
-    throw new IllegalArgumentException("No call to the store: " + step);
+    return step instanceof Read
+        ? read(candidacy, row(outcome), timing)
+        : after((Step.Call<?>) step, candidacy, outcome, timing);
   }
 
   Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
-    long interval = candidacy.node().settings().renewInterval().toNanos();
-    return candidacy.onRead(row, timing.now(), timing.now() + interval);
+    Optional<Reading> reading =
+        Optional.ofNullable(row).map((found) -> new Reading(found, Duration.ZERO));
+    return new Read().after(candidacy, reading, timing);
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <R> Candidacy after(
+      Step.Call<R> step, Candidacy candidacy, Object outcome, Timing timing) {
+    return step.after(candidacy, (R) outcome, timing);
   }
 
   /** The candidacy after a call whose outcome is unknown. */

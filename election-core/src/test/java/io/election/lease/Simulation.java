@@ -456,7 +456,7 @@ final class Simulation {
     Process leader = leader();
     if (leader == null) {
       throw violation("No leader %s after the last fault; the row: %s"
-          .formatted(Story.time(bound - healed), Story.row(this.database.row(Call.SERVICE))));
+          .formatted(Story.time(bound - healed), Story.row(this.database.row(Sent.SERVICE))));
     }
     this.tally.longestGap = (double) (leaderless - healed) / this.longestLease;
     tell("%s leads, who was elected %s after the last fault at the latest"
@@ -525,7 +525,7 @@ final class Simulation {
     }
     if (leader() == null) {
       throw violation("Nobody leads %s after a clean stop; the row: %s"
-          .formatted(Story.time(bound - stopped), Story.row(this.database.row(Call.SERVICE))));
+          .formatted(Story.time(bound - stopped), Story.row(this.database.row(Sent.SERVICE))));
     }
     this.tally.longestSuccession = (double) (this.now - stopped) / interval;
     tell("%s succeeds %s after a clean stop".formatted(leader(), Story.time(this.now - stopped)));
@@ -610,7 +610,7 @@ final class Simulation {
 
   /** All work of such a leader would be refused by what is fenced by the history. */
   private void judgeRenewal(String nodeId, long term) {
-    Term held = this.database.history(Call.SERVICE).get(term);
+    Term held = this.database.history(Sent.SERVICE).get(term);
     if (held != null && held.ended() && !this.termEdited) {
       throw violation(
           "Term %d of %s was renewed, which the history has ended".formatted(term, nodeId));
@@ -649,7 +649,7 @@ final class Simulation {
   }
 
   private void remember() {
-    this.past.addLast(new Dated(this.now, this.database.snapshot(Call.SERVICE)));
+    this.past.addLast(new Dated(this.now, this.database.snapshot(Sent.SERVICE)));
     long kept = Math.max(2 * this.lag, 2 * this.longestLease);
     while (this.past.size() > 1 && this.past.getFirst().at() < this.now - kept) {
       this.past.removeFirst();
@@ -659,7 +659,7 @@ final class Simulation {
   /** What a read shows, perhaps on a replica that lags. */
   private Optional<Reading> look(Process process) throws LeaseStoreException {
     if (this.lag > 0 && this.faulty && draw(3) > 0) {
-      LeaseRow row = this.database.row(Call.SERVICE, process.token);
+      LeaseRow row = this.database.row(Sent.SERVICE, process.token);
       long then = this.now - this.random.nextLong(this.lag);
       for (Dated dated : this.past) {
         if (dated.at() > then) {
@@ -669,7 +669,7 @@ final class Simulation {
       }
       return Optional.ofNullable(row).map((found) -> new Reading(found, this.database.age(found)));
     }
-    return Optional.ofNullable(process.server.read(Set.of(Call.SERVICE)).get(Call.SERVICE));
+    return Optional.ofNullable(process.server.read(Set.of(Sent.SERVICE)).get(Sent.SERVICE));
   }
 
   /** Sends a request whose fate is drawn here. */
@@ -762,7 +762,7 @@ final class Simulation {
     if (process != null && LASTING.contains(fault)) {
       lasts(this.now + more);
     }
-    LeaseRow row = this.database.row(Call.SERVICE);
+    LeaseRow row = this.database.row(Sent.SERVICE);
     boolean done = switch (fault) {
       case RESTART, TWIN -> start(id, fault == Fault.TWIN, alive);
       case RESTORED_AGAIN, COPIED -> process != null && copy(process, fault == Fault.COPIED, alive);
@@ -789,7 +789,7 @@ final class Simulation {
               this.random.nextLong(SECOND),
               () -> edit(
                   fault,
-                  this.database.row(Call.SERVICE),
+                  this.database.row(Sent.SERVICE),
                   (later) -> copy(later, old.leaderId(), later.term(), later.leaseMillis())));
           return copy(old, someId(), old.term(), old.leaseMillis());
         });
@@ -805,9 +805,9 @@ final class Simulation {
       case REPLACED ->
         change(
             draw(2) == 0
-                ? () -> this.database.replace(Call.SERVICE, someId())
+                ? () -> this.database.replace(Sent.SERVICE, someId())
                 : this::replaceWordForWord);
-      case DELETED -> change(() -> this.database.deleteRow(Call.SERVICE));
+      case DELETED -> change(() -> this.database.deleteRow(Sent.SERVICE));
       case TABLES_EMPTIED ->
         change(() -> {
           this.database.emptyTables();
@@ -834,7 +834,7 @@ final class Simulation {
       this.tally.faults.merge(fault, 1L, Long::sum);
       String edit = Story.edit(fault);
       if (edit != null) {
-        tell("%s: %s".formatted(edit, Story.row(this.database.row(Call.SERVICE))));
+        tell("%s: %s".formatted(edit, Story.row(this.database.row(Sent.SERVICE))));
       }
     }
   }
@@ -847,7 +847,7 @@ final class Simulation {
     if (!this.mixed) {
       return true;
     }
-    LeaseRow row = this.database.row(Call.SERVICE);
+    LeaseRow row = this.database.row(Sent.SERVICE);
     Long lease = row != null ? row.leaseMillis() : null;
     return this.now > 3 * SECOND
         && this.lag == 0
@@ -909,7 +909,7 @@ final class Simulation {
         .toList();
     return !behind.isEmpty()
         && change(() ->
-            this.database.failOver(Call.SERVICE, draw(2) == 0 ? behind.get(0) : pick(behind)));
+            this.database.failOver(Sent.SERVICE, draw(2) == 0 ? behind.get(0) : pick(behind)));
   }
 
   /** All but one begin anew, so that they have seen nothing. */
@@ -936,7 +936,7 @@ final class Simulation {
     if (row == null || !this.faulty) {
       return false;
     }
-    return change(() -> this.database.edit(Call.SERVICE, edit));
+    return change(() -> this.database.edit(Sent.SERVICE, edit));
   }
 
   private boolean change(Runnable change) {
@@ -960,7 +960,7 @@ final class Simulation {
    */
   private void replaceWordForWord() {
     Long lease = this.mixed || draw(2) == 0 ? null : Long.valueOf(5_000);
-    this.database.replace(Call.SERVICE, someId(), lease, this.emptied);
+    this.database.replace(Sent.SERVICE, someId(), lease, this.emptied);
   }
 
   private LeaseRow lowered(LeaseRow row) {
@@ -973,7 +973,7 @@ final class Simulation {
 
   /** As it was before the last take-over. */
   private LeaseRow undone(LeaseRow row) {
-    Map.Entry<Long, Term> last = this.database.history(Call.SERVICE).lowerEntry(row.term());
+    Map.Entry<Long, Term> last = this.database.history(Sent.SERVICE).lowerEntry(row.term());
     return last == null
         ? lowered(row)
         : copy(row, last.getValue().leaderId(), last.getKey(), row.leaseMillis());
@@ -1134,7 +1134,7 @@ final class Simulation {
           this::deliver,
           this::tick,
           () -> Instant.ofEpochMilli(wall()));
-      this.service = new LeaseElectionService(Call.SERVICE, this.elector) {};
+      this.service = new LeaseElectionService(Sent.SERVICE, this.elector) {};
     }
 
     void begin() {
@@ -1340,16 +1340,14 @@ final class Simulation {
     }
 
     private void ask(Step step) {
-      Call call = Call.of(this.service.candidate().candidacy(), step, monotonic(), wall());
+      Sent call = Sent.by(this.service.candidate().candidacy(), step, monotonic(), wall());
       Request request = send(
-          this,
-          () -> executed(call),
-          new Wish(this, () -> Story.step(step), step instanceof Step.Read));
+          this, () -> executed(call), new Wish(this, step::toString, step instanceof Step.Read));
       spring(request);
       later(request.answerAt, () -> {
         if (request.executed && !request.answerLost && request.answerAt <= request.giveUpAt) {
           request.over = true;
-          Timing timing = new Timing(call.sent(), call.wallSent(), monotonic(), wall());
+          Timing timing = call.answered(monotonic(), wall());
           this.service
               .candidate()
               .change((current) ->
@@ -1360,7 +1358,7 @@ final class Simulation {
       });
       later(request.giveUpAt, () -> {
         if (!request.over) {
-          tell("%s gets no answer to what it asked: %s".formatted(this, Story.step(step)));
+          tell("%s gets no answer to what it asked: %s".formatted(this, step));
           long now = monotonic();
           this.service
               .candidate()
@@ -1375,7 +1373,7 @@ final class Simulation {
       wake(0);
     }
 
-    private Object executed(Call call) throws LeaseStoreException {
+    private Object executed(Sent call) throws LeaseStoreException {
       if (call.step() instanceof Step.Read) {
         return look(this);
       }
@@ -1410,7 +1408,7 @@ final class Simulation {
     }
 
     private Object await(Statement statement, Step step) throws LeaseStoreException {
-      return await(statement, () -> Story.step(step), step instanceof Step.Read);
+      return await(statement, step::toString, step instanceof Step.Read);
     }
 
     /** For the elector's own loop: comes back when the answer does. */
@@ -1620,12 +1618,12 @@ final class Simulation {
 
     private void ask(int life) {
       after(latency(), () -> {
-        LeaseRow before = Simulation.this.database.row(Call.SERVICE);
-        boolean changed = Simulation.this.database.contend(Call.SERVICE, this.id, OLDER_INTERVAL);
+        LeaseRow before = Simulation.this.database.row(Sent.SERVICE);
+        boolean changed = Simulation.this.database.contend(Sent.SERVICE, this.id, OLDER_INTERVAL);
         remember();
         if (changed && (before == null || !before.leaderId().equals(this.id))) {
           tell("    the server does it: %s, of an older tool, has the row: %s"
-              .formatted(this.id, Story.row(Simulation.this.database.row(Call.SERVICE))));
+              .formatted(this.id, Story.row(Simulation.this.database.row(Sent.SERVICE))));
         }
         after(latency(), () -> answered(life, changed));
       });
@@ -1684,7 +1682,7 @@ final class Simulation {
     public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
       Optional<?> found =
           (Optional<?>) this.process.await(() -> look(this.process), new Step.Read());
-      return found.isPresent() ? Map.of(Call.SERVICE, (Reading) found.get()) : Map.of();
+      return found.isPresent() ? Map.of(Sent.SERVICE, (Reading) found.get()) : Map.of();
     }
 
     @Override
@@ -1699,7 +1697,7 @@ final class Simulation {
             renewed.forEach((serviceId) -> judgeRenewal(nodeId, terms.get(serviceId)));
             return renewed;
           },
-          new Renew(terms.get(Call.SERVICE)));
+          new Renew(terms.get(Sent.SERVICE)));
       if (outcome == LOCKED) {
         throw new PartialRenewalException("locked", Set.of(), terms.keySet());
       }

@@ -5,13 +5,6 @@ import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.Simulation.Fault;
-import io.election.lease.Step.Create;
-import io.election.lease.Step.GiveWay;
-import io.election.lease.Step.KeepWarm;
-import io.election.lease.Step.Lead;
-import io.election.lease.Step.Release;
-import io.election.lease.Step.Renew;
-import io.election.lease.Step.Take;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -40,34 +33,6 @@ final class Story {
     return "[%s, term %d, %s, version %d]"
         .formatted(
             row.leaderId().isEmpty() ? "vacant" : row.leaderId(), row.term(), lease, row.version());
-  }
-
-  /** What a node asks for. */
-  static String step(Step step) {
-    if (step instanceof Renew renew) {
-      return "to renew term " + renew.term();
-    }
-    if (step instanceof Create create) {
-      return "to create the row with a lease of at least " + time(create.leaseMillis() * 1_000_000);
-    }
-    if (step instanceof KeepWarm warm) {
-      return "to keep warm " + row(warm.row());
-    }
-    if (step instanceof Lead lead) {
-      return "to lead " + row(lead.row());
-    }
-    if (step instanceof Take take) {
-      return "to take over (%s) %s".formatted(take.reason(), row(take.row()));
-    }
-    if (step instanceof Release release) {
-      return release.successor().isEmpty()
-          ? "to hand term %d back".formatted(release.term())
-          : "to hand term %d to %s".formatted(release.term(), release.successor());
-    }
-    if (step instanceof GiveWay giveWay) {
-      return "to give way in term " + giveWay.term();
-    }
-    return "for the row";
   }
 
   /** What the server or its answer says. */
