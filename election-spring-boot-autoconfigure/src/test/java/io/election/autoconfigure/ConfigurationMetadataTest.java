@@ -28,7 +28,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.convert.DurationStyle;
 import org.springframework.boot.json.JsonParserFactory;
 
-/** What an editor shows of the properties, and the README's table, are complete and right. */
+/** What an editor shows of the properties, and the table of the documentation, are complete and right. */
 class ConfigurationMetadataTest {
 
   private static final String PREFIX = "as.election";
@@ -94,10 +94,11 @@ class ConfigurationMetadataTest {
   }
 
   @Test
-  void theReadmeListsExactlyTheseProperties() throws IOException {
+  void theDocumentationListsExactlyTheseProperties() throws IOException {
     Map<String, String> documented = new TreeMap<>();
     Matcher row = Pattern.compile("(?m)^\\| `(as\\.election\\.[^`]+)` \\| ([^|]*)\\|.*$")
-        .matcher(Files.readString(Path.of("..", "README.md")));
+        .matcher(Files.readString(Path.of("..", "docs", "operations.md"))
+            .replaceFirst("(?s)### .*", ""));
     while (row.find()) {
       assertThat(documented.put(row.group(1), row.group(2).strip()))
           .as(row.group(1) + " is listed once")
@@ -108,7 +109,7 @@ class ConfigurationMetadataTest {
       Object defaultValue = property.get("defaultValue");
       if (defaultValue != null && !(defaultValue instanceof List<?>)) {
         assertThat(documented)
-            .as("the default in the README")
+            .as("the default in the documentation")
             .containsEntry(name, "`" + defaultValue + "`");
       }
     });
