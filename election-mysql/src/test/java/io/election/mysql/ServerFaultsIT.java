@@ -316,6 +316,7 @@ class ServerFaultsIT {
 
   @Test
   void a_certificate_that_is_not_trusted_is_told() {
+    assumeTrue(TestServer.hasDocker(), "the embedded server has no certificate");
     String url = this.database.jdbcUrl("mysql", "sslMode=VERIFY_CA");
     this.store = Database.store(
         new TestDataSource(
