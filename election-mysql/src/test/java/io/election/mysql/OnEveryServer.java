@@ -8,9 +8,14 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import java.util.Arrays;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.extension.BeforeClassTemplateInvocationCallback;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.ArgumentsProvider;
@@ -27,6 +32,7 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
 @Tag("servers")
 @ParameterizedClass(name = "{0}")
 @ArgumentsSource(OnEveryServer.Servers.class)
+@ExtendWith(OnEveryServer.Name.class)
 @interface OnEveryServer {
 
   /** A server for all classes of a JVM. */
@@ -90,6 +96,35 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
           .flatMap(part -> Arrays.stream(part.getAnnotationsByType(Tag.class)))
           .map(Tag::value)
           .anyMatch("faults"::equals);
+    }
+  }
+
+  /** Names the servers in reports, which only number them. */
+  final class Name implements BeforeClassTemplateInvocationCallback, TestExecutionExceptionHandler {
+
+    private static final Pattern NUMBER = Pattern.compile("class-template-invocation:#(\\d+)]$");
+
+    @Override
+    public void beforeClassTemplateInvocation(ExtensionContext context) {
+      System.out.println(on(context));
+    }
+
+    @Override
+    public void handleTestExecutionException(ExtensionContext context, Throwable failure)
+        throws Throwable {
+      failure.addSuppressed(new Exception(on(context)));
+      throw failure;
+    }
+
+    private static String on(ExtensionContext context) {
+      Matcher number = NUMBER.matcher(context.getUniqueId());
+      return number.find()
+          ? "%s[%s] is on %s"
+              .formatted(
+                  context.getRequiredTestClass().getSimpleName(),
+                  number.group(1),
+                  context.getDisplayName())
+          : context.getParent().map(Name::on).orElse("");
     }
   }
 }
