@@ -32,7 +32,7 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
 @Tag("servers")
 @ParameterizedClass(name = "{0}")
 @ArgumentsSource(OnEveryServer.Servers.class)
-@ExtendWith(OnEveryServer.Name.class)
+@ExtendWith(OnEveryServer.Start.class)
 @interface OnEveryServer {
 
   /** A server for all classes of a JVM. */
@@ -99,14 +99,18 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
     }
   }
 
-  /** Names the servers in reports, which only number them. */
-  final class Name implements BeforeClassTemplateInvocationCallback, TestExecutionExceptionHandler {
+  /** Skips what needs a server that is missing, and names the servers in reports, which only number them. */
+  final class Start
+      implements BeforeClassTemplateInvocationCallback, TestExecutionExceptionHandler {
 
     private static final Pattern NUMBER = Pattern.compile("class-template-invocation:#(\\d+)]$");
 
     @Override
     public void beforeClassTemplateInvocation(ExtensionContext context) {
       System.out.println(on(context));
+      Arrays.stream(Server.values())
+          .filter(server -> server.toString().equals(context.getDisplayName()))
+          .forEach(Server::running);
     }
 
     @Override
@@ -124,7 +128,7 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
                   context.getRequiredTestClass().getSimpleName(),
                   number.group(1),
                   context.getDisplayName())
-          : context.getParent().map(Name::on).orElse("");
+          : context.getParent().map(Start::on).orElse("");
     }
   }
 }
