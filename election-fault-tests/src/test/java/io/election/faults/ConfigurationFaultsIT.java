@@ -7,12 +7,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.ElectionService;
 import io.election.lease.Elector;
+import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.LeaderElectionSchema;
-import io.election.mysql.MysqlElectionService;
 import io.election.mysql.MysqlLeaseStore;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
@@ -83,7 +83,7 @@ class ConfigurationFaultsIT {
         nodes.add(node);
         sampler.add(node.name(), node.service());
       }
-      nodes.forEach((node) -> node.elector().start(List.of((MysqlElectionService) node.service())));
+      nodes.forEach((node) -> node.elector().start(List.of((LeaseElectionService) node.service())));
       LocalNode leader = awaitLeader(nodes);
       Awaitility.await("all nodes follow it")
           .atMost(Duration.ofSeconds(30))
@@ -153,7 +153,7 @@ class ConfigurationFaultsIT {
         (event) -> {},
         System::nanoTime,
         InstantSource.system());
-    return new LocalNode(name, new MysqlElectionService(Cluster.SERVICE, elector), elector, dead);
+    return new LocalNode(name, new LeaseElectionService(Cluster.SERVICE, elector), elector, dead);
   }
 
   /** A store that is reached no more from the death of its node on. */
@@ -218,7 +218,7 @@ class ConfigurationFaultsIT {
     try (LocalSampler sampler = new LocalSampler(folder)) {
       sampler.add("first", nodes.get(0).service());
       sampler.add("second", nodes.get(1).service());
-      nodes.forEach((node) -> node.elector().start(List.of((MysqlElectionService) node.service())));
+      nodes.forEach((node) -> node.elector().start(List.of((LeaseElectionService) node.service())));
       LocalNode leader = awaitLeader(nodes);
       long version = Long.parseLong(database.query("SELECT version FROM leader_election"));
       Awaitility.await("it goes on")

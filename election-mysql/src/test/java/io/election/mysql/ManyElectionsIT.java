@@ -6,6 +6,7 @@ import io.election.ElectionService;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.lease.Elector;
+import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import io.election.lease.RenewalListener;
 import io.election.mysql.LeaderElectionSchema.Mode;
@@ -79,7 +80,7 @@ class ManyElectionsIT {
 
     final Elector elector;
 
-    final List<MysqlElectionService> services;
+    final List<LeaseElectionService> services;
 
     Node(String id, int elections) {
       TestDatabase database = ManyElectionsIT.this.database;
@@ -110,7 +111,7 @@ class ManyElectionsIT {
         }
       });
       this.services = IntStream.range(0, elections)
-          .mapToObj(i -> new MysqlElectionService("service-" + i, this.elector))
+          .mapToObj(i -> new LeaseElectionService("service-" + i, this.elector))
           .toList();
       ManyElectionsIT.this.nodes.add(this);
       this.elector.start(this.services);

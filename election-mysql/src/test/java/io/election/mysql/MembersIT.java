@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import io.election.Member;
 import io.election.lease.Elector;
+import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
@@ -194,8 +195,8 @@ class MembersIT {
 
   @Test
   void an_elector_announces_its_node_and_takes_it_out_when_it_stops() throws Exception {
-    MysqlElectionService a = started("a");
-    MysqlElectionService b = started("b");
+    LeaseElectionService a = started("a");
+    LeaseElectionService b = started("b");
     await().until(() -> a.members().map(List::size).orElse(0) == 2);
     assertThat(this.database.query(
             "SELECT GROUP_CONCAT(node_id ORDER BY node_id) FROM leader_election_member"))
@@ -220,7 +221,7 @@ class MembersIT {
     }
   }
 
-  private MysqlElectionService started(String id) {
+  private LeaseElectionService started(String id) {
     LeaseSettings settings = new LeaseSettings(
         Duration.ofSeconds(3), Duration.ofMillis(300), Duration.ofSeconds(1), Duration.ZERO, true);
     ElectionDatabase electionDatabase =
@@ -242,7 +243,7 @@ class MembersIT {
     } else {
       this.second = elector;
     }
-    MysqlElectionService service = new MysqlElectionService("jobs", elector);
+    LeaseElectionService service = new LeaseElectionService("jobs", elector);
     elector.start(List.of(service));
     return service;
   }

@@ -11,6 +11,7 @@ import io.election.LeadershipLostEvent;
 import io.election.lease.Elector;
 import io.election.lease.Ending;
 import io.election.lease.HandBackSignal;
+import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
@@ -389,10 +390,10 @@ class ReleaseWatchIT {
         "INSERT INTO leader_election (service_id, leader_id, lease_millis) VALUES ('jobs', '', 0)");
     List<LeadershipAcquiredEvent> acquired = new ArrayList<>();
     Elector first = elector("first", settings, acquired);
-    first.start(List.of(new MysqlElectionService("jobs", first)));
+    first.start(List.of(new LeaseElectionService("jobs", first)));
     within().until(() -> acquired.size() == 1);
     Elector second = elector("second", settings, acquired);
-    second.start(List.of(new MysqlElectionService("jobs", second)));
+    second.start(List.of(new LeaseElectionService("jobs", second)));
     awaitWaiting(1);
 
     first.stop();

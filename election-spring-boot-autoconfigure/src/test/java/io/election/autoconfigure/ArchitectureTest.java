@@ -145,7 +145,7 @@ class ArchitectureTest {
         .arePublic()
         .should()
         .haveNameMatching(
-            ".*\\.(CommitFence(\\$Held)?|ElectionDatabase|LeaderElectionSchema(\\$Mode)?|MysqlElectionService|MysqlLeaseStore)")
+            ".*\\.(CommitFence(\\$Held)?|ElectionDatabase|LeaderElectionSchema(\\$Mode)?|MysqlLeaseStore)")
         .check(CLASSES);
   }
 }

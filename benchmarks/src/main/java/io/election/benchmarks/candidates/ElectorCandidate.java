@@ -5,7 +5,6 @@ import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.LeaderElectionSchema;
-import io.election.mysql.MysqlElectionService;
 import io.election.mysql.MysqlLeaseStore;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -40,7 +39,7 @@ final class ElectorCandidate implements Candidate {
 
   @Override
   public void join(List<String> elections) {
-    elections.forEach((id) -> this.elections.put(id, new MysqlElectionService(id, this.elector)));
+    elections.forEach((id) -> this.elections.put(id, new LeaseElectionService(id, this.elector)));
     this.elector.start(List.copyOf(this.elections.values()));
   }
 

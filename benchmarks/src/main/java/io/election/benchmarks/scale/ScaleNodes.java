@@ -10,7 +10,6 @@ import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.LeaderElectionSchema;
-import io.election.mysql.MysqlElectionService;
 import io.election.mysql.MysqlLeaseStore;
 import java.nio.file.Path;
 import java.time.InstantSource;
@@ -130,7 +129,7 @@ public final class ScaleNodes {
         InstantSource.system());
     List<LeaseElectionService> elections = new ArrayList<>();
     for (String election : this.fleet.electionNames()) {
-      elections.add(new MysqlElectionService(election, elector));
+      elections.add(new LeaseElectionService(election, elector));
     }
     return new Node(id, elector, elections);
   }
