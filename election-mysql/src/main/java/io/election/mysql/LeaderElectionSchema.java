@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
  * The tables {@code leader_election} and {@code leader_election_history}: made, upgraded or checked; and
  * {@code leader_election_member}, without which the election goes on.
  *
- * <p>SchemaMigrator are run by a Flyway of our own, with a history table of its own ({@code
+ * <p>Migrations are run by a Flyway of our own, with a history table of its own ({@code
  * leader_election_schema_history}) and nothing on the classpath that another Flyway would find; and
  * only if the tables are not complete. So the application's own migrations are not disturbed.
  *
