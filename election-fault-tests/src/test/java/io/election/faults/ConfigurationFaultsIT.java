@@ -14,14 +14,13 @@ import io.election.lease.LeaseStoreException;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.LeaderElectionSchema;
 import io.election.mysql.MysqlLeaseStore;
+import io.election.test.Checkpoint;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import io.election.test.process.Claim;
 import io.election.test.process.Node;
 import io.election.test.process.NodeProcess;
-import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -207,12 +206,7 @@ class ConfigurationFaultsIT {
     schema(database, settings).ensure();
     MysqlLeaseStore first = mysqlStore(database, settings);
     MysqlLeaseStore second = mysqlStore(database, settings);
-    for (Field field : MysqlLeaseStore.class.getDeclaredFields()) {
-      if (!Modifier.isStatic(field.getModifiers())) {
-        field.setAccessible(true);
-        field.set(second, field.get(first));
-      }
-    }
+    Checkpoint.restore(first, second);
     List<LocalNode> nodes =
         List.of(localNode("restored", first, settings), localNode("restored", second, settings));
     try (LocalSampler sampler = new LocalSampler(folder)) {

@@ -4,11 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
+import io.election.test.Checkpoint;
 import io.election.test.OlderToolsContract;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
-import java.lang.reflect.Field;
-import java.lang.reflect.Modifier;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -93,12 +92,7 @@ abstract class LeaseTablesContract extends OlderToolsContract {
   void a_record_is_own_to_one_of_the_stores_that_were_restored_from_one_checkpoint()
       throws Exception {
     MysqlLeaseStore restored = Database.store(this.dataSource, this.database.jdbcUrl());
-    for (Field field : MysqlLeaseStore.class.getDeclaredFields()) {
-      if (!Modifier.isStatic(field.getModifiers())) {
-        field.setAccessible(true);
-        field.set(restored, field.get(this.store));
-      }
-    }
+    Checkpoint.restore(this.store, restored);
     LeaseRow led = led(SERVICE, A);
     assertThat(led.own()).isTrue();
 
