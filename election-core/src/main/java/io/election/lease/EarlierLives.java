@@ -1,7 +1,6 @@
 package io.election.lease;
 
 import java.util.Collection;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -37,10 +36,11 @@ final class EarlierLives {
   }
 
   /** Waits until none of the elections is kept any more. */
-  static void awaitEnd(String store, List<String> serviceIds, String nodeId)
+  static void awaitEnd(String store, Collection<Candidate> candidates, String nodeId)
       throws InterruptedException {
     synchronized (KEPT) {
-      while (serviceIds.stream().anyMatch((id) -> find(store, id, nodeId).isPresent())) {
+      while (candidates.stream()
+          .anyMatch((candidate) -> find(store, candidate.serviceId(), nodeId).isPresent())) {
         KEPT.wait();
       }
     }

@@ -6,6 +6,7 @@ import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -330,6 +331,14 @@ class ManyElectionsTest {
         .hasSizeBetween(20, 40);
   }
 
+  private HistoryReader histories() {
+    return new HistoryReader(
+        this.database,
+        SETTINGS,
+        new Clocks(this.clock::get, InstantSource.system()),
+        new ElectionLog("simulation"));
+  }
+
   @Test
   void followersSpreadTheReadingOfHistoriesAndLeadersDoNot() {
     Node leader = new Node("a", 2);
@@ -337,10 +346,10 @@ class ManyElectionsTest {
     Node follower = new Node("b", 2);
     run(INTERVAL.multipliedBy(2), leader, follower);
 
-    Histories ofLeader = new Histories();
+    HistoryReader ofLeader = histories();
     assertThat(ofLeader.due(leader.candidates(), 0, 10, 1_000)).isEmpty();
     assertThat(ofLeader.due(leader.candidates(), 10, 10, 1_000)).hasSize(2);
-    Histories ofFollower = new Histories();
+    HistoryReader ofFollower = histories();
     assertThat(ofFollower.due(follower.candidates(), 0, 10, 1_000)).isEmpty();
     assertThat(ofFollower.due(follower.candidates(), 10, 10, 1_000)).isEmpty();
     assertThat(ofFollower.due(follower.candidates(), 1_010, 10, 1_000)).hasSize(2);

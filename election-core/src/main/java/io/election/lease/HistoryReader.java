@@ -18,11 +18,11 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * When to read the histories of a node's elections: once after each change of leader, so that whoever
- * asks for them is answered without a call to the store; and when to prune them: once in each term of
- * this node. Used by one thread.
+ * Reads the histories of a node's elections, once after each change of leader, so that whoever asks for
+ * them is answered without a call to the store; and prunes them, once in each term of this node. Used by
+ * the elector's thread.
  */
-final class Histories {
+final class HistoryReader {
 
   /**
    * After a failure that was not the first, since histories are for people, and a call that fails costs
@@ -36,12 +36,52 @@ final class Histories {
   /** Instants are readings of the {@link Ticker}. */
   private record Change(Reign reign, @Nullable Long unreadSince) {}
 
+  private final LeaseStore store;
+
+  private final LeaseSettings settings;
+
+  private final Clocks clocks;
+
+  private final ElectionLog log;
+
   private final Map<Candidate, Change> changes = new HashMap<>();
 
   /** The terms that this node has begun to lead in since it last pruned. */
   private final Map<String, Long> unpruned = new LinkedHashMap<>();
 
   private @Nullable Long notBefore;
+
+  HistoryReader(LeaseStore store, LeaseSettings settings, Clocks clocks, ElectionLog log) {
+    this.store = store;
+    this.settings = settings;
+    this.clocks = clocks;
+    this.log = log;
+  }
+
+  /**
+   * Prunes or reads, with one call, if it is time for that.
+   *
+   * @param readNanos how long reads have taken of late
+   * @return whether there was something to do
+   */
+  boolean tend(Collection<Candidate> candidates, long readNanos) {
+    if (!this.unpruned.isEmpty()) {
+      prune();
+      return true;
+    }
+    long settleNanos = this.settings.renewInterval().toNanos() / 2;
+    long spreadNanos = Math.min(64 * readNanos, this.settings.leaseDuration().toNanos());
+    List<Candidate> due = due(candidates, this.clocks.now(), settleNanos, spreadNanos);
+    if (due.isEmpty()) {
+      return false;
+    }
+    try {
+      read(due);
+    } catch (LeaseStoreException | RuntimeException ex) {
+      this.log.historyUnknown(ex, failedAgain(this.clocks.now(), settleNanos), this.clocks.now());
+    }
+    return true;
+  }
 
   /**
    * Gives the elections whose history has to be read now.
@@ -72,13 +112,13 @@ final class Histories {
   }
 
   /** Reads histories with one call, and hands them to their elections. */
-  void read(LeaseStore store, List<Candidate> due) throws LeaseStoreException {
+  private void read(List<Candidate> due) throws LeaseStoreException {
     Set<String> ids = new LinkedHashSet<>();
     due.forEach((candidate) -> ids.add(candidate.serviceId()));
-    Map<String, List<HistoryEntry>> histories = store.history(ids);
+    Map<String, List<HistoryEntry>> histories = this.store.history(ids);
     for (Candidate candidate : due) {
       candidate.remember(histories.getOrDefault(candidate.serviceId(), List.of()).stream()
-          .map(Histories::printable)
+          .map(HistoryReader::printable)
           .toList());
       this.changes.computeIfPresent(candidate, (key, read) -> new Change(read.reign(), null));
       if (candidate.candidacy().standing() instanceof Leading leading) {
@@ -88,15 +128,15 @@ final class Histories {
     this.notBefore = null;
   }
 
-  boolean isToBePruned() {
-    return !this.unpruned.isEmpty();
-  }
-
-  /** Prunes with one call. What fails waits for the next term. */
-  void prune(LeaseStore store, Duration retention) throws LeaseStoreException {
+  /** What fails waits for the next term. */
+  private void prune() {
     Map<String, Long> terms = Map.copyOf(this.unpruned);
     this.unpruned.clear();
-    store.prune(terms, retention);
+    try {
+      this.store.prune(terms, this.settings.historyRetention());
+    } catch (LeaseStoreException | RuntimeException ex) {
+      this.log.notPruned(ex);
+    }
   }
 
   /**
@@ -105,7 +145,7 @@ final class Histories {
    * @param settleNanos after how long to try again if the one before did not fail
    * @return whether the one before failed too, so that it is not the store alone
    */
-  boolean failedAgain(long now, long settleNanos) {
+  private boolean failedAgain(long now, long settleNanos) {
     boolean again = this.notBefore != null;
     this.notBefore = now + (again ? RETRY_NANOS : settleNanos);
     return again;

@@ -1,0 +1,135 @@
+package io.election.lease;
+
+import io.election.lease.Step.Await;
+import io.election.lease.Step.Read;
+import io.election.lease.Step.Renew;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is due in the elections of a node. Renewals come first, then reads, each as one call for all
+ * elections; then the others take turns. Used by the elector's thread.
+ */
+final class Agenda {
+
+  private final List<Candidate> candidates;
+
+  private final RunningWork work;
+
+  private final Clocks clocks;
+
+  private final Backoff backoff;
+
+  private final long longestPause;
+
+  /** The first of the candidates whose turn it is to have a call of its own. */
+  private int turn;
+
+  private Map<Candidate, Step.Call<?>> due = Map.of();
+
+  /** What may be done before it is due, with the call that does the same for others. */
+  private Map<Candidate, Step.Call<?>> early = Map.of();
+
+  private long pause;
+
+  Agenda(
+      Candidacy.Node node,
+      List<Candidate> candidates,
+      RunningWork work,
+      Clocks clocks,
+      Backoff backoff) {
+    this.candidates = candidates;
+    this.work = work;
+    this.clocks = clocks;
+    this.backoff = backoff;
+    this.longestPause = node.settings().renewInterval().toNanos();
+    // Where each begins elsewhere, they do not all try for the same row first.
+    this.turn = Math.floorMod(node.id().hashCode(), Math.max(1, candidates.size()));
+  }
+
+  /** Asks all candidacies what they are to do next. */
+  void update() {
+    this.due = new LinkedHashMap<>();
+    this.early = new LinkedHashMap<>();
+    this.pause = this.longestPause;
+    long now = this.clocks.now();
+    for (Candidate candidate : this.candidates) {
+      boolean working = this.work.isRunning(candidate.serviceId());
+      Candidacy candidacy = candidate.update();
+      Step step = candidacy.next(now, working);
+      if (step instanceof Await await) {
+        pauseUntil(await.until(), now);
+        Step.Call<?> ahead = candidacy.early(now, working);
+        if (ahead != null) {
+          this.early.put(candidate, ahead);
+        }
+      } else if (step instanceof Step.Call<?> call) {
+        if (step instanceof Renew || this.backoff.isOver(now)) {
+          this.due.put(candidate, call);
+        } else {
+          pauseUntil(now + this.backoff.remaining(now), now);
+        }
+      }
+    }
+  }
+
+  private void pauseUntil(long instant, long now) {
+    this.pause = Math.min(this.pause, Math.max(instant - now, 0));
+  }
+
+  boolean isEmpty() {
+    return this.due.isEmpty();
+  }
+
+  boolean contains(Candidate candidate) {
+    return this.due.containsKey(candidate);
+  }
+
+  boolean containsRenewals() {
+    return this.due.values().stream().anyMatch(Renew.class::isInstance);
+  }
+
+  /** In how many nanoseconds something is due, if nothing is. */
+  long pause() {
+    return this.pause;
+  }
+
+  /**
+   * The most urgent of what is due, as much as one call to the store can do.
+   *
+   * @param preferred whose turn it is, if it needs a call of its own
+   */
+  Map<Candidate, Step.Call<?>> mostUrgent(@Nullable Candidate preferred) {
+    for (Class<? extends Step.Call<?>> together : List.of(Renew.class, Read.class)) {
+      if (this.due.values().stream().anyMatch(together::isInstance)) {
+        return all(together);
+      }
+    }
+    Candidate next = preferred != null && contains(preferred) ? preferred : takeTurn();
+    return Map.of(next, this.due.get(next));
+  }
+
+  /** In the order of the elections, not in that in which they fall due. */
+  private Map<Candidate, Step.Call<?>> all(Class<? extends Step.Call<?>> kind) {
+    Map<Candidate, Step.Call<?>> all = new LinkedHashMap<>();
+    for (Candidate candidate : this.candidates) {
+      Step.Call<?> step = this.due.getOrDefault(candidate, this.early.get(candidate));
+      if (kind.isInstance(step)) {
+        all.put(candidate, step);
+      }
+    }
+    return all;
+  }
+
+  /** One that fails again and again does not keep the others from theirs. */
+  private Candidate takeTurn() {
+    Candidate next;
+    do {
+      next = this.candidates.get(this.turn);
+      this.turn = (this.turn + 1) % this.candidates.size();
+    } while (!contains(next));
+    return next;
+  }
+}

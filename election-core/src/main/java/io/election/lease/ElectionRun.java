@@ -1,0 +1,392 @@
+package io.election.lease;
+
+import io.election.Instruction;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One run of an elector, from a start to a stop, and on until everything is handed back: waits until
+ * something is due, does the most urgent, survives whatever goes wrong.
+ */
+final class ElectionRun {
+
+  /** At most so many calls for each election in one {@link #step}. */
+  private static final int MAX_CALLS = 16;
+
+  private final ElectorContext context;
+
+  private final Candidacy.Node node;
+
+  private final List<Candidate> candidates;
+
+  private final boolean stepped;
+
+  private final DeadlineWatch deadlines;
+
+  private final Backoff backoff;
+
+  private final Agenda agenda;
+
+  private final StoreCalls calls;
+
+  private final HistoryReader histories;
+
+  private final Members members;
+
+  private final WindDown windDown;
+
+  /** The run that stands while this one waits to. */
+  private volatile @Nullable ElectionRun earlier;
+
+  /** Whether it was started and not stopped; a stopped run hands back what it holds. */
+  private volatile boolean running;
+
+  /** Whether it stands for its elections, rather than waiting for the end of an earlier run. */
+  private volatile boolean begun;
+
+  /** Whether its threads are to end as soon as they can. */
+  private volatile boolean dismissed;
+
+  /** Whether nobody waits for it any more, though work runs. */
+  private volatile boolean unattended;
+
+  /** Whether its thread has ended; under the lock of this. */
+  private boolean ended;
+
+  /** What somebody waits for; that it has been run is not enough, what follows from it is done too. */
+  private Inbox.@Nullable Request served;
+
+  private long pause;
+
+  /**
+   * Creates a run that has not begun.
+   *
+   * @param stepped whether it has no threads
+   */
+  ElectionRun(
+      ElectorContext context, Candidacy.Node node, List<Candidate> candidates, boolean stepped) {
+    this.context = context;
+    this.node = node;
+    this.candidates = candidates;
+    this.stepped = stepped;
+    LeaseSettings settings = context.settings();
+    this.deadlines =
+        new DeadlineWatch(candidates, context.clocks(), context.pauseAfterFailure(), context.log());
+    this.backoff = new Backoff(node);
+    this.agenda = new Agenda(node, candidates, context.work(), context.clocks(), this.backoff);
+    this.calls = new StoreCalls(context, node, candidates, this.backoff);
+    this.histories = new HistoryReader(context.store(), settings, context.clocks(), context.log());
+    this.members = new Members(context.store(), settings, context.log());
+    this.windDown = new WindDown(context, node, candidates);
+  }
+
+  // ---- for the elector
+
+  List<Candidate> candidates() {
+    return this.candidates;
+  }
+
+  DeadlineWatch deadlines() {
+    return this.deadlines;
+  }
+
+  StoreCalls calls() {
+    return this.calls;
+  }
+
+  Members members() {
+    return this.members;
+  }
+
+  boolean isStepped() {
+    return this.stepped;
+  }
+
+  boolean isRunning() {
+    return this.running;
+  }
+
+  boolean hasBegun() {
+    return this.begun;
+  }
+
+  /** The run that stands for its elections, or did last: this one, or an earlier one. */
+  ElectionRun standing() {
+    ElectionRun earlier = this.earlier;
+    return earlier != null ? earlier : this;
+  }
+
+  /** Begins at once if no earlier run of this process is in the way. */
+  void start(ElectionRun last) {
+    this.earlier = last.standing();
+    if (this.context.storeUse().isLocked() || isHeldUp()) {
+      for (Candidate candidate : this.candidates) {
+        // A pause ends with the run in which it was ordered.
+        candidate.change((candidacy) -> candidacy.resume(this.context.now()));
+        this.context
+            .log()
+            .waits(
+                candidate.serviceId(), this.node.id(), kept(candidate).map(Candidate::runningWork));
+      }
+    } else {
+      begin(false);
+    }
+    this.running = true;
+  }
+
+  /** The election as it is kept after a stop, by this run or by an earlier one of this process. */
+  Optional<Candidate> kept(Candidate candidate) {
+    if (candidate.keepsLeaseAfterStop()) {
+      return Optional.of(candidate);
+    }
+    return this.begun ? Optional.empty() : earlierLife(candidate);
+  }
+
+  private Optional<Candidate> earlierLife(Candidate candidate) {
+    return EarlierLives.find(this.context.store().name(), candidate.serviceId(), this.node.id());
+  }
+
+  private boolean isHeldUp() {
+    return this.candidates.stream()
+        .anyMatch((candidate) -> earlierLife(candidate).isPresent());
+  }
+
+  /** Waits for the end of earlier runs of this process: one may be in the store still, or keep a lease. */
+  private boolean awaitTurn() {
+    while (!this.dismissed) {
+      try {
+        this.context.storeUse().lockInterruptibly();
+        boolean begun = false;
+        try {
+          EarlierLives.awaitEnd(this.context.store().name(), this.candidates, this.node.id());
+          beginLate();
+          begun = !this.dismissed;
+        } finally {
+          if (!begun) {
+            this.context.storeUse().unlock();
+          }
+        }
+        if (begun) {
+          return true;
+        }
+      } catch (InterruptedException ex) {
+        // Of a stop, and then it shows; or of somebody who has no business with this thread.
+      }
+    }
+    return false;
+  }
+
+  /** Does nothing if it has begun at once, or was stopped before. */
+  private synchronized void beginLate() {
+    if (this.running && !this.begun) {
+      begin(true);
+    }
+  }
+
+  /**
+   * Stands for the elections.
+   *
+   * @param late whether it had to wait; a node that was paused meanwhile stays so
+   */
+  private void begin(boolean late) {
+    this.earlier = null;
+    this.calls.begin();
+    for (Candidate candidate : this.candidates) {
+      candidate.change((candidacy) -> {
+        Candidacy first = Candidacy.start(this.node, this.context.now());
+        Instruction pause = late ? candidacy.memory().paused() : null;
+        return pause != null ? first.pause(pause, this.context.now()) : first;
+      });
+      this.context.log().joined(candidate.serviceId(), this.node);
+    }
+    this.begun = true;
+  }
+
+  /** Leads no more, without waiting. */
+  synchronized void leave() {
+    if (this.begun) {
+      this.candidates.forEach(
+          (candidate) -> candidate.change((candidacy) -> candidacy.stop(this.context.now())));
+    }
+    // Not before: the thread ends when this is set and there is nothing to hand back.
+    this.running = false;
+  }
+
+  /** Goes on though nobody waits any more, if leases are kept for work that runs. */
+  synchronized boolean goOnUnattended() {
+    if (this.ended || !this.begun || !keepsLeases()) {
+      return false;
+    }
+    this.unattended = true;
+    for (Candidate candidate : this.candidates) {
+      if (candidate.keepsLeaseAfterStop()) {
+        EarlierLives.keep(this.context.store().name(), candidate);
+      }
+    }
+    return true;
+  }
+
+  /** Whether leases are kept after a stop for work that runs. */
+  boolean keepsLeases() {
+    return this.candidates.stream()
+        .anyMatch((candidate) -> candidate.keepsLeaseAfterStop()
+            && this.context.work().mayBeRunning(candidate.serviceId()));
+  }
+
+  /** Ends the threads as soon as they can. */
+  void dismiss() {
+    this.dismissed = true;
+    this.deadlines.dismiss();
+  }
+
+  // ---- the loop
+
+  /** What the elector's thread does. While it does that no other thread uses the store. */
+  void run() {
+    if (!awaitTurn()) {
+      return;
+    }
+    try {
+      Daemon.repeat(this::waitAndDo, this.context.pauseAfterFailure(), this.context.log());
+    } finally {
+      try {
+        closeStore();
+      } finally {
+        end();
+        this.context.storeUse().unlock();
+      }
+    }
+  }
+
+  private boolean waitAndDo() throws InterruptedException {
+    if (this.dismissed || isOver()) {
+      return false;
+    }
+    long pause = this.pause;
+    // Also after a failure.
+    this.pause = 0;
+    this.context.inbox().await(pause);
+    this.pause = doMostUrgent();
+    return true;
+  }
+
+  /**
+   * Does all that is due. For runs without threads.
+   *
+   * @return in how many nanoseconds something is due next
+   */
+  long step() {
+    long pause = 0;
+    // However many elections there are; but no election for ever.
+    int most = MAX_CALLS * (this.candidates.size() + 1);
+    for (int i = 0; !this.context.inbox().isEmpty() || (pause == 0 && i < most); i++) {
+      pause = doMostUrgent();
+    }
+    answerRequest();
+    if (!this.running && !this.windDown.isHandingBack()) {
+      closeStore();
+    }
+    return pause;
+  }
+
+  /**
+   * Does one thing: the renewals, else what follows from a request, else the next request, else what is
+   * due, else what nobody waits for.
+   *
+   * @return in how many nanoseconds something is due next; 0 also if there may be more to do at once
+   */
+  private long doMostUrgent() {
+    this.agenda.update();
+    Inbox.Request request = this.served;
+    if (request != null && !this.agenda.contains(request.candidate())) {
+      answerRequest();
+    }
+    boolean urgent = this.agenda.containsRenewals()
+        || this.served != null
+        || this.context.inbox().isEmpty();
+    if (urgent && !this.agenda.isEmpty()) {
+      call();
+      return 0;
+    }
+    if (!this.context.inbox().isEmpty()) {
+      serve();
+      return 0;
+    }
+    return this.running && this.backoff.isOver(this.context.now()) && tend()
+        ? 0
+        : this.agenda.pause();
+  }
+
+  private void call() {
+    Inbox.Request request = this.served;
+    Map<Candidate, Throwable> failed =
+        this.calls.make(this.agenda.mostUrgent(request != null ? request.candidate() : null));
+    Throwable failure = request != null ? failed.get(request.candidate()) : null;
+    if (request != null && failure != null) {
+      request.outcome().completeExceptionally(failure);
+      this.served = null;
+    }
+    for (Throwable each : failed.values()) {
+      if (each instanceof Error error) {
+        throw error;
+      }
+    }
+  }
+
+  /** Does what somebody has asked for; what follows from it is due at once. */
+  private void serve() {
+    this.served = this.context.inbox().runNext(this);
+    if (this.served != null) {
+      this.backoff.end();
+    }
+  }
+
+  private void answerRequest() {
+    Inbox.Request request = this.served;
+    if (request != null) {
+      this.served = null;
+      request.outcome().complete(null);
+    }
+  }
+
+  /** Does what nobody waits for, with one call; whether there was something to do. */
+  private boolean tend() {
+    return this.histories.tend(this.candidates, this.calls.readNanos())
+        || this.members.tend(this.candidates, this.context.now());
+  }
+
+  // ---- the end
+
+  private boolean isOver() {
+    if (this.unattended) {
+      this.windDown.remind();
+    }
+    return !this.running && this.windDown.isOver();
+  }
+
+  /** Deletes this node's entry in the register first, unless the store fails or the stop has given up. */
+  private void closeStore() {
+    try {
+      if (!this.dismissed && this.backoff.isOver(this.context.now())) {
+        this.members.withdraw();
+      }
+    } finally {
+      this.context.store().close();
+    }
+  }
+
+  private void end() {
+    synchronized (this) {
+      this.ended = true;
+      this.dismissed = true;
+    }
+    answerRequest();
+    this.deadlines.dismiss();
+    if (this.unattended) {
+      this.windDown.giveUp();
+      EarlierLives.end(this.context.store().name(), this.candidates);
+    }
+  }
+}

@@ -1,0 +1,212 @@
+package io.election.lease;
+
+import io.election.lease.Candidacy.Timing;
+import io.election.lease.LeaseStore.Reading;
+import io.election.lease.Step.Read;
+import io.election.lease.Step.Renew;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Makes the calls to the store, times them, and applies their answers to the candidacies. Used by the
+ * elector's thread; {@link #contact} by any.
+ */
+final class StoreCalls {
+
+  private final ElectorContext context;
+
+  private final Candidacy.Node node;
+
+  private final List<Candidate> candidates;
+
+  private final Backoff backoff;
+
+  private final Looks looks;
+
+  private final OpenFailures openFailures = new OpenFailures();
+
+  private volatile long answeredAt;
+
+  StoreCalls(
+      ElectorContext context, Candidacy.Node node, List<Candidate> candidates, Backoff backoff) {
+    this.context = context;
+    this.node = node;
+    this.candidates = candidates;
+    this.backoff = backoff;
+    this.looks = new Looks(context.settings().renewInterval());
+  }
+
+  /** The silence of the store counts from now on. */
+  void begin() {
+    this.answeredAt = this.context.now();
+  }
+
+  StoreContact contact() {
+    // The failure first: an answer in between makes the silence short.
+    OpenFailures.Problem problem = this.openFailures.problem();
+    long now = this.context.now();
+    return new StoreContact(
+        Duration.ofNanos(now - this.answeredAt),
+        problem != null ? problem.age(now) : Duration.ZERO,
+        problem != null ? problem.text() : null);
+  }
+
+  /** How long reads have taken of late, in nanoseconds. */
+  long readNanos() {
+    return this.looks.take();
+  }
+
+  /**
+   * Makes one call.
+   *
+   * @param steps what one call can do: several steps only if all are renewals, or reads
+   * @return the failures of those whose outcome is unknown
+   */
+  Map<Candidate, Throwable> make(Map<Candidate, Step.Call<?>> steps) {
+    Map<Candidate, Throwable> failed = new LinkedHashMap<>();
+    try {
+      Map.Entry<Candidate, Step.Call<?>> first = steps.entrySet().iterator().next();
+      if (first.getValue() instanceof Renew) {
+        renew(steps, failed);
+      } else if (first.getValue() instanceof Read read) {
+        read(read, steps.keySet());
+      } else {
+        call(first.getKey(), first.getValue());
+      }
+      answered(steps, failed.keySet());
+    } catch (Throwable ex) {
+      failed(steps, ex);
+      steps.keySet().forEach((candidate) -> failed.put(candidate, ex));
+    }
+    return failed;
+  }
+
+  private void answered(Map<Candidate, Step.Call<?>> steps, Set<Candidate> failed) {
+    long now = this.context.now();
+    this.answeredAt = now;
+    this.backoff.answered(
+        this.candidates.stream().noneMatch((candidate) -> candidate.candidacy().ledLast()));
+    steps.forEach((candidate, step) -> {
+      if (!failed.contains(candidate)) {
+        this.openFailures.answered(candidate, step, candidate.candidacy(), now);
+      }
+    });
+    this.openFailures
+        .settle()
+        .ifPresent((worksAgain) -> this.context.log().storeAnswered(worksAgain, now));
+  }
+
+  private void failed(Map<Candidate, Step.Call<?>> steps, Throwable failure) {
+    long now = this.context.now();
+    steps.forEach((candidate, step) -> {
+      candidate.change((candidacy) -> candidacy.onFailure(step, now));
+      this.openFailures.failed(candidate, step, ElectionLog.text(failure), now);
+    });
+    this.backoff.failed(now);
+    this.context.log().storeFailed(failure, this.candidates, now);
+  }
+
+  private <R> void call(Candidate candidate, Step.Call<R> step) throws LeaseStoreException {
+    Step.Caller caller = Step.Caller.of(candidate.serviceId(), candidate.candidacy());
+    Departure departure = depart();
+    R answer = step.execute(this.context.store(), caller);
+    Timing timing = departure.answered(this.context.clocks());
+    this.context.log().answered(caller, step, answer);
+    candidate.change((candidacy) -> step.after(candidacy, answer, timing));
+    if (step.isRace() && !step.isDone(answer)) {
+      this.candidates.forEach(
+          (other) -> other.change((candidacy) -> candidacy.onRaceLost(timing.now())));
+    }
+  }
+
+  private void renew(Map<Candidate, Step.Call<?>> steps, Map<Candidate, Throwable> failed)
+      throws LeaseStoreException {
+    Map<String, Renew> renewals = new LinkedHashMap<>();
+    steps.forEach((candidate, step) -> renewals.put(candidate.serviceId(), (Renew) step));
+    Departure departure = depart();
+    Set<String> renewed;
+    Set<String> undecided = Set.of();
+    PartialRenewalException partial = null;
+    try {
+      renewed = Renew.executeAll(this.context.store(), this.node.id(), renewals);
+    } catch (PartialRenewalException ex) {
+      renewed = ex.renewed();
+      undecided = ex.undecided();
+      partial = ex;
+    } catch (LeaseStoreException | RuntimeException ex) {
+      renewals.keySet().forEach((id) -> report(id, RenewalListener.Outcome.UNKNOWN, departure));
+      throw ex;
+    }
+    Timing timing = departure.answered(this.context.clocks());
+    for (Map.Entry<Candidate, Step.Call<?>> entry : steps.entrySet()) {
+      Candidate candidate = entry.getKey();
+      Renew step = (Renew) entry.getValue();
+      if (partial != null && undecided.contains(candidate.serviceId())) {
+        candidate.change((candidacy) -> candidacy.onFailure(step, timing.now()));
+        failed.put(candidate, partial);
+      } else {
+        boolean confirmed = renewed.contains(candidate.serviceId());
+        candidate.change((candidacy) -> step.after(candidacy, confirmed, timing));
+      }
+    }
+    if (partial != null) {
+      this.context.log().renewedInPart(partial, failed.keySet(), timing.now());
+    } else {
+      this.context.log().renewedAll(timing.now());
+    }
+    for (String id : renewals.keySet()) {
+      RenewalListener.Outcome decided = renewed.contains(id)
+          ? RenewalListener.Outcome.CONFIRMED
+          : RenewalListener.Outcome.REFUSED;
+      report(id, undecided.contains(id) ? RenewalListener.Outcome.UNKNOWN : decided, departure);
+    }
+  }
+
+  private void report(String serviceId, RenewalListener.Outcome outcome, Departure departure) {
+    try {
+      this.context
+          .renewals()
+          .onRenewal(serviceId, outcome, Duration.ofNanos(this.context.now() - departure.sent()));
+    } catch (RuntimeException ex) {
+      this.context.log().renewalListenerFailed(ex);
+    }
+  }
+
+  /** Who reads together looks again together, at the time that suits the first of them. */
+  private void read(Read step, Set<Candidate> readers) throws LeaseStoreException {
+    Set<String> ids = new LinkedHashSet<>();
+    readers.forEach((candidate) -> ids.add(candidate.serviceId()));
+    Departure departure = depart();
+    Map<String, Reading> readings = this.context.store().read(ids);
+    Timing timing = departure.answered(this.context.clocks());
+    this.looks.took(timing.now() - timing.sent());
+    Reading first = readings.get(ids.iterator().next());
+    Duration age = first != null ? first.age() : Duration.ZERO;
+    long nextLook = this.looks.next(this.node, timing.now(), age);
+    for (Candidate candidate : readers) {
+      Optional<Reading> reading = Optional.ofNullable(readings.get(candidate.serviceId()));
+      Candidacy before = candidate.candidacy();
+      Candidacy after = candidate.change(
+          (candidacy) -> step.after(candidacy, reading, timing).nextLookAt(nextLook));
+      this.context.log().observed(candidate.serviceId(), before, after, timing.now());
+    }
+  }
+
+  private Departure depart() {
+    long wall = this.context.clocks().wall();
+    return new Departure(this.context.now(), wall);
+  }
+
+  /** The instant before a request is sent, by both clocks. */
+  private record Departure(long sent, long wallSent) {
+
+    Timing answered(Clocks clocks) {
+      return new Timing(this.sent, this.wallSent, clocks.now(), clocks.wall());
+    }
+  }
+}

@@ -1,0 +1,92 @@
+package io.election.lease;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The end of a run that was stopped: until when it goes on to hand leases back, and what people are told
+ * of work for which leases are kept. Used by the elector's thread.
+ */
+final class WindDown {
+
+  private static final long REMINDER_NANOS = Duration.ofMinutes(1).toNanos();
+
+  private final ElectorContext context;
+
+  private final Candidacy.Node node;
+
+  private final List<Candidate> candidates;
+
+  /** Since when there has been no leader work to wait for. */
+  private @Nullable Long idleSince;
+
+  /** When the work was named last. */
+  private @Nullable Long namedAt;
+
+  WindDown(ElectorContext context, Candidacy.Node node, List<Candidate> candidates) {
+    this.context = context;
+    this.node = node;
+    this.candidates = candidates;
+  }
+
+  /** Whether nothing is left to hand back, or the store does not answer. */
+  boolean isOver() {
+    if (!isHandingBack()) {
+      return true;
+    }
+    if (isHopeless()) {
+      this.context.log().notHandedBack();
+      return true;
+    }
+    return false;
+  }
+
+  boolean isHandingBack() {
+    return this.candidates.stream().anyMatch(Candidate::isSteppingDown);
+  }
+
+  /** A store that is dead need not hold up the end of the process once leader work has ended. */
+  private boolean isHopeless() {
+    if (this.candidates.stream()
+        .anyMatch((candidate) -> this.context.work().isRunning(candidate.serviceId()))) {
+      this.idleSince = null;
+      return false;
+    }
+    long now = this.context.now();
+    if (this.idleSince == null) {
+      this.idleSince = now;
+    }
+    return now - this.idleSince
+        > this.context.settings().operationTimeout().multipliedBy(2).toNanos();
+  }
+
+  /** Names the work for which leases are kept, once a minute. */
+  void remind() {
+    long now = this.context.now();
+    if (this.namedAt == null || now - this.namedAt >= REMINDER_NANOS) {
+      this.namedAt = now;
+      nameWork((candidate, work) -> {
+        if (candidate.keepsLeaseAfterStop()) {
+          this.context.log().keeps(candidate.serviceId(), this.node.id(), work);
+        }
+      });
+    }
+  }
+
+  /** Names the work that runs on without a lease. */
+  void giveUp() {
+    nameWork((candidate, work) ->
+        this.context.log().givenUp(candidate.serviceId(), this.node.id(), work));
+  }
+
+  private void nameWork(BiConsumer<Candidate, List<String>> log) {
+    for (Candidate candidate : this.candidates) {
+      List<String> work = candidate.runningWork();
+      if (!work.isEmpty()) {
+        log.accept(candidate, work);
+      }
+    }
+  }
+}
