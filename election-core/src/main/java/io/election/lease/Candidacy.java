@@ -1,8 +1,5 @@
 package io.election.lease;
 
-import static java.util.concurrent.TimeUnit.MILLISECONDS;
-import static java.util.concurrent.TimeUnit.NANOSECONDS;
-
 import io.election.Instruction;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
@@ -11,7 +8,6 @@ import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
 import io.election.lease.Standing.Warming;
 import io.election.lease.Step.Await;
-import io.election.lease.Step.Create;
 import io.election.lease.Step.GiveWay;
 import io.election.lease.Step.KeepWarm;
 import io.election.lease.Step.Lead;
@@ -19,6 +15,7 @@ import io.election.lease.Step.Read;
 import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Take;
+import io.election.lease.TakeoverRule.Opening;
 import java.time.Instant;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -62,28 +59,6 @@ record Candidacy(
     }
   }
 
-  /**
-   * The record as last read.
-   *
-   * @param row the record; {@code null} if there is none
-   * @param since when the answer came that first showed it so
-   * @param stale whether it has to be read again before anything is done about it
-   */
-  record Observation(@Nullable LeaseRow row, long since, boolean stale) {}
-
-  /**
-   * The instants around a call to the store.
-   *
-   * @param sent taken before the request
-   * @param wallSent the wall clock before the request, in milliseconds of the epoch
-   * @param now taken after the answer
-   * @param wall the wall clock after the answer, in milliseconds of the epoch
-   */
-  record Timing(long sent, long wallSent, long now, long wall) {}
-
-  /** Something that may be done from an instant on. */
-  private record Opening(long from, Step step) {}
-
   static Candidacy start(Node node, long now) {
     return new Candidacy(node, Memory.NONE, new Following(), null, now);
   }
@@ -109,8 +84,8 @@ record Candidacy(
     if (!this.memory.running()) {
       return new Await(now + renewNanos());
     }
-    Opening opening = opening();
-    if (opening != null && now - opening.from() >= 0) {
+    Opening opening = rule().opening(this.seen);
+    if (opening != null && opening.isOpen(now)) {
       return opening.step();
     }
     if (isDue(now)) {
@@ -160,56 +135,13 @@ record Candidacy(
   }
 
   private Step nextOf(Warming warming, long now) {
-    long ripe = warming.since() + promisedNanos(warming.row());
-    if (now - ripe >= 0) {
-      return warming.created()
-          ? new Lead(warming.row())
-          : new Take(warming.row(), LeadershipAcquiredEvent.Reason.DESIGNATED);
+    Opening opening = rule().opening(warming);
+    if (opening.isOpen(now)) {
+      return opening.step();
     }
     return isDue(now)
         ? new KeepWarm(warming.row(), warming.since())
-        : new Await(earlier(this.dueAt, ripe));
-  }
-
-  /** What a follower may do about the record, and from when on; {@code null} if nothing. */
-  private @Nullable Opening opening() {
-    if (this.seen == null || this.seen.stale() || !isCandidate()) {
-      return null;
-    }
-    Opening opening = opening(this.seen.row(), this.seen.since());
-    Long asideUntil = this.memory.asideUntil();
-    return asideUntil == null
-        ? opening
-        : new Opening(later(opening.from(), asideUntil), opening.step());
-  }
-
-  private Opening opening(@Nullable LeaseRow row, long since) {
-    if (row == null) {
-      return new Opening(since, new Create(Math.max(leaseMillis(), this.memory.promisedMillis())));
-    }
-    boolean mine = row.leaderId().equals(this.node.id());
-    if (row.isReleased()) {
-      if (mine) {
-        return new Opening(since, new Take(row, LeadershipAcquiredEvent.Reason.DESIGNATED));
-      }
-      if (row.leaderId().isEmpty()) {
-        return new Opening(since, new Take(row, LeadershipAcquiredEvent.Reason.RELEASED));
-      }
-      return new Opening(
-          since + leaseNanos(), new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED));
-    }
-    if (!mine) {
-      return new Opening(
-          since + promisedNanos(row), new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED));
-    }
-    if (this.memory.watchOnly()) {
-      return new Opening(
-          since + promisedNanos(row), new Take(row, LeadershipAcquiredEvent.Reason.DESIGNATED));
-    }
-    if (row.own() && row.term() == this.memory.ledTerm() && this.memory.ledHighest()) {
-      return new Opening(since, new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED));
-    }
-    return new Opening(since, new KeepWarm(row, since));
+        : new Await(earlier(this.dueAt, opening.from()));
   }
 
   /** The candidacy at this instant: what has a deadline that has passed is over. */
@@ -232,12 +164,7 @@ record Candidacy(
    * covers none.
    */
   OptionalLong coveredUntil() {
-    if (this.standing instanceof Leading leading) {
-      return OptionalLong.of(leading.deadline());
-    }
-    return this.standing instanceof SteppingDown down && !down.displaced()
-        ? OptionalLong.of(earlier(down.deadline(), down.drainUntil()))
-        : OptionalLong.empty();
+    return this.standing.coveredUntil();
   }
 
   /** Whether the lease is kept for work that a stop has left behind. */
@@ -251,15 +178,9 @@ record Candidacy(
   /** The term whose leader work the lease covers at this instant. */
   OptionalLong coveredTerm(long now) {
     OptionalLong until = coveredUntil();
-    if (until.isEmpty() || now - until.getAsLong() >= 0) {
-      return OptionalLong.empty();
-    }
-    if (this.standing instanceof Leading leading) {
-      return OptionalLong.of(leading.term());
-    }
-    return this.standing instanceof SteppingDown down
-        ? OptionalLong.of(down.term())
-        : OptionalLong.empty();
+    return until.isEmpty() || now - until.getAsLong() >= 0
+        ? OptionalLong.empty()
+        : this.standing.heldTerm();
   }
 
   /**
@@ -277,12 +198,12 @@ record Candidacy(
       memory = memory.asideUntil(null);
     }
     if (row != null) {
-      memory = memory.seen(row.term()).promised(promisedMillis(row));
+      memory = memory.seen(row.term()).promised(rule().promisedMillis(row));
     }
     if (row == null || !row.leaderId().equals(this.node.id())) {
       memory = memory.watchOnly(false);
     }
-    long since = this.seen != null && isSame(row, this.seen.row()) ? this.seen.since() : now;
+    long since = this.seen != null && this.seen.shows(row) ? this.seen.since() : now;
     return new Candidacy(
         this.node, memory, this.standing, new Observation(row, since, false), now + renewNanos());
   }
@@ -364,8 +285,8 @@ record Candidacy(
    * after them: one read tells what is left, at less cost than an attempt at each.
    */
   Candidacy onRaceLost(long now) {
-    Opening opening = this.standing instanceof Following ? opening() : null;
-    return opening != null && now - opening.from() >= 0 ? lookAfterRace(now) : this;
+    Opening opening = this.standing instanceof Following ? rule().opening(this.seen) : null;
+    return opening != null && opening.isOpen(now) ? lookAfterRace(now) : this;
   }
 
   /** Somebody else was faster, or holds a lock: no hurry, and there may be hundreds of us. */
@@ -383,19 +304,9 @@ record Candidacy(
         timing.sent() + renewNanos());
     if (!mayStand(timing.now())) {
       // Stopped, or told to step down, while the answer was on its way.
-      return elected.steppingDown(leading, "", false, whyItMayNotStand(), timing.now());
+      return elected.steppingDown(leading, "", false, this.memory.whyItMayNotStand(), timing.now());
     }
     return elected.at(timing.now(), timing.wall());
-  }
-
-  private Ending whyItMayNotStand() {
-    if (!this.memory.running()) {
-      return Ending.of(LeadershipLostEvent.Reason.STOPPED);
-    }
-    Instruction paused = this.memory.paused();
-    return paused != null
-        ? new Ending(LeadershipLostEvent.Reason.PAUSED, paused)
-        : Ending.of(LeadershipLostEvent.Reason.RESIGNED);
   }
 
   /** After the answer to {@link Release}. */
@@ -497,28 +408,13 @@ record Candidacy(
 
   private Candidacy steppingDown(
       Leading leading, String successor, boolean displaced, Ending ending, long now) {
-    return with(
-        new SteppingDown(
-            leading.term(),
-            leading.deadline(),
-            now + this.node.settings().drainTimeout().toNanos(),
-            now,
-            successor,
-            displaced,
-            ending,
-            ending.reason() == LeadershipLostEvent.Reason.STOPPED),
-        this.dueAt);
+    long drainUntil = now + this.node.settings().drainTimeout().toNanos();
+    return with(leading.stepDown(successor, displaced, ending, drainUntil, now), this.dueAt);
   }
 
   private Leading leading(
       long term, Timing timing, Instant since, LeadershipAcquiredEvent.Reason reason) {
-    long tenure = this.node.settings().tenureNanos();
-    return new Leading(
-        term,
-        timing.sent() + tenure,
-        timing.wallSent() + NANOSECONDS.toMillis(tenure),
-        since,
-        reason);
+    return Leading.since(since, term, reason, timing, this.node.settings().tenureNanos());
   }
 
   private Candidacy warming(Memory memory, Warming warming, long now) {
@@ -534,13 +430,8 @@ record Candidacy(
   }
 
   private Candidacy lookAgain(long due) {
-    Observation seen = this.seen;
-    return new Candidacy(
-        this.node,
-        this.memory,
-        this.standing,
-        seen != null ? new Observation(seen.row(), seen.since(), true) : null,
-        due);
+    Observation seen = this.seen != null ? this.seen.outdated() : null;
+    return new Candidacy(this.node, this.memory, this.standing, seen, due);
   }
 
   private Candidacy with(Standing standing, long due) {
@@ -551,12 +442,8 @@ record Candidacy(
     return this.memory.asideUntil(now + leaseNanos());
   }
 
-  private boolean isCandidate() {
-    return this.memory.running() && this.node.settings().eligible() && this.memory.paused() == null;
-  }
-
   private boolean mayStand(long now) {
-    return isCandidate() && !this.memory.isAside(now);
+    return rule().isCandidate() && !this.memory.isAside(now);
   }
 
   private boolean isDue(long now) {
@@ -565,11 +452,11 @@ record Candidacy(
 
   /** Whether this node has something to write: others than followers of a living leader do. */
   boolean mayHaveToWrite(long now) {
-    if (!isCandidate()) {
+    if (!rule().isCandidate()) {
       return false;
     }
-    Opening opening = opening();
-    return (opening != null && now - opening.from() >= 0)
+    Opening opening = rule().opening(this.seen);
+    return (opening != null && opening.isOpen(now))
         || rowOfLeader()
             .map(LeaseRow::leaderId)
             .filter((holder) -> !holder.equals(this.node.id()))
@@ -578,10 +465,7 @@ record Candidacy(
 
   /** The record that a follower saw last, if it names a holder. */
   Optional<LeaseRow> rowOfLeader() {
-    LeaseRow row = this.seen != null ? this.seen.row() : null;
-    return row == null || row.isReleased() || row.leaderId().isEmpty()
-        ? Optional.empty()
-        : Optional.of(row);
+    return this.seen != null ? this.seen.rowOfLeader() : Optional.empty();
   }
 
   /** Whether this node led last, as far as it knows. */
@@ -593,37 +477,19 @@ record Candidacy(
     return true;
   }
 
-  private long renewNanos() {
-    return this.node.settings().renewInterval().toNanos();
+  private TakeoverRule rule() {
+    return new TakeoverRule(this.node, this.memory);
   }
 
-  private long leaseMillis() {
-    return this.node.settings().leaseDuration().toMillis();
+  private long renewNanos() {
+    return this.node.settings().renewInterval().toNanos();
   }
 
   private long leaseNanos() {
     return this.node.settings().leaseDuration().toNanos();
   }
 
-  /** A record that tells nothing leaves what the last one told. */
-  private long promisedMillis(LeaseRow row) {
-    long millis = row.promisedMillis(leaseMillis());
-    return row.tellsPromise() ? millis : Math.max(millis, this.memory.promisedMillis());
-  }
-
-  private long promisedNanos(LeaseRow row) {
-    return MILLISECONDS.toNanos(promisedMillis(row));
-  }
-
-  private static boolean isSame(@Nullable LeaseRow row, @Nullable LeaseRow other) {
-    return row == null ? other == null : row.equals(other);
-  }
-
   private static long earlier(long a, long b) {
     return a - b < 0 ? a : b;
-  }
-
-  private static long later(long a, long b) {
-    return a - b < 0 ? b : a;
   }
 }

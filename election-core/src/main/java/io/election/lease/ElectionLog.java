@@ -5,7 +5,6 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.Names;
-import io.election.lease.Candidacy.Observation;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;

@@ -2,7 +2,6 @@ package io.election.lease;
 
 import io.election.HistoryEntry;
 import io.election.Names;
-import io.election.lease.Candidacy.Observation;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
 import java.time.Duration;

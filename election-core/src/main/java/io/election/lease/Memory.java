@@ -1,6 +1,7 @@
 package io.election.lease;
 
 import io.election.Instruction;
+import io.election.LeadershipLostEvent;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -110,6 +111,16 @@ record Memory(
   /** Whether this node was answered to lead in the highest term that it has seen. */
   boolean ledHighest() {
     return this.ledTerm > 0 && this.ledTerm == this.highestTerm;
+  }
+
+  /** Why a node hands back at once what it has just been granted. */
+  Ending whyItMayNotStand() {
+    if (!this.running) {
+      return Ending.of(LeadershipLostEvent.Reason.STOPPED);
+    }
+    return this.paused != null
+        ? new Ending(LeadershipLostEvent.Reason.PAUSED, this.paused)
+        : Ending.of(LeadershipLostEvent.Reason.RESIGNED);
   }
 
   boolean isAside(long now) {

@@ -1,10 +1,24 @@
 package io.election.lease;
 
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
 import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipLostEvent;
 import java.time.Instant;
+import java.util.OptionalLong;
 
 /** Where a node stands in one election. Instants are readings of the {@link Ticker}. */
 sealed interface Standing {
+
+  /** The term that the node leads in, or has led in and not handed back; empty if none. */
+  default OptionalLong heldTerm() {
+    return OptionalLong.empty();
+  }
+
+  /** Until when the lease covers leader work; empty if it covers none. */
+  default OptionalLong coveredUntil() {
+    return OptionalLong.empty();
+  }
 
   /** Watches the record and waits for an opening. */
   record Following() implements Standing {}
@@ -38,6 +52,42 @@ sealed interface Standing {
       LeadershipAcquiredEvent.Reason reason)
       implements Standing {
 
+    @Override
+    public OptionalLong heldTerm() {
+      return OptionalLong.of(this.term);
+    }
+
+    @Override
+    public OptionalLong coveredUntil() {
+      return OptionalLong.of(this.deadline);
+    }
+
+    /**
+     * Leads after an answer.
+     *
+     * @param tenureNanos for how long, from before the request was sent
+     */
+    static Leading since(
+        Instant since,
+        long term,
+        LeadershipAcquiredEvent.Reason reason,
+        Timing timing,
+        long tenureNanos) {
+      return new Leading(
+          term,
+          timing.sent() + tenureNanos,
+          timing.wallSent() + NANOSECONDS.toMillis(tenureNanos),
+          since,
+          reason);
+    }
+
+    SteppingDown stepDown(
+        String successor, boolean displaced, Ending ending, long drainUntil, long now) {
+      boolean stopped = ending.reason() == LeadershipLostEvent.Reason.STOPPED;
+      return new SteppingDown(
+          this.term, this.deadline, drainUntil, now, successor, displaced, ending, stopped);
+    }
+
     boolean isValid(long now, long wall) {
       return now - this.deadline < 0 && wall < this.wallDeadline;
     }
@@ -67,6 +117,20 @@ sealed interface Standing {
       Ending ending,
       boolean patient)
       implements Standing {
+
+    @Override
+    public OptionalLong heldTerm() {
+      return OptionalLong.of(this.term);
+    }
+
+    @Override
+    public OptionalLong coveredUntil() {
+      if (this.displaced) {
+        return OptionalLong.empty();
+      }
+      boolean expiresFirst = this.deadline - this.drainUntil < 0;
+      return OptionalLong.of(expiresFirst ? this.deadline : this.drainUntil);
+    }
 
     /** Whether the lease is kept for work that runs. */
     boolean drains(long now) {

@@ -1,7 +1,6 @@
 package io.election.lease;
 
 import io.election.LeadershipAcquiredEvent;
-import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -1,6 +1,5 @@
 package io.election.lease;
 
-import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Renew;

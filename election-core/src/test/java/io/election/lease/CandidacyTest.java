@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.Instruction;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
-import io.election.lease.Candidacy.Timing;
 import io.election.lease.Standing.Following;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;

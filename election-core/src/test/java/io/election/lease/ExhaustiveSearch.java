@@ -1,7 +1,5 @@
 package io.election.lease;
 
-import io.election.lease.Candidacy.Observation;
-import io.election.lease.Candidacy.Timing;
 import io.election.lease.SimulatedDatabase.Snapshot;
 import io.election.lease.Standing.Following;
 import io.election.lease.Standing.Leading;

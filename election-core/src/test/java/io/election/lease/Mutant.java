@@ -1,8 +1,6 @@
 package io.election.lease;
 
 import io.election.LeadershipAcquiredEvent;
-import io.election.lease.Candidacy.Observation;
-import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.MemoryLeaseStore.Term;
 import io.election.lease.Standing.Following;

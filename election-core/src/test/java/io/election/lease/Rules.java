@@ -1,7 +1,6 @@
 package io.election.lease;
 
 import io.election.Instruction;
-import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Step.Read;

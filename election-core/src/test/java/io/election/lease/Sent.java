@@ -1,7 +1,5 @@
 package io.election.lease;
 
-import io.election.lease.Candidacy.Timing;
-
 /**
  * A call on its way to the store, apart from when the store does what it asks for.
  *

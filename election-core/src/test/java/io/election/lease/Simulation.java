@@ -4,7 +4,6 @@ import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
-import io.election.lease.Candidacy.Timing;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.MemoryLeaseStore.Term;
 import io.election.lease.SimulatedDatabase.Snapshot;

@@ -31,6 +31,8 @@ class ArchitectureTest {
       .and(simpleNameStartingWith("Candidacy")
           .or(simpleNameStartingWith("Standing"))
           .or(simpleNameStartingWith("Step"))
+          .or(simpleNameStartingWith("TakeoverRule"))
+          .or(simpleNameStartingWith("Observation"))
           .or(simpleNameStartingWith("Memory"))
           .or(simpleNameStartingWith("LeaseRow")))
       .as("the decision function");

@@ -1,0 +1,29 @@
+package io.election.lease;
+
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The record as last read.
+ *
+ * @param row the record; {@code null} if there is none
+ * @param since when the answer came that first showed it so
+ * @param stale whether it has to be read again before anything is done about it
+ */
+record Observation(@Nullable LeaseRow row, long since, boolean stale) {
+
+  boolean shows(@Nullable LeaseRow row) {
+    return row == null ? this.row == null : row.equals(this.row);
+  }
+
+  /** The record if it names a holder. */
+  Optional<LeaseRow> rowOfLeader() {
+    return this.row == null || this.row.isReleased() || this.row.leaderId().isEmpty()
+        ? Optional.empty()
+        : Optional.of(this.row);
+  }
+
+  Observation outdated() {
+    return new Observation(this.row, this.since, true);
+  }
+}

@@ -1,0 +1,104 @@
+package io.election.lease;
+
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
+import io.election.LeadershipAcquiredEvent;
+import io.election.lease.Standing.Warming;
+import io.election.lease.Step.Create;
+import io.election.lease.Step.KeepWarm;
+import io.election.lease.Step.Lead;
+import io.election.lease.Step.Take;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a node that does not lead may do about the record, and from when on: only when nobody can be
+ * leading any more.
+ *
+ * @param node the node
+ * @param memory what it remembers of the election
+ */
+record TakeoverRule(Candidacy.Node node, Memory memory) {
+
+  /** A step that may be taken from an instant on. */
+  record Opening(long from, Step step) {
+
+    boolean isOpen(long now) {
+      return now - this.from >= 0;
+    }
+  }
+
+  /** Whether the node may lead at all. */
+  boolean isCandidate() {
+    return this.memory.running() && this.node.settings().eligible() && this.memory.paused() == null;
+  }
+
+  /**
+   * What a follower may do about the record as it last read it.
+   *
+   * @return {@code null} if nothing before it reads again
+   */
+  @Nullable
+  Opening opening(@Nullable Observation seen) {
+    if (seen == null || seen.stale() || !isCandidate()) {
+      return null;
+    }
+    Opening opening = opening(seen.row(), seen.since());
+    Long asideUntil = this.memory.asideUntil();
+    return asideUntil == null || opening.from() - asideUntil >= 0
+        ? opening
+        : new Opening(asideUntil, opening.step());
+  }
+
+  private Opening opening(@Nullable LeaseRow row, long since) {
+    if (row == null) {
+      return new Opening(since, new Create(Math.max(leaseMillis(), this.memory.promisedMillis())));
+    }
+    boolean mine = row.leaderId().equals(this.node.id());
+    if (row.isReleased()) {
+      if (mine) {
+        return take(since, row, LeadershipAcquiredEvent.Reason.DESIGNATED);
+      }
+      if (row.leaderId().isEmpty()) {
+        return take(since, row, LeadershipAcquiredEvent.Reason.RELEASED);
+      }
+      return take(
+          since + MILLISECONDS.toNanos(leaseMillis()), row, LeadershipAcquiredEvent.Reason.EXPIRED);
+    }
+    if (!mine) {
+      return take(since + promisedNanos(row), row, LeadershipAcquiredEvent.Reason.EXPIRED);
+    }
+    if (this.memory.watchOnly()) {
+      return take(since + promisedNanos(row), row, LeadershipAcquiredEvent.Reason.DESIGNATED);
+    }
+    if (row.own() && row.term() == this.memory.ledTerm() && this.memory.ledHighest()) {
+      return take(since, row, LeadershipAcquiredEvent.Reason.EXPIRED);
+    }
+    return new Opening(since, new KeepWarm(row, since));
+  }
+
+  /** What a node does that has kept the record warm for as long as its holder was promised. */
+  Opening opening(Warming warming) {
+    long ripe = warming.since() + promisedNanos(warming.row());
+    return warming.created()
+        ? new Opening(ripe, new Lead(warming.row()))
+        : take(ripe, warming.row(), LeadershipAcquiredEvent.Reason.DESIGNATED);
+  }
+
+  /** The lease that the holder may believe to have. A record that tells nothing leaves what the last one told. */
+  long promisedMillis(LeaseRow row) {
+    long millis = row.promisedMillis(leaseMillis());
+    return row.tellsPromise() ? millis : Math.max(millis, this.memory.promisedMillis());
+  }
+
+  private long promisedNanos(LeaseRow row) {
+    return MILLISECONDS.toNanos(promisedMillis(row));
+  }
+
+  private long leaseMillis() {
+    return this.node.settings().leaseDuration().toMillis();
+  }
+
+  private static Opening take(long from, LeaseRow row, LeadershipAcquiredEvent.Reason reason) {
+    return new Opening(from, new Take(row, reason));
+  }
+}
