@@ -1,6 +1,5 @@
 package io.election.autoconfigure;
 
-import io.election.autoconfigure.ElectionProperties.Algorithm;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -13,6 +12,6 @@ import org.springframework.context.annotation.Conditional;
 @Conditional(OnElectionAlgorithmCondition.class)
 public @interface ConditionalOnElectionAlgorithm {
 
-  /** The algorithm. */
-  Algorithm value();
+  /** The name of the algorithm. */
+  String value();
 }

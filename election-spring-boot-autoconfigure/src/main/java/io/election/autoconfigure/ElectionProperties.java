@@ -17,7 +17,8 @@ import org.springframework.core.env.Environment;
  *     and single nodes.
  * @param exposeEndpoint Whether to expose the leader endpoint over HTTP beside health, unless
  *     'management.endpoints.web.exposure.include' is set.
- * @param algorithm How the leader is found.
+ * @param algorithm How the leader is found: 'Mysql', 'ManualAllocation', or the name of a LeaseStore bean
+ *     of the application, with or without 'LeaseStore' at its end.
  * @param serviceId Name of the default election, up to 128 characters. Defaults to
  *     'spring.application.name'.
  * @param services Names of further elections that this node takes part in.
@@ -40,7 +41,7 @@ import org.springframework.core.env.Environment;
 public record ElectionProperties(
     @DefaultValue("true") boolean enabled,
     @DefaultValue("true") boolean exposeEndpoint,
-    @DefaultValue("Mysql") List<Algorithm> algorithm,
+    @DefaultValue("Mysql") List<String> algorithm,
     @Nullable String serviceId,
     @DefaultValue List<String> services,
     @Nullable String nodeId,
@@ -64,26 +65,6 @@ public record ElectionProperties(
         .orElse(Duration.ofSeconds(30))
         .minusSeconds(1);
     return patience.isNegative() ? Duration.ZERO : patience;
-  }
-
-  /** How the leader is found. */
-  public enum Algorithm {
-    /** The configuration names the leader. */
-    MANUAL_ALLOCATION("ManualAllocation"),
-    /** A lease in MySQL or MariaDB. */
-    MYSQL("Mysql");
-
-    private final String written;
-
-    Algorithm(String written) {
-      this.written = written;
-    }
-
-    /** As the configuration and the endpoint write it. */
-    @Override
-    public String toString() {
-      return this.written;
-    }
   }
 
   /**

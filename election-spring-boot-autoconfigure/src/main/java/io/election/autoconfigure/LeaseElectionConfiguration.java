@@ -1,7 +1,6 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
-import io.election.autoconfigure.ElectionProperties.Algorithm;
 import io.election.lease.Elector;
 import io.election.lease.InvalidLeaseSettingException;
 import io.election.lease.LeaseElectionService;
@@ -12,21 +11,25 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
 import java.util.Collection;
+import java.util.Objects;
 import java.util.Optional;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import java.util.stream.Stream;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.boot.convert.DurationStyle;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 
-/** Elections by a lease, wherever the {@link LeaseStore} bean keeps it. */
+/** Elections by a lease in the {@link LeaseStore} bean that the configuration names. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnElectionSetting("as.election.enabled")
-@ConditionalOnBean(LeaseStore.class)
+@Conditional(OnLeaseStoreCondition.class)
 @ConditionalOnMissingBean(ElectionService.class)
 @Import(ElectionServicesRegistrar.class)
 class LeaseElectionConfiguration {
@@ -49,18 +52,29 @@ class LeaseElectionConfiguration {
     }
   }
 
+  /** The elector closes its store, and may go on for a while when the context is closed. */
+  @Bean
+  static BeanFactoryPostProcessor electorsCloseLeaseStores() {
+    return (beanFactory) -> Stream.of(
+            beanFactory.getBeanNamesForType(LeaseStore.class, true, false))
+        .filter(beanFactory::containsBeanDefinition)
+        .map(beanFactory::getBeanDefinition)
+        .forEach((store) -> store.setDestroyMethodName(""));
+  }
+
   /** Of elector and services, only the lifecycle of the driver decides when they begin and end. */
   @Bean
   Elector elector(
-      LeaseStore store,
+      ListableBeanFactory beanFactory,
       LeaseSettings settings,
       ElectionProperties properties,
       Environment environment,
       TrackedLeaderWork work,
       ApplicationEventPublisher events) {
+    String store = Objects.requireNonNull(ElectionAlgorithm.of(environment).storeBean(beanFactory));
     LocalNode node = new LocalNode(environment, properties.nodeId());
     Elector elector = new Elector(
-        store,
+        beanFactory.getBean(store, LeaseStore.class),
         settings,
         () -> node.lookedUp().id(),
         work,
@@ -72,8 +86,9 @@ class LeaseElectionConfiguration {
   }
 
   @Bean
-  ElectionDriver leaseElectionDriver(Elector elector, LeaseSettings settings) {
-    return new Driver(elector, settings.leaseDuration());
+  ElectionDriver leaseElectionDriver(
+      Elector elector, LeaseSettings settings, Environment environment) {
+    return new Driver(ElectionAlgorithm.of(environment).name(), elector, settings.leaseDuration());
   }
 
   /** A default, as one would write it. */
@@ -82,12 +97,8 @@ class LeaseElectionConfiguration {
         duration, duration.toMillisPart() == 0 ? ChronoUnit.SECONDS : ChronoUnit.MILLIS);
   }
 
-  private record Driver(Elector elector, Duration lease) implements ElectionDriver {
-
-    @Override
-    public String algorithm() {
-      return Algorithm.MYSQL.toString();
-    }
+  private record Driver(String algorithm, Elector elector, Duration lease)
+      implements ElectionDriver {
 
     @Override
     public ElectionService create(String serviceId) {
@@ -102,13 +113,13 @@ class LeaseElectionConfiguration {
 
     private Optional<String> problem(StoreContact contact) {
       if (contact.silence().compareTo(this.lease) > 0) {
-        return Optional.of("No answer from the database for %d s. %s"
+        return Optional.of("No answer from the store for %d s. %s"
             .formatted(
                 contact.silence().toSeconds(),
                 contact.failure() != null ? contact.failure() : "A call to it has not come back."));
       }
       return contact.failing().compareTo(this.lease) > 0
-          ? Optional.of("The database answers, but some calls have failed for %d s. %s"
+          ? Optional.of("The store answers, but some calls have failed for %d s. %s"
               .formatted(contact.failing().toSeconds(), contact.failure()))
           : Optional.empty();
     }

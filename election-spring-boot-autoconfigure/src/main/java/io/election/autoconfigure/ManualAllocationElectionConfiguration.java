@@ -3,7 +3,6 @@ package io.election.autoconfigure;
 import io.election.ElectionService;
 import io.election.ManualAllocationElectionService;
 import io.election.Names;
-import io.election.autoconfigure.ElectionProperties.Algorithm;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Collection;
@@ -19,7 +18,7 @@ import org.springframework.core.env.Environment;
 
 /** The configuration names the leader. */
 @Configuration(proxyBeanMethods = false)
-@ConditionalOnElectionAlgorithm(Algorithm.MANUAL_ALLOCATION)
+@ConditionalOnElectionAlgorithm(ElectionAlgorithm.MANUAL_ALLOCATION)
 @ConditionalOnMissingBean(ElectionService.class)
 @Import(ElectionServicesRegistrar.class)
 class ManualAllocationElectionConfiguration {
@@ -84,7 +83,7 @@ class ManualAllocationElectionConfiguration {
 
     @Override
     public String algorithm() {
-      return Algorithm.MANUAL_ALLOCATION.toString();
+      return ElectionAlgorithm.MANUAL_ALLOCATION;
     }
 
     @Override

@@ -2,7 +2,6 @@ package io.election.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.autoconfigure.ElectionProperties.Algorithm;
 import io.election.autoconfigure.ElectionProperties.Manual;
 import io.election.autoconfigure.ElectionProperties.Mysql;
 import io.election.autoconfigure.ElectionProperties.Mysql.SchemaMode;
@@ -85,8 +84,7 @@ class ConfigurationMetadataTest {
   @Test
   void whatHasFewValuesNamesThemAll() {
     assertThat(values("as.election.algorithm"))
-        .containsExactlyInAnyOrder(
-            Algorithm.MYSQL.toString(), Algorithm.MANUAL_ALLOCATION.toString());
+        .containsExactlyInAnyOrder(ElectionAlgorithm.MYSQL, ElectionAlgorithm.MANUAL_ALLOCATION);
     assertThat(values("as.election.mysql.schema"))
         .containsExactlyInAnyOrderElementsOf(Arrays.stream(SchemaMode.values())
             .map((mode) -> mode.name().toLowerCase(Locale.ROOT))

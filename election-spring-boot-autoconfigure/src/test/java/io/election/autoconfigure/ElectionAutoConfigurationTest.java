@@ -279,13 +279,6 @@ class ElectionAutoConfigurationTest {
   }
 
   @Test
-  void algorithmsOfLaterVersionsAreNotShown() {
-    assertThat(ElectionProperties.Algorithm.values())
-        .extracting(Object::toString)
-        .containsExactly("ManualAllocation", "Mysql");
-  }
-
-  @Test
   void missingNameIsRefusedAndBothPropertiesAreNamed() {
     assertThat(failure(this.contextRunner))
         .contains("as.election.service-id is not set")

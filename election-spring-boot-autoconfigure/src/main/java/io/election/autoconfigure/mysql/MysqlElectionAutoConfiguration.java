@@ -6,7 +6,6 @@ import io.election.autoconfigure.ConditionalOnElectionSetting;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.ElectionDataSource;
 import io.election.autoconfigure.ElectionProperties;
-import io.election.autoconfigure.ElectionProperties.Algorithm;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
@@ -41,7 +40,7 @@ import org.springframework.util.function.SingletonSupplier;
       "org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration"
     })
 @ConditionalOnClass({MysqlLeaseStore.class, JdbcConnectionDetails.class})
-@ConditionalOnElectionAlgorithm(Algorithm.MYSQL)
+@ConditionalOnElectionAlgorithm("Mysql")
 @ConditionalOnMissingBean(ElectionService.class)
 @EnableConfigurationProperties(ElectionProperties.class)
 public final class MysqlElectionAutoConfiguration {
@@ -91,8 +90,7 @@ public final class MysqlElectionAutoConfiguration {
     return schema;
   }
 
-  /** The elector closes it, which may go on after the context is closed. */
-  @Bean(destroyMethod = "")
+  @Bean
   LeaseStore mysqlLeaseStore(
       ElectionDatabase database,
       LeaderElectionSchema schema,

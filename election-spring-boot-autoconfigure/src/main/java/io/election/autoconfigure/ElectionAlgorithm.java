@@ -1,0 +1,133 @@
+package io.election.autoconfigure;
+
+import io.election.lease.LeaseStore;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.core.env.Environment;
+
+/**
+ * The algorithm that the configuration names: manual allocation, or a lease in a {@link LeaseStore} bean.
+ * {@code Mysql} is the bean {@code mysqlLeaseStore}, and likewise for stores of the application, whose bean
+ * may also have the very name of the algorithm.
+ *
+ * @param name the name, as the endpoint shows it
+ */
+record ElectionAlgorithm(String name) {
+
+  static final String MANUAL_ALLOCATION = "ManualAllocation";
+
+  static final String MYSQL = "Mysql";
+
+  private static final String PROPERTY = "as.election.algorithm";
+
+  private static final String SUFFIX = "LeaseStore";
+
+  /** Names that are kept for algorithms to come. */
+  private static final Set<String> LATER = Set.of("zookeeper", "etcd");
+
+  /**
+   * Reads the one algorithm of this application. Binds the property, because a YAML list is not one
+   * property.
+   *
+   * @throws InvalidConfigurationPropertyValueException if there is none, or more than one
+   */
+  static ElectionAlgorithm of(Environment environment) {
+    List<String> written = Binder.get(environment)
+        .bind(PROPERTY, Bindable.listOf(String.class))
+        .orElse(List.of(MYSQL));
+    if (written.size() == 1) {
+      String name = written.get(0);
+      return new ElectionAlgorithm(List.of(MANUAL_ALLOCATION, MYSQL).stream()
+          .filter((ours) -> canonical(ours).equals(canonical(name)))
+          .findFirst()
+          .orElse(name));
+    }
+    String value = String.join(", ", written);
+    String allowed = MANUAL_ALLOCATION + ", " + MYSQL;
+    if (written.isEmpty()) {
+      throw invalid(value, "it must be one of " + allowed);
+    }
+    throw invalid(
+        value,
+        written.stream().anyMatch(ElectionAlgorithm::isOfLater)
+            ? notAvailable(allowed)
+            : "a list of several algorithms is not available in this version; write one of "
+                + allowed);
+  }
+
+  boolean is(String name) {
+    return this.name.equals(name);
+  }
+
+  /** The bean that keeps the leases, or {@code null} if there is none. */
+  @Nullable
+  String storeBean(ListableBeanFactory beanFactory) {
+    if (is(MANUAL_ALLOCATION)) {
+      return null;
+    }
+    String wanted = canonical(this.name);
+    List<String> beanNames = stores(beanFactory);
+    return beanNames.stream()
+        .filter((beanName) -> canonical(beanName).equals(wanted))
+        .findFirst()
+        .or(() -> beanNames.stream()
+            .filter((beanName) -> canonical(beanName).equals(wanted + canonical(SUFFIX)))
+            .findFirst())
+        .orElse(null);
+  }
+
+  /** The failure of an application where this algorithm is not there. */
+  InvalidConfigurationPropertyValueException unavailable(ListableBeanFactory beanFactory) {
+    List<String> allowed = new ArrayList<>(List.of(MANUAL_ALLOCATION));
+    stores(beanFactory)
+        .forEach((beanName) -> allowed.add(
+            beanName.endsWith(SUFFIX) && !beanName.equals(SUFFIX)
+                ? beanName.substring(0, beanName.length() - SUFFIX.length())
+                : beanName));
+    if (is(MYSQL)) {
+      return invalid(
+          this.name,
+          "it needs io.election:election-mysql and org.springframework.boot:spring-boot-starter-jdbc on the class path, which io.election:election-spring-boot-starter brings; add that, or set as.election.algorithm="
+              + String.join(" or ", allowed));
+    }
+    allowed.add(1, MYSQL);
+    String list = String.join(", ", allowed);
+    return invalid(
+        this.name,
+        isOfLater(this.name)
+            ? notAvailable(list)
+            : "it must be one of " + list
+                + ", or the name of a LeaseStore bean of the application");
+  }
+
+  private static List<String> stores(ListableBeanFactory beanFactory) {
+    return Arrays.asList(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(
+        beanFactory, LeaseStore.class, true, false));
+  }
+
+  private static boolean isOfLater(String name) {
+    return LATER.contains(canonical(name));
+  }
+
+  private static String notAvailable(String allowed) {
+    return "it is not available in this version; write one of " + allowed;
+  }
+
+  private static InvalidConfigurationPropertyValueException invalid(String value, String reason) {
+    return new InvalidConfigurationPropertyValueException(PROPERTY, value, reason);
+  }
+
+  /** As the binder reads an enum: letters and digits alone count. */
+  private static String canonical(String name) {
+    return name.replaceAll("[^\\p{L}\\p{Nd}]", "").toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,31 @@
+package io.election.autoconfigure;
+
+import io.election.lease.LeaseStore;
+import java.util.Objects;
+import org.springframework.boot.autoconfigure.condition.ConditionMessage;
+import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
+import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
+import org.springframework.context.annotation.ConditionContext;
+import org.springframework.context.annotation.ConfigurationCondition;
+import org.springframework.core.type.AnnotatedTypeMetadata;
+
+/** Matches where {@code as.election.algorithm} means a {@link LeaseStore} bean that is there. */
+final class OnLeaseStoreCondition extends SpringBootCondition implements ConfigurationCondition {
+
+  @Override
+  public ConfigurationPhase getConfigurationPhase() {
+    return ConfigurationPhase.REGISTER_BEAN;
+  }
+
+  @Override
+  public ConditionOutcome getMatchOutcome(
+      ConditionContext context, AnnotatedTypeMetadata metadata) {
+    ElectionAlgorithm algorithm = ElectionAlgorithm.of(context.getEnvironment());
+    String beanName = algorithm.storeBean(Objects.requireNonNull(context.getBeanFactory()));
+    ConditionMessage.Builder message = ConditionMessage.forCondition(
+        LeaseStore.class.getSimpleName(), "of algorithm " + algorithm.name());
+    return beanName != null
+        ? ConditionOutcome.match(message.foundExactly(beanName))
+        : ConditionOutcome.noMatch(message.notAvailable("bean"));
+  }
+}
