@@ -4,7 +4,6 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.lease.LeaseStore.Reading;
-import io.election.lease.Simulation.Fault;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;

@@ -1,0 +1,102 @@
+package io.election.lease;
+
+import io.election.lease.MemoryLeaseStore.Term;
+import io.election.lease.Standing.Leading;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What must hold at every instant, and what the server grants. */
+final class Judge {
+
+  /**
+   * A time in which one process led.
+   *
+   * @param epoch how often the tables had been emptied when the term was granted: after that terms
+   *     may begin anew
+   */
+  private record Tenure(SimulatedProcess process, long term, int epoch) {}
+
+  private final Simulation simulation;
+
+  private @Nullable Tenure tenure;
+
+  /** By term, how often the tables had been emptied when it was granted last. */
+  private final Map<Long, Integer> epochs = new HashMap<>();
+
+  /** The highest term that the server granted since the tables were last emptied. */
+  private long granted;
+
+  Judge(Simulation simulation) {
+    this.simulation = simulation;
+  }
+
+  void judge() {
+    this.simulation.tally.instants++;
+    if (this.simulation.broken != null) {
+      throw this.simulation.broken;
+    }
+    Claimant leader = null;
+    for (SimulatedProcess process : this.simulation.processes) {
+      leader = alone(leader, process);
+      if (leader == process && process.isPaused()) {
+        throw this.simulation.violation(
+            "%s leads although it was paused".formatted(process.claim()));
+      }
+    }
+    for (OlderNode node : this.simulation.olderNodes) {
+      leader = alone(leader, node);
+    }
+    if (leader instanceof SimulatedProcess process
+        && process.service.candidate().candidacy().standing() instanceof Leading leading) {
+      judgeTenure(process, leading.term());
+    }
+  }
+
+  private @Nullable Claimant alone(@Nullable Claimant leader, Claimant other) {
+    if (!other.leads()) {
+      return leader;
+    }
+    if (leader != null) {
+      throw this.simulation.violation(
+          "Two leaders: %s and %s".formatted(leader.claim(), other.claim()));
+    }
+    return other;
+  }
+
+  private void judgeTenure(SimulatedProcess process, long term) {
+    Tenure last = this.tenure;
+    if (last != null && last.process() == process && last.term() == term) {
+      return;
+    }
+    int epoch = this.epochs.getOrDefault(term, this.simulation.emptied);
+    if (last != null && last.epoch() == epoch && term <= last.term()) {
+      throw this.simulation.violation("%s leads in term %d after %s led in term %d"
+          .formatted(process, term, last.process(), last.term()));
+    }
+    this.tenure = new Tenure(process, term, epoch);
+  }
+
+  /** All work of such a leader would be refused by what is fenced by the history. */
+  void judgeRenewal(String nodeId, long term) {
+    Term held = this.simulation.database.history(Sent.SERVICE).get(term);
+    if (held != null && held.ended() && !this.simulation.termEdited) {
+      throw this.simulation.violation(
+          "Term %d of %s was renewed, which the history has ended".formatted(term, nodeId));
+    }
+  }
+
+  void grant(String nodeId, long term) {
+    if (term <= this.granted) {
+      throw this.simulation.violation(
+          "Term %d was granted to %s after term %d".formatted(term, nodeId, this.granted));
+    }
+    this.granted = term;
+    this.epochs.put(term, this.simulation.emptied);
+  }
+
+  /** Terms may begin anew. */
+  void forgetTerms() {
+    this.granted = 0;
+  }
+}

@@ -1,0 +1,100 @@
+package io.election.lease;
+
+/** A node of an older tool, which comes and goes but neither pauses nor loses its database. */
+final class OlderNode implements Claimant {
+
+  private final Simulation simulation;
+
+  private final String id;
+
+  private boolean runs;
+
+  private int life;
+
+  private boolean believes;
+
+  OlderNode(Simulation simulation, String id) {
+    this.simulation = simulation;
+    this.id = id;
+    if (this.simulation.draw(3) > 0) {
+      start();
+    }
+    comeOrGo();
+  }
+
+  private void comeOrGo() {
+    this.simulation.after(this.simulation.random.nextLong(6 * this.simulation.longestLease), () -> {
+      if (this.simulation.faulty) {
+        if (this.runs) {
+          end();
+        } else {
+          start();
+        }
+        comeOrGo();
+      }
+    });
+  }
+
+  private void start() {
+    this.simulation.tell("%s, of an older tool, starts".formatted(this.id));
+    this.runs = true;
+    ask(++this.life);
+  }
+
+  void end() {
+    if (!this.runs) {
+      return;
+    }
+    this.simulation.tell("%s, of an older tool, ends".formatted(this.id));
+    this.runs = false;
+    this.believes = false;
+  }
+
+  private void ask(int life) {
+    this.simulation.after(latency(), () -> {
+      LeaseRow before = this.simulation.database.row(Sent.SERVICE);
+      boolean changed =
+          this.simulation.database.contend(Sent.SERVICE, this.id, Simulation.OLDER_INTERVAL);
+      this.simulation.server.remember();
+      if (changed && (before == null || !before.leaderId().equals(this.id))) {
+        this.simulation.tell("    the server does it: %s, of an older tool, has the row: %s"
+            .formatted(this.id, Story.row(this.simulation.database.row(Sent.SERVICE))));
+      }
+      this.simulation.after(latency(), () -> answered(life, changed));
+    });
+  }
+
+  private void answered(int life, boolean changed) {
+    if (!this.runs || life != this.life) {
+      return;
+    }
+    if (changed != this.believes) {
+      this.believes = changed;
+      this.simulation.tell("%s, of an older tool, %s"
+          .formatted(this.id, changed ? "believes that it leads" : "no longer believes it leads"));
+      if (changed) {
+        this.simulation.tally.olderLeaderships++;
+      }
+    }
+    this.simulation.after(Simulation.SECOND, () -> {
+      if (this.runs && life == this.life) {
+        ask(life);
+      }
+    });
+  }
+
+  private long latency() {
+    return this.simulation.random.nextLong(
+        this.simulation.draw(4) == 0 ? 300 * Simulation.MILLI : 3 * Simulation.MILLI);
+  }
+
+  @Override
+  public boolean leads() {
+    return this.believes;
+  }
+
+  @Override
+  public String claim() {
+    return this.id + " of an older tool";
+  }
+}

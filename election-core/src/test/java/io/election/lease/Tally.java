@@ -1,0 +1,34 @@
+package io.election.lease;
+
+import io.election.LeadershipAcquiredEvent;
+import java.util.EnumMap;
+import java.util.Map;
+
+/** What a schedule showed. */
+final class Tally {
+  long schedules;
+  long calls;
+  long instants;
+  long late;
+  final Map<LeadershipAcquiredEvent.Reason, Long> leaderships =
+      new EnumMap<>(LeadershipAcquiredEvent.Reason.class);
+  final Map<Fault, Long> faults = new EnumMap<>(Fault.class);
+  /** How often a node of an older tool began to lead. */
+  long olderLeaderships;
+  /** The longest that an election was without leader after the last fault, in leases. */
+  double longestGap;
+  /** The longest that it was without leader after a clean stop, in renew intervals. */
+  double longestSuccession;
+
+  void add(Tally other) {
+    this.schedules += other.schedules;
+    this.calls += other.calls;
+    this.instants += other.instants;
+    this.late += other.late;
+    other.leaderships.forEach((reason, n) -> this.leaderships.merge(reason, n, Long::sum));
+    other.faults.forEach((fault, n) -> this.faults.merge(fault, n, Long::sum));
+    this.olderLeaderships += other.olderLeaderships;
+    this.longestGap = Math.max(this.longestGap, other.longestGap);
+    this.longestSuccession = Math.max(this.longestSuccession, other.longestSuccession);
+  }
+}
