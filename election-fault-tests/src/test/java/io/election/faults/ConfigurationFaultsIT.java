@@ -12,7 +12,6 @@ import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.ElectionDatabase;
-import io.election.mysql.LeaderElectionSchema;
 import io.election.mysql.MysqlLeaseStore;
 import io.election.test.Checkpoint;
 import io.election.test.TestDatabase;
@@ -74,7 +73,7 @@ class ConfigurationFaultsIT {
     database.execute("SET GLOBAL max_connections = 500");
     LeaseSettings settings =
         new LeaseSettings(lease, renew, Duration.ofSeconds(1), Duration.ofSeconds(1), true);
-    schema(database, settings).ensure();
+    mysqlStore(database, settings).ensureTables();
     List<LocalNode> nodes = new ArrayList<>();
     try (LocalSampler sampler = new LocalSampler(folder)) {
       for (int i = 0; i < count; i++) {
@@ -121,25 +120,17 @@ class ConfigurationFaultsIT {
     }
   }
 
-  private static LeaderElectionSchema schema(TestDatabase database, LeaseSettings settings) {
-    return new LeaderElectionSchema(
-        electionDatabase(database), LeaderElectionSchema.Mode.MIGRATE, settings.operationTimeout());
-  }
-
-  private static ElectionDatabase electionDatabase(TestDatabase database) {
-    return new ElectionDatabase(database.dataSource(), database.jdbcUrl());
-  }
-
   private static LocalNode localNode(String name, TestDatabase database, LeaseSettings settings) {
     return localNode(name, mysqlStore(database, settings), settings);
   }
 
   private static MysqlLeaseStore mysqlStore(TestDatabase database, LeaseSettings settings) {
     return new MysqlLeaseStore(
-        electionDatabase(database),
-        schema(database, settings),
+        new ElectionDatabase(database.dataSource(), database.jdbcUrl()),
+        MysqlLeaseStore.SchemaMode.MIGRATE,
         settings.operationTimeout(),
-        settings.renewInterval());
+        settings.renewInterval(),
+        true);
   }
 
   private static LocalNode localNode(String name, LeaseStore store, LeaseSettings settings) {
@@ -203,7 +194,7 @@ class ConfigurationFaultsIT {
     TestDatabase database = TestDatabase.newDatabase();
     LeaseSettings settings =
         new LeaseSettings(LEASE, RENEW, Duration.ofMillis(500), Duration.ofSeconds(1), true);
-    schema(database, settings).ensure();
+    mysqlStore(database, settings).ensureTables();
     MysqlLeaseStore first = mysqlStore(database, settings);
     MysqlLeaseStore second = mysqlStore(database, settings);
     Checkpoint.restore(first, second);

@@ -2,6 +2,7 @@ package io.election.mysql;
 
 import io.election.ElectionSetupException;
 import io.election.lease.LeaseStoreException;
+import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -19,29 +20,19 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Safe for use by several threads.
  */
-public final class LeaderElectionSchema {
+final class LeaderElectionSchema {
 
   private static final Logger log = LoggerFactory.getLogger(LeaderElectionSchema.class);
   private static final Duration LEAST_TIME_TO_LOOK = Duration.ofSeconds(5);
   private static final int ATTEMPTS = 10;
 
   private final ElectionDatabase database;
-  private final Mode mode;
+  private final SchemaMode mode;
   private final Duration timeToLook;
   private boolean ensured;
 
   /** Whether the user may not make a table that the election can do without. */
   private boolean denied;
-
-  /** Who makes the tables: the values of {@code as.election.mysql.schema}. */
-  public enum Mode {
-    /** We do, and upgrade them; needs the rights to create and alter tables. */
-    MIGRATE,
-    /** Somebody else does; we check them, and refuse to start without. */
-    VALIDATE,
-    /** Somebody else does; we rely on it. */
-    NONE
-  }
 
   /**
    * Creates the schema; nothing is done before {@link #ensure()}.
@@ -51,7 +42,7 @@ public final class LeaderElectionSchema {
    * @param operationTimeout the bound of one call to the database; looking at the tables may take 5 s
    *     if this is less
    */
-  public LeaderElectionSchema(ElectionDatabase database, Mode mode, Duration operationTimeout) {
+  LeaderElectionSchema(ElectionDatabase database, SchemaMode mode, Duration operationTimeout) {
     this.database = database;
     this.mode = mode;
     this.timeToLook =
@@ -60,15 +51,15 @@ public final class LeaderElectionSchema {
 
   /**
    * Makes sure that the tables are what they have to be. Does nothing once it has succeeded, and
-   * nothing at all under {@link Mode#NONE}. Several nodes may do this at the same time.
+   * nothing at all under {@link SchemaMode#NONE}. Several nodes may do this at the same time.
    *
    * @throws ElectionSetupException if the tables, or the rights to make them, are not there and
    *     waiting does not help
    * @throws LeaseStoreException if the database is out of reach, read-only, locked, or refuses the
    *     credentials: try again later
    */
-  public synchronized void ensure() throws LeaseStoreException {
-    if (this.ensured || this.mode == Mode.NONE) {
+  synchronized void ensure() throws LeaseStoreException {
+    if (this.ensured || this.mode == SchemaMode.NONE) {
       return;
     }
     LeaseTables tables = look();
@@ -76,7 +67,7 @@ public final class LeaderElectionSchema {
     if (LeaseTables.isDispensable(missing)) {
       attempt(missing, tables);
     } else {
-      if (this.mode == Mode.VALIDATE) {
+      if (this.mode == SchemaMode.VALIDATE) {
         throw new ElectionSetupException(
             "The tables of the election in %s are not complete, and as.election.mysql.schema=validate leaves them to you."
                 .formatted(this.database.location()),
@@ -89,7 +80,7 @@ public final class LeaderElectionSchema {
 
   /** Makes the missing table if the user may. A failure is harmless: the elector logs that it has no members. */
   private void attempt(List<String> missing, LeaseTables tables) {
-    if (missing.isEmpty() || this.mode != Mode.MIGRATE || this.denied) {
+    if (missing.isEmpty() || this.mode != SchemaMode.MIGRATE || this.denied) {
       return;
     }
     try {
@@ -105,7 +96,7 @@ public final class LeaderElectionSchema {
       session = Session.open(this.database, Deadline.in(this.timeToLook), 60);
       LeaseTables tables = LeaseTables.find(session);
       List<String> missing = tables.missing();
-      if (!missing.isEmpty() && this.mode == Mode.MIGRATE) {
+      if (!missing.isEmpty() && this.mode == SchemaMode.MIGRATE) {
         checkRights(session, missing);
       }
       return tables;

@@ -1,5 +1,6 @@
 package io.election.mysql;
 
+import io.election.ElectionSetupException;
 import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.LeadershipLostEvent;
@@ -38,6 +39,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
 
   private final ElectionDatabase database;
+  private final LeaderElectionSchema schema;
   private final Duration operationTimeout;
   private final long restSeconds;
   private final StoreConnection connection;
@@ -56,27 +58,21 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
 
   private MemberTable members = new MemberTable();
 
-  /**
-   * Creates the store, with hand-back signals; it connects upon the first call.
-   *
-   * @param database the database with the tables
-   * @param schema ensured before the tables are used for the first time
-   * @param operationTimeout the bound of one call, at least 1 ms
-   * @param renewInterval how often the store is called
-   */
-  public MysqlLeaseStore(
-      ElectionDatabase database,
-      LeaderElectionSchema schema,
-      Duration operationTimeout,
-      Duration renewInterval) {
-    this(database, schema, operationTimeout, renewInterval, true);
+  /** Who makes the tables: the values of {@code as.election.mysql.schema}. */
+  public enum SchemaMode {
+    /** The store makes and upgrades them; needs the rights to create and alter tables. */
+    MIGRATE,
+    /** Somebody else makes them; the store checks them, and refuses to work without. */
+    VALIDATE,
+    /** Somebody else makes them; the store relies on it. */
+    NONE
   }
 
   /**
    * Creates the store; it connects upon the first call.
    *
    * @param database the database with the tables
-   * @param schema ensured before the tables are used for the first time
+   * @param schemaMode who makes the tables
    * @param operationTimeout the bound of one call, at least 1 ms
    * @param renewInterval how often the store is called; a connection that rests twice as long, and at
    *     least a second, is ended by the server, together with the locks of a client that vanished
@@ -85,17 +81,33 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
    */
   public MysqlLeaseStore(
       ElectionDatabase database,
-      LeaderElectionSchema schema,
+      SchemaMode schemaMode,
       Duration operationTimeout,
       Duration renewInterval,
       boolean handBackSignals) {
     this.database = database;
+    this.schema = new LeaderElectionSchema(database, schemaMode, operationTimeout);
     this.operationTimeout = operationTimeout;
     this.restSeconds = Session.restSeconds(renewInterval);
-    this.connection = new StoreConnection(database, schema, operationTimeout, this.restSeconds);
+    this.connection =
+        new StoreConnection(database, this.schema, operationTimeout, this.restSeconds);
     this.signal = new ReleaseSignal(this.connection, handBackSignals);
     this.history = new TermHistory(this.connection);
     this.designation = new Designation(this.history);
+  }
+
+  /**
+   * Makes or checks the tables, as the mode says, unless that was done before. Otherwise the first call
+   * does it. May be called by any thread, and by several nodes at the same time; looking at the tables
+   * may take 5 s if the operation time-out is less.
+   *
+   * @throws ElectionSetupException if the tables, or the rights to make them, are not there and waiting
+   *     does not help
+   * @throws LeaseStoreException if the database is out of reach, read-only, locked, or refuses the
+   *     credentials: try again later
+   */
+  public void ensureTables() throws LeaseStoreException {
+    this.schema.ensure();
   }
 
   @Override

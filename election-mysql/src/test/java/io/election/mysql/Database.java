@@ -1,6 +1,6 @@
 package io.election.mysql;
 
-import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.TestDatabase;
 import java.time.Duration;
 import javax.sql.DataSource;
@@ -27,20 +27,20 @@ final class Database {
   }
 
   static MysqlLeaseStore store(DataSource dataSource, String url) {
-    return store(dataSource, url, Mode.NONE, OPERATION_TIMEOUT);
+    return store(dataSource, url, SchemaMode.NONE, OPERATION_TIMEOUT);
   }
 
-  static MysqlLeaseStore store(DataSource dataSource, String url, Mode mode, Duration timeout) {
+  static MysqlLeaseStore store(
+      DataSource dataSource, String url, SchemaMode mode, Duration timeout) {
     ElectionDatabase database = new ElectionDatabase(dataSource, url);
-    return new MysqlLeaseStore(
-        database, new LeaderElectionSchema(database, mode, timeout), timeout, RENEW_INTERVAL);
+    return new MysqlLeaseStore(database, mode, timeout, RENEW_INTERVAL, true);
   }
 
-  static LeaderElectionSchema schema(TestDatabase database, Mode mode) {
+  static LeaderElectionSchema schema(TestDatabase database, SchemaMode mode) {
     return schema(database.dataSource(), database.jdbcUrl(), mode);
   }
 
-  static LeaderElectionSchema schema(DataSource dataSource, String url, Mode mode) {
+  static LeaderElectionSchema schema(DataSource dataSource, String url, SchemaMode mode) {
     return new LeaderElectionSchema(new ElectionDatabase(dataSource, url), mode, OPERATION_TIMEOUT);
   }
 }

@@ -7,7 +7,7 @@ import io.election.LeadershipLostEvent;
 import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.MemberRegister.Announcement;
-import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.ConnectionSource;
 import io.election.test.TestDatabase;
 import java.lang.reflect.Method;
@@ -54,10 +54,7 @@ class FailingCallsIT {
       "a test",
       work -> new Thread(work, THREADS));
   private final MysqlLeaseStore store = new MysqlLeaseStore(
-      this.watched,
-      new LeaderElectionSchema(this.watched, Mode.NONE, Database.OPERATION_TIMEOUT),
-      Database.OPERATION_TIMEOUT,
-      Database.RENEW_INTERVAL);
+      this.watched, SchemaMode.NONE, Database.OPERATION_TIMEOUT, Database.RENEW_INTERVAL, true);
 
   /** Connections that are open. */
   private final Set<Connection> open = ConcurrentHashMap.newKeySet();
@@ -191,7 +188,7 @@ class FailingCallsIT {
               + " leader_election_schema_history");
       this.kind = KINDS.get(attempt % KINDS.size());
       LeaderElectionSchema schema =
-          new LeaderElectionSchema(this.watched, Mode.MIGRATE, Database.OPERATION_TIMEOUT);
+          new LeaderElectionSchema(this.watched, SchemaMode.MIGRATE, Database.OPERATION_TIMEOUT);
       made = Math.max(made, failAt(i, schema::ensure));
       schema.ensure();
       assertNothingIsLeft("call %d of a migration".formatted(i));

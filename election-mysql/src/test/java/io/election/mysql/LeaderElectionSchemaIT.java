@@ -12,7 +12,7 @@ import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
-import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
@@ -121,7 +121,7 @@ class LeaderElectionSchemaIT {
 
   @Test
   void an_empty_database_gets_all_tables() throws Exception {
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
 
     assertThat(tables())
         .containsExactly(
@@ -137,8 +137,8 @@ class LeaderElectionSchemaIT {
   void complete_tables_are_left_alone_without_flyway() throws Exception {
     Database.withTables(this.database);
 
-    Database.schema(this.database, Mode.MIGRATE).ensure();
-    Database.schema(this.database, Mode.VALIDATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.VALIDATE).ensure();
 
     assertThat(tables())
         .containsExactly("leader_election", "leader_election_history", "leader_election_member");
@@ -146,8 +146,8 @@ class LeaderElectionSchemaIT {
 
   @Test
   void migrating_again_does_nothing() throws Exception {
-    Database.schema(this.database, Mode.MIGRATE).ensure();
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
 
     assertThat(migrationsRun()).isEqualTo("1");
   }
@@ -156,7 +156,7 @@ class LeaderElectionSchemaIT {
   void a_schema_that_is_not_empty_gets_the_tables_too() throws Exception {
     this.database.execute("CREATE TABLE customer (id int PRIMARY KEY)");
 
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
 
     assertThat(tables()).contains("customer", "leader_election", "leader_election_history");
     assertIsUsable();
@@ -170,7 +170,7 @@ class LeaderElectionSchemaIT {
         .load();
     application.migrate();
 
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
     application.migrate();
 
     assertThat(this.database.query("SELECT COUNT(*) FROM flyway_schema_history"))
@@ -187,7 +187,7 @@ class LeaderElectionSchemaIT {
     try {
       List<Future<Boolean>> starts = new ArrayList<>();
       for (int i = 0; i < nodes; i++) {
-        LeaderElectionSchema schema = Database.schema(this.database, Mode.MIGRATE);
+        LeaderElectionSchema schema = Database.schema(this.database, SchemaMode.MIGRATE);
         starts.add(executor.submit(() -> {
           start.await();
           schema.ensure();
@@ -214,7 +214,7 @@ class LeaderElectionSchemaIT {
       Future<?> oldNode = executor.submit(() -> electByHand("10.0.0.1", 5, stop, renewals));
       awaitRenewals(renewals, 10);
 
-      Database.schema(this.database, Mode.MIGRATE).ensure();
+      Database.schema(this.database, SchemaMode.MIGRATE).ensure();
 
       awaitRenewals(renewals, renewals.get() + 10);
       stop.set(true);
@@ -234,17 +234,17 @@ class LeaderElectionSchemaIT {
   @Test
   void a_table_dropped_after_an_upgrade_is_not_made_again_either() throws Exception {
     this.database.execute(HAND_MADE);
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
     this.database.execute("DROP TABLE leader_election_history");
 
-    assertThat(refused(Mode.MIGRATE).found()).contains("somebody dropped or changed them");
+    assertThat(refused(SchemaMode.MIGRATE).found()).contains("somebody dropped or changed them");
   }
 
   @Test
   void the_history_of_an_unreleased_version_is_refused_with_what_is_expected() {
     this.database.execute(LeaseTables.CREATE_LEASES, FIRST_HISTORY);
 
-    ElectionSetupException refused = refused(Mode.MIGRATE);
+    ElectionSetupException refused = refused(SchemaMode.MIGRATE);
 
     assertThat(refused.found())
         .contains("it has no end_reason; it has no ended_by; it has no end_note");
@@ -263,7 +263,7 @@ class LeaderElectionSchemaIT {
         "ALTER TABLE leader_election DROP COLUMN seal",
         "UPDATE leader_election_schema_history SET description = CONCAT('former ', description)");
 
-    ElectionSetupException refused = refused(Mode.MIGRATE);
+    ElectionSetupException refused = refused(SchemaMode.MIGRATE);
 
     assertThat(refused.found()).contains("somebody dropped or changed them");
     assertThat(refused.remedy()).contains("ADD COLUMN seal");
@@ -271,7 +271,7 @@ class LeaderElectionSchemaIT {
 
   @Test
   void the_file_in_the_jar_makes_what_the_migrations_make() throws Exception {
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
     TestDatabase byFile = server().newDatabase();
     byFile.execute(LeaseTablesTest.file().split(";\\s*\n|;$"));
 
@@ -293,7 +293,7 @@ class LeaderElectionSchemaIT {
   @Test
   void the_hand_made_statement_takes_over_from_a_dead_leader_of_ours_as_before() throws Exception {
     this.database.execute(HAND_MADE);
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
     try (LeaseStore store = Database.store(this.database)) {
       LeaseRow created = store.create("AutoScaling", "ours", 1000, 0).orElseThrow();
       this.database.execute(
@@ -313,19 +313,19 @@ class LeaderElectionSchemaIT {
     this.database.execute(HAND_MADE);
     this.database.execute("ALTER TABLE leader_election ADD COLUMN term bigint NOT NULL DEFAULT 0");
 
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
 
     assertIsUsable();
   }
 
   @Test
   void a_migration_that_flyway_has_recorded_as_failed_is_run_again() throws Exception {
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
     this.database.execute(
         "DROP TABLE leader_election_history",
         "UPDATE leader_election_schema_history SET success = 0 WHERE version = '1'");
 
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
 
     assertIsUsable();
   }
@@ -334,7 +334,7 @@ class LeaderElectionSchemaIT {
   void a_table_of_a_row_format_with_short_keys_is_upgraded() throws Exception {
     this.database.execute(SHORT_KEYS);
 
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
 
     assertIsUsable();
   }
@@ -343,7 +343,7 @@ class LeaderElectionSchemaIT {
   void an_upgrade_that_failed_at_a_row_format_with_short_keys_is_mended_by_the_next_start()
       throws Exception {
     this.database.execute(SHORT_KEYS);
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
     this.database.execute(
         "DROP TABLE leader_election",
         SHORT_KEYS,
@@ -351,7 +351,7 @@ class LeaderElectionSchemaIT {
         "DELETE FROM leader_election_schema_history WHERE version + 0 > 3",
         "UPDATE leader_election_schema_history SET success = 0 WHERE version = '3'");
 
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
 
     assertIsUsable();
   }
@@ -361,7 +361,7 @@ class LeaderElectionSchemaIT {
     this.database.execute(
         SHORT_KEYS.replace("ROW_FORMAT=COMPACT", "ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8"));
 
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
 
     assertIsUsable();
   }
@@ -383,7 +383,7 @@ class LeaderElectionSchemaIT {
       this.database.execute(
           HAND_MADE.replace("CHARSET=utf8", "CHARSET=utf8mb4 COLLATE=" + collation));
 
-      Database.schema(this.database, Mode.MIGRATE).ensure();
+      Database.schema(this.database, SchemaMode.MIGRATE).ensure();
 
       assertIsUsableByAllDrivers(collation);
     }
@@ -411,9 +411,9 @@ class LeaderElectionSchemaIT {
         this.database = server().newDatabase();
         tables.forEach(this.database::execute);
 
-        for (ElectionSetupException refused = refusal(Mode.VALIDATE);
+        for (ElectionSetupException refused = refusal(SchemaMode.VALIDATE);
             refused != null;
-            refused = refusal(Mode.VALIDATE)) {
+            refused = refusal(SchemaMode.VALIDATE)) {
           assertThat(refused.getMessage()).contains("utf8mb4_bin");
           String sql = refused.remedy().substring(refused.remedy().indexOf("ALTER TABLE"));
           this.database.execute(sql.split(";\\s*\n|;$"));
@@ -429,7 +429,7 @@ class LeaderElectionSchemaIT {
     this.database.execute(
         LeaseTables.CREATE_LEASES, in("utf8mb4_general_ci", LeaseTables.CREATE_HISTORY));
 
-    ElectionSetupException refused = refused(Mode.MIGRATE);
+    ElectionSetupException refused = refused(SchemaMode.MIGRATE);
 
     assertThat(refused.found())
         .startsWith("The names in the table leader_election_history")
@@ -449,7 +449,7 @@ class LeaderElectionSchemaIT {
     return ddl.replace("utf8mb4_bin", collation);
   }
 
-  private @Nullable ElectionSetupException refusal(Mode mode) throws LeaseStoreException {
+  private @Nullable ElectionSetupException refusal(SchemaMode mode) throws LeaseStoreException {
     try {
       Database.schema(this.database, mode).ensure();
       return null;
@@ -465,7 +465,7 @@ class LeaderElectionSchemaIT {
       TestDataSource dataSource =
           new TestDataSource(url, this.database.username(), this.database.password());
       try (LeaseStore store =
-          Database.store(dataSource, url, Mode.VALIDATE, Database.OPERATION_TIMEOUT)) {
+          Database.store(dataSource, url, SchemaMode.VALIDATE, Database.OPERATION_TIMEOUT)) {
         assertIsUsable(store);
         // Whose lease is unknown, so that the history is asked.
         this.database.execute("UPDATE leader_election SET lease_millis = NULL");
@@ -481,7 +481,7 @@ class LeaderElectionSchemaIT {
     this.database.execute(
         "insert into leader_election (name, node, last_seen_active) values ('AS', 'host:8080:1', now())");
 
-    ElectionSetupException refused = refused(Mode.MIGRATE);
+    ElectionSetupException refused = refused(SchemaMode.MIGRATE);
 
     assertThat(refused.found())
         .startsWith("The table leader_election is that of another election tool")
@@ -491,7 +491,7 @@ class LeaderElectionSchemaIT {
     String sql = refused.remedy().substring(refused.remedy().indexOf("RENAME TABLE"));
     this.database.execute(sql.split(";\\s*\n|;$"));
 
-    Database.schema(this.database, Mode.VALIDATE).ensure();
+    Database.schema(this.database, SchemaMode.VALIDATE).ensure();
     assertThat(this.database.query("SELECT leader_id FROM leader_election WHERE service_id='AS'"))
         .isEqualTo("host:8080:1");
     assertIsUsable();
@@ -501,7 +501,7 @@ class LeaderElectionSchemaIT {
   void any_other_table_of_that_name_is_refused_with_its_columns() {
     this.database.execute("CREATE TABLE leader_election (a int PRIMARY KEY, b varchar(10))");
 
-    ElectionSetupException refused = refused(Mode.MIGRATE);
+    ElectionSetupException refused = refused(SchemaMode.MIGRATE);
 
     assertThat(refused.found())
         .contains(
@@ -522,21 +522,21 @@ class LeaderElectionSchemaIT {
     this.database.execute(
         "CREATE VIEW leader_election AS SELECT 'a' AS service_id, 'b' AS leader_id");
 
-    assertThat(refused(Mode.MIGRATE).found()).contains("it is a VIEW");
+    assertThat(refused(SchemaMode.MIGRATE).found()).contains("it is a VIEW");
   }
 
   @Test
   void a_table_without_transactions_is_refused() {
     this.database.execute(HAND_MADE.replace("InnoDB", "MyISAM"));
 
-    assertThat(refused(Mode.MIGRATE).found()).contains("its engine is MyISAM, not InnoDB");
+    assertThat(refused(SchemaMode.MIGRATE).found()).contains("its engine is MyISAM, not InnoDB");
   }
 
   @Test
   void a_column_of_another_type_is_refused() {
     this.database.execute(HAND_MADE.replace("timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP", "int"));
 
-    assertThat(refused(Mode.MIGRATE).found()).contains("last_active_time is int");
+    assertThat(refused(SchemaMode.MIGRATE).found()).contains("last_active_time is int");
   }
 
   @Test
@@ -544,24 +544,25 @@ class LeaderElectionSchemaIT {
     this.database.execute(
         HAND_MADE.replace("PRIMARY KEY", "remark varchar(10) NOT NULL, PRIMARY KEY"));
 
-    assertThat(refused(Mode.MIGRATE).found()).contains("remark is not ours and has no default");
+    assertThat(refused(SchemaMode.MIGRATE).found())
+        .contains("remark is not ours and has no default");
   }
 
   @Test
   void a_foreign_column_with_a_default_is_accepted() throws Exception {
     this.database.execute(HAND_MADE.replace("PRIMARY KEY", "remark varchar(10) NULL, PRIMARY KEY"));
 
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
 
     assertIsUsable();
   }
 
   @Test
   void a_table_dropped_later_is_not_made_again() throws Exception {
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
     this.database.execute("DROP TABLE leader_election");
 
-    ElectionSetupException refused = refused(Mode.MIGRATE);
+    ElectionSetupException refused = refused(SchemaMode.MIGRATE);
 
     assertThat(refused.found())
         .contains("leader_election_schema_history says so", "somebody dropped or changed them");
@@ -570,13 +571,13 @@ class LeaderElectionSchemaIT {
         .containsExactly(
             "leader_election_history", "leader_election_member", "leader_election_schema_history");
     this.database.execute(LeaseTables.CREATE_LEASES);
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
     assertIsUsable();
   }
 
   @Test
   void validate_refuses_missing_tables_and_prints_them() {
-    ElectionSetupException refused = refused(Mode.VALIDATE);
+    ElectionSetupException refused = refused(SchemaMode.VALIDATE);
 
     assertThat(refused.found())
         .startsWith("The tables of the election in 127.0.0.1:")
@@ -591,22 +592,22 @@ class LeaderElectionSchemaIT {
   void validate_prints_what_the_hand_made_table_lacks() throws Exception {
     this.database.execute(HAND_MADE);
 
-    ElectionSetupException refused = refused(Mode.VALIDATE);
+    ElectionSetupException refused = refused(SchemaMode.VALIDATE);
 
     assertThat(refused.remedy())
         .contains("ADD COLUMN term", "ADD COLUMN version", "ADD COLUMN lease_millis");
     String sql = refused.remedy().substring(refused.remedy().indexOf('\n'));
     this.database.execute(sql.split(";\\s*\n|;$"));
-    Database.schema(this.database, Mode.VALIDATE).ensure();
+    Database.schema(this.database, SchemaMode.VALIDATE).ensure();
     assertIsUsable();
   }
 
   @Test
   void tables_that_were_made_before_there_were_members_get_them() throws Exception {
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
     this.database.execute("DROP TABLE leader_election_member");
 
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
 
     assertThat(tables()).contains("leader_election_member");
     assertThat(migrationsRun()).isEqualTo("8");
@@ -616,15 +617,15 @@ class LeaderElectionSchemaIT {
   @Test
   void no_start_fails_for_lack_of_the_members() throws Exception {
     this.database.execute(LeaseTables.CREATE_LEASES, LeaseTables.CREATE_HISTORY);
-    Database.schema(this.database, Mode.VALIDATE).ensure();
+    Database.schema(this.database, SchemaMode.VALIDATE).ensure();
     String user = this.database.newLeastPrivilegedUser();
-    Database.schema(as(user), this.database.jdbcUrl(), Mode.MIGRATE).ensure();
+    Database.schema(as(user), this.database.jdbcUrl(), SchemaMode.MIGRATE).ensure();
     assertThat(tables()).containsExactly("leader_election", "leader_election_history");
 
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
     this.database.execute("DROP TABLE leader_election_member");
     // Flyway has run that step.
-    Database.schema(this.database, Mode.MIGRATE).ensure();
+    Database.schema(this.database, SchemaMode.MIGRATE).ensure();
     assertThat(tables()).doesNotContain("leader_election_member");
     assertIsUsable();
   }
@@ -634,9 +635,9 @@ class LeaderElectionSchemaIT {
     Database.schema(
             new TestDataSource("jdbc:mysql://127.0.0.1:1/app", "u", "p"),
             "jdbc:mysql://127.0.0.1:1/app",
-            Mode.NONE)
+            SchemaMode.NONE)
         .ensure();
-    Database.schema(this.database, Mode.NONE).ensure();
+    Database.schema(this.database, SchemaMode.NONE).ensure();
 
     assertThat(tables()).isEmpty();
   }
@@ -647,7 +648,8 @@ class LeaderElectionSchemaIT {
 
     ElectionSetupException refused = catchThrowableOfType(
         ElectionSetupException.class,
-        () -> Database.schema(as(user), this.database.jdbcUrl(), Mode.MIGRATE).ensure());
+        () -> Database.schema(as(user), this.database.jdbcUrl(), SchemaMode.MIGRATE)
+            .ensure());
 
     assertThat(refused.found())
         .contains("the database user may not make them", "CREATE command denied to user '" + user);
@@ -667,11 +669,11 @@ class LeaderElectionSchemaIT {
         "SELECT, INSERT, UPDATE ON " + this.database.name() + ".leader_election",
         "SELECT, INSERT, UPDATE ON " + this.database.name() + ".leader_election_history");
 
-    Database.schema(as(user), this.database.jdbcUrl(), Mode.MIGRATE).ensure();
-    Database.schema(as(user), this.database.jdbcUrl(), Mode.VALIDATE).ensure();
+    Database.schema(as(user), this.database.jdbcUrl(), SchemaMode.MIGRATE).ensure();
+    Database.schema(as(user), this.database.jdbcUrl(), SchemaMode.VALIDATE).ensure();
 
     try (LeaseStore store = Database.store(
-        as(user), this.database.jdbcUrl(), Mode.VALIDATE, Database.OPERATION_TIMEOUT)) {
+        as(user), this.database.jdbcUrl(), SchemaMode.VALIDATE, Database.OPERATION_TIMEOUT)) {
       assertIsUsable(store);
     }
   }
@@ -714,8 +716,8 @@ class LeaderElectionSchemaIT {
         String.join(", ", USE) + " ON " + database.name() + ".leader_election",
         String.join(", ", history) + " ON " + database.name() + ".leader_election_history");
     TestDataSource dataSource = new TestDataSource(database.jdbcUrl(), user, database.password());
-    try (LeaseStore store =
-        Database.store(dataSource, database.jdbcUrl(), Mode.VALIDATE, Database.OPERATION_TIMEOUT)) {
+    try (LeaseStore store = Database.store(
+        dataSource, database.jdbcUrl(), SchemaMode.VALIDATE, Database.OPERATION_TIMEOUT)) {
       assertIsUsable(store);
       database.execute(
           "UPDATE leader_election_history SET ended_at = ended_at - INTERVAL 2 DAY WHERE service_id = 'case' AND term = 1");
@@ -735,7 +737,7 @@ class LeaderElectionSchemaIT {
         "user_of_" + database.name(),
         String.join(", ", leases) + " ON " + database.name() + ".leader_election",
         String.join(", ", history) + " ON " + database.name() + ".leader_election_history");
-    return problem(database, user, Mode.VALIDATE);
+    return problem(database, user, SchemaMode.VALIDATE);
   }
 
   /** What keeps a user from making, upgrading or mending the tables with these grants. */
@@ -745,7 +747,7 @@ class LeaderElectionSchemaIT {
       if (found.equals("the hand-made table")) {
         database.execute(HAND_MADE);
       } else if (found.equals("a migration that failed")) {
-        Database.schema(database, Mode.MIGRATE).ensure();
+        Database.schema(database, SchemaMode.MIGRATE).ensure();
         database.execute(
             "DROP TABLE leader_election_history",
             "UPDATE leader_election_schema_history SET success = 0 WHERE version = '1'");
@@ -753,7 +755,7 @@ class LeaderElectionSchemaIT {
       String user = database.newUser(
           "maker_of_" + database.name(),
           String.join(", ", grants) + " ON " + database.name() + ".*");
-      String problem = problem(database, user, Mode.MIGRATE);
+      String problem = problem(database, user, SchemaMode.MIGRATE);
       if (problem != null) {
         return "found " + found + ": " + problem;
       }
@@ -762,7 +764,7 @@ class LeaderElectionSchemaIT {
   }
 
   /** What keeps a user from all that the election ever does. */
-  private static @Nullable String problem(TestDatabase database, String user, Mode mode)
+  private static @Nullable String problem(TestDatabase database, String user, SchemaMode mode)
       throws Exception {
     TestDataSource dataSource = new TestDataSource(database.jdbcUrl(), user, database.password());
     try (LeaseStore store =
@@ -793,7 +795,7 @@ class LeaderElectionSchemaIT {
     assertThatThrownBy(() -> Database.schema(
                 new TestDataSource(this.database.jdbcUrl(), "nobody", "wrong"),
                 this.database.jdbcUrl(),
-                Mode.MIGRATE)
+                SchemaMode.MIGRATE)
             .ensure())
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining("refuses the user (Access denied for user 'nobody'")
@@ -805,7 +807,7 @@ class LeaderElectionSchemaIT {
     assertThatThrownBy(() -> Database.schema(
                 new TestDataSource("jdbc:mysql://127.0.0.1:1/app", "u", "p"),
                 "jdbc:mysql://127.0.0.1:1/app",
-                Mode.MIGRATE)
+                SchemaMode.MIGRATE)
             .ensure())
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining("127.0.0.1:1/app cannot be reached");
@@ -816,7 +818,7 @@ class LeaderElectionSchemaIT {
     String url = this.database.jdbcUrl().replace(this.database.name(), "nowhere");
 
     assertThatThrownBy(() -> Database.schema(
-                new TestDataSource(url, "root", this.database.password()), url, Mode.MIGRATE)
+                new TestDataSource(url, "root", this.database.password()), url, SchemaMode.MIGRATE)
             .ensure())
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining("The database does not exist: 127.0.0.1:")
@@ -830,7 +832,7 @@ class LeaderElectionSchemaIT {
     assertThatThrownBy(() -> Database.schema(
                 new TestDataSource(url, this.database.username(), this.database.password()),
                 url,
-                Mode.MIGRATE)
+                SchemaMode.MIGRATE)
             .ensure())
         .isInstanceOf(ElectionSetupException.class)
         .hasMessageContaining("names no database");
@@ -841,7 +843,7 @@ class LeaderElectionSchemaIT {
       throws Exception {
     String user = "late_" + this.database.name();
     try (LeaseStore store = Database.store(
-        as(user), this.database.jdbcUrl(), Mode.MIGRATE, Database.OPERATION_TIMEOUT)) {
+        as(user), this.database.jdbcUrl(), SchemaMode.MIGRATE, Database.OPERATION_TIMEOUT)) {
       assertThatThrownBy(() -> store.read(Set.of("AS")))
           .isInstanceOf(LeaseStoreException.class)
           .hasMessageContaining("refuses the user");
@@ -858,7 +860,7 @@ class LeaderElectionSchemaIT {
     try (LeaseStore store = Database.store(
         this.database.dataSource(),
         this.database.jdbcUrl(),
-        Mode.MIGRATE,
+        SchemaMode.MIGRATE,
         Database.OPERATION_TIMEOUT)) {
       assertThatThrownBy(() -> store.read(Set.of("AS")))
           .isInstanceOf(LeaseStoreException.class)
@@ -866,7 +868,7 @@ class LeaderElectionSchemaIT {
     }
   }
 
-  private ElectionSetupException refused(Mode mode) {
+  private ElectionSetupException refused(SchemaMode mode) {
     ElectionSetupException refused = catchThrowableOfType(
         ElectionSetupException.class, () -> Database.schema(this.database, mode).ensure());
     assertThat(refused).as("refusal").isNotNull();
@@ -878,7 +880,7 @@ class LeaderElectionSchemaIT {
     try (LeaseStore store = Database.store(
         this.database.dataSource(),
         this.database.jdbcUrl(),
-        Mode.VALIDATE,
+        SchemaMode.VALIDATE,
         Database.OPERATION_TIMEOUT)) {
       assertIsUsable(store);
     }

@@ -15,7 +15,7 @@ import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.PartialRenewalException;
-import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.mysql.OnEveryServer.Server;
 import io.election.test.ConnectionSource;
 import io.election.test.TestDataSource;
@@ -335,10 +335,7 @@ class LeaseStoreFaultsIT {
     DataSource source = remembering(connections, this.database.dataSource());
     ElectionDatabase electionDatabase = new ElectionDatabase(source, null);
     this.store = new MysqlLeaseStore(
-        electionDatabase,
-        new LeaderElectionSchema(electionDatabase, Mode.NONE, TIMEOUT),
-        TIMEOUT,
-        Duration.ofMillis(100));
+        electionDatabase, SchemaMode.NONE, TIMEOUT, Duration.ofMillis(100), true);
     LeaseRow row = led("billing");
     assertThat(variable(connections, "@@wait_timeout")).isEqualTo("1");
     String id = variable(connections, "CONNECTION_ID()");
@@ -634,7 +631,7 @@ class LeaseStoreFaultsIT {
   }
 
   private MysqlLeaseStore store(DataSource dataSource, Duration timeout) {
-    return Database.store(dataSource, this.database.jdbcUrl(), Mode.NONE, timeout);
+    return Database.store(dataSource, this.database.jdbcUrl(), SchemaMode.NONE, timeout);
   }
 
   private DataSource source(String url) {

@@ -9,7 +9,7 @@ import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import io.election.lease.RenewalListener;
-import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
@@ -92,9 +92,10 @@ class ManyElectionsIT {
       this.elector = new Elector(
           new MysqlLeaseStore(
               electionDatabase,
-              new LeaderElectionSchema(electionDatabase, Mode.NONE, SETTINGS.operationTimeout()),
+              SchemaMode.NONE,
               SETTINGS.operationTimeout(),
-              SETTINGS.renewInterval()),
+              SETTINGS.renewInterval(),
+              true),
           SETTINGS,
           () -> id,
           serviceId -> false,

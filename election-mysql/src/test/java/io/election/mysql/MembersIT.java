@@ -12,7 +12,7 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.MemberRegister.Announcement;
-import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
@@ -229,9 +229,10 @@ class MembersIT {
     Elector elector = new Elector(
         new MysqlLeaseStore(
             electionDatabase,
-            new LeaderElectionSchema(electionDatabase, Mode.NONE, settings.operationTimeout()),
+            SchemaMode.NONE,
             settings.operationTimeout(),
-            settings.renewInterval()),
+            settings.renewInterval(),
+            true),
         settings,
         () -> id,
         serviceId -> false,

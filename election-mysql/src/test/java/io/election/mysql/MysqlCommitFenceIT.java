@@ -311,10 +311,10 @@ class MysqlCommitFenceIT {
     CommitFence knowing = new CommitFence(Duration.ofMillis(500), election);
     try (MysqlLeaseStore own = new MysqlLeaseStore(
             election,
-            new LeaderElectionSchema(
-                election, LeaderElectionSchema.Mode.NONE, Database.OPERATION_TIMEOUT),
+            MysqlLeaseStore.SchemaMode.NONE,
             Database.OPERATION_TIMEOUT,
-            Database.RENEW_INTERVAL);
+            Database.RENEW_INTERVAL,
+            true);
         Connection other = DriverManager.getConnection(
             this.database.jdbcUrl(driver, ""), "root", this.database.password())) {
       own.read(Set.of("billing"));

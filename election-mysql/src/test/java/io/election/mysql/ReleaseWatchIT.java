@@ -15,7 +15,7 @@ import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
-import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.mysql.OnEveryServer.Server;
 import io.election.test.ConnectionSource;
 import io.election.test.TestDataSource;
@@ -430,10 +430,7 @@ class ReleaseWatchIT {
   private MysqlLeaseStore patientStore(DataSource dataSource) {
     ElectionDatabase database = new ElectionDatabase(dataSource, this.database.jdbcUrl());
     MysqlLeaseStore store = new MysqlLeaseStore(
-        database,
-        new LeaderElectionSchema(database, Mode.NONE, Database.OPERATION_TIMEOUT),
-        Database.OPERATION_TIMEOUT,
-        Duration.ofMinutes(10));
+        database, SchemaMode.NONE, Database.OPERATION_TIMEOUT, Duration.ofMinutes(10), true);
     this.open.add(store);
     return store;
   }

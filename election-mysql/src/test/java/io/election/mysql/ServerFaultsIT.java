@@ -10,7 +10,7 @@ import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.PartialRenewalException;
-import io.election.mysql.LeaderElectionSchema.Mode;
+import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.HostileGlobals;
 import io.election.test.MovingDataSource;
 import io.election.test.TestDataSource;
@@ -77,7 +77,7 @@ class ServerFaultsIT {
     this.store = Database.store(
         new TestDataSource(url, this.database.username(), this.database.password()),
         url,
-        Mode.VALIDATE,
+        SchemaMode.VALIDATE,
         TIMEOUT);
     LeaseRow created = this.store.create(driver, "a", 10_000, 0).orElseThrow();
     assertThat(this.store.lead(driver, created, 10_000)).isTrue();
@@ -194,7 +194,7 @@ class ServerFaultsIT {
   @Test
   void a_read_only_server_is_no_reason_to_end_the_start() throws Exception {
     TestDatabase empty = server.newDatabase();
-    LeaderElectionSchema schema = Database.schema(empty, Mode.MIGRATE);
+    LeaderElectionSchema schema = Database.schema(empty, SchemaMode.MIGRATE);
     server.execute("SET GLOBAL read_only = 1");
     try {
       assertFails(schema::ensure, "is read-only (");
@@ -202,7 +202,7 @@ class ServerFaultsIT {
       server.execute("SET GLOBAL read_only = 0");
     }
     schema.ensure();
-    Database.schema(empty, Mode.VALIDATE).ensure();
+    Database.schema(empty, SchemaMode.VALIDATE).ensure();
   }
 
   @Test
@@ -256,7 +256,7 @@ class ServerFaultsIT {
     try (Connection other = empty.connect();
         HostileGlobals globals = HostileGlobals.set(server)) {
       assertThat(globals).isNotNull();
-      this.store = Database.store(source, url, Mode.MIGRATE, Database.OPERATION_TIMEOUT);
+      this.store = Database.store(source, url, SchemaMode.MIGRATE, Database.OPERATION_TIMEOUT);
       LeaseRow created = this.store.create("billing", node, 10_000, 0).orElseThrow();
       assertThat(this.store.lead("billing", created, 10_000)).isTrue();
       LeaseRow led = this.store.read(Set.of("billing")).get("billing").row();
@@ -324,7 +324,7 @@ class ServerFaultsIT {
             this.database.username(),
             this.database.password()),
         url,
-        Mode.NONE,
+        SchemaMode.NONE,
         Database.OPERATION_TIMEOUT);
 
     assertThatThrownBy(() -> this.store.read(Set.of("billing")))

@@ -22,7 +22,6 @@ final class ReplacedElections implements BeanFactoryPostProcessor {
       "disabledElectionDriver",
       "elector",
       "mysqlLeaseStore",
-      "leaderElectionSchema",
       "electionDatabase",
       "electionConnection",
       "commitFenceInstaller",

@@ -147,7 +147,7 @@ class ArchitectureTest {
         .arePublic()
         .should()
         .haveNameMatching(
-            ".*\\.(CommitFence(\\$Held)?|ElectionDatabase|LeaderElectionSchema(\\$Mode)?|MysqlLeaseStore)")
+            ".*\\.(CommitFence(\\$Held)?|ElectionDatabase|MysqlLeaseStore(\\$SchemaMode)?)")
         .check(CLASSES);
   }
 }

@@ -11,7 +11,6 @@ import io.election.LeadershipLostException;
 import io.election.NotLeaderException;
 import io.election.lease.LeaseRow;
 import io.election.mysql.ElectionDatabase;
-import io.election.mysql.LeaderElectionSchema;
 import io.election.mysql.MysqlLeaseStore;
 import io.election.test.TestDatabase;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -373,9 +372,8 @@ class TeamApplicationIT {
   /** As another node does when the lease has run out. */
   private static void takeOver() {
     ElectionDatabase database = new ElectionDatabase(DATABASE.dataSource(), DATABASE.jdbcUrl());
-    LeaderElectionSchema schema =
-        new LeaderElectionSchema(database, LeaderElectionSchema.Mode.NONE, PATIENCE);
-    try (MysqlLeaseStore store = new MysqlLeaseStore(database, schema, PATIENCE, PATIENCE)) {
+    try (MysqlLeaseStore store =
+        new MysqlLeaseStore(database, MysqlLeaseStore.SchemaMode.NONE, PATIENCE, PATIENCE, true)) {
       OptionalLong taken = OptionalLong.empty();
       while (taken.isEmpty()) { // the leader may renew in between
         LeaseRow row = store.read(Set.of("team")).get("team").row();

@@ -10,7 +10,7 @@ import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.read.ListAppender;
 import io.election.ElectionService;
 import io.election.mysql.ElectionDatabase;
-import io.election.mysql.LeaderElectionSchema;
+import io.election.mysql.MysqlLeaseStore;
 import io.election.test.TestDatabase;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -70,11 +70,13 @@ class SecuredEndpointIT {
 
   @BeforeAll
   static void start() throws Exception {
-    new LeaderElectionSchema(
+    new MysqlLeaseStore(
             new ElectionDatabase(DATABASE.dataSource(), DATABASE.jdbcUrl()),
-            LeaderElectionSchema.Mode.MIGRATE,
-            Duration.ofSeconds(5))
-        .ensure();
+            MysqlLeaseStore.SchemaMode.MIGRATE,
+            Duration.ofSeconds(5),
+            Duration.ofSeconds(5),
+            false)
+        .ensureTables();
     DATABASE.execute("""
         CREATE TABLE job_run (
             id      bigint       NOT NULL AUTO_INCREMENT PRIMARY KEY,

@@ -4,7 +4,6 @@ import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import io.election.mysql.ElectionDatabase;
-import io.election.mysql.LeaderElectionSchema;
 import io.election.mysql.MysqlLeaseStore;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -25,10 +24,9 @@ final class ElectorCandidate implements Candidate {
     ElectionDatabase database = new ElectionDatabase(
         new DriverManagerDataSource(settings.address(), settings.username(), settings.password()),
         settings.address());
-    LeaderElectionSchema schema =
-        new LeaderElectionSchema(database, LeaderElectionSchema.Mode.NONE, timeout);
     this.elector = new Elector(
-        new MysqlLeaseStore(database, schema, timeout, settings.renew()),
+        new MysqlLeaseStore(
+            database, MysqlLeaseStore.SchemaMode.NONE, timeout, settings.renew(), true),
         new LeaseSettings(settings.lease(), settings.renew(), timeout, Duration.ofSeconds(1), true),
         settings::node,
         (serviceId) -> false,

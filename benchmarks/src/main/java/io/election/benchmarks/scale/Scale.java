@@ -9,7 +9,7 @@ import io.election.benchmarks.sidebyside.Results;
 import io.election.benchmarks.sidebyside.Row;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.ElectionDatabase;
-import io.election.mysql.LeaderElectionSchema;
+import io.election.mysql.MysqlLeaseStore;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -121,13 +121,15 @@ public final class Scale {
 
   private void migrate() throws LeaseStoreException {
     String address = this.place.address(this.place.port());
-    new LeaderElectionSchema(
+    new MysqlLeaseStore(
             new ElectionDatabase(
                 new DriverManagerDataSource(address, this.place.username(), this.place.password()),
                 address),
-            LeaderElectionSchema.Mode.MIGRATE,
-            Duration.ofSeconds(10))
-        .ensure();
+            MysqlLeaseStore.SchemaMode.MIGRATE,
+            Duration.ofSeconds(10),
+            Duration.ofSeconds(10),
+            false)
+        .ensureTables();
   }
 
   /** The first process is one node, the others share the rest. */

@@ -9,7 +9,6 @@ import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import io.election.mysql.ElectionDatabase;
-import io.election.mysql.LeaderElectionSchema;
 import io.election.mysql.MysqlLeaseStore;
 import java.nio.file.Path;
 import java.time.InstantSource;
@@ -113,13 +112,15 @@ public final class ScaleNodes {
         new DriverManagerDataSource(
             this.fleet.address(), this.fleet.username(), this.fleet.password()),
         this.fleet.address());
-    LeaderElectionSchema schema = new LeaderElectionSchema(
-        database, LeaderElectionSchema.Mode.NONE, settings.operationTimeout());
     Elector elector = new Elector(
         new MeasuredStore(
             // Without signals, which would take as many connections again.
             new MysqlLeaseStore(
-                database, schema, settings.operationTimeout(), settings.renewInterval(), false),
+                database,
+                MysqlLeaseStore.SchemaMode.NONE,
+                settings.operationTimeout(),
+                settings.renewInterval(),
+                false),
             this.file),
         settings,
         () -> id,

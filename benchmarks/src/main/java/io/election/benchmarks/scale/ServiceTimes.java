@@ -6,7 +6,6 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.ElectionDatabase;
-import io.election.mysql.LeaderElectionSchema;
 import io.election.mysql.MysqlLeaseStore;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
@@ -57,9 +56,8 @@ record ServiceTimes(
     ElectionDatabase database = new ElectionDatabase(
         new DriverManagerDataSource(address, place.username(), place.password()), address);
     Duration patience = Duration.ofSeconds(10);
-    LeaderElectionSchema schema =
-        new LeaderElectionSchema(database, LeaderElectionSchema.Mode.MIGRATE, patience);
-    try (MysqlLeaseStore store = new MysqlLeaseStore(database, schema, patience, patience, false)) {
+    try (MysqlLeaseStore store = new MysqlLeaseStore(
+        database, MysqlLeaseStore.SchemaMode.MIGRATE, patience, patience, false)) {
       return new Measurement(server, store).times();
     }
   }

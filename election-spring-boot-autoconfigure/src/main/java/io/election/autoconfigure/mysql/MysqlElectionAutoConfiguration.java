@@ -11,7 +11,6 @@ import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.CommitFence;
 import io.election.mysql.ElectionDatabase;
-import io.election.mysql.LeaderElectionSchema;
 import io.election.mysql.MysqlLeaseStore;
 import javax.sql.DataSource;
 import org.slf4j.Logger;
@@ -63,21 +62,28 @@ public final class MysqlElectionAutoConfiguration {
     return connection.find();
   }
 
-  /** After the application's own Flyway, Liquibase or scripts, which may insist on an empty database. */
+  /**
+   * Its tables are made after the application's own Flyway, Liquibase or scripts, which may insist on an
+   * empty database.
+   */
   @Bean
   @DependsOnDatabaseInitialization
-  LeaderElectionSchema leaderElectionSchema(
+  LeaseStore mysqlLeaseStore(
       ElectionDatabase database, LeaseSettings settings, ElectionProperties properties)
       throws LeaseStoreException {
-    LeaderElectionSchema.Mode mode = switch (properties.mysql().schema()) {
-      case MIGRATE -> LeaderElectionSchema.Mode.MIGRATE;
-      case VALIDATE -> LeaderElectionSchema.Mode.VALIDATE;
-      case NONE -> LeaderElectionSchema.Mode.NONE;
+    MysqlLeaseStore.SchemaMode mode = switch (properties.mysql().schema()) {
+      case MIGRATE -> MysqlLeaseStore.SchemaMode.MIGRATE;
+      case VALIDATE -> MysqlLeaseStore.SchemaMode.VALIDATE;
+      case NONE -> MysqlLeaseStore.SchemaMode.NONE;
     };
-    LeaderElectionSchema schema =
-        new LeaderElectionSchema(database, mode, settings.operationTimeout());
+    MysqlLeaseStore store = new MysqlLeaseStore(
+        database,
+        mode,
+        settings.operationTimeout(),
+        settings.renewInterval(),
+        properties.mysql().handBackSignals());
     try {
-      schema.ensure();
+      store.ensureTables();
     } catch (LeaseStoreException ex) {
       if (properties.failFast()) {
         throw ex;
@@ -87,21 +93,7 @@ public final class MysqlElectionAutoConfiguration {
           ex.getMessage());
       log.debug("The tables of the election are not ensured yet", ex);
     }
-    return schema;
-  }
-
-  @Bean
-  LeaseStore mysqlLeaseStore(
-      ElectionDatabase database,
-      LeaderElectionSchema schema,
-      LeaseSettings settings,
-      ElectionProperties properties) {
-    return new MysqlLeaseStore(
-        database,
-        schema,
-        settings.operationTimeout(),
-        settings.renewInterval(),
-        properties.mysql().handBackSignals());
+    return store;
   }
 
   /** Also for those who manage their transactions by hand. */

@@ -15,7 +15,6 @@ import io.election.autoconfigure.leaderonly.TermBoundCalls;
 import io.election.lease.LeaseRow;
 import io.election.mysql.CommitFence;
 import io.election.mysql.ElectionDatabase;
-import io.election.mysql.LeaderElectionSchema;
 import io.election.mysql.MysqlLeaseStore;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
@@ -641,7 +640,7 @@ class CommitFenceIT {
   /** So that the first node leads at once. */
   private static void releaseLease(TestDatabase database) {
     try {
-      schema(electionDatabase(database), LeaderElectionSchema.Mode.MIGRATE).ensure();
+      store(database, MysqlLeaseStore.SchemaMode.MIGRATE).ensureTables();
     } catch (Exception ex) {
       throw new IllegalStateException(ex);
     }
@@ -651,12 +650,7 @@ class CommitFenceIT {
 
   /** As another node does when the lease has run out. */
   private static void takeOver(TestDatabase database) {
-    ElectionDatabase electionDatabase = electionDatabase(database);
-    try (MysqlLeaseStore store = new MysqlLeaseStore(
-        electionDatabase,
-        schema(electionDatabase, LeaderElectionSchema.Mode.NONE),
-        PATIENCE,
-        PATIENCE)) {
+    try (MysqlLeaseStore store = store(database, MysqlLeaseStore.SchemaMode.NONE)) {
       OptionalLong taken = OptionalLong.empty();
       while (taken.isEmpty()) { // the leader may renew in between
         LeaseRow row = store.read(Set.of("orders")).get("orders").row();
@@ -667,13 +661,13 @@ class CommitFenceIT {
     }
   }
 
-  private static ElectionDatabase electionDatabase(TestDatabase database) {
-    return new ElectionDatabase(database.dataSource(), database.jdbcUrl());
-  }
-
-  private static LeaderElectionSchema schema(
-      ElectionDatabase database, LeaderElectionSchema.Mode mode) {
-    return new LeaderElectionSchema(database, mode, PATIENCE);
+  private static MysqlLeaseStore store(TestDatabase database, MysqlLeaseStore.SchemaMode mode) {
+    return new MysqlLeaseStore(
+        new ElectionDatabase(database.dataSource(), database.jdbcUrl()),
+        mode,
+        PATIENCE,
+        PATIENCE,
+        true);
   }
 
   private static void insert(ApplicationContext context, int id) {
