@@ -47,7 +47,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   private final LeaseRows rows = new LeaseRows();
   private final TermHistory history;
   private final Designation designation;
-  private final BatchRenewal batchRenewal = new BatchRenewal();
+  private final LeaseRenewal renewal = new LeaseRenewal();
 
   /**
    * Tells what this process writes from what any other does, its next life included. Drawn at the first
@@ -149,31 +149,11 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
         .renewedUnlessLocked(terms.size(), this.database);
   }
 
-  private BatchRenewal.Outcome renew(Session session, String nodeId, Map<String, Long> terms)
+  private LeaseRenewal.Outcome renew(Session session, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    BatchRenewal.Outcome outcome = terms.size() > 1
-        ? this.batchRenewal.renew(session, stamp(session), nodeId, terms)
-        : renewOne(session, nodeId, terms);
+    LeaseRenewal.Outcome outcome = this.renewal.renew(session, stamp(session), nodeId, terms);
     this.signal.prepare(session, nodeId);
     return outcome;
-  }
-
-  private BatchRenewal.Outcome renewOne(Session session, String nodeId, Map<String, Long> terms)
-      throws SQLException {
-    Map.Entry<String, Long> held = terms.entrySet().iterator().next();
-    boolean done = session.updateOne(
-        """
-            UPDATE leader_election
-            SET %s
-            WHERE service_id = ? AND leader_id = ? AND term = ? AND lease_millis > 0 AND %s
-            """.formatted(stamp(session).renewal(), stamp(session).isMine()),
-        held.getKey(),
-        nodeId,
-        held.getValue());
-    if (!done) {
-      session.requireSameServer();
-    }
-    return new BatchRenewal.Outcome(done ? terms.keySet() : Set.of(), Set.of());
   }
 
   @Override

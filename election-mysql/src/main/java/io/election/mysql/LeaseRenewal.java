@@ -13,12 +13,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The renewal of several leases: by one statement, or by a few if that one did not find them all. None
- * of them waits for a lock, so that a record that another transaction has locked holds up no other.
+ * The renewal of leases: of one by itself, of several by one statement, or by a few if that one did not
+ * find them all. The statements for several wait for no lock, so that a record that another transaction
+ * has locked holds up no other.
  */
-final class BatchRenewal {
+final class LeaseRenewal {
 
-  private static final Logger log = LoggerFactory.getLogger(BatchRenewal.class);
+  private static final Logger log = LoggerFactory.getLogger(LeaseRenewal.class);
 
   private boolean someAreLocked;
 
@@ -60,6 +61,30 @@ final class BatchRenewal {
   }
 
   Outcome renew(Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
+      throws SQLException {
+    return terms.size() == 1
+        ? renewOne(session, stamp, nodeId, terms)
+        : renewSeveral(session, stamp, nodeId, terms);
+  }
+
+  private static Outcome renewOne(
+      Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
+      throws SQLException {
+    Map.Entry<String, Long> held = terms.entrySet().iterator().next();
+    boolean renewed = session.updateOne(
+        """
+            UPDATE leader_election
+            SET %s
+            WHERE service_id = ? AND leader_id = ? AND term = ? AND lease_millis > 0 AND %s
+            """.formatted(stamp.renewal(), stamp.isMine()), held.getKey(), nodeId, held.getValue());
+    if (!renewed) {
+      session.requireSameServer();
+    }
+    return new Outcome(renewed ? terms.keySet() : Set.of(), Set.of());
+  }
+
+  private Outcome renewSeveral(
+      Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
       throws SQLException {
     // While a row stays locked the attempt would fail again, and drivers log that.
     if (!this.someAreLocked && renewTogether(session, stamp, nodeId, terms)) {
