@@ -1,12 +1,11 @@
 package io.election.benchmarks;
 
-import io.election.benchmarks.scale.Limits;
-import io.election.benchmarks.scale.Scale;
 import io.election.benchmarks.servers.Backend;
 import io.election.benchmarks.servers.NotInstalledException;
 import io.election.benchmarks.servers.Server;
 import io.election.benchmarks.servers.Server.Place;
 import io.election.benchmarks.sidebyside.SideBySide;
+import io.election.benchmarks.sidebyside.Storm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -47,7 +46,7 @@ public final class Benchmarks {
         .filter((argument) -> argument.startsWith("--results="))
         .map((argument) -> argument.substring("--results=".length()))
         .findFirst()
-        .orElse(quick ? "benchmarks/target/quick" : "benchmarks/results/latest"));
+        .orElse(quick ? "benchmarks/target/quick" : "benchmarks/target/results"));
     Files.createDirectories(results);
     Benchmarks benchmarks = new Benchmarks(results);
     if (quick) {
@@ -64,7 +63,7 @@ public final class Benchmarks {
 
   private void runQuickly() throws IOException, InterruptedException {
     run(SideBySide.class.getName(), "--quick", "--results=" + folder("side-by-side"));
-    run(Scale.class.getName(), "--quick", "--results=" + folder("scale"));
+    run(Storm.class.getName(), "--quick", "--results=" + folder("storm"));
     microbenchmark("LeadershipBenchmark", "-f", "1", "-wi", "1", "-i", "1", "-w", "1", "-r", "1");
   }
 
@@ -92,12 +91,7 @@ public final class Benchmarks {
         SideBySide.class.getName(),
         "--results=" + folder("side-by-side"),
         "--pictures=" + folder("pictures"));
-    run(Scale.class.getName(), "--results=" + folder("scale"));
-    run(
-        Limits.class.getName(),
-        "--real=" + folder("scale"),
-        "--results=" + folder("limits"),
-        "--pictures=" + folder("pictures"));
+    run(Storm.class.getName(), "--results=" + folder("storm"));
   }
 
   private Path folder(String name) {

@@ -1,6 +1,5 @@
 package io.election.benchmarks.candidates;
 
-import io.election.test.process.Claim;
 import io.election.test.process.LeadershipLog;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,13 +9,17 @@ import java.util.concurrent.locks.LockSupport;
 /** A process that takes part many times, as if it were as many processes. */
 public final class CrowdNode {
 
+  private static final long MILLISECOND = 1_000_000;
+
   private CrowdNode() {}
 
   /**
-   * Takes part until killed. What is sampled is whether any of the crowd leads; {@link LeadershipLog#led()}
-   * is how many do.
+   * Takes part until killed. Each member of the crowd has a track of the log for each election; {@link
+   * LeadershipLog#led()} is how often one leads.
    *
-   * @param arguments as those of {@link CandidateNode}, and {@code crowd=…}, how many take part
+   * @param arguments as those of {@link CandidateNode}, and {@code crowd=…}, how many take part;
+   *     {@code start-ms=…}, over which time they start; {@code sample-ms=…}, how often they are asked;
+   *     {@code signals=false} for electors that do not wait for hand-back signals
    * @throws Exception if they cannot
    */
   public static void main(String[] arguments) throws Exception {
@@ -24,26 +27,39 @@ public final class CrowdNode {
     CandidateSettings settings = CandidateSettings.parse(values);
     LeadershipLog claims = CandidateSettings.claims(values);
     int size = Integer.parseInt(CandidateSettings.value(values, "crowd"));
-    String election = settings.electionNames().get(0);
+    long start = Long.parseLong(values.getOrDefault("start-ms", "0"));
+    long sample = Long.parseLong(values.getOrDefault("sample-ms", "1"));
+    boolean signals = Boolean.parseBoolean(values.getOrDefault("signals", "true"));
+    List<String> elections = settings.electionNames();
     List<Candidate> crowd = new ArrayList<>();
     for (int i = 0; i < size; i++) {
       CandidateSettings member = settings.named(settings.node() + "-" + i);
       Candidate candidate = settings.kind() == CandidateKind.ELECTION
-          ? new ElectorCandidate(member)
+          ? new ElectorCandidate(member, signals)
           : settings.kind().create(member);
-      candidate.join(List.of(election));
+      candidate.join(elections);
       crowd.add(candidate);
+      LockSupport.parkNanos(start * MILLISECOND / size);
     }
     while (true) {
-      long before = System.nanoTime();
-      int leading = 0;
-      for (Candidate candidate : crowd) {
-        leading += candidate.isLeader(election) ? 1 : 0;
-      }
-      claims.sample(
-          before, System.nanoTime(), leading > 0 ? Claim.NO_TERM : LeadershipLog.NOT_LEADING);
-      claims.led(leading);
-      LockSupport.parkNanos(1_000_000);
+      claims.led(sample(crowd, elections, claims));
+      LockSupport.parkNanos(sample * MILLISECOND);
     }
+  }
+
+  private static int sample(List<Candidate> crowd, List<String> elections, LeadershipLog claims) {
+    int leading = 0;
+    int track = 0;
+    for (Candidate candidate : crowd) {
+      for (String election : elections) {
+        long before = System.nanoTime();
+        boolean leader = candidate.isLeader(election);
+        long after = System.nanoTime();
+        long term = leader ? candidate.term(election) : LeadershipLog.NOT_LEADING;
+        claims.sample(track++, before, after, term);
+        leading += leader ? 1 : 0;
+      }
+    }
+    return leading;
   }
 }

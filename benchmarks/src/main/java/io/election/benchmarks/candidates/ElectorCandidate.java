@@ -1,15 +1,18 @@
 package io.election.benchmarks.candidates;
 
+import io.election.Leadership;
 import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.MysqlLeaseStore;
+import io.election.test.process.Claim;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 /** Our elector without Spring Boot, of which a process holds hundreds. */
@@ -19,14 +22,14 @@ final class ElectorCandidate implements Candidate {
 
   private final Elector elector;
 
-  ElectorCandidate(CandidateSettings settings) {
+  ElectorCandidate(CandidateSettings settings, boolean signals) {
     Duration timeout = Duration.ofSeconds(1);
     ElectionDatabase database = new ElectionDatabase(
         new DriverManagerDataSource(settings.address(), settings.username(), settings.password()),
         settings.address());
     this.elector = new Elector(
         new MysqlLeaseStore(
-            database, MysqlLeaseStore.SchemaMode.NONE, timeout, settings.renew(), true),
+            database, MysqlLeaseStore.SchemaMode.NONE, timeout, settings.renew(), signals),
         new LeaseSettings(settings.lease(), settings.renew(), timeout, Duration.ofSeconds(1), true),
         settings::node,
         (serviceId) -> false,
@@ -45,6 +48,14 @@ final class ElectorCandidate implements Candidate {
   public boolean isLeader(String election) {
     LeaseElectionService service = this.elections.get(election);
     return service != null && service.isLeader();
+  }
+
+  @Override
+  public long term(String election) {
+    return Optional.ofNullable(this.elections.get(election))
+        .flatMap(LeaseElectionService::leadership)
+        .map(Leadership::term)
+        .orElse(Claim.NO_TERM);
   }
 
   @Override

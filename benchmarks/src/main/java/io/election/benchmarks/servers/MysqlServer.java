@@ -67,18 +67,6 @@ final class MysqlServer implements Server {
   }
 
   @Override
-  public long rowLockWaits() {
-    try (Connection connection = this.server.connectAsRoot();
-        Statement statement = connection.createStatement();
-        ResultSet row = statement.executeQuery("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'")) {
-      row.next();
-      return row.getLong(2);
-    } catch (SQLException ex) {
-      throw new IllegalStateException(ex);
-    }
-  }
-
-  @Override
   public synchronized Map<String, Double> counters() {
     Map<String, Double> counters = new HashMap<>();
     try {
@@ -90,9 +78,8 @@ final class MysqlServer implements Server {
     }
     try (Statement statement = this.connection.createStatement();
         ResultSet rows = statement.executeQuery("""
-            SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Com_select', 'Com_update',
-                'Com_insert', 'Com_commit', 'Com_rollback', 'Com_set_option', 'Connections',
-                'Innodb_row_lock_waits', 'Innodb_row_lock_time')
+            SHOW GLOBAL STATUS
+            WHERE Variable_name IN ('Questions', 'Connections', 'Innodb_row_lock_waits')
             """)) {
       while (rows.next()) {
         counters.put(rows.getString(1), rows.getDouble(2));

@@ -20,14 +20,7 @@ public interface Server extends AutoCloseable {
   Place newPlace();
 
   /**
-   * How often a statement has waited for a row that another one held.
-   *
-   * @return the number since the start; 0 where there are no rows
-   */
-  long rowLockWaits();
-
-  /**
-   * What the server has counted since its start, for instance {@code Com_select}, and its processor
+   * What the server has counted since its start, for instance {@code Questions}, and its processor
    * time as {@code cpu_seconds} where it can be known.
    *
    * @return the counters by name; none where there are none

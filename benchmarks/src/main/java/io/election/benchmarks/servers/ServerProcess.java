@@ -159,11 +159,6 @@ final class ServerProcess implements Server {
   }
 
   @Override
-  public long rowLockWaits() {
-    return 0;
-  }
-
-  @Override
   public Map<String, Double> counters() {
     return Map.of();
   }

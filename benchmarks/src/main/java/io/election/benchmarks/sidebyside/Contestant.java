@@ -6,6 +6,9 @@ import io.election.benchmarks.candidates.CandidateSettings;
 import io.election.benchmarks.candidates.CrowdNode;
 import io.election.benchmarks.servers.Server;
 import io.election.benchmarks.servers.Server.Place;
+import io.election.lease.LeaseStoreException;
+import io.election.mysql.ElectionDatabase;
+import io.election.mysql.MysqlLeaseStore;
 import io.election.test.process.Claim;
 import io.election.test.process.Node;
 import io.election.test.process.NodeProcess;
@@ -16,8 +19,9 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -25,6 +29,7 @@ import java.util.Optional;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.awaitility.core.ConditionTimeoutException;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.util.FileSystemUtils;
 
 /** The processes of one candidate. */
@@ -36,7 +41,9 @@ final class Contestant implements AutoCloseable {
 
   private final Path folder;
 
-  private final Map<NodeProcess, TcpProxy> proxies = new LinkedHashMap<>();
+  private final List<NodeProcess> nodes = new ArrayList<>();
+
+  private final Map<NodeProcess, TcpProxy> proxies = new HashMap<>();
 
   /**
    * Creates it without processes.
@@ -82,6 +89,32 @@ final class Contestant implements AutoCloseable {
     return add(node(name, CrowdNode.class).withJvmOption("-Xmx1g"), "crowd=" + size);
   }
 
+  /** Adds a process that is many nodes, too many for a proxy. */
+  NodeProcess addStorm(String name, int size, Duration start) {
+    Node node = node(name, CrowdNode.class).withJvmOption("-Xmx1g");
+    return add(
+        node,
+        this.place.port(),
+        "crowd=" + size,
+        "start-ms=" + start.toMillis(),
+        "sample-ms=50",
+        // Would take as many connections again.
+        "signals=false");
+  }
+
+  /** Creates the tables of this election. */
+  void createTables() throws LeaseStoreException {
+    String address = this.place.address(this.place.port());
+    ElectionDatabase database = new ElectionDatabase(
+        new DriverManagerDataSource(address, this.place.username(), this.place.password()),
+        address);
+    Duration patience = Duration.ofSeconds(10);
+    try (MysqlLeaseStore store = new MysqlLeaseStore(
+        database, MysqlLeaseStore.SchemaMode.MIGRATE, patience, patience, false)) {
+      store.ensureTables();
+    }
+  }
+
   private static Node node(String name, Class<?> program) {
     return new Node(name, program)
         .withJvmOption("-Xss512k")
@@ -92,18 +125,24 @@ final class Contestant implements AutoCloseable {
 
   private NodeProcess add(Node node, String property) {
     TcpProxy proxy = kind().backend().proxyTo(this.place.port());
-    List<String> properties = settings(node.name(), proxy).arguments();
-    properties.add(property);
-    NodeProcess process = NodeProcess.start(node, this.folder, properties);
+    NodeProcess process = add(node, proxy.port(), property);
     this.proxies.put(process, proxy);
     return process;
   }
 
-  private CandidateSettings settings(String name, TcpProxy proxy) {
+  private NodeProcess add(Node node, int port, String... more) {
+    List<String> properties = settings(node.name(), port).arguments();
+    properties.addAll(List.of(more));
+    NodeProcess process = NodeProcess.start(node, this.folder, properties);
+    this.nodes.add(process);
+    return process;
+  }
+
+  private CandidateSettings settings(String name, int port) {
     return new CandidateSettings(
         this.settings.kind(),
         name,
-        this.place.address(proxy.port()),
+        this.place.address(port),
         this.settings.username(),
         this.settings.password(),
         this.settings.lease(),
@@ -126,7 +165,7 @@ final class Contestant implements AutoCloseable {
   }
 
   List<NodeProcess> nodes() {
-    return List.copyOf(this.proxies.keySet());
+    return this.nodes;
   }
 
   /** The way of a process to its server. */
@@ -135,14 +174,14 @@ final class Contestant implements AutoCloseable {
   }
 
   Optional<NodeProcess> leader() {
-    return nodes().stream().filter(NodeProcess::leads).findFirst();
+    return this.nodes.stream().filter(NodeProcess::leads).findFirst();
   }
 
   /** Starts the processes that have ended, and waits until all run and one leads. */
   NodeProcess awaitLeader() {
-    nodes().stream().filter((node) -> !node.isAlive()).forEach(NodeProcess::restart);
+    this.nodes.stream().filter((node) -> !node.isAlive()).forEach(NodeProcess::restart);
     within(Duration.ofSeconds(90), "all nodes of " + kind().title() + " are up")
-        .until(() -> nodes().stream().allMatch(NodeProcess::isUp));
+        .until(() -> this.nodes.stream().allMatch(NodeProcess::isUp));
     return within(patience(), "a node of " + kind().title() + " leads")
         .until(this::leader, Optional::isPresent)
         .orElseThrow();
@@ -151,7 +190,7 @@ final class Contestant implements AutoCloseable {
   /** Waits until a node other than the last leader has claimed to lead since an instant. */
   void awaitSuccessor(NodeProcess last, long since) {
     within(patience(), "a node of " + kind().title() + " succeeds " + last.name())
-        .until(() -> nodes().stream()
+        .until(() -> this.nodes.stream()
             .filter((node) -> node != last)
             .flatMap((node) -> node.claims(since).stream())
             .findAny()
@@ -162,7 +201,7 @@ final class Contestant implements AutoCloseable {
   Claim awaitClaimAfter(long instant) {
     return within(patience(), "a node of " + kind().title() + " leads")
         .until(
-            () -> nodes().stream()
+            () -> this.nodes.stream()
                 .flatMap((node) -> node.claims(instant).stream())
                 .min(Comparator.comparingLong((claim) -> claim.from() - instant)),
             Optional::isPresent)
@@ -172,11 +211,10 @@ final class Contestant implements AutoCloseable {
   /** For how long since an instant two led at once. */
   long overlap(long since) {
     long sum = 0;
-    List<NodeProcess> nodes = nodes();
-    for (int i = 0; i < nodes.size(); i++) {
-      for (int j = i + 1; j < nodes.size(); j++) {
-        for (Claim one : nodes.get(i).claims(since)) {
-          for (Claim other : nodes.get(j).claims(since)) {
+    for (int i = 0; i < this.nodes.size(); i++) {
+      for (int j = i + 1; j < this.nodes.size(); j++) {
+        for (Claim one : this.nodes.get(i).claims(since)) {
+          for (Claim other : this.nodes.get(j).claims(since)) {
             sum += one.overlap(other, since);
           }
         }
@@ -187,7 +225,7 @@ final class Contestant implements AutoCloseable {
 
   /** Starts anew after something went wrong. */
   void restartAll() throws InterruptedException {
-    for (NodeProcess node : nodes()) {
+    for (NodeProcess node : this.nodes) {
       proxyOf(node).heal();
       node.kill();
       node.restart();
@@ -209,7 +247,7 @@ final class Contestant implements AutoCloseable {
   /** The end of each process's output. */
   String logs() {
     StringBuilder logs = new StringBuilder();
-    for (NodeProcess node : nodes()) {
+    for (NodeProcess node : this.nodes) {
       List<String> lines = node.log().lines().toList();
       logs.append("---- %s %s%n".formatted(kind().title(), node));
       lines
@@ -222,15 +260,15 @@ final class Contestant implements AutoCloseable {
   /** Stops all processes, cleanly if they can. */
   @Override
   public void close() {
-    nodes().forEach(NodeProcess::resume);
-    nodes().forEach((node) -> node.signal(Signal.TERM));
+    this.nodes.forEach(NodeProcess::resume);
+    this.nodes.forEach((node) -> node.signal(Signal.TERM));
     try {
       within(Duration.ofSeconds(15), kind().title() + " ends")
-          .until(() -> nodes().stream().noneMatch(NodeProcess::isAlive));
+          .until(() -> this.nodes.stream().noneMatch(NodeProcess::isAlive));
     } catch (ConditionTimeoutException ex) {
       System.out.println(ex.getMessage());
     }
-    nodes().forEach(NodeProcess::destroy);
+    this.nodes.forEach(NodeProcess::destroy);
     this.proxies.values().forEach(TcpProxy::close);
     try {
       FileSystemUtils.deleteRecursively(this.folder);

@@ -59,7 +59,7 @@ final class Crowd {
     TimeUnit.SECONDS.sleep(5);
     long start = System.nanoTime();
     long asked = contestant.proxyOf(crowd).requestCount();
-    long waited = server.rowLockWaits();
+    double waited = rowLockWaits(server);
     TimeUnit.SECONDS.sleep(10);
     double seconds = (System.nanoTime() - start) / 1e9;
     add(
@@ -67,13 +67,13 @@ final class Crowd {
         "follower_per_s",
         (contestant.proxyOf(crowd).requestCount() - asked) / seconds / this.size);
     if (kind.backend() == Backend.MYSQL) {
-      add(kind, "row_lock_waits_per_s", (server.rowLockWaits() - waited) / seconds);
+      add(kind, "row_lock_waits_per_s", (rowLockWaits(server) - waited) / seconds);
     }
     // ShedLock's leader is whoever runs the job.
     await("a leads still", () -> leader.leads() || crowd.leads());
     boolean leads = leader.leads();
     long killed = System.nanoTime();
-    waited = server.rowLockWaits();
+    waited = rowLockWaits(server);
     leader.kill();
     if (leads) {
       List<Claim> last = leader.claims(killed - TimeUnit.SECONDS.toNanos(1));
@@ -83,9 +83,13 @@ final class Crowd {
     }
     TimeUnit.SECONDS.sleep(3);
     if (kind.backend() == Backend.MYSQL) {
-      add(kind, "row_lock_waits_of_take_over", server.rowLockWaits() - waited);
+      add(kind, "row_lock_waits_of_take_over", rowLockWaits(server) - waited);
     }
     add(kind, "led_count", crowd.leadershipLog().led());
+  }
+
+  private static double rowLockWaits(Server server) {
+    return server.counters().getOrDefault("Innodb_row_lock_waits", 0.0);
   }
 
   private static void await(String what, Callable<Boolean> condition) {

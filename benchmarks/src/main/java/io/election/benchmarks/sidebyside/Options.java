@@ -36,7 +36,7 @@ record Options(
         .map((argument) -> argument.replaceFirst("^--", "").split("=", 2))
         .collect(Collectors.toMap((pair) -> pair[0], (pair) -> pair.length > 1 ? pair[1] : ""));
     boolean quick = values.remove("quick") != null;
-    String home = quick ? "benchmarks/target/quick" : "benchmarks/results/latest";
+    String home = quick ? "benchmarks/target/quick" : "benchmarks/target/results";
     String results = take(values, "results", home);
     Options options = new Options(
         list(take(

@@ -15,8 +15,6 @@ public final class Results {
 
   private static final String MEASURES = "measures.csv";
 
-  private static final String CLAIMS = "claims.csv";
-
   private static final String ABOUT = "about.txt";
 
   private final Path folder;
@@ -40,7 +38,6 @@ public final class Results {
     Files.createDirectories(folder);
     Results results = new Results(folder);
     Files.writeString(folder.resolve(MEASURES), Row.HEADER + "\n");
-    Files.deleteIfExists(folder.resolve(CLAIMS));
     Files.writeString(folder.resolve(ABOUT), "");
     return results;
   }
@@ -75,13 +72,6 @@ public final class Results {
     append(MEASURES, row.line());
   }
 
-  synchronized void add(ClaimRow claim) {
-    if (!Files.exists(this.folder.resolve(CLAIMS))) {
-      append(CLAIMS, ClaimRow.HEADER);
-    }
-    append(CLAIMS, claim.line());
-  }
-
   /**
    * Tells something of how the figures came about.
    *
@@ -100,16 +90,6 @@ public final class Results {
    */
   public synchronized List<Row> rows() {
     return List.copyOf(this.rows);
-  }
-
-  List<ClaimRow> claims() throws IOException {
-    if (!Files.exists(this.folder.resolve(CLAIMS))) {
-      return List.of();
-    }
-    return Files.readAllLines(this.folder.resolve(CLAIMS)).stream()
-        .skip(1)
-        .map(ClaimRow::parse)
-        .toList();
   }
 
   /**

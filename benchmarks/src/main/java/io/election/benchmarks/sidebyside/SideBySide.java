@@ -61,17 +61,8 @@ public final class SideBySide {
     String summary = Summary.of(results);
     Files.writeString(options.results().resolve("summary.md"), summary);
     System.out.println(summary);
-    draw(results, options);
+    Pictures.draw(results, options.pictures());
     System.exit(Summary.isSound(results) ? 0 : 1);
-  }
-
-  private static void draw(Results results, Options options) throws IOException {
-    try {
-      Pictures.draw(results, options.pictures());
-    } catch (RuntimeException | LinkageError | InternalError ex) {
-      // As on a machine without fonts.
-      System.out.println("No pictures: " + ex);
-    }
   }
 
   private static void play(
