@@ -56,6 +56,10 @@ class ArchitectureTest {
           "io.election.testing")
       .and(simpleNameStartingWith("AutoConfigureElection"));
 
+  /** The sample's database, which tests run on, too. */
+  private static final DescribedPredicate<JavaClass> SAMPLE =
+      resideInAnyPackage("io.election.embedded");
+
   @Test
   void theCoreKnowsNeitherSpringNorJdbc() {
     classes()
@@ -104,7 +108,8 @@ class ArchitectureTest {
   @Test
   void onlyTheAutoConfigurationKnowsSpring() {
     noClasses()
-        .that(not(resideInAnyPackage("io.election.autoconfigure..").or(SPRING_TEST)))
+        .that(not(
+            resideInAnyPackage("io.election.autoconfigure..").or(SPRING_TEST).or(SAMPLE)))
         .should()
         .dependOnClassesThat(
             resideInAnyPackage("org.springframework..", "io.election.autoconfigure.."))

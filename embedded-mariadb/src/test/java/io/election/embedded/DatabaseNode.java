@@ -1,4 +1,4 @@
-package io.election.sample.embedded;
+package io.election.embedded;
 
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,4 +1,4 @@
-package io.election.sample.embedded;
+package io.election.embedded;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

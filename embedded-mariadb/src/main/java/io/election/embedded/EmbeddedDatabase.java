@@ -1,10 +1,8 @@
-package io.election.sample.embedded;
+package io.election.embedded;
 
 import java.io.IOException;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
@@ -57,7 +55,7 @@ public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoClosea
     Path absolute = directory.toAbsolutePath().normalize();
     try {
       Files.createDirectories(absolute);
-      return oneAtATime(absolute, () -> new EmbeddedDatabase(absolute));
+      return DirectoryLock.oneAtATime(absolute, () -> new EmbeddedDatabase(absolute));
     } catch (IOException ex) {
       throw new EmbeddedDatabaseUnavailableException(
           "It fails in %s, which sample.database.directory can change: %s".formatted(absolute, ex),
@@ -83,7 +81,7 @@ public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoClosea
   /** Leaves the database, and stops it if nobody else is in. */
   @Override
   public void close() throws IOException {
-    oneAtATime(directory, () -> {
+    DirectoryLock.oneAtATime(directory, () -> {
       if (!closed) {
         closed = true;
         leave();
@@ -99,27 +97,5 @@ public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoClosea
     } else {
       log.info("MariaDB goes on for the other nodes");
     }
-  }
-
-  /**
-   * Keeps those apart who join and leave: processes by a file lock, threads by a monitor, because a
-   * file lock is no obstacle within one process.
-   */
-  private static <T> T oneAtATime(Path directory, IoAction<T> action) throws IOException {
-    synchronized (EmbeddedDatabase.class) {
-      try (FileChannel lock = FileChannel.open(
-          directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
-        if (lock.tryLock() == null) {
-          log.info("waiting for another node that is starting or stopping MariaDB");
-          lock.lock();
-        }
-        return action.run();
-      }
-    }
-  }
-
-  private interface IoAction<T> {
-
-    T run() throws IOException;
   }
 }

@@ -1,4 +1,4 @@
-package io.election.sample.embedded;
+package io.election.embedded;
 
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;

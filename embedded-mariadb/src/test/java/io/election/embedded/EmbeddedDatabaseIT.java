@@ -1,4 +1,4 @@
-package io.election.sample.embedded;
+package io.election.embedded;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Real processes, a real server: who starts it, who joins it, who stops it. */
 @EnabledIf(
-    value = "io.election.sample.embedded.MariaDbServer#existsForThisPlatform",
+    value = "io.election.embedded.MariaDbPrograms#existForThisPlatform",
     disabledReason = "there is no embedded MariaDB for this platform")
 @TestMethodOrder(OrderAnnotation.class) // the first one unpacks for the others
 class EmbeddedDatabaseIT {

