@@ -27,6 +27,7 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -50,6 +51,18 @@ class DashboardAndAlertsIT {
   private static final Pattern SERIES = Pattern.compile("([a-zA-Z_:][\\w:]*)(?:\\{(.*)})? \\S+");
 
   private static final Pattern LABEL = Pattern.compile("(\\w+)=\"((?:[^\"\\\\]|\\\\.)*)\"");
+
+  /** Labels by which series are grouped or joined; of those in group 1 each has to be there. */
+  private static final Pattern GROUPING =
+      Pattern.compile("\\b(?:(by|on)|without|ignoring|group_left|group_right)\\s*\\(([^)]*)\\)");
+
+  /** A name that is no function's, and what its labels have to be. */
+  private static final Pattern SELECTOR =
+      Pattern.compile("(?<![\\w:.])([a-zA-Z_:][\\w:]*+)(?!\\s*\\()(?:\\{([^}]*)})?");
+
+  private static final Pattern MATCHER = Pattern.compile("(\\w+)\\s*(=~|!~|!=|=)\\s*\"([^\"]*)\"");
+
+  private static final Set<String> OPERATORS = Set.of("and", "or", "unless", "bool");
 
   private static Map<String, List<Map<String, String>>> scraped;
 
@@ -103,6 +116,22 @@ class DashboardAndAlertsIT {
   @AfterAll
   static void forget() {
     scraped = null;
+  }
+
+  /** The check itself. */
+  @Test
+  void whatIsNotExposedIsFound() {
+    assertThat(missing("rate(election_calls_seconds_count{outcome=\"ran\",method=~\"$m\"}[1m])"))
+        .isEmpty();
+    assertThat(missing("sum by (election) (election_leader offset 5m) > sum(elction_term) / 4e3"))
+        .containsExactly("elction_term");
+    assertThat(missing("sum by (service) (election_leader) and on (zone) vector(0)"))
+        .containsExactlyInAnyOrder(
+            "label service of election_leader", "label zone of election_leader");
+    assertThat(missing("election_leader{reason!=\"x\"} unless election_leader without (pod)"))
+        .containsExactly("label reason of election_leader");
+    assertThat(missing("election_calls_seconds_count{outcome=\"rn\"}"))
+        .containsExactly("value outcome=rn of election_calls_seconds_count");
   }
 
   @Test
@@ -241,13 +270,56 @@ class DashboardAndAlertsIT {
   }
 
   private static void isAnswered(String expression) {
-    PromQl parsed = PromQl.parse(expression);
-    assertThat(parsed.selectors()).as(expression).isNotEmpty();
-    assertThat(parsed.missing(scraped))
-        .filteredOn(
-            (line) -> TARGET.stream().noneMatch((label) -> line.startsWith("label " + label)))
-        .as(expression)
-        .isEmpty();
+    assertThat(missing(expression)).as(expression).isEmpty();
+  }
+
+  /** The metrics, labels and values that an expression asks for and no series has. */
+  private static List<String> missing(String expression) {
+    List<String> missing = new ArrayList<>();
+    Set<String> grouped = new HashSet<>();
+    String rest = GROUPING
+        .matcher(expression.replaceAll("\\[[^]]*]|\\boffset \\w+", ""))
+        .replaceAll((grouping) -> {
+          if (grouping.group(1) != null) {
+            grouped.addAll(List.of(grouping.group(2).split(", *", -1)));
+          }
+          return "";
+        });
+    Matcher selector = SELECTOR.matcher(rest);
+    boolean found = false;
+    while (selector.find()) {
+      if (!OPERATORS.contains(selector.group(1))) {
+        found = true;
+        addMissing(missing, selector.group(1), selector.group(2), grouped);
+      }
+    }
+    assertThat(found).as("a metric in " + expression).isTrue();
+    return missing;
+  }
+
+  private static void addMissing(
+      List<String> missing, String metric, @Nullable String matchers, Set<String> grouped) {
+    List<Map<String, String>> series = scraped.getOrDefault(metric, List.of());
+    if (series.isEmpty()) {
+      missing.add(metric);
+      return;
+    }
+    Set<String> labels = new HashSet<>(grouped);
+    Matcher matcher = MATCHER.matcher(matchers != null ? matchers : "");
+    while (matcher.find()) {
+      String label = matcher.group(1);
+      String value = matcher.group(3);
+      labels.add(label);
+      if (matcher.group(2).equals("=")
+          && !value.startsWith("$")
+          && series.stream().noneMatch((one) -> value.equals(one.get(label)))) {
+        missing.add("value " + label + "=" + value + " of " + metric);
+      }
+    }
+    labels.removeAll(TARGET);
+    labels.stream()
+        .filter((label) -> series.stream().noneMatch((one) -> one.containsKey(label)))
+        .forEach((label) -> missing.add("label " + label + " of " + metric));
   }
 
   private static JsonNode dashboard() throws IOException {
