@@ -2,18 +2,14 @@ package io.election.lease;
 
 import io.election.Instruction;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of an elector, from a start to a stop, and on until everything is handed back: waits until
- * something is due, does the most urgent, survives whatever goes wrong.
+ * One run of an elector, from a start to a stop, and on until everything is handed back: when it begins
+ * to stand for its elections, when it ends, and who may wait for that.
  */
 final class ElectionRun {
-
-  /** At most so many calls for each election in one {@link #step}. */
-  private static final int MAX_CALLS = 16;
 
   private final ElectorContext context;
 
@@ -25,15 +21,7 @@ final class ElectionRun {
 
   private final DeadlineWatch deadlines;
 
-  private final Backoff backoff;
-
-  private final Agenda agenda;
-
-  private final StoreCalls calls;
-
-  private final HistoryReader histories;
-
-  private final Members members;
+  private final ElectionLoop loop;
 
   private final WindDown windDown;
 
@@ -55,11 +43,6 @@ final class ElectionRun {
   /** Whether its thread has ended; under the lock of this. */
   private boolean ended;
 
-  /** What somebody waits for; that it has been run is not enough, what follows from it is done too. */
-  private Inbox.@Nullable Request served;
-
-  private long pause;
-
   /**
    * Creates a run that has not begun.
    *
@@ -71,18 +54,11 @@ final class ElectionRun {
     this.node = node;
     this.candidates = candidates;
     this.stepped = stepped;
-    LeaseSettings settings = context.settings();
     this.deadlines =
         new DeadlineWatch(candidates, context.clocks(), context.pauseAfterFailure(), context.log());
-    this.backoff = new Backoff(node);
-    this.agenda = new Agenda(node, candidates, context.work(), context.clocks(), this.backoff);
-    this.calls = new StoreCalls(context, node, candidates, this.backoff);
-    this.histories = new HistoryReader(context.store(), settings, context.clocks(), context.log());
-    this.members = new Members(context.store(), settings, context.log());
+    this.loop = new ElectionLoop(context, node, candidates, this::isRunning);
     this.windDown = new WindDown(context, node, candidates);
   }
-
-  // ---- for the elector
 
   List<Candidate> candidates() {
     return this.candidates;
@@ -92,12 +68,8 @@ final class ElectionRun {
     return this.deadlines;
   }
 
-  StoreCalls calls() {
-    return this.calls;
-  }
-
-  Members members() {
-    return this.members;
+  ElectionLoop loop() {
+    return this.loop;
   }
 
   boolean isStepped() {
@@ -192,7 +164,7 @@ final class ElectionRun {
    */
   private void begin(boolean late) {
     this.earlier = null;
-    this.calls.begin();
+    this.loop.calls().begin();
     for (Candidate candidate : this.candidates) {
       candidate.change((candidacy) -> {
         Candidacy first = Candidacy.start(this.node, this.context.now());
@@ -241,35 +213,22 @@ final class ElectionRun {
     this.deadlines.dismiss();
   }
 
-  // ---- the loop
-
   /** What the elector's thread does. While it does that no other thread uses the store. */
   void run() {
     if (!awaitTurn()) {
       return;
     }
     try {
-      Daemon.repeat(this::waitAndDo, this.context.pauseAfterFailure(), this.context.log());
+      this.loop.run(this::isOver);
     } finally {
       try {
-        closeStore();
+        // A stop that has given up does not wait for more than that.
+        this.loop.close(!this.dismissed);
       } finally {
         end();
         this.context.storeUse().unlock();
       }
     }
-  }
-
-  private boolean waitAndDo() throws InterruptedException {
-    if (this.dismissed || isOver()) {
-      return false;
-    }
-    long pause = this.pause;
-    // Also after a failure.
-    this.pause = 0;
-    this.context.inbox().await(pause);
-    this.pause = doMostUrgent();
-    return true;
   }
 
   /**
@@ -278,103 +237,18 @@ final class ElectionRun {
    * @return in how many nanoseconds something is due next
    */
   long step() {
-    long pause = 0;
-    // However many elections there are; but no election for ever.
-    int most = MAX_CALLS * (this.candidates.size() + 1);
-    for (int i = 0; !this.context.inbox().isEmpty() || (pause == 0 && i < most); i++) {
-      pause = doMostUrgent();
-    }
-    answerRequest();
+    long pause = this.loop.doAllDue();
     if (!this.running && !this.windDown.isHandingBack()) {
-      closeStore();
+      this.loop.close(!this.dismissed);
     }
     return pause;
   }
 
-  /**
-   * Does one thing: the renewals, else what follows from a request, else the next request, else what is
-   * due, else what nobody waits for.
-   *
-   * @return in how many nanoseconds something is due next; 0 also if there may be more to do at once
-   */
-  private long doMostUrgent() {
-    this.agenda.update();
-    Inbox.Request request = this.served;
-    if (request != null && !this.agenda.contains(request.candidate())) {
-      answerRequest();
-    }
-    boolean urgent = this.agenda.containsRenewals()
-        || this.served != null
-        || this.context.inbox().isEmpty();
-    if (urgent && !this.agenda.isEmpty()) {
-      call();
-      return 0;
-    }
-    if (!this.context.inbox().isEmpty()) {
-      serve();
-      return 0;
-    }
-    return this.running && this.backoff.isOver(this.context.now()) && tend()
-        ? 0
-        : this.agenda.pause();
-  }
-
-  private void call() {
-    Inbox.Request request = this.served;
-    Map<Candidate, Throwable> failed =
-        this.calls.make(this.agenda.mostUrgent(request != null ? request.candidate() : null));
-    Throwable failure = request != null ? failed.get(request.candidate()) : null;
-    if (request != null && failure != null) {
-      request.outcome().completeExceptionally(failure);
-      this.served = null;
-    }
-    for (Throwable each : failed.values()) {
-      if (each instanceof Error error) {
-        throw error;
-      }
-    }
-  }
-
-  /** Does what somebody has asked for; what follows from it is due at once. */
-  private void serve() {
-    this.served = this.context.inbox().runNext(this);
-    if (this.served != null) {
-      this.backoff.end();
-    }
-  }
-
-  private void answerRequest() {
-    Inbox.Request request = this.served;
-    if (request != null) {
-      this.served = null;
-      request.outcome().complete(null);
-    }
-  }
-
-  /** Does what nobody waits for, with one call; whether there was something to do. */
-  private boolean tend() {
-    return this.histories.tend(this.candidates, this.calls.readNanos())
-        || this.members.tend(this.candidates, this.context.now());
-  }
-
-  // ---- the end
-
   private boolean isOver() {
-    if (this.unattended) {
+    if (this.unattended && !this.dismissed) {
       this.windDown.remind();
     }
-    return !this.running && this.windDown.isOver();
-  }
-
-  /** Deletes this node's entry in the register first, unless the store fails or the stop has given up. */
-  private void closeStore() {
-    try {
-      if (!this.dismissed && this.backoff.isOver(this.context.now())) {
-        this.members.withdraw();
-      }
-    } finally {
-      this.context.store().close();
-    }
+    return this.dismissed || (!this.running && this.windDown.isOver());
   }
 
   private void end() {
@@ -382,7 +256,7 @@ final class ElectionRun {
       this.ended = true;
       this.dismissed = true;
     }
-    answerRequest();
+    this.loop.answerRequest();
     this.deadlines.dismiss();
     if (this.unattended) {
       this.windDown.giveUp();

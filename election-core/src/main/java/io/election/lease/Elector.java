@@ -245,7 +245,7 @@ public final class Elector {
     if (!isRunning()) {
       return Optional.empty();
     }
-    return Optional.of(this.run.standing().calls().contact());
+    return Optional.of(this.run.standing().loop().calls().contact());
   }
 
   /** A new part in an election, which begins with the next start. */
@@ -270,7 +270,7 @@ public final class Elector {
   }
 
   Members members() {
-    return this.run.standing().members();
+    return this.run.standing().loop().members();
   }
 
   boolean isRunning() {
@@ -294,7 +294,7 @@ public final class Elector {
     ElectionRun run = this.run;
     // A stop in between is found by whoever serves the request.
     requireRunning(candidate);
-    return this.context.inbox().add(run, candidate, task);
+    return this.context.inbox().add(run.loop(), candidate, task);
   }
 
   /** Has the elector's thread do something, and waits until that and what follows is done. */

@@ -20,11 +20,14 @@ final class Inbox {
   /**
    * Something that the elector's thread is asked to do.
    *
-   * @param addressee the run that is asked: no later one does it
+   * @param addressee the loop that is asked: no later one does it
    * @param outcome completes once what follows from the task is done too
    */
   record Request(
-      Object addressee, Candidate candidate, Task task, CompletableFuture<@Nullable Void> outcome) {
+      ElectionLoop addressee,
+      Candidate candidate,
+      Task task,
+      CompletableFuture<@Nullable Void> outcome) {
 
     void refuse() {
       this.outcome.completeExceptionally(notRunning(this.candidate));
@@ -40,7 +43,7 @@ final class Inbox {
         "Election '%s' is not running on this node".formatted(candidate.serviceId()));
   }
 
-  CompletableFuture<@Nullable Void> add(Object addressee, Candidate candidate, Task task) {
+  CompletableFuture<@Nullable Void> add(ElectionLoop addressee, Candidate candidate, Task task) {
     CompletableFuture<@Nullable Void> outcome = new CompletableFuture<>();
     this.requests.add(new Request(addressee, candidate, task, outcome));
     wakeUp();
@@ -54,11 +57,11 @@ final class Inbox {
   /**
    * Does what was asked for first.
    *
-   * @param addressee the run that does it; what another one was asked is refused
+   * @param addressee the loop that does it; what another one was asked is refused
    * @return the request, whose outcome is still to be completed; {@code null} if nothing was done
    */
   @Nullable
-  Request runNext(Object addressee) {
+  Request runNext(ElectionLoop addressee) {
     Request request = this.requests.poll();
     if (request == null) {
       return null;
