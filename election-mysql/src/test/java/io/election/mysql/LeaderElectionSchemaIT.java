@@ -13,10 +13,8 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
-import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
-import io.election.test.TestServer;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -40,14 +38,10 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.Parameter;
 
 /** The schema on one server. */
 @OnEveryServer
-class LeaderElectionSchemaIT {
-
-  @Parameter
-  Server server;
+class LeaderElectionSchemaIT extends ServerDatabase {
 
   /** The hand-made table that teams already have, word for word. */
   private static final String HAND_MADE = """
@@ -108,12 +102,7 @@ class LeaderElectionSchemaIT {
   private static final List<String> MAKE =
       List.of("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER");
 
-  private TestDatabase database;
-
-  private TestServer server() {
-    return this.server.running();
-  }
-
+  @Override
   @BeforeEach
   void newDatabase() {
     this.database = server().newDatabase();

@@ -16,11 +16,8 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.PartialRenewalException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
-import io.election.mysql.OnEveryServer.Server;
 import io.election.test.ConnectionSource;
 import io.election.test.TestDataSource;
-import io.election.test.TestDatabase;
-import io.election.test.TestServer;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.Statement;
@@ -38,7 +35,6 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -46,10 +42,7 @@ import org.slf4j.LoggerFactory;
 
 /** What the store does when the database does not do as it should, and what it says then. */
 @OnEveryServer
-class LeaseStoreFaultsIT {
-
-  @Parameter
-  Server server;
+class LeaseStoreFaultsIT extends ServerDatabase {
 
   private static final Duration TIMEOUT = Duration.ofMillis(500);
 
@@ -58,16 +51,10 @@ class LeaseStoreFaultsIT {
   /** What a call may take beyond its time-out on a busy machine. */
   private static final Duration GRACE = Duration.ofSeconds(2);
 
-  private TestDatabase database;
   private MysqlLeaseStore store;
-
-  private TestServer server() {
-    return this.server.running();
-  }
 
   @BeforeEach
   void prepare() {
-    this.database = Database.withTables(server().newDatabase());
     this.store = store(this.database.dataSource());
   }
 

@@ -6,6 +6,7 @@ import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import java.util.function.Function;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.params.Parameter;
@@ -20,28 +21,24 @@ class LeaseStoreIT {
   @Nested
   class ConnectorJ extends OnThisServer {
 
-    @Override
-    DataSource dataSource(TestDatabase database) {
-      return source(database, "mysql", "");
+    ConnectorJ() {
+      super("mysql", "");
     }
   }
 
   @Nested
   class ConnectorJWithAffectedRows extends OnThisServer {
 
-    @Override
-    DataSource dataSource(TestDatabase database) {
-      return source(database, "mysql", "useAffectedRows=true");
+    ConnectorJWithAffectedRows() {
+      super("mysql", "useAffectedRows=true");
     }
   }
 
   @Nested
   class ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone extends OnThisServer {
 
-    @Override
-    DataSource dataSource(TestDatabase database) {
-      return source(
-          database,
+    ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone() {
+      super(
           "mysql",
           "useServerPrepStmts=true&cachePrepStmts=true&rewriteBatchedStatements=true"
               + "&connectionTimeZone=America/New_York&sessionVariables=time_zone='-08:00',sql_mode=''");
@@ -51,19 +48,16 @@ class LeaseStoreIT {
   @Nested
   class MariaDbDriver extends OnThisServer {
 
-    @Override
-    DataSource dataSource(TestDatabase database) {
-      return source(database, "mariadb", "");
+    MariaDbDriver() {
+      super("mariadb", "");
     }
   }
 
   @Nested
   class MariaDbDriverWithAffectedRows extends OnThisServer {
 
-    @Override
-    DataSource dataSource(TestDatabase database) {
-      return source(
-          database,
+    MariaDbDriverWithAffectedRows() {
+      super(
           "mariadb",
           "useAffectedRows=true&useServerPrepStmts=true&sessionVariables=time_zone='+10:30'");
     }
@@ -72,29 +66,43 @@ class LeaseStoreIT {
   @Nested
   class HikariWithoutAutoCommit extends OnThisServer {
 
-    @Override
-    DataSource dataSource(TestDatabase database) {
-      HikariConfig config = new HikariConfig();
-      config.setJdbcUrl(database.jdbcUrl());
-      config.setUsername(database.username());
-      config.setPassword(database.password());
-      config.setAutoCommit(false);
-      config.setMaximumPoolSize(2);
-      return new HikariDataSource(config);
+    HikariWithoutAutoCommit() {
+      super(LeaseStoreIT::pool);
     }
   }
 
-  private static DataSource source(TestDatabase database, String driver, String parameters) {
-    return new TestDataSource(
-        database.jdbcUrl(driver, parameters), database.username(), database.password());
+  private static DataSource pool(TestDatabase database) {
+    HikariConfig config = new HikariConfig();
+    config.setJdbcUrl(database.jdbcUrl());
+    config.setUsername(database.username());
+    config.setPassword(database.password());
+    config.setAutoCommit(false);
+    config.setMaximumPoolSize(2);
+    return new HikariDataSource(config);
   }
 
-  /** The contract on the outer class's server. */
+  /** The contract on the outer class's server, with one way to connect. */
   abstract class OnThisServer extends LeaseTablesContract {
+
+    private final Function<TestDatabase, DataSource> connecting;
+
+    OnThisServer(Function<TestDatabase, DataSource> connecting) {
+      this.connecting = connecting;
+    }
+
+    OnThisServer(String driver, String parameters) {
+      this(database -> new TestDataSource(
+          database.jdbcUrl(driver, parameters), database.username(), database.password()));
+    }
 
     @Override
     TestServer server() {
       return LeaseStoreIT.this.server.running();
+    }
+
+    @Override
+    DataSource dataSource(TestDatabase database) {
+      return this.connecting.apply(database);
     }
   }
 }

@@ -10,10 +10,8 @@ import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import io.election.lease.RenewalListener;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
-import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
-import io.election.test.TestServer;
 import java.sql.Connection;
 import java.sql.Statement;
 import java.time.Duration;
@@ -30,17 +28,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
-import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Nodes with many elections, driven by their electors in real time. */
 @Execution(ExecutionMode.CONCURRENT)
 @OnEveryServer
-class ManyElectionsIT {
-
-  @Parameter
-  Server server;
+class ManyElectionsIT extends ServerDatabase {
 
   private static final int RENEWALS = 10;
 
@@ -49,15 +43,8 @@ class ManyElectionsIT {
 
   private final ConcurrentLinkedQueue<Node> nodes = new ConcurrentLinkedQueue<>();
 
-  private TestDatabase database;
-
-  private TestServer server() {
-    return this.server.running();
-  }
-
   @BeforeEach
   void prepare() {
-    this.database = Database.withTables(server().newDatabase());
     if (server().isMariaDb()) {
       server().execute("SET GLOBAL userstat = 1");
     }

@@ -13,10 +13,7 @@ import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.MemberRegister.Announcement;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
-import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDataSource;
-import io.election.test.TestDatabase;
-import io.election.test.TestServer;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -27,32 +24,22 @@ import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.Parameter;
 
 /** The members on one server. */
 @OnEveryServer
-class MembersIT {
-
-  @Parameter
-  Server server;
+class MembersIT extends ServerDatabase {
 
   private static final Duration LEASE = Duration.ofHours(1);
 
   private static final Set<String> BOTH = Set.of("jobs", "mail");
 
-  private TestDatabase database;
   private MysqlLeaseStore store;
   private MysqlLeaseStore another;
   private Elector first;
   private Elector second;
 
-  private TestServer server() {
-    return this.server.running();
-  }
-
   @BeforeEach
   void open() {
-    this.database = Database.withTables(server().newDatabase());
     this.store = Database.store(this.database);
     this.another = Database.store(this.database);
   }

@@ -9,10 +9,8 @@ import io.election.ElectionService;
 import io.election.LeadershipLostException;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
-import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
-import io.election.test.TestServer;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
@@ -32,30 +30,20 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the fence lets through, what it refuses, and what it leaves alone. */
 @OnEveryServer
-class MysqlCommitFenceIT {
-
-  @Parameter
-  Server server;
+class MysqlCommitFenceIT extends ServerDatabase {
 
   private final CommitFence fence = new CommitFence(Duration.ofMillis(500));
-  private TestDatabase database;
   private MysqlLeaseStore store;
   private Connection worker;
   private long term;
 
-  private TestServer server() {
-    return this.server.running();
-  }
-
   @BeforeEach
   void lead() throws Exception {
-    this.database = Database.withTables(server().newDatabase());
     this.database.execute("CREATE TABLE work (n int AUTO_INCREMENT PRIMARY KEY)");
     this.store = Database.store(this.database);
     LeaseRow created = this.store.create("billing", "a", 10_000, 0).orElseThrow();

@@ -16,11 +16,9 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
-import io.election.mysql.OnEveryServer.Server;
 import io.election.test.ConnectionSource;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
-import io.election.test.TestServer;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
@@ -42,9 +40,7 @@ import javax.sql.DataSource;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -52,10 +48,7 @@ import org.slf4j.LoggerFactory;
 
 /** How followers hear that a lease was handed back. */
 @OnEveryServer
-class ReleaseWatchIT {
-
-  @Parameter
-  Server server;
+class ReleaseWatchIT extends ServerDatabase {
 
   private static final Ending STOPPED = new Ending(LeadershipLostEvent.Reason.STOPPED, null);
 
@@ -66,17 +59,6 @@ class ReleaseWatchIT {
   };
 
   private final List<AutoCloseable> open = new ArrayList<>();
-
-  private TestDatabase database;
-
-  private TestServer server() {
-    return this.server.running();
-  }
-
-  @BeforeEach
-  void prepare() {
-    this.database = Database.withTables(server().newDatabase());
-  }
 
   @AfterEach
   void close() throws Exception {
