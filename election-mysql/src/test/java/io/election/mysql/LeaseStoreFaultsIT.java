@@ -134,7 +134,8 @@ class LeaseStoreFaultsIT extends ServerDatabase {
             setting,
             this.database.jdbcUrl(
                 "mysql",
-                "sessionVariables=sql_safe_updates=1,time_zone='-08:00',completion_type=1,sql_select_limit=9")));
+                "sessionVariables=sql_safe_updates=1,time_zone='-08:00',completion_type=1,sql_select_limit=9")),
+        Database.OPERATION_TIMEOUT);
 
     assertFails(
         () -> this.store.read(Set.of("billing")),
@@ -322,7 +323,11 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     DataSource source = remembering(connections, this.database.dataSource());
     ElectionDatabase electionDatabase = new ElectionDatabase(source, null);
     this.store = new MysqlLeaseStore(
-        electionDatabase, SchemaMode.NONE, TIMEOUT, Duration.ofMillis(100), true);
+        electionDatabase,
+        SchemaMode.NONE,
+        Database.OPERATION_TIMEOUT,
+        Duration.ofMillis(100),
+        true);
     LeaseRow row = led("billing");
     assertThat(variable(connections, "@@wait_timeout")).isEqualTo("1");
     String id = variable(connections, "CONNECTION_ID()");
