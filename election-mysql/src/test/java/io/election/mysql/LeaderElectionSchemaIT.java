@@ -684,6 +684,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
+  @Tag("faults")
   void each_of_the_documented_grants_is_needed_to_make_the_tables_and_no_other() throws Exception {
     assertThat(problemOfMaker(MAKE)).isNull();
     for (String grant : MAKE) {
