@@ -55,39 +55,18 @@ public abstract class LeaseStoreContract {
   /** Creates the contract. */
   protected LeaseStoreContract() {}
 
-  /**
-   * The store under test.
-   *
-   * @return the same for all of one test method, without records at its start
-   */
+  /** The store under test: the same for all of one test method, without records at its start. */
   protected abstract LeaseStore store();
 
-  /**
-   * The store of another process.
-   *
-   * @return a store on the same records
-   */
+  /** The store of another process, on the same records. */
   protected abstract LeaseStore another();
 
-  /**
-   * Reads the record of an election that must have one.
-   *
-   * @param serviceId the election
-   * @return the record
-   * @throws LeaseStoreException if the store cannot be read
-   */
+  /** Reads the record of an election that must have one. */
   protected final LeaseRow row(String serviceId) throws LeaseStoreException {
     return reading(store().read(Set.of(serviceId)), serviceId).row();
   }
 
-  /**
-   * Lets a node lead an election that has no record.
-   *
-   * @param serviceId the election
-   * @param nodeId the node
-   * @return the record
-   * @throws LeaseStoreException if the store fails
-   */
+  /** Lets a node lead an election that has no record, and reads the record. */
   protected final LeaseRow led(String serviceId, String nodeId) throws LeaseStoreException {
     LeaseRow created = store().create(serviceId, nodeId, LEASE, 0).orElseThrow();
     assertThat(store().lead(serviceId, created, LEASE)).isTrue();
@@ -388,13 +367,7 @@ public abstract class LeaseStoreContract {
     ownNoMore("designated", row -> another().designate("designated", A, null));
   }
 
-  /**
-   * Asserts that a record is own no more after a write, nor after a renewal.
-   *
-   * @param serviceId an election without a record
-   * @param write what is done to the record that {@link #store()} leads in
-   * @throws Exception if the store fails
-   */
+  /** Asserts that a record is own no more after a write, nor after a renewal. */
   protected final void ownNoMore(String serviceId, Write write) throws Exception {
     LeaseRow row = led(serviceId, A);
     assertThat(row.own()).isTrue();
@@ -411,22 +384,11 @@ public abstract class LeaseStoreContract {
   @FunctionalInterface
   protected interface Write {
 
-    /**
-     * Writes to a record.
-     *
-     * @param row the record
-     * @throws Exception if the store fails
-     */
+    /** Writes to a record. */
     void on(LeaseRow row) throws Exception;
   }
 
-  /**
-   * Reads a record as another process does.
-   *
-   * @param serviceId the election
-   * @return the record
-   * @throws LeaseStoreException if the store cannot be read
-   */
+  /** Reads a record as another process does. */
   protected final LeaseRow seenByAnother(String serviceId) throws LeaseStoreException {
     return reading(another().read(Set.of(serviceId)), serviceId).row();
   }
@@ -604,13 +566,7 @@ public abstract class LeaseStoreContract {
     });
   }
 
-  /**
-   * Tells how the terms of an election ended, the oldest first.
-   *
-   * @param serviceId the election
-   * @return for each of its terms why it ended, who wanted it and that one's note
-   * @throws LeaseStoreException if the store cannot be read
-   */
+  /** Tells why the terms of an election ended, who wanted it and that one's note; the oldest first. */
   protected final List<String> ends(String serviceId) throws LeaseStoreException {
     return terms(serviceId).stream()
         .map(term -> "%s by %s: %s".formatted(term.endReason(), term.endedBy(), term.note()))
@@ -754,13 +710,7 @@ public abstract class LeaseStoreContract {
         .orElseThrow(() -> new AssertionError("no record of " + serviceId));
   }
 
-  /**
-   * Lets a node lead many elections.
-   *
-   * @param count how many
-   * @return the terms of {@code service-0} and so on
-   * @throws LeaseStoreException if the store fails
-   */
+  /** Lets a node lead {@code service-0} and so on; gives their terms. */
   protected final Map<String, Long> leadMany(int count) throws LeaseStoreException {
     Map<String, Long> terms = new HashMap<>();
     for (int i = 0; i < count; i++) {
@@ -770,13 +720,7 @@ public abstract class LeaseStoreContract {
     return terms;
   }
 
-  /**
-   * Takes an election anew for the node that leads it.
-   *
-   * @param row the record of {@link #SERVICE}
-   * @return the record after that
-   * @throws LeaseStoreException if the store fails
-   */
+  /** Takes {@link #SERVICE} anew for {@link #A}, and reads the record. */
   protected final LeaseRow retaken(LeaseRow row) throws LeaseStoreException {
     assertThat(store().take(SERVICE, row, A, LEASE, 0, "EXPIRED")).isPresent();
     return row(SERVICE);

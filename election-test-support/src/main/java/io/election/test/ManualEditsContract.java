@@ -23,11 +23,7 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
   /** Creates the contract. */
   protected ManualEditsContract() {}
 
-  /**
-   * The records behind the store.
-   *
-   * @return what changes the records of {@link #store()} behind its back
-   */
+  /** What changes the records of {@link #store()} behind its back. */
   protected abstract ManualEdits edits();
 
   /**
@@ -37,94 +33,39 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
   public interface ManualEdits {
 
     /**
-     * Replaces the record by a statement that names the time of the last write, long ago, and so leaves
-     * the same record each time.
-     *
-     * @param serviceId the election
-     * @param leaderId the holder
-     * @param leaseMillis the lease; {@code null} if unknown
+     * Replaces the record by a statement that names the time of the last write, long ago, and so leaves the
+     * same record each time.
      */
     void replace(String serviceId, String leaderId, @Nullable Long leaseMillis);
 
-    /**
-     * Writes another holder.
-     *
-     * @param serviceId the election
-     * @param leaderId the holder
-     */
+    /** Writes another holder. */
     void setLeader(String serviceId, String leaderId);
 
-    /**
-     * Writes another term.
-     *
-     * @param serviceId the election
-     * @param term the term
-     */
+    /** Writes another term. */
     void setTerm(String serviceId, long term);
 
-    /**
-     * Writes another version.
-     *
-     * @param serviceId the election
-     * @param version the version
-     */
+    /** Writes another version. */
     void setVersion(String serviceId, long version);
 
-    /**
-     * Writes another lease.
-     *
-     * @param serviceId the election
-     * @param leaseMillis the lease; {@code null} if unknown
-     */
+    /** Writes another lease; {@code null} is unknown. */
     void setLease(String serviceId, @Nullable Long leaseMillis);
 
-    /**
-     * Writes another time of the last write.
-     *
-     * @param serviceId the election
-     */
+    /** Writes another time of the last write. */
     void touch(String serviceId);
 
-    /**
-     * Sets the time of the last write back.
-     *
-     * @param serviceId the election
-     * @param by how far; whole seconds
-     */
+    /** Sets the time of the last write back, by whole seconds. */
     void setBack(String serviceId, Duration by);
 
-    /**
-     * Deletes the record.
-     *
-     * @param serviceId the election
-     */
+    /** Deletes the record. */
     void delete(String serviceId);
 
-    /**
-     * Adds an open term to the history.
-     *
-     * @param serviceId the election
-     * @param term the term
-     * @param leaderId who led
-     * @param leaseMillis its lease
-     */
+    /** Adds an open term to the history. */
     void insertTerm(String serviceId, long term, String leaderId, long leaseMillis);
 
-    /**
-     * Ends a term in the past.
-     *
-     * @param serviceId the election
-     * @param term the term
-     * @param ago how long ago; whole seconds
-     */
+    /** Ends a term in the past, whole seconds ago. */
     void endTerm(String serviceId, long term, Duration ago);
 
-    /**
-     * Reads the history.
-     *
-     * @param serviceId the election
-     * @return the terms, the oldest first
-     */
+    /** Reads the terms of an election, the oldest first. */
     List<Term> history(String serviceId);
   }
 

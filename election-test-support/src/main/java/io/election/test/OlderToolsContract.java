@@ -23,9 +23,6 @@ public abstract class OlderToolsContract extends ManualEditsContract {
   /**
    * Does what a node of the older tool does every second: renews its record, takes another's that has
    * rested for {@link #OLDER_TOOLS_INTERVAL}, inserts one that is missing.
-   *
-   * @param serviceId the election
-   * @param nodeId the node of the older tool
    */
   protected abstract void contend(String serviceId, String nodeId);
 
