@@ -7,7 +7,6 @@ import io.election.LeaderOnly;
 import io.election.autoconfigure.actuate.EndpointAccess;
 import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
-import io.election.autoconfigure.mysql.CommitFenceAutoConfiguration;
 import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
@@ -176,7 +175,6 @@ class AheadOfTimeTest {
     DataSourceAutoConfiguration.class,
     ElectionAutoConfiguration.class,
     MysqlElectionAutoConfiguration.class,
-    CommitFenceAutoConfiguration.class,
     LeaderOnlyAutoConfiguration.class,
     LeaderEndpointAutoConfiguration.class
   })

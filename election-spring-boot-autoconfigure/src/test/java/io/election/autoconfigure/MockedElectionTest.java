@@ -12,7 +12,6 @@ import io.election.autoconfigure.actuate.ElectionMetricsAutoConfiguration;
 import io.election.autoconfigure.actuate.EndpointAccess;
 import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
-import io.election.autoconfigure.mysql.CommitFenceAutoConfiguration;
 import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
 import io.election.mysql.ElectionDatabase;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -168,7 +167,6 @@ class MockedElectionTest {
     SimpleMetricsExportAutoConfiguration.class,
     ElectionAutoConfiguration.class,
     MysqlElectionAutoConfiguration.class,
-    CommitFenceAutoConfiguration.class,
     LeaderOnlyAutoConfiguration.class,
     LeaderEndpointAutoConfiguration.class,
     ElectionHealthAutoConfiguration.class,

@@ -14,7 +14,6 @@ import io.election.autoconfigure.actuate.ElectionMetricsAutoConfiguration;
 import io.election.autoconfigure.actuate.EndpointAccess;
 import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
-import io.election.autoconfigure.mysql.CommitFenceAutoConfiguration;
 import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
 import io.election.lease.LeaseStore;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -45,7 +44,6 @@ class OwnLeaseStoreTest {
       .withConfiguration(AutoConfigurations.of(
           ElectionAutoConfiguration.class,
           MysqlElectionAutoConfiguration.class,
-          CommitFenceAutoConfiguration.class,
           LeaderOnlyAutoConfiguration.class,
           LeaderEndpointAutoConfiguration.class,
           ElectionHealthAutoConfiguration.class,
@@ -54,9 +52,9 @@ class OwnLeaseStoreTest {
       .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
       .withPropertyValues(
           "spring.application.name=orders",
-          "as.election.lease-duration=600ms",
-          "as.election.renew-interval=100ms",
-          "as.election.operation-timeout=100ms",
+          "as.election.lease-duration=2s",
+          "as.election.renew-interval=200ms",
+          "as.election.operation-timeout=500ms",
           "management.endpoints.web.exposure.include=leader");
 
   private final ApplicationContextRunner application = this.withoutStore
@@ -90,10 +88,12 @@ class OwnLeaseStoreTest {
 
   @Test
   void nodesThatShareItHaveOneLeader() {
-    this.application.withPropertyValues("as.election.node-id=a").run((a) -> {
+    ApplicationContextRunner patient =
+        this.application.withPropertyValues("as.election.lease-duration=5s");
+    patient.withPropertyValues("as.election.node-id=a").run((a) -> {
       ElectionService first = a.getBean(ElectionService.class);
       await().atMost(LONG).until(first::isLeader);
-      this.application.withPropertyValues("as.election.node-id=b").run((b) -> {
+      patient.withPropertyValues("as.election.node-id=b").run((b) -> {
         ElectionService second = b.getBean(ElectionService.class);
         await().atMost(LONG).until(() -> second.leaderId().isPresent());
         assertThat(second.leaderId()).contains("a");

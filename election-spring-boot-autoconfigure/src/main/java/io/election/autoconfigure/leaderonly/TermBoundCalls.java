@@ -1,6 +1,7 @@
 package io.election.autoconfigure.leaderonly;
 
 import io.election.ElectionService;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 
 /** Hears of the {@link io.election.LeaderOnly} calls on a thread and the terms in which they began. */
 public interface TermBoundCalls {
@@ -28,6 +29,13 @@ public interface TermBoundCalls {
    * @return the count since the start
    */
   long rejections(String serviceId);
+
+  /**
+   * Binds the transaction managers of one context to the terms of calls.
+   *
+   * @return a post-processor for that context
+   */
+  BeanPostProcessor installer();
 
   /** The call that began last on this thread has ended. */
   void end();

@@ -22,6 +22,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.UncategorizedSQLException;
 import org.springframework.jdbc.datasource.ConnectionHolder;
@@ -105,6 +106,11 @@ final class FencedCalls implements TermBoundCalls {
         && TransactionSynchronizationManager.isSynchronizationActive()) {
       unmanaged("a transaction manager that is no bean").add(call);
     }
+  }
+
+  @Override
+  public BeanPostProcessor installer() {
+    return new CommitFenceInstaller(() -> this);
   }
 
   @Override

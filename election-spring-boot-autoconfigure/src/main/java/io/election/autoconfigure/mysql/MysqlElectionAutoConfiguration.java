@@ -110,7 +110,7 @@ public final class MysqlElectionAutoConfiguration {
 
   /**
    * Transactions that commit only in the term in which they began. Asks for other beans no sooner than a
-   * transaction needs them; {@link CommitFenceAutoConfiguration} installs it in each context.
+   * transaction needs them; {@code LeaderOnlyAutoConfiguration} installs it in each context.
    */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnElectionSetting("as.election.mysql.commit-fence")

@@ -8,7 +8,6 @@ import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
-import io.election.autoconfigure.mysql.CommitFenceAutoConfiguration;
 import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
 import io.election.test.TestDatabase;
 import io.micrometer.core.instrument.Meter;
@@ -38,7 +37,6 @@ class ElectionMetricsIT {
       .withConfiguration(AutoConfigurations.of(
           ElectionAutoConfiguration.class,
           MysqlElectionAutoConfiguration.class,
-          CommitFenceAutoConfiguration.class,
           ElectionMetricsAutoConfiguration.class,
           LeaderOnlyAutoConfiguration.class,
           DataSourceAutoConfiguration.class))

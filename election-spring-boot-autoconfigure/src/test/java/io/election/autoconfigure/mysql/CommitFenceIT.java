@@ -90,7 +90,6 @@ class CommitFenceIT {
         .withConfiguration(AutoConfigurations.of(
             ElectionAutoConfiguration.class,
             MysqlElectionAutoConfiguration.class,
-            CommitFenceAutoConfiguration.class,
             LeaderOnlyAutoConfiguration.class,
             DataSourceAutoConfiguration.class,
             TransactionAutoConfiguration.class))

@@ -61,7 +61,6 @@ class MysqlElectionIT {
       .withConfiguration(AutoConfigurations.of(
           ElectionAutoConfiguration.class,
           MysqlElectionAutoConfiguration.class,
-          CommitFenceAutoConfiguration.class,
           LeaderOnlyAutoConfiguration.class,
           LeaderEndpointAutoConfiguration.class))
       .withPropertyValues(
