@@ -29,7 +29,9 @@ class ArchitectureTest {
   private static final DescribedPredicate<JavaClass> DECISION = resideInAnyPackage(
           "io.election.lease")
       .and(simpleNameStartingWith("Candidacy")
+          .or(simpleNameStartingWith("TakeoverRule"))
           .or(simpleNameStartingWith("Standing"))
+          .or(simpleNameStartingWith("Observation"))
           .or(simpleNameStartingWith("Step"))
           .or(simpleNameStartingWith("TakeoverRule"))
           .or(simpleNameStartingWith("Observation"))
