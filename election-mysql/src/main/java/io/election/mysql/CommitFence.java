@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
  * commit cannot commit once another node has taken over.
  *
  * <p>The fence locks the term's entry in {@code leader_election_history} in share mode as the last
- * thing before the commit, and finds it open or refuses. Whoever takes the election over has to end
+ * thing before the commit, and finds it open or refuses. A node that takes the election over has to end
  * that entry first, and so either comes before, and the commit is refused, or waits for it. Renewals
  * do not touch the history: they are never held up.
  *

@@ -201,8 +201,8 @@ public final class ElectionDatabase {
   }
 
   /**
-   * Whether the server had no connection left a while ago: what can do without one leaves it to
-   * others.
+   * Whether the server had no connection left a while ago: then only what needs a connection should
+   * open one.
    */
   boolean isCrowded() {
     Long crowdedAt = this.crowdedAt;
@@ -215,7 +215,7 @@ public final class ElectionDatabase {
       if (!connected.complete(connection)) {
         discard(connection);
       }
-    } catch (Throwable ex) { // whoever waits has to hear of it
+    } catch (Throwable ex) { // the waiting thread must get it
       connected.completeExceptionally(ex);
     } finally {
       this.pending.decrementAndGet();

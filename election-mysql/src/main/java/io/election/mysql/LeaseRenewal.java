@@ -98,8 +98,8 @@ final class LeaseRenewal {
   }
 
   /**
-   * Whether all were renewed by one statement; otherwise nobody can tell which were. It waits for no
-   * lock: it would hold those of its other rows meanwhile, for longer than the call lasts.
+   * Whether all were renewed by one statement; otherwise it is unknown which were. The statement waits
+   * for no lock: meanwhile it would hold those of its other rows, longer than the call lasts.
    */
   private static boolean renewTogether(
       Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)

@@ -76,7 +76,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
    * @param operationTimeout the bound of one call, at least 1 ms
    * @param renewInterval how often the store is called; a connection that rests twice as long, and at
    *     least a second, is ended by the server, together with the locks of a client that vanished
-   * @param handBackSignals whether to tell followers by user-level locks when a lease is handed back,
+   * @param handBackSignals whether to signal followers by user-level locks that a lease was handed back,
    *     which costs each follower another connection
    */
   public MysqlLeaseStore(
@@ -234,7 +234,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
 
   /**
    * Sets the lease in the history too, and the begin of the term. Nothing else can hold a lock on
-   * that row, for nobody has led the term before.
+   * that row, because nobody has led the term before.
    */
   private boolean lead(Session session, String serviceId, LeaseRow seen, long leaseMillis)
       throws SQLException {
@@ -285,7 +285,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       long aboveTerm,
       String reason)
       throws SQLException {
-    // Hundreds may try at once: who waited here for the first of them would stand in the way of its
+    // Hundreds may try at once. If they waited here for the first of them, they would delay its
     // renewals.
     Optional<Boolean> historyCounts = LeaseRows.lockAsSeen(session, serviceId, seen, "SKIP LOCKED");
     if (historyCounts.isEmpty()) {
@@ -326,7 +326,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
    *
    * <p>The term's end in the history is for people and follows in a statement of its own, which may
    * fail: work that outlasted its drain may hold a lock on that entry until it commits, and must not
-   * hold up the release. Whoever takes the election ends the term if this did not.
+   * hold up the release. A later take-over ends the term if this did not.
    */
   @Override
   public boolean release(
@@ -359,7 +359,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   /**
    * {@inheritDoc}
    *
-   * <p>That the history has the term as this node's tells it from one that came back after both tables
+   * <p>The history must have the term as this node's: a term may come back after both tables
    * were emptied. The history follows as for {@link #release}.
    */
   @Override
@@ -404,7 +404,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
    * {@inheritDoc}
    *
    * <p>The edit comes first, and only on a record that nobody has written to since it showed which term
-   * the edit ends. Who wanted it follows in a statement of its own, as the end of a term does for
+   * the edit ends. The person who wanted it follows in a statement of its own, as the end of a term does for
    * {@link #release}.
    */
   @Override

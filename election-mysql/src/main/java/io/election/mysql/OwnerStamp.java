@@ -35,7 +35,7 @@ record OwnerStamp(UUID owner, String source, String sameServer) {
     return "COALESCE(seal = %s, FALSE)".formatted(text("version", "last_active_time"));
   }
 
-  /** Whether the owner led last, whoever has written since, on the session's own server. */
+  /** Whether the owner led last, even if others have written since, on the session's own server. */
   String isMine() {
     return "LEFT(seal, 36) = '%s' AND %s".formatted(this.owner, this.sameServer);
   }

@@ -106,7 +106,7 @@ final class ReleaseWatch implements HandBackSignal {
     }
   }
 
-  /** For two renew intervals: who cannot connect tries once in each. */
+  /** Waits for two renew intervals: a node that cannot connect tries once in each. */
   private synchronized void leaveTheConnectionToOthers() throws LeaseStoreException {
     long begin = System.nanoTime();
     long nanos = TimeUnit.SECONDS.toNanos(this.restSeconds);

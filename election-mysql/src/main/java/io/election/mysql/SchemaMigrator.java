@@ -77,7 +77,7 @@ final class SchemaMigrator {
         .baselineVersion("0")
         .locations(new String[0])
         .javaMigrations(migrations.map(Step::new).toArray(JavaMigration[]::new))
-        // What was run for an upgrade is unknown to whoever only makes tables.
+        // A run that only makes tables does not know the migrations of an upgrade.
         .validateOnMigrate(false)
         .lockRetryCount(10)
         .load();
