@@ -251,7 +251,10 @@ public final class Storm {
   /** Generous: the figures say how long it took. */
   private void await(String what, Callable<Boolean> condition) {
     Awaitility.await(what)
-        .atMost(this.start.plus(this.contestant.lease().multipliedBy(6)).plusSeconds(60))
+        .atMost(this.start
+            .multipliedBy(3)
+            .plus(this.contestant.lease().multipliedBy(6))
+            .plusSeconds(60))
         .pollInterval(Duration.ofMillis(100))
         .until(condition);
   }
