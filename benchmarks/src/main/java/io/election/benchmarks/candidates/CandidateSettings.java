@@ -36,11 +36,7 @@ public record CandidateSettings(
     String group,
     int elections) {
 
-  /**
-   * Gives the settings to a process.
-   *
-   * @return its properties
-   */
+  /** Gives the settings to a process. */
   public List<String> arguments() {
     return new ArrayList<>(List.of(
         "kind=" + this.kind.id(),

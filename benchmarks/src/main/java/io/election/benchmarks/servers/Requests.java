@@ -73,11 +73,7 @@ final class Requests implements ToIntFunction<byte[]> {
 
   private long skip;
 
-  /**
-   * Counts one connection.
-   *
-   * @param protocol what is spoken on it
-   */
+  /** Counts one connection. */
   Requests(Protocol protocol) {
     this.protocol = protocol;
     this.header = new byte[protocol.header];

@@ -5,18 +5,10 @@ import java.util.Map;
 /** A server that runs, and can be frozen. */
 public interface Server extends AutoCloseable {
 
-  /**
-   * What it is.
-   *
-   * @return product and version
-   */
+  /** What it is. */
   String version();
 
-  /**
-   * Makes a place: an empty database, where there are databases.
-   *
-   * @return the place
-   */
+  /** Makes a place: an empty database, where there are databases. */
   Place newPlace();
 
   /**

@@ -36,11 +36,7 @@ public final class Machine {
     results.about("load at the begin", load());
   }
 
-  /**
-   * Describes what has changed.
-   *
-   * @param results where it is told
-   */
+  /** Describes what has changed. */
   public static void describeEnd(Results results) {
     results.about("load at the end", load());
   }

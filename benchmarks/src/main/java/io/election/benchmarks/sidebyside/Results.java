@@ -62,11 +62,7 @@ public final class Results {
     return results;
   }
 
-  /**
-   * Adds a figure.
-   *
-   * @param row the figure
-   */
+  /** Adds a figure. */
   public synchronized void add(Row row) {
     this.rows.add(row);
     append(MEASURES, row.line());
@@ -83,20 +79,12 @@ public final class Results {
     append(ABOUT, name + ": " + value);
   }
 
-  /**
-   * All figures.
-   *
-   * @return the figures in their order
-   */
+  /** All figures. */
   public synchronized List<Row> rows() {
     return List.copyOf(this.rows);
   }
 
-  /**
-   * What is told of how the figures came about.
-   *
-   * @return the values by name
-   */
+  /** What is told of how the figures came about. */
   public synchronized Map<String, String> about() {
     return Map.copyOf(this.about);
   }

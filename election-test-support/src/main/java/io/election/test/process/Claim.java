@@ -16,11 +16,7 @@ public record Claim(String node, long term, long from, long to) {
   /** The term of a tool that knows no terms. */
   public static final long NO_TERM = 0;
 
-  /**
-   * Tells a claim whose term counts.
-   *
-   * @return whether it has a term
-   */
+  /** Tells a claim whose term counts. */
   public boolean hasTerm() {
     return this.term != NO_TERM;
   }
@@ -35,11 +31,7 @@ public record Claim(String node, long term, long from, long to) {
     return other != null && this.term == other.term && this.node.equals(other.node);
   }
 
-  /**
-   * Forgets the term.
-   *
-   * @return a claim that must only not overlap others
-   */
+  /** Forgets the term. */
   public Claim withoutTerm() {
     return new Claim(this.node, NO_TERM, this.from, this.to);
   }

@@ -129,38 +129,22 @@ public final class LeadershipLog {
     return count;
   }
 
-  /**
-   * Records in how many elections the process leads.
-   *
-   * @param elections their number
-   */
+  /** Records in how many elections the process leads. */
   public void led(int elections) {
     this.buffer.putLong(LED, elections);
   }
 
-  /**
-   * Tells in how many elections the process leads.
-   *
-   * @return the number when it was last counted
-   */
+  /** Tells in how many elections the process leads. */
   public long led() {
     return this.buffer.getLong(LED);
   }
 
-  /**
-   * Tells whether the process leads, on any track.
-   *
-   * @return whether it said so when it was last asked
-   */
+  /** Tells whether the process leads, on any track. */
   public boolean isLeading() {
     return this.buffer.getLong(LEADING) == 1;
   }
 
-  /**
-   * Tells when the process was last asked.
-   *
-   * @return the instant; 0 for never
-   */
+  /** The instant at which the process was last asked; 0 for never. */
   public long sampledAt() {
     return this.buffer.getLong(SAMPLED_AT);
   }

@@ -84,29 +84,17 @@ public final class NodeProcess {
     this.process = launch();
   }
 
-  /**
-   * The name of the process.
-   *
-   * @return the node's name
-   */
+  /** The name of the process. */
   public String name() {
     return this.node.name();
   }
 
-  /**
-   * What was started.
-   *
-   * @return the node
-   */
+  /** What was started. */
   public Node node() {
     return this.node;
   }
 
-  /**
-   * The process as the operating system knows it.
-   *
-   * @return its id
-   */
+  /** The process as the operating system knows it. */
   public long pid() {
     return this.process.pid();
   }
@@ -125,20 +113,12 @@ public final class NodeProcess {
     return sampled;
   }
 
-  /**
-   * Whether the process runs, if only in a pause.
-   *
-   * @return whether it has not ended
-   */
+  /** Whether the process runs, if only in a pause. */
   public boolean isAlive() {
     return this.process.isAlive();
   }
 
-  /**
-   * Whether the process said that it leads when it was last asked, which is not long ago.
-   *
-   * @return whether it leads
-   */
+  /** Whether the process said that it leads when it was last asked, which is not long ago. */
   public boolean leads() {
     return this.process.isAlive()
         && this.claims.isLeading()
@@ -146,20 +126,12 @@ public final class NodeProcess {
         && System.nanoTime() - this.claims.sampledAt() < FRESH;
   }
 
-  /**
-   * What the process writes down.
-   *
-   * @return its log of leadership
-   */
+  /** What the process writes down. */
   public LeadershipLog leadershipLog() {
     return this.claims;
   }
 
-  /**
-   * When the process led.
-   *
-   * @return its claims in their order
-   */
+  /** When the process led. */
   public List<Claim> claims() {
     return this.claims.claims(name());
   }
@@ -174,11 +146,7 @@ public final class NodeProcess {
     return this.claims.claims(name(), since);
   }
 
-  /**
-   * The latest claim of a process that has led.
-   *
-   * @return the claim
-   */
+  /** The latest claim of a process that has led. */
   public Claim lastClaim() {
     List<Claim> all = claims();
     return all.get(all.size() - 1);
@@ -198,22 +166,14 @@ public final class NodeProcess {
     }
   }
 
-  /**
-   * Whether the process was asked to end, and did, with all that belongs to it.
-   *
-   * @return whether all its events were delivered
-   */
+  /** Whether the process was asked to end, and did, with all that belongs to it. */
   public boolean endedCleanly() {
     return !this.process.isAlive()
         && this.process.exitValue() == SIGTERM_EXIT
         && logLines("a listener of leadership events still runs").isEmpty();
   }
 
-  /**
-   * What the process has printed.
-   *
-   * @return its output
-   */
+  /** What the process has printed. */
   public String log() {
     try {
       return Files.readString(this.log);
@@ -262,11 +222,7 @@ public final class NodeProcess {
     return ended;
   }
 
-  /**
-   * Asks for a clean stop.
-   *
-   * @return how long it took
-   */
+  /** Asks for a clean stop. */
   public Duration timeToStop() {
     long asked = System.nanoTime();
     stop();
@@ -291,11 +247,7 @@ public final class NodeProcess {
     }
   }
 
-  /**
-   * Sends a signal.
-   *
-   * @param signal the signal
-   */
+  /** Sends a signal. */
   public void signal(Signal signal) {
     signal.send(this.process.toHandle());
   }

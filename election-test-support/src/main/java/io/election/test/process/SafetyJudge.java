@@ -16,11 +16,7 @@ public final class SafetyJudge {
 
   private final Set<String> ended;
 
-  /**
-   * Creates a judge of claims alone.
-   *
-   * @param claims of all processes
-   */
+  /** Creates a judge of claims alone. */
   public SafetyJudge(List<Claim> claims) {
     this(claims, List.of(), Set.of());
   }
@@ -38,11 +34,7 @@ public final class SafetyJudge {
     this.ended = ended;
   }
 
-  /**
-   * The claims to judge.
-   *
-   * @return all claims, the earliest first
-   */
+  /** The claims to judge. */
   public List<Claim> claims() {
     return this.claims;
   }

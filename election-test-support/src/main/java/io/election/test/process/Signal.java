@@ -14,11 +14,7 @@ public enum Signal {
   /** Lets it go on. */
   CONT;
 
-  /**
-   * Sends the signal. A process that has ended ignores it.
-   *
-   * @param process the receiver
-   */
+  /** Sends the signal. A process that has ended ignores it. */
   public void send(ProcessHandle process) {
     try {
       int exit = new ProcessBuilder("kill", "-" + name(), Long.toString(process.pid()))

@@ -136,20 +136,12 @@ public final class TcpProxy implements AutoCloseable {
     return InetAddress.getLoopbackAddress();
   }
 
-  /**
-   * Where the proxy listens.
-   *
-   * @return the port
-   */
+  /** Where the proxy listens. */
   public int port() {
     return this.address.getPort();
   }
 
-  /**
-   * The URL of the database by way of this proxy.
-   *
-   * @return the URL
-   */
+  /** The URL of the database by way of this proxy. */
   public String jdbcUrl() {
     return jdbcUrl(this.address.getAddress().getHostAddress());
   }
@@ -201,11 +193,7 @@ public final class TcpProxy implements AutoCloseable {
     this.connections.forEach(Connection::reset);
   }
 
-  /**
-   * Resets all connections again and again, until healed.
-   *
-   * @param interval from one reset to the next
-   */
+  /** Resets all connections again and again, until healed. */
   public void resetEvery(Duration interval) {
     synchronized (this.cutterLock) {
       this.resetMillis = interval.toMillis();
@@ -224,11 +212,7 @@ public final class TcpProxy implements AutoCloseable {
     this.answers.delay(delay, jitter);
   }
 
-  /**
-   * Limits what passes in a second, in each direction.
-   *
-   * @param bytesPerSecond so much
-   */
+  /** Lets no more bytes pass in a second, in each direction. */
   public void limit(int bytesPerSecond) {
     this.requests.limit(bytesPerSecond);
     this.answers.limit(bytesPerSecond);
@@ -247,11 +231,7 @@ public final class TcpProxy implements AutoCloseable {
     return armed;
   }
 
-  /**
-   * Makes new connections lead elsewhere.
-   *
-   * @param port another port of this machine
-   */
+  /** Makes new connections lead to another port of this machine. */
   public void moveTo(int port) {
     this.target = port;
   }
@@ -269,38 +249,22 @@ public final class TcpProxy implements AutoCloseable {
     }
   }
 
-  /**
-   * How much clients have asked for.
-   *
-   * @return the number of requests; of packets, if the protocol is not known
-   */
+  /** How many requests clients have sent; how many packets, if the protocol is not known. */
   public long requestCount() {
     return this.requestCount.get();
   }
 
-  /**
-   * How many connections were reset here.
-   *
-   * @return their number
-   */
+  /** How many connections were reset here. */
   public int resetCount() {
     return this.resets.get();
   }
 
-  /**
-   * How many connections are open.
-   *
-   * @return their number
-   */
+  /** How many connections are open. */
   public int connectionCount() {
     return this.connections.size();
   }
 
-  /**
-   * How long a client has waited at most until an answer came, or it gave up.
-   *
-   * @return the time
-   */
+  /** How long a client has waited at most until an answer came, or it gave up. */
   public Duration longestWait() {
     return Duration.ofNanos(this.longestWait.get());
   }
@@ -396,11 +360,7 @@ public final class TcpProxy implements AutoCloseable {
           Arrays.stream(texts).map((text) -> text.toLowerCase(Locale.ROOT)).toList();
     }
 
-    /**
-     * Whether it has happened.
-     *
-     * @return whether the answer was swallowed
-     */
+    /** Whether it has happened. */
     public boolean isSprung() {
       return this.sprung;
     }
