@@ -107,7 +107,7 @@ public class LeadershipBenchmark {
         (event) -> {},
         System::nanoTime,
         InstantSource.system());
-    LeaseElectionService service = new LeaseElectionService("benchmark", this.elector) {};
+    LeaseElectionService service = new LeaseElectionService("benchmark", this.elector);
     this.election = service;
     this.elector.start(List.of(service));
     while (this.election.isLeader() != this.leader) {

@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /** A node's part in an election that an {@link Elector} drives. */
-public class LeaseElectionService implements ElectionService {
+public final class LeaseElectionService implements ElectionService {
 
   private final Candidate candidate;
 
@@ -30,37 +30,37 @@ public class LeaseElectionService implements ElectionService {
     this.commands = new Commands(this.candidate, elector);
   }
 
-  final Candidate candidate() {
+  Candidate candidate() {
     return this.candidate;
   }
 
   @Override
-  public final boolean isLeader() {
+  public boolean isLeader() {
     return this.candidate.isLeader();
   }
 
   @Override
-  public final void becomeLeader() throws Exception {
+  public void becomeLeader() throws Exception {
     this.commands.attempt();
   }
 
   @Override
-  public final void lostLeader() {
+  public void lostLeader() {
     this.commands.resign();
   }
 
   @Override
-  public final String serviceId() {
+  public String serviceId() {
     return this.candidate.serviceId();
   }
 
   @Override
-  public final String nodeId() {
+  public String nodeId() {
     return this.candidate.nodeId();
   }
 
   @Override
-  public final Optional<Leadership> leadership() {
+  public Optional<Leadership> leadership() {
     return this.candidate.leadership();
   }
 
@@ -69,67 +69,67 @@ public class LeaseElectionService implements ElectionService {
    *
    * @return the age; empty on a follower
    */
-  public final Optional<Duration> renewalAge() {
+  public Optional<Duration> renewalAge() {
     return this.candidate.renewalAge();
   }
 
   @Override
-  public final Optional<String> leaderId() {
+  public Optional<String> leaderId() {
     return this.candidate.leaderId();
   }
 
   @Override
-  public final OptionalLong term() {
+  public OptionalLong term() {
     return this.candidate.term();
   }
 
   @Override
-  public final void designate(String leaderId) throws Exception {
+  public void designate(String leaderId) throws Exception {
     this.commands.designate(Names.requireUsable("leader id", leaderId), null);
   }
 
   @Override
-  public final void designate(String leaderId, Instruction instruction) throws Exception {
+  public void designate(String leaderId, Instruction instruction) throws Exception {
     this.commands.designate(Names.requireUsable("leader id", leaderId), instruction);
   }
 
   @Override
-  public final void forceElection() throws Exception {
+  public void forceElection() throws Exception {
     this.commands.forceElection(null);
   }
 
   @Override
-  public final void forceElection(Instruction instruction) throws Exception {
+  public void forceElection(Instruction instruction) throws Exception {
     this.commands.forceElection(instruction);
   }
 
   @Override
-  public final void pause(Instruction instruction) {
+  public void pause(Instruction instruction) {
     this.commands.pause(instruction);
   }
 
   @Override
-  public final void resume(Instruction instruction) {
+  public void resume(Instruction instruction) {
     this.commands.resume(instruction);
   }
 
   @Override
-  public final Optional<Instruction> paused() {
+  public Optional<Instruction> paused() {
     return this.candidate.paused();
   }
 
   @Override
-  public final List<HistoryEntry> history() {
+  public List<HistoryEntry> history() {
     return this.candidate.history();
   }
 
   @Override
-  public final Optional<List<Member>> members() {
+  public Optional<List<Member>> members() {
     return this.commands.members();
   }
 
   @Override
-  public final Optional<List<Member>> currentMembers() throws InterruptedException {
+  public Optional<List<Member>> currentMembers() throws InterruptedException {
     return this.commands.currentMembers();
   }
 }

@@ -39,7 +39,7 @@ class ElectorFailuresTest {
       this.clock::get,
       () -> Instant.EPOCH.plusNanos(this.clock.get()));
 
-  private final LeaseElectionService service = new LeaseElectionService("jobs", this.elector) {};
+  private final LeaseElectionService service = new LeaseElectionService("jobs", this.elector);
 
   @AfterEach
   void stop() {
@@ -119,7 +119,7 @@ class ElectorFailuresTest {
           return this.clock.get();
         },
         () -> Instant.EPOCH);
-    LeaseElectionService service = new LeaseElectionService("jobs", elector) {};
+    LeaseElectionService service = new LeaseElectionService("jobs", elector);
     elector.start(List.of(service));
     Awaitility.await().until(() -> watchers.size() == 1);
     elector.stop();

@@ -126,7 +126,7 @@ class ElectorTest {
           (event) -> this.listener.accept(event),
           ElectorTest.this.clock::get,
           wall());
-      this.service = new LeaseElectionService("jobs", this.elector) {};
+      this.service = new LeaseElectionService("jobs", this.elector);
       ElectorTest.this.nodes.add(this);
     }
 
@@ -200,7 +200,7 @@ class ElectorTest {
         events::add,
         System::nanoTime,
         InstantSource.system());
-    LeaseElectionService service = new LeaseElectionService("jobs", elector) {};
+    LeaseElectionService service = new LeaseElectionService("jobs", elector);
     elector.start(List.of(service));
     try {
       await().until(() -> !events.isEmpty());
@@ -1287,7 +1287,7 @@ class ElectorTest {
           (event) -> {},
           ElectorTest.this.clock::get,
           wall());
-      LeaseElectionService service = new LeaseElectionService("jobs", restarted) {};
+      LeaseElectionService service = new LeaseElectionService("jobs", restarted);
       restarted.join(List.of(service));
       for (int i = 0; i < 15; i++) {
         int renewals = this.node.store.calls.size();
@@ -1369,7 +1369,7 @@ class ElectorTest {
       List<LeaseElectionService> services = new ArrayList<>();
       Node busy = new Node("b");
       for (int i = 0; i < 10; i++) {
-        services.add(new LeaseElectionService("jobs-" + i, busy.elector) {});
+        services.add(new LeaseElectionService("jobs-" + i, busy.elector));
       }
       busy.elector.start(services);
       await().until(() -> {

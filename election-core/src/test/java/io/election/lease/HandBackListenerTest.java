@@ -29,11 +29,11 @@ class HandBackListenerTest {
 
   private final Elector holder = elector("holder");
 
-  private final LeaseElectionService held = new LeaseElectionService("jobs", this.holder) {};
+  private final LeaseElectionService held = new LeaseElectionService("jobs", this.holder);
 
   private final Elector follower = elector("follower");
 
-  private final LeaseElectionService followed = new LeaseElectionService("jobs", this.follower) {};
+  private final LeaseElectionService followed = new LeaseElectionService("jobs", this.follower);
 
   private final Bell bell = new Bell();
 

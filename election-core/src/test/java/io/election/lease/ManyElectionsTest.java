@@ -63,7 +63,7 @@ class ManyElectionsTest {
           () -> Instant.EPOCH.plusNanos(ManyElectionsTest.this.clock.get()));
       this.services = IntStream.range(0, elections)
           .<LeaseElectionService>mapToObj(
-              (i) -> new LeaseElectionService("service-" + i, this.elector) {})
+              (i) -> new LeaseElectionService("service-" + i, this.elector))
           .toList();
       this.elector.join(this.services);
     }

@@ -125,7 +125,7 @@ class MembersTest {
           (event) -> {},
           MembersTest.this.clock::get,
           () -> Instant.EPOCH.plusNanos(MembersTest.this.clock.get()));
-      this.service = new LeaseElectionService("jobs", this.elector) {};
+      this.service = new LeaseElectionService("jobs", this.elector);
       this.elector.join(List.of(this.service));
     }
 

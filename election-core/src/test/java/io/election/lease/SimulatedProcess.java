@@ -140,7 +140,7 @@ final class SimulatedProcess implements Claimant {
         this::deliver,
         this::tick,
         () -> Instant.ofEpochMilli(wall()));
-    this.service = new LeaseElectionService(Sent.SERVICE, this.elector) {};
+    this.service = new LeaseElectionService(Sent.SERVICE, this.elector);
   }
 
   void begin() {

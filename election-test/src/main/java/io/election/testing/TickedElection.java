@@ -104,7 +104,7 @@ public final class TickedElection {
 
     private final Elector elector;
 
-    private final Service service;
+    private final LeaseElectionService service;
 
     private boolean paused;
 
@@ -117,7 +117,7 @@ public final class TickedElection {
           listener::accept,
           () -> TickedElection.this.time.toNanos(),
           TickedElection.this::wall);
-      this.service = new Service(TickedElection.this.serviceId, this.elector);
+      this.service = new LeaseElectionService(TickedElection.this.serviceId, this.elector);
       this.elector.join(List.of(this.service));
     }
 
@@ -158,13 +158,6 @@ public final class TickedElection {
 
     private Duration step() {
       return this.paused ? LeaseSettings.MAX_LEASE : Duration.ofNanos(this.elector.step());
-    }
-  }
-
-  private static final class Service extends LeaseElectionService {
-
-    Service(String serviceId, Elector elector) {
-      super(serviceId, elector);
     }
   }
 }
