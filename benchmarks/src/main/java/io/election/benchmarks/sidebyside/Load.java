@@ -121,7 +121,7 @@ final class Load {
 
   private static ConditionFactory within(String what) {
     return Awaitility.await(what)
-        .atMost(Duration.ofSeconds(45))
+        .atMost(Duration.ofSeconds(90))
         .pollInterval(Duration.ofMillis(100));
   }
 
