@@ -1,6 +1,7 @@
 package io.election.mysql;
 
 import java.sql.Connection;
+import java.sql.Driver;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
@@ -14,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.sql.DataSource;
@@ -38,6 +40,7 @@ public final class ElectionDatabase {
   private static final int MAX_PENDING = 16;
   private static final long CROWDED_NANOS = Duration.ofMinutes(5).toNanos();
   private static final String UNKNOWN = "the election's database";
+  private static final Pattern SCHEME = Pattern.compile("jdbc:[\\w+:.-]*//");
   private static final Pattern BEGIN = Pattern.compile("jdbc:[\\w+:.%-]*//");
   private static final Pattern PARAMETERS = Pattern.compile("[?;#]");
   private static final Pattern WITH_AT =
@@ -80,6 +83,25 @@ public final class ElectionDatabase {
     this(dataSource, url, credentials, work -> new Thread(work, "election-connect"));
   }
 
+  /**
+   * Creates a database whose connections are opened by a driver, without a pool. Of several hosts in the
+   * URL, the first that takes writes is used.
+   *
+   * @param logins gives what to connect with, for each connection anew
+   * @param login what to connect with now
+   * @param timeout how long a new connection may wait for the network
+   * @return the database
+   */
+  public static ElectionDatabase unpooled(Supplier<Login> logins, Login login, Duration timeout) {
+    if (JdbcHosts.writesToFirstAlone(login.url())) {
+      log.warn(
+          "The JDBC URL names several hosts ({}), but Connector/J writes to the first alone: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that takes writes",
+          describe(login.url()));
+    }
+    return new ElectionDatabase(
+        new UnpooledDataSource(logins, timeout), login.url(), login.source());
+  }
+
   /** With threads of the caller's making. */
   ElectionDatabase(
       DataSource dataSource, @Nullable String url, String credentials, ThreadFactory threads) {
@@ -97,7 +119,7 @@ public final class ElectionDatabase {
    * @return whether it is not read-only, for administrators either
    * @throws SQLException if the server does not say
    */
-  public static boolean takesWrites(Connection connection) throws SQLException {
+  static boolean takesWrites(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery("SELECT " + Session.READ_ONLY)) {
       return row.next() && !row.getBoolean(1);
@@ -244,6 +266,17 @@ public final class ElectionDatabase {
   }
 
   /**
+   * A JDBC URL without its secrets, for a message: its scheme and {@link #location}.
+   *
+   * @param url a JDBC URL of any database
+   * @return scheme, hosts, ports and database
+   */
+  public static String describe(String url) {
+    Matcher scheme = SCHEME.matcher(url);
+    return (scheme.lookingAt() ? scheme.group() : "") + location(url);
+  }
+
+  /**
    * Names the place that a JDBC URL leads to, for a message: {@code host:3306/db} for {@code
    * jdbc:mysql://user:secret@host:3306/db?password=…}. Takes only what is known to be no secret out of
    * the URL. Where that cannot be told apart, the URL is not shown at all.
@@ -251,7 +284,7 @@ public final class ElectionDatabase {
    * @param url a JDBC URL of any database
    * @return hosts, ports and database
    */
-  public static String location(String url) {
+  static String location(String url) {
     Matcher begin = BEGIN.matcher(url);
     boolean named = begin.lookingAt();
     String rest = named ? url.substring(begin.end()) : url;
@@ -285,5 +318,28 @@ public final class ElectionDatabase {
     }
     Matcher database = DATABASE_AFTER_KEYS.matcher(place);
     return hosts.isEmpty() ? UNKNOWN : hosts + (database.find() ? database.group(1) : "");
+  }
+
+  /**
+   * What a connection is made with.
+   *
+   * @param url the JDBC URL
+   * @param username the user; {@code null} if the URL names it
+   * @param password the password; {@code null} if there is none, or the URL has it
+   * @param driver the driver; {@code null} if its class is not there
+   * @param source where user and password come from, for messages
+   */
+  public record Login(
+      String url,
+      @Nullable String username,
+      @Nullable String password,
+      @Nullable Driver driver,
+      String source) {
+
+    /** Without the secrets. */
+    @Override
+    public String toString() {
+      return "Login[...]";
+    }
   }
 }

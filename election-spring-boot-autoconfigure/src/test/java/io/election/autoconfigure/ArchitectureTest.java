@@ -154,7 +154,7 @@ class ArchitectureTest {
         .arePublic()
         .should()
         .haveNameMatching(
-            ".*\\.(CommitFence(\\$Held)?|ElectionDatabase|MysqlLeaseStore(\\$SchemaMode)?)")
+            ".*\\.(CommitFence(\\$Held)?|ElectionDatabase(\\$Login)?|MysqlLeaseStore(\\$SchemaMode)?)")
         .check(CLASSES);
   }
 }

@@ -6,8 +6,8 @@ import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.util.Credentials;
 import io.election.ElectionSetupException;
 import io.election.autoconfigure.ElectionDataSource;
-import io.election.autoconfigure.mysql.UnpooledDataSource.Login;
 import io.election.mysql.ElectionDatabase;
+import io.election.mysql.ElectionDatabase.Login;
 import java.sql.Driver;
 import java.time.Duration;
 import java.util.Arrays;
@@ -15,12 +15,8 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.beans.BeanUtils;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
@@ -49,10 +45,6 @@ final class ElectionConnection {
       DatabaseDriver.UNKNOWN,
       DatabaseDriver.TESTCONTAINERS,
       DatabaseDriver.AWS_WRAPPER));
-
-  private static final Pattern SCHEME = Pattern.compile("jdbc:[\\w+:.-]*//");
-
-  private static final Logger log = LoggerFactory.getLogger(ElectionConnection.class);
 
   private static final String WITHOUT_DATABASE =
       "In tests, or for a single node, set as.election.enabled=false; for an election without a database, as.election.algorithm=ManualAllocation.";
@@ -135,21 +127,13 @@ final class ElectionConnection {
     Login login = logins.get();
     requireSupported(login.url());
     if (login.driver() == null) {
-      throw MissingDriverFailureAnalyzer.missingDriver(shown(login.url()));
-    }
-    if (JdbcHosts.writesToFirstAlone(login.url())) {
-      log.warn(
-          "The JDBC URL names several hosts ({}), but Connector/J writes to the first alone: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that takes writes",
-          shown(login.url()));
+      throw MissingDriverFailureAnalyzer.missingDriver(ElectionDatabase.describe(login.url()));
     }
     Pool pool = pool(login.url());
     return pool == null
-        ? new ElectionDatabase(
-            new UnpooledDataSource(logins, this.timeout), login.url(), login.source())
-        : new ElectionDatabase(
-            new UnpooledDataSource(() -> pool.credentialsFor(logins.get()), this.timeout),
-            login.url(),
-            pool.source());
+        ? ElectionDatabase.unpooled(logins, login, this.timeout)
+        : ElectionDatabase.unpooled(
+            () -> pool.credentialsFor(logins.get()), pool.named(login), this.timeout);
   }
 
   /** The pool that leads to the same place, if its credentials may be others than those of its URL. */
@@ -249,16 +233,10 @@ final class ElectionConnection {
     if (UNSUPPORTED.contains(product)) {
       throw new ElectionSetupException(
           "as.election.algorithm=Mysql needs MySQL or MariaDB, but the DataSource is "
-              + product.getId() + " (" + shown(url) + ").",
+              + product.getId() + " (" + ElectionDatabase.describe(url) + ").",
           WITHOUT_DATABASE
               + " If the election shall use another database than the application, define a DataSource bean with @ElectionDataSource and defaultCandidate = false.");
     }
-  }
-
-  /** A URL without its secrets, for a message. */
-  private static String shown(String url) {
-    Matcher scheme = SCHEME.matcher(url);
-    return (scheme.lookingAt() ? scheme.group() : "") + ElectionDatabase.location(url);
   }
 
   /** HikariCP, whose credentials come from its own settings, from a provider, or are set at run time. */
@@ -283,10 +261,16 @@ final class ElectionConnection {
           login.source());
     }
 
-    String source() {
-      return this.hikari.getCredentialsProvider() != null
-          ? "the credentials provider of the connection pool"
-          : "the connection pool";
+    /** The login with this pool as the source of its credentials. */
+    Login named(Login login) {
+      return new Login(
+          login.url(),
+          login.username(),
+          login.password(),
+          login.driver(),
+          this.hikari.getCredentialsProvider() != null
+              ? "the credentials provider of the connection pool"
+              : "the connection pool");
     }
   }
 }

@@ -1,8 +1,7 @@
-package io.election.autoconfigure.mysql;
+package io.election.mysql;
 
 import static java.util.regex.Pattern.CASE_INSENSITIVE;
 
-import io.election.mysql.ElectionDatabase;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

@@ -1,4 +1,4 @@
-package io.election.autoconfigure.mysql;
+package io.election.mysql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,12 +1,14 @@
-package io.election.autoconfigure.mysql;
+package io.election.mysql;
 
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
-import io.election.mysql.ElectionDatabase;
+import io.election.mysql.ElectionDatabase.Login;
+import java.io.PrintWriter;
 import java.sql.Connection;
 import java.sql.Driver;
 import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -14,19 +16,18 @@ import java.util.List;
 import java.util.Properties;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.logging.Logger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.springframework.core.NestedExceptionUtils;
-import org.springframework.jdbc.datasource.AbstractDataSource;
-import org.springframework.util.ClassUtils;
 
 /**
  * Opens a connection at each call, with what the login is then. Of several hosts in the URL, to the
  * first that takes writes.
  */
-final class UnpooledDataSource extends AbstractDataSource {
+final class UnpooledDataSource implements DataSource {
 
   /** The server's number for a write that it does not take. */
   private static final int READ_ONLY_SERVER = 1290;
@@ -155,9 +156,16 @@ final class UnpooledDataSource extends AbstractDataSource {
   private static SQLException withoutSecrets(Exception ex) {
     return new SQLException(
         "The driver cannot use the JDBC URL (%s; its message is not shown, since it repeats a part of the URL that may be secret). Write special characters of user and password in percent notation, or set spring.datasource.username and spring.datasource.password"
-            .formatted(ClassUtils.getShortName(
-                NestedExceptionUtils.getMostSpecificCause(ex).getClass())),
+            .formatted(root(ex).getClass().getSimpleName()),
         "HY000");
+  }
+
+  private static Throwable root(Throwable failure) {
+    Throwable root = failure;
+    while (root.getCause() != null && root.getCause() != root) {
+      root = root.getCause();
+    }
+    return root;
   }
 
   private static boolean tellsSecrets(Throwable failure, String url) {
@@ -187,23 +195,41 @@ final class UnpooledDataSource extends AbstractDataSource {
     return secrets;
   }
 
-  /**
-   * What a connection is made with.
-   *
-   * @param driver {@code null} if its class is not there
-   * @param source where user and password come from, for messages
-   */
-  record Login(
-      String url,
-      @Nullable String username,
-      @Nullable String password,
-      @Nullable Driver driver,
-      String source) {
+  @Override
+  public int getLoginTimeout() {
+    return 0;
+  }
 
-    /** Without the secrets. */
-    @Override
-    public String toString() {
-      return "Login[...]";
+  @Override
+  public void setLoginTimeout(int seconds) {
+    throw new UnsupportedOperationException("The time-out is set at the creation");
+  }
+
+  @Override
+  public @Nullable PrintWriter getLogWriter() {
+    return null;
+  }
+
+  @Override
+  public void setLogWriter(@Nullable PrintWriter writer) {
+    throw new UnsupportedOperationException("There is no log writer");
+  }
+
+  @Override
+  public Logger getParentLogger() throws SQLFeatureNotSupportedException {
+    throw new SQLFeatureNotSupportedException("There is no parent logger");
+  }
+
+  @Override
+  public <T> T unwrap(Class<T> type) throws SQLException {
+    if (!type.isInstance(this)) {
+      throw new SQLException("This DataSource is no " + type.getName());
     }
+    return type.cast(this);
+  }
+
+  @Override
+  public boolean isWrapperFor(Class<?> type) {
+    return type.isInstance(this);
   }
 }
