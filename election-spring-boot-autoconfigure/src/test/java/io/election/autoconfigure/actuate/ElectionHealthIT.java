@@ -78,7 +78,7 @@ class ElectionHealthIT {
       await().atMost(LONG).until(() -> health(context).getStatus().equals(Status.DOWN));
       assertThat(context.getBean(ElectionService.class).isLeader()).isFalse();
       assertThat(health(context).getDetails().get("problem").toString())
-          .contains("No answer from the store for ")
+          .contains("No answer from the database for ")
           .contains("A table is missing")
           .doesNotContain(this.database.password() + "@");
       this.database.execute("RENAME TABLE away TO leader_election");
@@ -102,7 +102,7 @@ class ElectionHealthIT {
         .run((context) -> {
           await().atMost(LONG).until(() -> health(context).getStatus().equals(Status.DOWN));
           assertThat(health(context).getDetails().get("problem").toString())
-              .contains("The store answers, but some calls have failed for ")
+              .contains("The database answers, but some calls have failed for ")
               .contains("denied");
         });
     assertThat(output.getAll().lines())
