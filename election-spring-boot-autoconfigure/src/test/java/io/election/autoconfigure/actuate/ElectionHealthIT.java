@@ -105,8 +105,9 @@ class ElectionHealthIT {
               .contains("The database answers, but some calls have failed for ")
               .contains("denied");
         });
+    // MariaDB's driver logs each refusal itself.
     assertThat(output.getAll().lines())
-        .filteredOn((line) -> line.contains("WARN") && line.contains("denied"))
+        .filteredOn((line) -> line.matches(".* WARN .*] i(o|\\.e).*denied.*"))
         .hasSizeBetween(1, 2);
     assertThat(output).doesNotContain("works again");
   }
