@@ -2,7 +2,6 @@ package io.election.test;
 
 import io.election.embedded.DirectoryLock;
 import io.election.embedded.MariaDbPrograms;
-import io.election.test.process.Signal;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -1,6 +1,6 @@
 package io.election.benchmarks.servers;
 
-import io.election.test.process.Signal;
+import io.election.test.Signal;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

@@ -1,8 +1,8 @@
 package io.election.benchmarks.sidebyside;
 
+import io.election.test.Signal;
 import io.election.test.process.Claim;
 import io.election.test.process.NodeProcess;
-import io.election.test.process.Signal;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;

@@ -1,5 +1,6 @@
 package io.election.test.process;
 
+import io.election.test.Signal;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -1,4 +1,4 @@
-package io.election.test.process;
+package io.election.test;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
