@@ -4,26 +4,27 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * All elections that this process takes part in, by name. Local: none of the methods asks a store.
+ * The elections that this process takes part in, by name. All methods are local: none accesses the
+ * store.
  *
- * <p>Safe for use by any thread.
+ * <p>Thread-safe.
  */
 public interface ElectionRegistry {
 
   /**
-   * Finds an election.
+   * Returns an election by name.
    *
-   * @param serviceId its name
-   * @return its service; empty if this process takes no part in such an election
+   * @param serviceId the name of the election
+   * @return its service; empty if this process does not take part in that election
    */
   default Optional<ElectionService> find(String serviceId) {
     return Optional.ofNullable(all().get(serviceId));
   }
 
   /**
-   * Lists the elections.
+   * Returns all elections.
    *
-   * @return the services by name, the default one first; cannot be changed
+   * @return the services by name, the default one first; unmodifiable
    */
   Map<String, ElectionService> all();
 }

@@ -5,36 +5,37 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * One node's part in one election.
+ * One node's participation in one election.
  *
- * <p>Safe for use by any thread. The three methods without a body are all that an implementation of
- * one's own needs; a bean of this type replaces the auto-configured one.
+ * <p>Implementations are thread-safe. A custom implementation only needs the three methods without
+ * a body; a bean of this type replaces the auto-configured one.
  */
 public interface ElectionService {
 
   /**
-   * Tells whether this process is the leader at this instant.
+   * Returns whether this process is the leader at this instant.
    *
-   * <p>Local and cheap: no I/O, no lock, never blocks. It is {@code false} from the lease's deadline
-   * on, whatever any thread of this process has noticed by then. The answer is about the instant of
-   * the call; ask again before each step of long work.
+   * <p>Local and cheap: no I/O, no lock, never blocks. Returns {@code false} from the deadline of
+   * the lease on, even if no thread of this process has noticed the deadline yet. The result is
+   * valid only at the instant of the call: call this method again before each step of long work.
    *
-   * @return whether this process leads
+   * @return whether this process is the leader
    */
   boolean isLeader();
 
   /**
-   * Stands for election: makes one attempt now, and ends a standing aside that {@link #lostLeader()}
-   * began. Whether it won or not, the node goes on trying by itself.
+   * Stands for election: makes one attempt to become the leader now, and ends a standing aside that
+   * {@link #lostLeader()} began. The node remains a candidate whether or not the attempt succeeds.
    *
-   * <p>Waits for the outcome of the attempt, at most one operation time-out.
+   * <p>Waits for the outcome of the attempt for at most one operation timeout. Returns normally if
+   * another node leads.
    *
    * @throws IllegalStateException if this node cannot stand: it is not running, not eligible, or
    *     {@linkplain #pause paused}
-   * @throws java.util.concurrent.TimeoutException if the outcome did not come in time
+   * @throws java.util.concurrent.TimeoutException if the outcome was not known in time
    * @throws InterruptedException if the calling thread was interrupted while it waited
-   * @throws Exception if the attempt could not be made, for instance because the store is out of
-   *     reach
+   * @throws Exception if the attempt could not be made, for instance because the store is
+   *     unreachable
    */
   void becomeLeader() throws Exception;
 
@@ -42,57 +43,58 @@ public interface ElectionService {
    * Steps down now, hands the lease back and stands aside for one lease, so that another node can
    * take over.
    *
-   * <p>When this returns, {@link #isLeader()} is {@code false}. The lease is handed back in the
-   * background once running leader work has ended, within the drain time-out. On a node that does
-   * not lead it only begins the standing aside. Never throws.
+   * <p>When this method returns, {@link #isLeader()} is {@code false}. The lease is handed back in
+   * the background once running leader work has ended, or when the drain timeout is over. On a node
+   * that does not lead, this method only begins the standing aside. Never throws.
    */
   void lostLeader();
 
   /**
-   * The name of the election, for instance the name of the service.
+   * Returns the name of the election, for instance the name of the service.
    *
-   * @return the name; {@code "default"} unless the implementation says otherwise
+   * @return the name; {@code "default"} unless overridden
    */
   default String serviceId() {
     return "default";
   }
 
   /**
-   * The name of this node among the candidates, unique to the process.
+   * Returns the id of this node, which is unique among the candidates.
    *
-   * <p>Where the name holds the port of a web server, it is without the port until the server has
+   * <p>If the id contains the port of a web server, the port is missing until the server has
    * started.
    *
-   * @return the name; the id of this process unless the implementation says otherwise
+   * @return the node id; the process id unless overridden
    */
   default String nodeId() {
     return Long.toString(ProcessHandle.current().pid());
   }
 
   /**
-   * This node's leadership, if it leads at this instant. Local, like {@link #isLeader()}.
+   * Returns the leadership of this node if it leads at this instant. Local, like
+   * {@link #isLeader()}.
    *
-   * @return the leadership; empty on a follower, and from an implementation that does not tell
+   * @return the leadership; empty on a follower, and if the implementation does not provide it
    */
   default Optional<Leadership> leadership() {
     return Optional.empty();
   }
 
   /**
-   * The leader as this node saw it last. Local, and as old as the last look at the store: for people
-   * and messages, never for decisions.
+   * Returns the leader that this node saw last. Local, and as old as the last read of the store:
+   * use it for display and messages, never for decisions.
    *
-   * @return the node id of the leader; empty if there is none or none has been seen
+   * @return the node id of the leader; empty if there is no leader or none has been seen
    */
   default Optional<String> leaderId() {
     return isLeader() ? Optional.of(nodeId()) : Optional.empty();
   }
 
   /**
-   * The term of {@link #leaderId()} as this node saw it last. Local, and as old as the last look at
-   * the store. Only the leader's own {@link Leadership#term()} is a fencing token.
+   * Returns the term of {@link #leaderId()} that this node saw last. Local, and as old as the last
+   * read of the store. Only the leader's own {@link Leadership#term()} is a fencing token.
    *
-   * @return the term; empty if no leader is known, 0 where the election has no terms
+   * @return the term; empty if no leader is known, 0 if the election has no terms
    */
   default OptionalLong term() {
     return leadership()
@@ -101,18 +103,21 @@ public interface ElectionService {
   }
 
   /**
-   * Designates the node that shall lead.
+   * Designates the next leader.
    *
-   * <p>On the leader this is a graceful hand-over: it steps down, lets running leader work end,
-   * renewing all the while, and releases the lease to that node. On another node it edits the record
-   * in the store as an operator would. The designated node leads at once if the old leader answers,
-   * and one lease later if it does not; if the designated node itself does not answer, anyone may
-   * lead after one lease.
+   * <p>On the leader this is a graceful hand-over: it steps down, continues to renew until running
+   * leader work has ended or the drain timeout is over, and releases the lease to the designated
+   * node. On another node it edits the record in the store as an operator would. The designated
+   * node leads at once if the old leader responds, and one lease later if it does not. If the
+   * designated node itself does not respond, any node may lead after one lease.
    *
-   * @param leaderId the node id of the node that shall lead; 1 to 128 characters
-   * @throws IllegalStateException if there is no election to decide yet
-   * @throws UnsupportedOperationException if this kind of election cannot be decided at run time
-   * @throws Exception if the store could not be told
+   * @param leaderId the node id of the next leader; 1 to 128 characters
+   * @throws IllegalArgumentException if the node id cannot be used
+   * @throws IllegalStateException if this node does not take part in the election, or the election
+   *     has no record yet
+   * @throws UnsupportedOperationException if this type of election does not support designation at
+   *     run time
+   * @throws Exception if the store could not be updated
    */
   default void designate(String leaderId) throws Exception {
     throw new UnsupportedOperationException(
@@ -120,25 +125,32 @@ public interface ElectionService {
   }
 
   /**
-   * The same, and notes in the log and the history who wanted it, and why.
+   * Designates the next leader, like {@link #designate(String)}, and records the actor and the
+   * reason in the log and the history.
    *
-   * @param leaderId the node id of the node that shall lead; 1 to 128 characters
-   * @param instruction who asks, and why. An implementation that keeps no such notes ignores it
-   * @throws IllegalStateException if there is no election to decide yet
-   * @throws UnsupportedOperationException if this kind of election cannot be decided at run time
-   * @throws Exception if the store could not be told
+   * @param leaderId the node id of the next leader; 1 to 128 characters
+   * @param instruction the actor and the reason; ignored by an implementation that does not record
+   *     them
+   * @throws IllegalArgumentException if the node id cannot be used
+   * @throws IllegalStateException if this node does not take part in the election, or the election
+   *     has no record yet
+   * @throws UnsupportedOperationException if this type of election does not support designation at
+   *     run time
+   * @throws Exception if the store could not be updated
    */
   default void designate(String leaderId, Instruction instruction) throws Exception {
     designate(leaderId);
   }
 
   /**
-   * Forces a new election: the leader, wherever it is, lets running leader work end, releases the
-   * lease and stands aside for one lease.
+   * Forces a new election. The leader, on whichever node, waits for running leader work to end, at
+   * most for the drain timeout, releases the lease and stands aside for one lease.
    *
-   * @throws IllegalStateException if there is no election to decide yet
-   * @throws UnsupportedOperationException if this kind of election cannot be decided at run time
-   * @throws Exception if the store could not be told
+   * @throws IllegalStateException if this node does not take part in the election, or the election
+   *     has no record yet
+   * @throws UnsupportedOperationException if this type of election does not support a forced
+   *     election at run time
+   * @throws Exception if the store could not be updated
    */
   default void forceElection() throws Exception {
     throw new UnsupportedOperationException(
@@ -146,58 +158,63 @@ public interface ElectionService {
   }
 
   /**
-   * The same, and notes in the log and the history who wanted it, and why.
+   * Forces a new election, like {@link #forceElection()}, and records the actor and the reason in
+   * the log and the history.
    *
-   * @param instruction who asks, and why. An implementation that keeps no such notes ignores it
-   * @throws IllegalStateException if there is no election to decide yet
-   * @throws UnsupportedOperationException if this kind of election cannot be decided at run time
-   * @throws Exception if the store could not be told
+   * @param instruction the actor and the reason; ignored by an implementation that does not record
+   *     them
+   * @throws IllegalStateException if this node does not take part in the election, or the election
+   *     has no record yet
+   * @throws UnsupportedOperationException if this type of election does not support a forced
+   *     election at run time
+   * @throws Exception if the store could not be updated
    */
   default void forceElection(Instruction instruction) throws Exception {
     forceElection();
   }
 
   /**
-   * Makes this node stand aside until it is {@linkplain #resume resumed}, or started anew: a leader lets
-   * running leader work end, releases the lease to anyone, and is no candidate meanwhile. It follows as
-   * before. A designation of this node falls back to an election after one lease.
+   * Makes this node stand aside until it is {@linkplain #resume resumed} or restarted. A leader
+   * waits for running leader work to end, at most for the drain timeout, and releases the lease to
+   * any node. A paused node is not a candidate, but follows as before. If a paused node is
+   * designated, other nodes may lead after one lease.
    *
-   * <p>When this returns, {@link #isLeader()} is {@code false}. On a node that is paused already it only
-   * changes who has paused it, and why.
+   * <p>When this method returns, {@link #isLeader()} is {@code false}. On a node that is already
+   * paused, only the actor and the reason of the pause change.
    *
-   * @param instruction who asks, and why
+   * @param instruction the actor and the reason
    * @throws IllegalStateException if this node does not take part in the election
-   * @throws UnsupportedOperationException if this kind of election knows no pause
+   * @throws UnsupportedOperationException if this type of election does not support a pause
    */
   default void pause(Instruction instruction) {
     throw new UnsupportedOperationException(getClass().getSimpleName() + " cannot be paused");
   }
 
   /**
-   * Ends a {@linkplain #pause pause}, and a standing aside: from now on this node is a candidate. Does
-   * nothing on a node that is not paused.
+   * Ends a {@linkplain #pause pause}, and a standing aside: this node is a candidate from now on.
+   * Does nothing on a node that is not paused.
    *
-   * @param instruction who asks, and why
-   * @throws UnsupportedOperationException if this kind of election knows no pause
+   * @param instruction the actor and the reason
+   * @throws UnsupportedOperationException if this type of election does not support a pause
    */
   default void resume(Instruction instruction) {
     throw new UnsupportedOperationException(getClass().getSimpleName() + " cannot be paused");
   }
 
   /**
-   * Tells whether this node is {@linkplain #pause paused}. Local.
+   * Returns who {@linkplain #pause paused} this node, and why. Local.
    *
-   * @return who paused it, and why; empty if it is not paused
+   * @return the actor and the reason; empty if this node is not paused
    */
   default Optional<Instruction> paused() {
     return Optional.empty();
   }
 
   /**
-   * The last terms of the election, as this node read them after the last change of leader that it saw.
-   * Local, and for people, never for decisions.
+   * Returns the last terms of the election, as this node read them after the last change of leader
+   * that it saw. Local. Use them for display, never for decisions.
    *
-   * @return the terms, the newest first, at most ten; empty where the election has no history, or none
+   * @return the terms, the newest first, at most ten; empty if the election has no history, or none
    *     has been read yet
    */
   default List<HistoryEntry> history() {
@@ -205,21 +222,22 @@ public interface ElectionService {
   }
 
   /**
-   * The nodes that stand for this election, as this node read them last: once a lease, or less often if
-   * they are hundreds. Local, and for people, never for decisions.
+   * Returns the nodes that stand for this election, as this node last read them. It reads them once
+   * per lease, or less often if there are hundreds of nodes. Local. Use them for display, never for
+   * decisions.
    *
-   * @return the members by node id; empty where that is not known. Nodes of versions that do not
-   *     announce themselves are missing
+   * @return the members by node id; empty if they are not known. Nodes that run a version without
+   *     member announcements are missing
    */
   default Optional<List<Member>> members() {
     return Optional.empty();
   }
 
   /**
-   * The same, read anew: waits for the store, at most one operation time-out. If it does not answer
-   * this is what was read last.
+   * Reads the members from the store and returns them. Waits for at most one operation timeout. If
+   * the store does not answer, returns the members that were read last.
    *
-   * @return the members by node id; empty where that is not known
+   * @return the members by node id; empty if they are not known
    * @throws InterruptedException if the calling thread was interrupted while it waited
    */
   default Optional<List<Member>> currentMembers() throws InterruptedException {

@@ -3,8 +3,8 @@ package io.election;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The application or its database is set up in a way that the election cannot work with, and waiting does
- * not help. The message tells what was found and what to do.
+ * The setup of the application or its database prevents the election from working, and a retry does
+ * not help. The message states the problem and the remedy.
  */
 public final class ElectionSetupException extends RuntimeException {
 
@@ -15,10 +15,10 @@ public final class ElectionSetupException extends RuntimeException {
   private final String remedy;
 
   /**
-   * Creates the exception.
+   * Creates the exception without a cause.
    *
-   * @param found what is wrong, in one or more sentences
-   * @param remedy what to do about it, in one or more sentences
+   * @param found the problem, in one or more sentences
+   * @param remedy the remedy, in one or more sentences
    */
   public ElectionSetupException(String found, String remedy) {
     this(found, remedy, null);
@@ -27,9 +27,9 @@ public final class ElectionSetupException extends RuntimeException {
   /**
    * Creates the exception.
    *
-   * @param found what is wrong, in one or more sentences
-   * @param remedy what to do about it, in one or more sentences
-   * @param cause the failure that showed it, or {@code null}
+   * @param found the problem, in one or more sentences
+   * @param remedy the remedy, in one or more sentences
+   * @param cause the failure that revealed the problem, or {@code null}
    */
   public ElectionSetupException(String found, String remedy, @Nullable Throwable cause) {
     super(found + "\n" + remedy, cause);
@@ -38,7 +38,7 @@ public final class ElectionSetupException extends RuntimeException {
   }
 
   /**
-   * What is wrong.
+   * Returns the problem.
    *
    * @return one or more sentences that name the bean, table or property
    */
@@ -47,9 +47,9 @@ public final class ElectionSetupException extends RuntimeException {
   }
 
   /**
-   * What to do about it.
+   * Returns the remedy.
    *
-   * @return one or more sentences, with SQL to run where that helps
+   * @return one or more sentences, with SQL to run if that helps
    */
   public String remedy() {
     return this.remedy;

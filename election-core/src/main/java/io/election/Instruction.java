@@ -1,22 +1,23 @@
 package io.election;
 
 /**
- * Who asked for something to be done about an election, and why: for the log and the history.
+ * The actor and the reason of a command to an election, for the log and the history.
  *
- * @param by who asked; 1 to 128 characters
- * @param note why, in the words of who asked; up to 255 characters, empty if nothing was said. White
- *     space at its ends is removed
+ * @param by the actor; 1 to 128 characters
+ * @param note the reason given by the actor; at most {@value #MAX_NOTE} characters, empty if none
+ *     was given. Leading and trailing white space is removed
  */
 public record Instruction(String by, String note) {
 
-  /** The longest note, in characters. */
+  /** The maximum length of {@link #note()}, in characters. */
   public static final int MAX_NOTE = 255;
 
   /**
-   * Checks that neither can spoil a line of a log.
+   * Checks that both values are safe to write to a log line.
    *
-   * @throws IllegalArgumentException if one of them is too long, or has control characters or others
-   *     that do not show, or nobody asked
+   * @throws IllegalArgumentException if one of them is too long or contains control characters or
+   *     other invisible characters, or if {@code by} is empty, is not in Unicode form NFC, or
+   *     begins or ends with white space
    */
   public Instruction {
     Names.requireUsable("who asks", by);

@@ -1,11 +1,11 @@
 package io.election;
 
 /**
- * This node has become the leader: the store confirmed it.
+ * This node became the leader, and the store confirmed it.
  *
  * @param serviceId the name of the election
- * @param nodeId this node
- * @param term the term that begins; 0 where the election has no terms
+ * @param nodeId the id of this node
+ * @param term the term that begins; 0 if the election has no terms
  * @param reason why this node could become the leader
  */
 public record LeadershipAcquiredEvent(String serviceId, String nodeId, long term, Reason reason)
@@ -15,11 +15,11 @@ public record LeadershipAcquiredEvent(String serviceId, String nodeId, long term
   public enum Reason {
     /** There was no record of the election, and it stayed unclaimed for one lease. */
     CREATED,
-    /** The last leader had handed the lease back. */
+    /** The previous leader had handed the lease back. */
     RELEASED,
-    /** The last leader had not renewed for its whole lease. */
+    /** The previous leader had not renewed for its whole lease. */
     EXPIRED,
-    /** The record named this node: it was designated, or led in an earlier life. */
+    /** The record named this node: it was designated, or led before a restart. */
     DESIGNATED,
     /** The configuration allocates leadership to this node. */
     ALLOCATED

@@ -1,13 +1,13 @@
 package io.election;
 
 /**
- * This node is no longer the leader. Comes at the deadline of the lease at the latest, even while a
- * call to the store hangs.
+ * This node is no longer the leader. Published at the deadline of the lease at the latest, even
+ * while a call to the store hangs.
  *
  * @param serviceId the name of the election
- * @param nodeId this node
- * @param term the term that ended; 0 where the election has no terms
- * @param reason why it ended
+ * @param nodeId the id of this node
+ * @param term the term that ended; 0 if the election has no terms
+ * @param reason why the leadership ended
  */
 public record LeadershipLostEvent(String serviceId, String nodeId, long term, Reason reason)
     implements LeadershipEvent {
@@ -16,7 +16,7 @@ public record LeadershipLostEvent(String serviceId, String nodeId, long term, Re
   public enum Reason {
     /** No renewal was confirmed before the deadline. */
     EXPIRED,
-    /** The record no longer names this node in this term: somebody edited or deleted it. */
+    /** The record no longer names this node in this term: it was edited or deleted. */
     DISPLACED,
     /** {@link ElectionService#lostLeader()} was called, or a new election was forced. */
     RESIGNED,

@@ -3,8 +3,8 @@ package io.election;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A transaction was rolled back because the term in which its work began has ended, or could not be
- * confirmed: another node may lead by now.
+ * Thrown when a transaction is rolled back because the term in which its work began has ended or
+ * could not be confirmed: another node may lead by now.
  */
 public class LeadershipLostException extends RuntimeException {
 
@@ -18,9 +18,9 @@ public class LeadershipLostException extends RuntimeException {
    * Creates the exception.
    *
    * @param serviceId the name of the election
-   * @param nodeId this node
+   * @param nodeId the id of this node
    * @param term the term in which the work began
-   * @param reason what was found, the end of a sentence that begins with the term
+   * @param reason the finding, as the end of a sentence that begins with the term
    * @param cause why the term could not be confirmed; {@code null} if it has ended
    */
   public LeadershipLostException(
@@ -34,7 +34,7 @@ public class LeadershipLostException extends RuntimeException {
   }
 
   /**
-   * The name of the election.
+   * Returns the name of the election.
    *
    * @return the name
    */
@@ -43,7 +43,7 @@ public class LeadershipLostException extends RuntimeException {
   }
 
   /**
-   * The term in which the work began.
+   * Returns the term in which the work began.
    *
    * @return the term
    */

@@ -11,13 +11,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An election that the configuration decides: the node that it allocates leads while it runs.
+ * An election that the configuration decides: the allocated node leads while it runs.
  *
- * <p>As safe as the configuration of the nodes is consistent: two nodes that are both told to lead do
- * both lead. There are no terms and no lease. {@link #lostLeader()} steps down until {@link
- * #becomeLeader()} is called or the node starts again.
+ * <p>It is only as safe as the configuration of the nodes is consistent: if the configuration
+ * allocates leadership to two nodes, both lead. There are no terms and no lease. After
+ * {@link #lostLeader()} the node does not lead until {@link #becomeLeader()} is called or the node
+ * is started again.
  *
- * <p>Safe for use by any thread. Can be started again after a stop.
+ * <p>Thread-safe. Can be restarted after a stop.
  */
 public final class ManualAllocationElectionService implements ElectionService {
 
@@ -43,15 +44,16 @@ public final class ManualAllocationElectionService implements ElectionService {
   private volatile @Nullable Instant leadsSince;
 
   /**
-   * Creates the service; nobody leads before {@link #start()}.
+   * Creates the service. No node leads before {@link #start()}.
    *
    * @param serviceId the name of the election; 1 to 128 characters
    * @param leaderId the node id, host name or address of the allocated leader
-   * @param nodeId gives the id of this node; asked when the port of a web server is known
-   * @param isThisNode tells whether a node id, host name or address means this node; asked once for
-   *     each start, may resolve names
-   * @param listener is given all events, in order, by the thread that caused them
-   * @param clock the wall clock; {@code InstantSource.system()}
+   * @param nodeId supplies the id of this node; called once the port of a web server is known
+   * @param isThisNode tests whether a node id, host name or address denotes this node; called once
+   *     per start, may resolve names
+   * @param listener receives all events in order, on the thread that caused them; its exceptions
+   *     are logged
+   * @param clock the wall clock; {@code InstantSource.system()} in production
    * @throws IllegalArgumentException if the name of the election cannot be used
    */
   public ManualAllocationElectionService(
@@ -69,7 +71,7 @@ public final class ManualAllocationElectionService implements ElectionService {
     this.clock = clock;
   }
 
-  /** Leads from now on if this node is the allocated one. Does nothing if started already. */
+  /** Starts to lead if this node is the allocated leader. Does nothing if already started. */
   public synchronized void start() {
     if (this.running) {
       return;
@@ -87,7 +89,7 @@ public final class ManualAllocationElectionService implements ElectionService {
     }
   }
 
-  /** Leads no more. Does nothing if not started. */
+  /** Stops leading. Does nothing if not started. */
   public synchronized void stop() {
     if (this.running) {
       this.running = false;
@@ -101,7 +103,7 @@ public final class ManualAllocationElectionService implements ElectionService {
   }
 
   /**
-   * Leads if this node is the allocated one, and otherwise does nothing.
+   * Starts to lead if this node is the allocated leader; otherwise does nothing.
    *
    * @throws IllegalStateException if the node is not running
    */
@@ -139,7 +141,9 @@ public final class ManualAllocationElectionService implements ElectionService {
         : Optional.empty();
   }
 
-  /** This node while it leads; on another node the leader as configured. */
+  /**
+   * Returns this node while it leads. On another node, returns the configured leader while it runs.
+   */
   @Override
   public Optional<String> leaderId() {
     if (isLeader()) {

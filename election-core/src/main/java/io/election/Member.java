@@ -3,16 +3,16 @@ package io.election;
 import java.time.Instant;
 
 /**
- * A node that stands for an election, as it announced itself: for people, never for decisions.
+ * A node that stands for an election, as it announced itself. For display, never for decisions.
  *
- * <p>Two processes with one node id are one member, whose fields are those of either.
+ * <p>Two processes with the same node id are one member, whose values may come from either process.
  *
- * @param nodeId the node
- * @param since when it began to stand, by the store's clock
- * @param lastSeen when it announced itself last, by the store's clock
- * @param eligible whether it may lead at all
- * @param paused whether it was paused in this election when it announced itself last
- * @param version the version of this library that it runs; empty if unknown
+ * @param nodeId the node id
+ * @param since when the node began to stand, by the clock of the store
+ * @param lastSeen when the node last announced itself, by the clock of the store
+ * @param eligible whether the node may lead at all
+ * @param paused whether the node was paused in this election when it last announced itself
+ * @param version the version of this library that the node runs; empty if unknown
  */
 public record Member(
     String nodeId,

@@ -3,10 +3,10 @@ package io.election;
 import java.text.Normalizer;
 import org.jspecify.annotations.Nullable;
 
-/** Names of elections and nodes, which a store must tell apart. */
+/** Validates and displays names of elections and nodes. All methods are thread-safe. */
 public final class Names {
 
-  /** The longest name, in characters. */
+  /** The maximum length of a name, in characters. */
   public static final int MAX_LENGTH = 128;
 
   private Names() {}
@@ -14,11 +14,12 @@ public final class Names {
   /**
    * Checks a name.
    *
-   * @param what what it names, for the message
+   * @param what what the name denotes, for the message
    * @param id the name
    * @return the name
-   * @throws IllegalArgumentException if it is empty or too long, has control characters, is not spelled
-   *     in Unicode's form NFC, or begins or ends with white space (which some collations ignore)
+   * @throws IllegalArgumentException if the name is empty or too long, contains control characters,
+   *     is not in Unicode form NFC, or begins or ends with white space (which some collations
+   *     ignore)
    */
   public static String requireUsable(String what, String id) {
     String problem = problem(id);
@@ -29,11 +30,11 @@ public final class Names {
   }
 
   /**
-   * Tells what is wrong with a name.
+   * Returns what is wrong with a name.
    *
    * @param id the name
-   * @return what is wrong, as the end of a sentence that begins with the name; {@code null} if
-   *     nothing
+   * @return the problem, as the end of a sentence that begins with the name; {@code null} if the
+   *     name is valid
    */
   public static @Nullable String problem(String id) {
     if (id.isBlank()) {
@@ -55,23 +56,23 @@ public final class Names {
   }
 
   /**
-   * Spells a name that nobody has checked so that it can be shown: an operator, or somebody with
-   * access to the store, may have written anything into a record.
+   * Makes an unchecked name safe to display. An operator, or anyone with access to the store, may
+   * have written any text into a record.
    *
-   * @param id the name as it was found
-   * @return the name on one line: control characters and others that do not show are spelled by
-   *     their codes, and what is longer than {@link #MAX_LENGTH} is cut
+   * @param id the name as found
+   * @return the name on one line: control characters and other invisible characters are replaced by
+   *     their codes, and everything after {@link #MAX_LENGTH} characters is cut off
    */
   public static String printable(String id) {
     return printable(id, MAX_LENGTH);
   }
 
   /**
-   * Spells a text that nobody has checked so that it can be shown.
+   * Makes an unchecked text safe to display.
    *
-   * @param found the text as it was found
-   * @param length how many of its characters are shown
-   * @return the text on one line, as {@link #printable(String)} does it
+   * @param found the text as found
+   * @param length the maximum number of its characters to display
+   * @return the text on one line, escaped like {@link #printable(String)}
    */
   public static String printable(String found, int length) {
     StringBuilder text = new StringBuilder();
@@ -86,11 +87,11 @@ public final class Names {
   }
 
   /**
-   * Makes a name that can be used of one that nobody has checked.
+   * Converts an unchecked name into a usable one.
    *
-   * @param found the name as it was found
-   * @param otherwise a usable name for the case that nothing is left of it
-   * @return the name, {@linkplain #printable(String) spelled} so that it can be shown, and cut
+   * @param found the name as found
+   * @param otherwise a usable name, returned if nothing is left of the one that was found
+   * @return the name, {@linkplain #printable(String) escaped} and truncated
    */
   public static String usable(String found, String otherwise) {
     String text = printable(found.strip());

@@ -3,7 +3,7 @@ package io.election;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** A {@link LeaderOnly} call was refused because this node is not the leader. */
+/** Thrown when a {@link LeaderOnly} call is refused because this node is not the leader. */
 public class NotLeaderException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
@@ -16,7 +16,7 @@ public class NotLeaderException extends RuntimeException {
    * Creates the exception.
    *
    * @param serviceId the name of the election
-   * @param leaderId the leader as last seen, or {@code null} if none is known
+   * @param leaderId the last known leader, or {@code null} if none is known
    */
   public NotLeaderException(String serviceId, @Nullable String leaderId) {
     super("This node is not the leader of election '"
@@ -28,7 +28,7 @@ public class NotLeaderException extends RuntimeException {
   }
 
   /**
-   * The name of the election.
+   * Returns the name of the election.
    *
    * @return the name
    */
@@ -37,7 +37,7 @@ public class NotLeaderException extends RuntimeException {
   }
 
   /**
-   * The leader as this node saw it last.
+   * Returns the leader that this node saw last.
    *
    * @return its node id; empty if none is known
    */

@@ -1,5 +1,5 @@
 /**
- * Leader election for the copies of one service.
+ * Leader election for the instances of one service.
  *
  * <p><strong>Guarantee.</strong> At any instant at most one process gets {@code true} from {@link
  * io.election.ElectionService#isLeader()} for an election. No clock needs to be right or
@@ -7,13 +7,13 @@
  * rate within 1 %, and that the store keeps what it has acknowledged.
  *
  * <p><strong>Not guaranteed.</strong> There may be no leader for a while: after a crash for about
- * one lease, during an outage of the store for as long as it lasts. A process may be paused between
- * {@code isLeader()} and what it does next; hand the {@linkplain io.election.Leadership#term() term}
- * to whatever the work writes to, so that it can refuse an older one. A store that loses
+ * one lease, and throughout an outage of the store. A process may be paused between {@code
+ * isLeader()} and its next action; pass the {@linkplain io.election.Leadership#term() term} to the
+ * systems that the work writes to, so that they can refuse an older one. A store that loses
  * acknowledged writes, two stores that both accept writes, and a virtual machine that is paused
  * together with its clocks are outside the guarantee. {@link
- * io.election.ManualAllocationElectionService Manual allocation} is as safe as the configuration of
- * the nodes is consistent.
+ * io.election.ManualAllocationElectionService Manual allocation} is only as safe as the
+ * configuration of the nodes is consistent.
  */
 @NullMarked
 package io.election;
