@@ -9,9 +9,9 @@ import java.lang.annotation.Target;
 import org.springframework.context.annotation.Import;
 
 /**
- * Makes each election of a Spring Boot test a {@link DecidedElection}: one by the name of the application,
- * or by {@code as.election.service-id}, and one for each name in {@code as.election.services}. The test
- * needs no database for them.
+ * Replaces each election of a Spring Boot test with a {@link DecidedElection}: one with the name of
+ * the application, or with {@code as.election.service-id}, and one for each name in
+ * {@code as.election.services}. The elections of the test need no database.
  *
  * <pre>{@code
  * @SpringBootTest
@@ -28,8 +28,8 @@ import org.springframework.context.annotation.Import;
  * }
  * }</pre>
  *
- * <p>Nobody leads at first. A further election is injected by its name: {@code @Autowired
- * @Qualifier("reports") DecidedElection reports}.
+ * <p>Initially no node leads. Inject a further election by its name:
+ * {@code @Autowired @Qualifier("reports") DecidedElection reports}.
  */
 @Documented
 @Inherited

@@ -13,7 +13,10 @@ import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotationMetadata;
 
-/** Registers the elections of {@link AutoConfigureElection}, under the names of those in production. */
+/**
+ * Registers the elections of {@link AutoConfigureElection}, under the bean names used in
+ * production.
+ */
 final class AutoConfigureElectionRegistrar implements ImportBeanDefinitionRegistrar {
 
   private static final String BEAN_NAME = "electionService";

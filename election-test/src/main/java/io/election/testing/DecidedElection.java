@@ -16,12 +16,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An election that the test decides: this node leads when the test says so, and loses the leadership
- * when it says so. At first nobody leads.
+ * An election that the test decides: this node gains and loses leadership when the test says so.
+ * Initially no node leads.
  *
- * <p>Terms grow with each leadership, this node's and others', and events alternate, as in production.
- * Whoever decides has delivered the events when the call returns; what a listener throws comes out of
- * that call.
+ * <p>The term increases with each leadership, of this node and of others, and events alternate, as
+ * in production. Events are delivered before the deciding call returns, on the calling thread; an
+ * exception of the listener propagates from that call.
  *
  * <p>In a Spring Boot test a bean of this type replaces the auto-configured election:
  *
@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>Safe for use by any thread.
+ * <p>Thread-safe.
  */
 public final class DecidedElection implements ElectionService {
 
@@ -50,9 +50,9 @@ public final class DecidedElection implements ElectionService {
   private volatile State state = new State(null, 0, Instant.EPOCH);
 
   /**
-   * Who leads.
+   * The leader and its term.
    *
-   * @param leaderId the leader; {@code null} if nobody leads
+   * @param leaderId the leader; {@code null} if no node leads
    * @param term the term of the last leadership
    * @param since when it began
    */
@@ -70,11 +70,11 @@ public final class DecidedElection implements ElectionService {
   }
 
   /**
-   * Creates an election that nobody leads.
+   * Creates an election without a leader.
    *
-   * @param serviceId its name; 1 to 128 characters
-   * @param listener is given this node's events, in order; in Spring {@code events::publishEvent} of the
-   *     {@code ApplicationEventPublisher}
+   * @param serviceId the name of the election; 1 to 128 characters
+   * @param listener receives this node's events, in order; with Spring,
+   *     {@code events::publishEvent} of the {@code ApplicationEventPublisher}
    * @throws IllegalArgumentException if the name cannot be used
    */
   public DecidedElection(String serviceId, Consumer<? super LeadershipEvent> listener) {
@@ -82,15 +82,15 @@ public final class DecidedElection implements ElectionService {
     this.listener = listener;
   }
 
-  /** This node leads now, in a new term. Does nothing if it leads already. */
+  /** Makes this node the leader, in a new term. Does nothing if it already leads. */
   public void lead() {
     decide(THIS_NODE, LeadershipAcquiredEvent.Reason.EXPIRED, LeadershipLostEvent.Reason.DISPLACED);
   }
 
   /**
-   * This node loses its leadership now, and nobody leads. Does nothing if it does not lead.
+   * Ends the leadership of this node; no node leads then. Does nothing if this node does not lead.
    *
-   * @param reason what the event shall say; {@code EXPIRED} where the database was out of reach
+   * @param reason the reason in the event; {@code EXPIRED} if the database was unreachable
    */
   public synchronized void lose(LeadershipLostEvent.Reason reason) {
     if (isLeader()) {
@@ -99,10 +99,10 @@ public final class DecidedElection implements ElectionService {
   }
 
   /**
-   * Another node leads now. If this node led, it is {@code DISPLACED}.
+   * Makes another node the leader. If this node led, it is {@code DISPLACED}.
    *
-   * @param leaderId the other node; 1 to 128 characters
-   * @throws IllegalArgumentException if it is {@link #THIS_NODE}, or cannot be used
+   * @param leaderId the node id of the other node; 1 to 128 characters
+   * @throws IllegalArgumentException if the node id is {@link #THIS_NODE} or cannot be used
    */
   public void follow(String leaderId) {
     if (Names.requireUsable("leader id", leaderId).equals(THIS_NODE)) {
@@ -116,7 +116,7 @@ public final class DecidedElection implements ElectionService {
     return this.state.isThisNode();
   }
 
-  /** Leads, unless another node does. */
+  /** Makes this node the leader, unless another node leads. */
   @Override
   public synchronized void becomeLeader() {
     if (this.state.leaderId() == null) {
@@ -158,7 +158,11 @@ public final class DecidedElection implements ElectionService {
     return current.leaderId() != null ? OptionalLong.of(current.term()) : OptionalLong.empty();
   }
 
-  /** That node leads at once. */
+  /**
+   * Makes the given node the leader at once.
+   *
+   * @throws IllegalArgumentException if the node id cannot be used
+   */
   @Override
   public void designate(String leaderId) {
     decide(
@@ -167,7 +171,10 @@ public final class DecidedElection implements ElectionService {
         LeadershipLostEvent.Reason.HANDED_OVER);
   }
 
-  /** Nobody leads until the test decides, or this node stands. */
+  /**
+   * Ends the current leadership. No node leads until the test decides, or {@link #becomeLeader()}
+   * is called.
+   */
   @Override
   public void forceElection() {
     decide(null, LeadershipAcquiredEvent.Reason.EXPIRED, LeadershipLostEvent.Reason.RESIGNED);
@@ -193,7 +200,7 @@ public final class DecidedElection implements ElectionService {
     deliver();
   }
 
-  /** Those of a listener that decides follow its own. */
+  /** If a listener decides, the resulting events follow the current one. */
   private void deliver() {
     if (this.delivering) {
       return;

@@ -14,13 +14,13 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * An election of several nodes in one process, whose clock stands still until the test moves it.
+ * An election of several nodes in one process, with a clock that only the test advances.
  *
- * <p>The nodes are those of production, over a store in memory: the same protocol, deadlines, terms
- * and events. What happens, happens in {@link #advance}, {@link #join} and the calls of a node, on the
- * calling thread, and in the same order each time.
+ * <p>The nodes are production nodes over an in-memory store: the same protocol, deadlines, terms
+ * and events. Everything happens in {@link #advance}, {@link #join} and the methods of a node, on
+ * the calling thread, and in the same order each time.
  *
- * <p>Safe for use by any thread.
+ * <p>Thread-safe.
  */
 public final class TickedElection {
 
@@ -39,9 +39,9 @@ public final class TickedElection {
   /**
    * Creates an election without nodes.
    *
-   * @param serviceId its name; 1 to 128 characters
-   * @param leaseDuration how long a leader may go on without a renewal, from 10 ms to one hour; it
-   *     renews five times as often
+   * @param serviceId the name of the election; 1 to 128 characters
+   * @param leaseDuration how long a leader may continue without a renewal, from 10 ms to one hour;
+   *     it renews five times per lease
    * @throws IllegalArgumentException if the lease cannot be used
    */
   public TickedElection(String serviceId, Duration leaseDuration) {
@@ -55,13 +55,13 @@ public final class TickedElection {
   }
 
   /**
-   * A node joins the election. The first ever leads after one lease.
+   * Adds a node to the election. The first node of an election leads after one lease.
    *
-   * @param nodeId its name; 1 to 128 characters
-   * @param listener is given its events, in order; in Spring {@code events::publishEvent} of the {@code
-   *     ApplicationEventPublisher}
+   * @param nodeId the id of the node; 1 to 128 characters
+   * @param listener receives its events, in order; with Spring, {@code events::publishEvent} of the
+   *     {@code ApplicationEventPublisher}
    * @return the node
-   * @throws IllegalArgumentException if a name cannot be used
+   * @throws IllegalArgumentException if the name of the election or the node id cannot be used
    */
   public synchronized Node join(String nodeId, Consumer<? super LeadershipEvent> listener) {
     Node node = new Node(nodeId, listener);
@@ -71,9 +71,9 @@ public final class TickedElection {
   }
 
   /**
-   * Moves the clock, and lets all nodes do meanwhile what is due when it is due.
+   * Advances the clock. Meanwhile all nodes do what is due, when it is due.
    *
-   * @param duration how far; not negative
+   * @param duration how far to advance; not negative
    */
   public synchronized void advance(Duration duration) {
     Duration end = this.time.plus(duration);
@@ -89,7 +89,7 @@ public final class TickedElection {
     return Instant.EPOCH.plus(this.time);
   }
 
-  /** Lets each node do what is due, and tells how long nothing will be. */
+  /** Lets each node do what is due, and returns how long nothing will be due. */
   private Duration step() {
     Duration pause = LeaseSettings.MAX_LEASE;
     for (Node node : List.copyOf(this.nodes)) {
@@ -99,7 +99,7 @@ public final class TickedElection {
     return pause.compareTo(SHORTEST_STEP) > 0 ? pause : SHORTEST_STEP;
   }
 
-  /** A node, as if it were a process by itself. */
+  /** A node, which behaves like a process of its own. */
   public final class Node {
 
     private final Elector elector;
@@ -122,17 +122,18 @@ public final class TickedElection {
     }
 
     /**
-     * The node's part in the election, for instance as a bean of the application under test.
+     * Returns the node's part in the election, for instance for use as a bean of the application
+     * under test.
      *
-     * @return the same each time
+     * @return the same instance each time
      */
     public ElectionService election() {
       return this.service;
     }
 
     /**
-     * Stands still from now on, as a process that was killed or does not get the processor: nothing is
-     * renewed or handed back, and no event is delivered.
+     * Pauses the node, like a process that was killed or gets no CPU time: nothing is renewed or
+     * handed back, and no event is delivered.
      */
     public void pause() {
       synchronized (TickedElection.this) {
@@ -140,7 +141,7 @@ public final class TickedElection {
       }
     }
 
-    /** Goes on after {@link #pause()}, with what is due by now. */
+    /** Resumes the node after {@link #pause()}, and lets it do what is due by now. */
     public void resume() {
       synchronized (TickedElection.this) {
         this.paused = false;
@@ -148,7 +149,9 @@ public final class TickedElection {
       }
     }
 
-    /** Leaves the election for good, and hands back what it holds, as a process that is stopped. */
+    /**
+     * Removes the node from the election, and hands its lease back, like a process that is stopped.
+     */
     public void stop() {
       synchronized (TickedElection.this) {
         TickedElection.this.nodes.remove(this);

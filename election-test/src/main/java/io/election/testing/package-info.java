@@ -1,9 +1,9 @@
 /**
  * Elections for the tests of applications, without a database.
  *
- * <p>{@link io.election.testing.DecidedElection} is led by whom the test says, when it says so. {@link
+ * <p>The test decides who leads a {@link io.election.testing.DecidedElection}. A {@link
  * io.election.testing.TickedElection} has several nodes in one process, which elect as they do in
- * production, by a clock that stands still until the test moves it.
+ * production, with a clock that only the test advances.
  */
 @NullMarked
 package io.election.testing;
