@@ -7,8 +7,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Why a term ended, for the history.
  *
- * @param reason why its leader stepped down
- * @param instruction who wanted that; {@code null} if nobody said so
+ * @param reason why the leader of the term stepped down
+ * @param instruction the actor and the reason of the command that caused it; {@code null} if there
+ *     was none
  */
 public record Ending(
     LeadershipLostEvent.Reason reason, @Nullable Instruction instruction) {
@@ -18,10 +19,10 @@ public record Ending(
   }
 
   /**
-   * Tells why a term ended whose end nobody has noted, as far as the record shows.
+   * Returns why a term ended whose end was not recorded, as far as the record shows it.
    *
-   * @param seen the record that was taken
-   * @return {@code RELEASED} if it was handed back, else {@code EXPIRED}
+   * @param seen the record that was taken over
+   * @return {@code RELEASED} if the lease was handed back, otherwise {@code EXPIRED}
    */
   public static String asFound(LeaseRow seen) {
     return seen.isReleased() ? "RELEASED" : LeadershipLostEvent.Reason.EXPIRED.name();

@@ -1,28 +1,29 @@
 package io.election.lease;
 
 /**
- * Tells followers sooner than their next look that a holder may have handed leases back, as watches do
- * in ZooKeeper and etcd. A hint and nothing more: whoever is woken looks at the records and decides by
- * them, and who is not woken looks when it is time.
+ * Notifies followers before their next read that a holder may have handed leases back, like watches
+ * in ZooKeeper and etcd. It is only a hint: a node that is notified reads the records and decides
+ * by them, and a node that is not notified reads them when they are due.
  *
- * <p>For one thread, apart from {@link #close()}.
+ * <p>Used by one thread, except for {@link #close()}.
  */
 public interface HandBackSignal extends AutoCloseable {
 
   /**
-   * Waits until a holder may have handed back a lease, then lets the caller look. Of those who wait for
-   * the same holder the next is woken when the look is over, so that the first can take what it finds
-   * before others try.
+   * Waits until a holder may have handed back a lease, then runs an action. Of all waiters for the
+   * same holder, the next one is notified only when the action has returned, so that the first one
+   * can take over what it finds before others try.
    *
-   * @param holder the node id of who holds leases
-   * @param look what to do when it happens; must not throw
-   * @return whether it happened; {@code false}: nothing did for a while, and the call can be repeated
-   * @throws LeaseStoreException if nothing can be told for now, or the signal is closed. Not to be
-   *     repeated at once
+   * @param holder the node id of the holder of leases
+   * @param look the action to run then, which reads the records; must not throw
+   * @return {@code true} if the action was run; {@code false} if nothing happened for a while, and
+   *     the call can be repeated
+   * @throws LeaseStoreException if waiting is not possible for now, or the signal is closed; the
+   *     caller must pause before it repeats the call
    */
   boolean await(String holder, Runnable look) throws LeaseStoreException;
 
-  /** Ends the waiting, for good; by any thread. Never throws. */
+  /** Ends the wait permanently. May be called by any thread. Never throws. */
   @Override
   void close();
 }

@@ -2,7 +2,7 @@ package io.election.lease;
 
 import java.time.Duration;
 
-/** A setting of the lease cannot be used. */
+/** Thrown when a setting of the lease is out of range. */
 public class InvalidLeaseSettingException extends IllegalArgumentException {
 
   private static final long serialVersionUID = 1L;
@@ -21,16 +21,16 @@ public class InvalidLeaseSettingException extends IllegalArgumentException {
   }
 
   /**
-   * The setting.
+   * Returns the name of the setting.
    *
-   * @return its name in lower case with dashes, for instance {@code lease-duration}
+   * @return the name in lower case with dashes, for instance {@code lease-duration}
    */
   public String setting() {
     return this.setting;
   }
 
   /**
-   * The value that was refused.
+   * Returns the rejected value.
    *
    * @return the value
    */
@@ -39,7 +39,7 @@ public class InvalidLeaseSettingException extends IllegalArgumentException {
   }
 
   /**
-   * The rule that the value breaks, and the remedy.
+   * Returns the rule that the value violates, and the remedy.
    *
    * @return a sentence
    */

@@ -3,24 +3,25 @@ package io.election.lease;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The record of one election as one read of the store showed it. Two rows are equal if nothing was
- * written between the reads that showed them.
+ * The record of one election as one read of the store showed it. Two rows are equal if the record
+ * was not written between the reads that showed them.
  *
  * @param leaderId the holder or the designated holder; empty if vacant
  * @param term the term of the last leadership
- * @param version grows with every write of ours
- * @param leaseMillis what the holder was promised, as found; 0 if released, {@code null} if unknown
- * @param lastTermLeaseMillis what the newest entry of the history was promised; needed, and read,
- *     only if {@code leaseMillis} is unknown or negative
- * @param lastTerm the newest term of the history, {@code null} if it has none; needed, and read, only
- *     where somebody has written the whole record by hand or its lease is unknown. Such a record can
- *     be written word for word as it was before another node led; the history then has a newer term
- * @param lastActiveTime the time of the last write as the store spells it; only ever compared for
- *     equality, so that the writes of older tools count as changes
- * @param source the server that answered: the same row from another server is another row, since that
- *     server may have missed renewals
- * @param own whether the last write to the record was a take, a lead or a renewal through the very
- *     store that read it, on the server that answered: then nobody else has led since
+ * @param version increases with every write of this library
+ * @param leaseMillis the lease that the holder was promised, in milliseconds, as found; 0 if
+ *     released, {@code null} if unknown
+ * @param lastTermLeaseMillis the lease that the newest entry of the history was promised, in
+ *     milliseconds; needed, and read, only if {@code leaseMillis} is unknown or negative
+ * @param lastTerm the newest term of the history, {@code null} if it has none; needed, and read,
+ *     only if the whole record was written by hand or its lease is unknown. Such a record can be
+ *     rewritten exactly as it was before another node led; the history then has a newer term
+ * @param lastActiveTime the time of the last write in the store's format; only compared for
+ *     equality, so that writes of older tools count as changes
+ * @param source the server that answered. The same row from another server is a different row,
+ *     because that server may have missed renewals
+ * @param own whether the last write to the record was a take, a lead or a renewal by the very store
+ *     that read it, on the server that answered: then no other node has led since
  */
 public record LeaseRow(
     String leaderId,
@@ -34,7 +35,7 @@ public record LeaseRow(
     boolean own) {
 
   /**
-   * A row of which nobody knows who wrote it last, and whose history does not matter.
+   * Creates a row that is not {@link #own()} and has no {@link #lastTerm()}.
    *
    * @param leaderId as above
    * @param term as above
@@ -81,15 +82,15 @@ public record LeaseRow(
     return this.leaseMillis != null && this.leaseMillis == 0;
   }
 
-  /** Whether the row or the history behind it says what a holder was promised. */
+  /** Returns whether the row or its history states what a holder was promised. */
   boolean tellsPromise() {
     return (this.leaseMillis != null && this.leaseMillis >= 0) || this.lastTermLeaseMillis != null;
   }
 
   /**
-   * The lease that a holder of this row may believe to have.
+   * Returns the lease that a holder of this row may rely on.
    *
-   * @param ownMillis this node's configured lease
+   * @param ownMillis this node's configured lease, in milliseconds
    * @return at least {@code ownMillis} and at most {@link LeaseSettings#MAX_LEASE}, in milliseconds
    */
   long promisedMillis(long ownMillis) {

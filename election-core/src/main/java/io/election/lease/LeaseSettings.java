@@ -4,18 +4,21 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 
 /**
- * How a node holds its leases. All nodes of an election should use the same settings; where they
- * differ, each respects what the holder was promised.
+ * The settings of a node's leases. All nodes of an election should use the same settings; if they
+ * differ, each node respects what the holder was promised.
  *
- * @param leaseDuration how long a leader may go on without a confirmed renewal; at most {@link
- *     #MAX_LEASE}
- * @param renewInterval how often a leader renews and a follower looks; at most a third of the lease
- * @param operationTimeout the bound of one call to the store; {@code renewInterval} + 2 × {@code
- *     operationTimeout} + {@link #margin()} fit into the lease
- * @param drainTimeout how long a leader that steps down waits for running leader work; may be zero
+ * @param leaseDuration how long a leader may continue without a confirmed renewal; at most
+ *     {@link #MAX_LEASE}, truncated to milliseconds
+ * @param renewInterval how often a leader renews and a follower reads; from 1 ms to a third of the
+ *     lease
+ * @param operationTimeout the maximum duration of one call to the store, at least 1 ms;
+ *     {@code renewInterval} + 2 × {@code operationTimeout} + {@link #margin()} must fit into the
+ *     lease
+ * @param drainTimeout how long a leader that steps down waits for running leader work; from zero to
+ *     one day
  * @param eligible whether this node may lead
- * @param historyRetention for how long the history keeps terms that have ended; from one hour to 100
- *     years
+ * @param historyRetention how long the history keeps terms that have ended; from one hour to 36,500
+ *     days
  */
 public record LeaseSettings(
     Duration leaseDuration,
@@ -29,14 +32,14 @@ public record LeaseSettings(
 
   private static final Duration GREATEST_RETENTION = Duration.ofDays(36_500);
 
-  /** The longest lease. */
+  /** The maximum lease. */
   public static final Duration MAX_LEASE = Duration.ofHours(1);
 
   /**
    * Checks the settings.
    *
-   * @throws InvalidLeaseSettingException if one of them, or the relation between them, is out of
-   *     range
+   * @throws InvalidLeaseSettingException if a setting, or the relation between two settings, is out
+   *     of range
    */
   public LeaseSettings {
     leaseDuration = leaseDuration.truncatedTo(ChronoUnit.MILLIS);
@@ -85,15 +88,15 @@ public record LeaseSettings(
   }
 
   /**
-   * Creates settings with a history of 30 days.
+   * Creates settings with a history retention of 30 days.
    *
-   * @param leaseDuration how long a leader may go on without a confirmed renewal
-   * @param renewInterval how often a leader renews and a follower looks
-   * @param operationTimeout the bound of one call to the store
+   * @param leaseDuration how long a leader may continue without a confirmed renewal
+   * @param renewInterval how often a leader renews and a follower reads
+   * @param operationTimeout the maximum duration of one call to the store
    * @param drainTimeout how long a leader that steps down waits for running leader work
    * @param eligible whether this node may lead
-   * @throws InvalidLeaseSettingException if one of them, or the relation between them, is out of
-   *     range
+   * @throws InvalidLeaseSettingException if a setting, or the relation between two settings, is out
+   *     of range
    */
   public LeaseSettings(
       Duration leaseDuration,
@@ -111,8 +114,8 @@ public record LeaseSettings(
   }
 
   /**
-   * By how much the leader's deadline lies before the end of the lease, so that monotonic clocks may
-   * differ in rate by 1 % each way.
+   * Returns how long before the end of the lease the leader's deadline is, so that monotonic clocks
+   * may differ in rate by 1 % in each direction.
    *
    * @return 2 % of the lease, rounded up to nanoseconds
    */
@@ -120,7 +123,7 @@ public record LeaseSettings(
     return margin(this.leaseDuration);
   }
 
-  /** For how long a confirmed renewal lets this node lead, from before it was sent. */
+  /** Returns how long a confirmed renewal lets this node lead, counted from before it was sent. */
   long tenureNanos() {
     return this.leaseDuration.minus(margin()).toNanos();
   }
@@ -136,7 +139,7 @@ public record LeaseSettings(
     }
   }
 
-  /** At most the longest lease, so that relations can be counted. */
+  /** Limits a value to the maximum lease, so that sums of settings cannot overflow. */
   private static void within(String setting, Duration value) {
     positive(setting, value);
     if (value.compareTo(MAX_LEASE) > 0) {

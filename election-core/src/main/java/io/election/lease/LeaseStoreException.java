@@ -1,8 +1,8 @@
 package io.election.lease;
 
 /**
- * A call to the store failed. Whether a write took effect, or still will, is unknown. The message is
- * for an operator: what was found, and what to do.
+ * Thrown when a call to the store fails. It is unknown whether a write took effect or still will.
+ * The message is for operators: it states the problem and the remedy.
  */
 public class LeaseStoreException extends Exception {
 
@@ -11,17 +11,17 @@ public class LeaseStoreException extends Exception {
   /**
    * Creates the exception.
    *
-   * @param message what was found and what to do about it
-   * @param cause the failure as the driver told it
+   * @param message the problem and the remedy
+   * @param cause the failure reported by the driver
    */
   public LeaseStoreException(String message, Throwable cause) {
     super(message, cause);
   }
 
   /**
-   * Creates the exception.
+   * Creates the exception without a cause.
    *
-   * @param message what was found and what to do about it
+   * @param message the problem and the remedy
    */
   public LeaseStoreException(String message) {
     super(message);

@@ -20,11 +20,12 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Leases in the memory of one process: what each method of {@link LeaseStore} means, without a
- * database.
+ * A store in the memory of one process, which shows what each method of {@link LeaseStore} means
+ * without a database.
  *
- * <p>For tests, and for the nodes of one process alone: they share one such store, whose calls are
- * atomic. Safe for use by any thread. {@link #close()} does nothing, since others go on.
+ * <p>Use it for tests, or if all nodes are in one process: they share one such store, whose calls
+ * are atomic. Thread-safe. {@link #close()} does nothing, because other nodes may continue to use
+ * the store.
  */
 public class MemoryLeaseStore implements LeaseStore {
 
@@ -37,13 +38,13 @@ public class MemoryLeaseStore implements LeaseStore {
       @Nullable Seal seal) {}
 
   /**
-   * Who led last, and how that left the row. It is broken by every write that is not a renewal of
-   * theirs, for the row is not as it says any more.
+   * The last leader, and the row that it left. Every write other than one of its renewals makes the
+   * seal outdated, because the row then differs from it.
    *
-   * @param owner who
+   * @param owner the last leader
    * @param version the version that it left
    * @param written the time that it left
-   * @param source the server that did it
+   * @param source the server that it wrote to
    */
   record Seal(String owner, long version, long written, String source) {}
 
@@ -51,8 +52,8 @@ public class MemoryLeaseStore implements LeaseStore {
    * An entry of the history.
    *
    * @param until when it ended; {@code null} if it has not
-   * @param endReason why it ended; {@code null} if it has not, or nobody has noted it
-   * @param instruction who ended it; {@code null} if nobody has noted that
+   * @param endReason why it ended; {@code null} if it has not ended, or the reason was not recorded
+   * @param instruction who ended it; {@code null} if that was not recorded
    */
   record Term(
       String leaderId,
@@ -119,7 +120,7 @@ public class MemoryLeaseStore implements LeaseStore {
     }
   }
 
-  /** Owns what any of those leads in who share the store by itself. */
+  /** The owner of all leaderships of the nodes that share this store directly. */
   private static final String SHARED = "";
 
   final Map<String, Row> rows = new HashMap<>();
@@ -130,7 +131,7 @@ public class MemoryLeaseStore implements LeaseStore {
 
   private final InstantSource clock;
 
-  /** Creates a store without records, whose history tells the time of this machine. */
+  /** Creates a store without records, whose history uses the clock of this machine. */
   public MemoryLeaseStore() {
     this(InstantSource.system());
   }
@@ -138,23 +139,23 @@ public class MemoryLeaseStore implements LeaseStore {
   /**
    * Creates a store without records.
    *
-   * @param clock the time in the history, which is for people
+   * @param clock the clock for the times in the history, which are for display only
    */
   public MemoryLeaseStore(InstantSource clock) {
     this.clock = clock;
   }
 
-  /** The time in the history. */
+  /** Returns the time for the history. */
   Instant instant() {
     return this.clock.instant();
   }
 
-  /** What is kept as the time of a write; only ever compared for equality. */
+  /** Returns what is stored as the time of a write; only compared for equality. */
   long time() {
     return this.writes;
   }
 
-  /** How long ago a row was written, as a hint. */
+  /** Returns how long ago a row was written, as a hint. */
   Duration age(LeaseRow row) {
     return Duration.ZERO;
   }
@@ -163,13 +164,13 @@ public class MemoryLeaseStore implements LeaseStore {
     return this.history.computeIfAbsent(serviceId, (id) -> new TreeMap<>());
   }
 
-  /** The record of an election; {@code null} if there is none. */
+  /** Returns the record of an election; {@code null} if there is none. */
   @Nullable
   LeaseRow row(String serviceId) {
     return row(serviceId, null);
   }
 
-  /** The record as one of those sees it who share the store. */
+  /** Returns the record as one of the nodes that share the store reads it. */
   synchronized @Nullable LeaseRow row(String serviceId, @Nullable String reader) {
     Row row = this.rows.get(serviceId);
     if (row == null) {
@@ -194,7 +195,7 @@ public class MemoryLeaseStore implements LeaseStore {
         && new Seal(owner, row.version(), row.written(), source()).equals(row.seal());
   }
 
-  /** Whether nobody else has led since, whoever has written. */
+  /** Returns whether no other node has led since, even if others have written. */
   private boolean isOwner(String serviceId, String owner) {
     Row row = this.rows.get(serviceId);
     return row != null && row.seal() != null && row.seal().owner().equals(owner);
@@ -204,7 +205,7 @@ public class MemoryLeaseStore implements LeaseStore {
     return seen.own(false).equals(row(serviceId));
   }
 
-  /** The server that answers. */
+  /** Returns the server that answers. */
   String source() {
     return "memory";
   }
@@ -214,7 +215,7 @@ public class MemoryLeaseStore implements LeaseStore {
     write(serviceId, leaderId, term, version, leaseMillis, null);
   }
 
-  /** Leaves the seal as it is, which breaks it. */
+  /** Keeps the seal, which is outdated by this write. */
   private void change(LeaseRow row, String serviceId, String leaderId, @Nullable Long lease) {
     Row before = this.rows.get(serviceId);
     this.writes++;

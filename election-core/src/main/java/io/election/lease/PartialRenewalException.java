@@ -3,7 +3,7 @@ package io.election.lease;
 import java.util.Set;
 
 /**
- * Some leases could neither be renewed nor be seen to be lost, for instance because another
+ * Thrown when the outcome of a renewal is unknown for some leases, for instance because another
  * transaction keeps their records locked. The outcome of the others is known.
  */
 public class PartialRenewalException extends LeaseStoreException {
@@ -17,10 +17,10 @@ public class PartialRenewalException extends LeaseStoreException {
   /**
    * Creates the exception.
    *
-   * @param message what was found and what to do about it
+   * @param message the problem and the remedy
    * @param renewed the elections whose lease was renewed
    * @param undecided the elections whose lease was not renewed and may still be held; the lease of
-   *     any that is in neither set is lost
+   *     an election in neither set is lost
    */
   public PartialRenewalException(String message, Set<String> renewed, Set<String> undecided) {
     super(message);
@@ -29,18 +29,18 @@ public class PartialRenewalException extends LeaseStoreException {
   }
 
   /**
-   * The elections whose lease was renewed.
+   * Returns the elections whose lease was renewed.
    *
-   * @return their names
+   * @return their names; unmodifiable
    */
   public Set<String> renewed() {
     return this.renewed;
   }
 
   /**
-   * The elections whose lease was not renewed and may still be held.
+   * Returns the elections whose lease was not renewed and may still be held.
    *
-   * @return their names
+   * @return their names; unmodifiable
    */
   public Set<String> undecided() {
     return this.undecided;
