@@ -17,15 +17,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Drives a node's part in its elections, however many, over one {@link LeaseStore}.
+ * Runs a node's part in all its elections over one {@link LeaseStore}.
  *
- * <p>One thread talks to the store. Another watches deadlines, so that a leadership ends at its deadline
- * for leader work too, even while a call to the store hangs. A third delivers events, so that a slow
- * listener delays nothing but later events. A fourth, if the store has a {@link HandBackSignal}, waits
- * for that. All are daemons. An elector that was {@linkplain #join
- * joined} rather than {@linkplain #start started} has none of them: who joined it calls {@link #step()}.
+ * <p>One thread talks to the store. Another watches deadlines, so that a leadership ends at its
+ * deadline for leader work too, even while a call to the store hangs. A third delivers events, so
+ * that a slow listener delays only later events. A fourth waits for the {@link HandBackSignal}, if
+ * the store has one. All are daemon threads. An elector that was {@linkplain #join joined} instead
+ * of {@linkplain #start started} has none of them: its owner calls {@link #step()}.
  *
- * <p>Safe for use by any thread. Can be started again after a stop.
+ * <p>Thread-safe. Can be restarted after a stop.
  */
 public final class Elector {
 
@@ -40,7 +40,7 @@ public final class Elector {
   /** The last run that was started. */
   private volatile ElectionRun run;
 
-  /** Of the last run; {@code null} if that is stepped. */
+  /** The thread of the last run; {@code null} if that run is stepped. */
   private volatile @Nullable Thread thread;
 
   private @Nullable HandBackListener handBacks;
@@ -48,14 +48,15 @@ public final class Elector {
   /**
    * Creates an elector that is not running.
    *
-   * @param store where the leases are
+   * @param store the store of the leases
    * @param settings how this node holds its leases
-   * @param nodeId gives the id of this node; asked at each start, when the port of a web server is
-   *     known
-   * @param work what a leader lets end before it hands its lease back, and what ends with the lease
-   * @param listener is given all events, one after the other
-   * @param ticker the monotonic clock; {@code System::nanoTime}
-   * @param clock the wall clock; {@code InstantSource.system()}
+   * @param nodeId supplies the id of this node; called at each start, when the port of a web server
+   *     is known
+   * @param work the leader work that must end before a lease is handed back, and that is notified
+   *     when the lease ends
+   * @param listener receives all events, one at a time; its exceptions are logged
+   * @param ticker the monotonic clock; {@code System::nanoTime} in production
+   * @param clock the wall clock; {@code InstantSource.system()} in production
    */
   public Elector(
       LeaseStore store,
@@ -83,12 +84,13 @@ public final class Elector {
   }
 
   /**
-   * Begins to stand for elections. Returns at once; the first calls to the store follow. They follow
-   * later if this elector, or another one of this process under the same node id, was stopped while
-   * leader work ran: as soon as that work has ended and the lease is handed back.
+   * Begins to stand for elections. Returns at once; the calls to the store follow on the elector's
+   * thread. If this elector, or another one of this process under the same node id, was stopped
+   * while leader work ran, they follow once that work has ended and the lease is handed back.
    *
    * @param services the elections
-   * @throws IllegalStateException if the elector runs already
+   * @throws IllegalArgumentException if the node id cannot be used
+   * @throws IllegalStateException if the elector is already running
    */
   public synchronized void start(Collection<? extends LeaseElectionService> services) {
     if (isRunning()) {
@@ -115,11 +117,13 @@ public final class Elector {
   }
 
   /**
-   * Begins to stand for elections without threads, for those who drive the elector by a loop and a clock
-   * of their own: nothing happens but in {@link #step()}.
+   * Begins to stand for elections without threads, for callers with a loop and a clock of their
+   * own: everything happens in {@link #step()}.
    *
    * @param services the elections
-   * @throws IllegalStateException if the elector runs already, or its threads have not ended yet
+   * @throws IllegalArgumentException if the node id cannot be used
+   * @throws IllegalStateException if the elector is already running, its threads have not ended
+   *     yet, or leader work from before the last stop still runs
    */
   public synchronized void join(Collection<? extends LeaseElectionService> services) {
     if (isRunning() || this.context.storeUse().isLocked()) {
@@ -145,12 +149,17 @@ public final class Elector {
   }
 
   /**
-   * Ends this node's part: it leads no more when this returns. Lets running leader work end, renewing
-   * all the while, and hands the leases back. Waits for that at most the drain time-out and some
-   * operation time-outs, or until the calling thread is interrupted. If leader work still runs then, a
-   * daemon thread goes on renewing its leases until it has ended, and names it once a minute; other
-   * leases that are not handed back by then end by themselves. Without threads it makes one {@link
-   * #step()} and waits for nothing. Does nothing if the elector does not run.
+   * Stops standing for the elections. When this method returns, the node no longer leads.
+   *
+   * <p>The elector waits for running leader work to end, while it continues to renew, and hands the
+   * leases back. This method waits for that for at most the drain timeout and some operation
+   * timeouts, or until the calling thread is interrupted; it then leaves the interrupt flag set. If
+   * leader work still runs after that, a daemon thread continues to renew its leases until the work
+   * has ended, and logs its names once a minute. Other leases that have not been handed back by
+   * then expire.
+   *
+   * <p>Without threads, this method calls {@link #step()} once and does not wait. Does nothing if
+   * the elector is not running.
    */
   public synchronized void stop() {
     ElectionRun run = this.run;
@@ -193,23 +202,24 @@ public final class Elector {
     }
   }
 
-  /** Tells the threads of a run to end, as soon as they can. */
+  /** Makes the threads of a run end as soon as possible. */
   private void dismiss(ElectionRun run) {
     run.dismiss();
     this.events.end();
   }
 
-  /** Leaves the elections, without waiting: {@link #step()} hands back what is held. */
+  /** Leaves the elections without waiting: {@link #step()} hands the leases back. */
   void leave() {
     this.run.leave();
     this.context.inbox().refuseAll();
   }
 
   /**
-   * Does what is due, and delivers the events, on the calling thread. Goes on after {@link #stop()} as
-   * long as something is to be handed back.
+   * Does everything that is due and delivers the events, on the calling thread. After
+   * {@link #stop()}, call this method until every lease is handed back.
    *
-   * @return in how many nanoseconds something is due next, unless there is a wake-up before
+   * @return in how many nanoseconds something is due next, unless {@link #wakeUp()} is called
+   *     before
    * @throws IllegalStateException if the elector has threads of its own
    */
   public synchronized long step() {
@@ -222,24 +232,24 @@ public final class Elector {
     return pause;
   }
 
-  /** Makes the elector look at once whether there is something to do. */
+  /** Makes the elector check at once whether something is due. Never blocks. */
   public void wakeUp() {
     this.context.inbox().wakeUp();
   }
 
   /**
-   * Sets who hears of renewals from now on; at first nobody does.
+   * Sets the listener that is notified of renewals from now on. There is none initially.
    *
-   * @param listener replaces the one before
+   * @param listener the listener, which replaces the previous one
    */
   public void onRenewal(RenewalListener listener) {
     this.renewalListener = listener;
   }
 
   /**
-   * Tells how the elector and its store get on. Local.
+   * Returns the state of the elector's contact with its store. Local.
    *
-   * @return the contact; empty while the elector does not run
+   * @return the contact; empty while the elector is not running
    */
   public Optional<StoreContact> storeContact() {
     if (!isRunning()) {
@@ -248,7 +258,7 @@ public final class Elector {
     return Optional.of(this.run.standing().loop().calls().contact());
   }
 
-  /** A new part in an election, which begins with the next start. */
+  /** Creates the part in an election, which begins with the next start. */
   Candidate candidate(String serviceId) {
     return new Candidate(
         serviceId,
@@ -259,12 +269,14 @@ public final class Elector {
         this.events);
   }
 
-  /** The elections for which this node stands. */
+  /** Returns the elections for which this node stands. */
   List<Candidate> candidates() {
     return this.run.standing().candidates();
   }
 
-  /** The election as it is kept after a stop, by this elector or by an earlier one of this process. */
+  /**
+   * Returns the election as this elector or an earlier one of this process keeps it after a stop.
+   */
   Optional<Candidate> kept(Candidate candidate) {
     return this.run.kept(candidate);
   }
@@ -277,7 +289,7 @@ public final class Elector {
     return this.run.isRunning();
   }
 
-  /** Whether it was started, and does not stand yet. */
+  /** Returns whether the elector was started, but does not stand yet. */
   boolean waitsToBegin() {
     ElectionRun run = this.run;
     return run.isRunning() && !run.hasBegun();
@@ -289,15 +301,17 @@ public final class Elector {
     }
   }
 
-  /** Has the elector's thread do something. */
+  /** Submits a task to the elector's thread. */
   CompletableFuture<@Nullable Void> submit(Candidate candidate, Inbox.Task task) {
     ElectionRun run = this.run;
-    // A stop in between is found by whoever serves the request.
+    // If the elector is stopped in between, the request is refused when its turn comes.
     requireRunning(candidate);
     return this.context.inbox().add(run.loop(), candidate, task);
   }
 
-  /** Has the elector's thread do something, and waits until that and what follows is done. */
+  /**
+   * Submits a task to the elector's thread, and waits until the task and its consequences are done.
+   */
   void ask(Candidate candidate, Inbox.Task task) throws Exception {
     CompletableFuture<@Nullable Void> outcome = submit(candidate, task);
     if (this.run.isStepped()) {

@@ -2,14 +2,18 @@ package io.election.lease;
 
 import java.util.List;
 
-/** The work that a leader lets end before it hands its lease back, and that has to end with the lease. */
+/**
+ * The work of a leader that must end before the lease is handed back, and that must not outlive the
+ * lease.
+ */
 @FunctionalInterface
 public interface LeaderWork {
 
   /**
-   * Tells whether leader work of an election runs in this process. Called by the elector's thread
-   * while a leader steps down; who answers calls {@link Elector#wakeUp()} when the answer turns to
-   * {@code false}, so that the lease is handed back without delay.
+   * Returns whether leader work of an election runs in this process. Called mainly by the elector's
+   * thread, so it must not block. When the result changes to {@code false} while a leader steps
+   * down, the implementation calls {@link Elector#wakeUp()}, so that the lease is handed back
+   * without delay. If this method throws a runtime exception, work counts as running.
    *
    * @param serviceId the name of the election
    * @return whether any such work runs
@@ -17,28 +21,29 @@ public interface LeaderWork {
   boolean isRunning(String serviceId);
 
   /**
-   * Names the leader work of an election that runs in this process, for people: what it is, and for how
-   * long it has run. Must not block.
+   * Returns the leader work of an election that runs in this process, for display: what it is, and
+   * how long it has run. Must not block.
    *
    * @param serviceId the name of the election
-   * @return the names; empty if none runs, or if nothing is known about it
+   * @return the names; empty if no work runs, or if nothing is known about it
    */
   default List<String> describe(String serviceId) {
     return List.of();
   }
 
   /**
-   * Tells that the lease no longer covers leader work of a term: another node may lead from now on.
-   * That is when the lease has expired or somebody has changed the record, and otherwise when a leader
-   * that steps down has handed its lease back, or its drain time-out is over: then it is about to, and
-   * only an elector that was stopped keeps the lease until the work has ended.
+   * Called when the lease no longer covers leader work of a term: another node may lead from now
+   * on. This happens when the lease has expired or the record was changed by another process.
+   * Otherwise it happens when a leader that steps down has handed its lease back, or when its drain
+   * timeout is over. In the latter case it is about to hand the lease back; only an elector that
+   * was stopped keeps the lease until the work has ended.
    *
-   * <p>Comes on time even while a call to the store hangs and a listener blocks. Called by whichever
-   * thread notices, at least once for each leadership, for different elections at the same time; must
-   * not block.
+   * <p>The call comes on time even while a call to the store hangs or a listener blocks. It is made
+   * by the thread that notices first, at least once per leadership, and concurrently for different
+   * elections. It must not block.
    *
    * @param serviceId the name of the election
-   * @param term the term; work of earlier ones is not covered either
+   * @param term the term; work of earlier terms is not covered either
    */
   default void onUncovered(String serviceId, long term) {}
 }

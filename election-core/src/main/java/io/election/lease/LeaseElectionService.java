@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** A node's part in an election that an {@link Elector} drives. */
+/** A node's part in an election that an {@link Elector} runs. Thread-safe. */
 public final class LeaseElectionService implements ElectionService {
 
   private final Candidate candidate;
@@ -19,10 +19,10 @@ public final class LeaseElectionService implements ElectionService {
   private final Commands commands;
 
   /**
-   * Creates the service; it takes part in the election while the elector runs.
+   * Creates the service. It takes part in the election while the elector runs.
    *
    * @param serviceId the name of the election; 1 to 128 characters
-   * @param elector who drives it
+   * @param elector the elector that runs it
    * @throws IllegalArgumentException if the name cannot be used
    */
   public LeaseElectionService(String serviceId, Elector elector) {
@@ -65,7 +65,7 @@ public final class LeaseElectionService implements ElectionService {
   }
 
   /**
-   * How long ago this node sent the renewal that was confirmed last, or took the lease. Local.
+   * Returns how long ago this node sent the last confirmed renewal, or took the lease. Local.
    *
    * @return the age; empty on a follower
    */

@@ -2,22 +2,22 @@ package io.election.lease;
 
 import java.time.Duration;
 
-/** Hears of each renewal that an elector has tried, for measurements. */
+/** A listener that is notified of each attempted renewal of an elector, for metrics. */
 @FunctionalInterface
 public interface RenewalListener {
 
   /**
-   * A renewal is over. Called by the elector's thread, which it must not hold up; what it throws is
-   * logged.
+   * Called after each renewal, on the elector's thread. Must not block. Runtime exceptions are
+   * logged at DEBUG.
    *
    * @param serviceId the election
-   * @param outcome what came of it
-   * @param duration from before the request was sent until its outcome was known; renewals of several
-   *     elections that went as one request have the same
+   * @param outcome the outcome of the renewal
+   * @param duration the time from before the request was sent until its outcome was known; the same
+   *     for all elections that were renewed by one request
    */
   void onRenewal(String serviceId, Outcome outcome, Duration duration);
 
-  /** What comes of a renewal. */
+  /** The outcome of a renewal. */
   enum Outcome {
     /** The lease was renewed. */
     CONFIRMED,

@@ -4,14 +4,14 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How an elector and its store get on, as it stood when asked for.
+ * The state of an elector's contact with its store: a snapshot.
  *
- * @param silence how long ago the store last answered, also to say that some records are locked, or
- *     since when the elector has run if it never did
- * @param failing for how long calls have failed that have not worked since, though the store may answer
- *     others: reads, for instance, while it refuses writes; zero if none have
- * @param failure what went wrong with them last, for people; {@code null} if nothing did, or if a call
- *     has not come back
+ * @param silence the time since the store last answered, even if only to report locked records, or
+ *     since the elector began if the store never answered
+ * @param failing how long calls have been failing that have not succeeded since; zero if there are
+ *     none. The store may answer other calls meanwhile: for instance reads, while it refuses writes
+ * @param failure the last failure of these calls, for display; {@code null} if there is none, or if
+ *     a call has not returned
  */
 public record StoreContact(
     Duration silence, Duration failing, @Nullable String failure) {}
