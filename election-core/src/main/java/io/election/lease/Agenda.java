@@ -9,8 +9,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is due in the elections of a node. Renewals come first, then reads, each as one call for all
- * elections; then the others take turns. Used by the elector's thread.
+ * Determines what is due in the elections of a node. Renewals come first, then reads, each as one
+ * call for all elections; then the other elections take turns. Used by the elector's thread.
  */
 final class Agenda {
 
@@ -24,12 +24,14 @@ final class Agenda {
 
   private final long longestPause;
 
-  /** The first of the candidates whose turn it is to have a call of its own. */
+  /** The index of the candidate that is next in turn for a call of its own. */
   private int turn;
 
   private Map<Candidate, Step.Call<?>> due = Map.of();
 
-  /** What may be done before it is due, with the call that does the same for others. */
+  /**
+   * Steps that may be taken before they are due, together with the same call for other elections.
+   */
   private Map<Candidate, Step.Call<?>> early = Map.of();
 
   private long pause;
@@ -45,11 +47,11 @@ final class Agenda {
     this.clocks = clocks;
     this.backoff = backoff;
     this.longestPause = node.settings().renewInterval().toNanos();
-    // Where each begins elsewhere, they do not all try for the same row first.
+    // Each node starts at another index, so that not all of them try for the same row first.
     this.turn = Math.floorMod(node.id().hashCode(), Math.max(1, candidates.size()));
   }
 
-  /** Asks all candidacies what they are to do next. */
+  /** Asks all candidacies for their next step. */
   void update() {
     this.due = new LinkedHashMap<>();
     this.early = new LinkedHashMap<>();
@@ -91,15 +93,16 @@ final class Agenda {
     return this.due.values().stream().anyMatch(Renew.class::isInstance);
   }
 
-  /** In how many nanoseconds something is due, if nothing is. */
+  /** Returns in how many nanoseconds something is due, if nothing is due now. */
   long pause() {
     return this.pause;
   }
 
   /**
-   * The most urgent of what is due, as much as one call to the store can do.
+   * Returns the most urgent due steps, as many as one call to the store can execute.
    *
-   * @param preferred whose turn it is, if it needs a call of its own
+   * @param preferred the candidate that is served first if the call is for one candidate alone;
+   *     {@code null} for the next in turn
    */
   Map<Candidate, Step.Call<?>> mostUrgent(@Nullable Candidate preferred) {
     for (Class<? extends Step.Call<?>> together : List.of(Renew.class, Read.class)) {
@@ -111,7 +114,10 @@ final class Agenda {
     return Map.of(next, this.due.get(next));
   }
 
-  /** In the order of the elections, not in that in which they fall due. */
+  /**
+   * Returns all steps of a kind, in the order of the elections, not in the order in which they fall
+   * due.
+   */
   private Map<Candidate, Step.Call<?>> all(Class<? extends Step.Call<?>> kind) {
     Map<Candidate, Step.Call<?>> all = new LinkedHashMap<>();
     for (Candidate candidate : this.candidates) {
@@ -123,7 +129,10 @@ final class Agenda {
     return all;
   }
 
-  /** One that fails again and again does not keep the others from theirs. */
+  /**
+   * Returns the next candidate in turn, so that one that fails repeatedly does not block the
+   * others.
+   */
   private Candidate takeTurn() {
     Candidate next;
     do {

@@ -3,7 +3,7 @@ package io.election.lease;
 import org.jspecify.annotations.Nullable;
 
 /**
- * After a call to the store that failed, nothing but renewals is tried for a while. Used by the
+ * Restricts the calls to the store to renewals for a while after a failed call. Used by the
  * elector's thread.
  */
 final class Backoff {
@@ -12,17 +12,17 @@ final class Backoff {
 
   private @Nullable Long until;
 
-  /** How many calls have failed, one after the other. */
+  /** The number of consecutive failed calls. */
   private int failures;
 
-  /** Whether nobody waits for this node, which has led nothing last. */
+  /** Whether this node led none of its elections last, so that no other node waits for it. */
   private boolean patient = true;
 
   Backoff(Candidacy.Node node) {
     this.node = node;
   }
 
-  /** How long it lasts, in nanoseconds; 0 if it is over. */
+  /** Returns the remaining back-off in nanoseconds; 0 if it is over. */
   long remaining(long now) {
     return this.until == null ? 0 : Math.max(this.until - now, 0);
   }
@@ -36,9 +36,10 @@ final class Backoff {
   }
 
   /**
-   * After an answer.
+   * Applies an answer.
    *
-   * @param patient whether this node has led nothing last, so that nobody waits for it
+   * @param patient whether this node led none of its elections last, so that no other node waits
+   *     for it
    */
   void answered(boolean patient) {
     this.failures = 0;
@@ -46,8 +47,9 @@ final class Backoff {
   }
 
   /**
-   * After a failure: at first as long as those wait that have failed. Then followers let a server come
-   * to itself that hundreds of them have overloaded: each for another time, of a renew interval at most.
+   * Applies a failure. The first back-off is as long as the retry delay of the elections whose call
+   * failed. Later ones of followers are longer, so that a server that hundreds of nodes have
+   * overloaded can recover. They differ from node to node and last at most one renew interval.
    */
   void failed(long now) {
     long quarter = this.node.settings().renewInterval().toNanos() / 4;

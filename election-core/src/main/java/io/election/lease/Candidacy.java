@@ -22,24 +22,25 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All that one process knows of its part in one election, and what follows from it. An immutable
- * value: {@link #next} decides, the other methods give the candidacy after an answer, a command, or
- * the passing of time. No I/O, no threads, no clocks.
+ * All that one process knows about its part in one election, and the decisions that follow from it.
+ * An immutable value: {@link #next} decides; the other methods return the candidacy after an
+ * answer, a command, or the passing of time. No I/O, no threads, no clocks.
  *
- * <p>The rules, in short. A leader's deadline counts from before its renewal was sent. A follower acts
- * on a record only after it has watched the very same record for as long as the holder was promised,
- * counted from after the answer that first showed it; but on one that nobody has written to since this
- * process was answered to lead, at once. A record that vanished may have had a leader, so that who
- * creates it anew waits for a whole lease. An unknown outcome extends nothing and grants nothing.
+ * <p>The rules, in short. A leader's deadline counts from before its renewal was sent. A follower
+ * acts on a record only after it has watched the very same record for as long as the holder was
+ * promised, counted from after the answer that first showed it; it acts at once on a record that no
+ * other process has written to since the store confirmed this process as leader. A record that
+ * disappeared may have had a leader, so the node that recreates it waits for a whole lease. An
+ * unknown outcome extends nothing and grants nothing.
  *
  * <p>All instants are readings of the {@link Ticker}, compared by subtraction. An answer comes with
- * {@code sent}, taken before the request, and {@code now}, taken after the answer: one for both would
- * be a bug.
+ * {@code sent}, taken before the request, and {@code now}, taken after the answer: one value for
+ * both would be a bug.
  *
  * @param node this node and its settings
  * @param memory what outlives a standing
- * @param standing where the node stands
- * @param seen the record as a follower last read it; {@code null} if it has to be read first
+ * @param standing the current standing of the node
+ * @param seen the record as a follower last read it; {@code null} if it must be read first
  * @param dueAt when the next regular call to the store is due
  */
 record Candidacy(
@@ -53,7 +54,7 @@ record Candidacy(
    */
   record Node(String id, LeaseSettings settings) {
 
-    /** A part of a time that differs from node to node. */
+    /** Returns a fraction of a duration that differs from node to node. */
     long spread(long nanos) {
       return nanos / 100 * Math.floorMod(this.id.hashCode(), 100);
     }
@@ -95,13 +96,13 @@ record Candidacy(
   }
 
   /**
-   * What may be done before it is due, when the same is done for other elections with one request: so
-   * that all fall due together from then on.
+   * Returns the call that may be made before it is due if the same call is made for other elections
+   * with one request. From then on all of them fall due together.
    *
-   * @param now this instant, at which {@link #next} is to wait
+   * @param now this instant, at which {@link #next} returns a wait
    * @param working whether leader work of this election runs in this process
-   * @return a {@link Renew}, or a {@link Read} that is due within half a renew interval; else {@code
-   *     null}
+   * @return a {@link Renew}, or a {@link Read} that is due within half a renew interval; otherwise
+   *     {@code null}
    */
   Step.@Nullable Call<?> early(long now, boolean working) {
     if (this.standing instanceof Leading leading) {
@@ -144,7 +145,7 @@ record Candidacy(
         : new Await(earlier(this.dueAt, opening.from()));
   }
 
-  /** The candidacy at this instant: what has a deadline that has passed is over. */
+  /** Returns the candidacy at this instant: a standing whose deadline has passed is over. */
   Candidacy at(long now, long wall) {
     if (this.standing instanceof Leading leading && !leading.isValid(now, wall)) {
       return following(this.memory, now);
@@ -152,22 +153,23 @@ record Candidacy(
     if (this.standing instanceof SteppingDown down
         && down.displaced()
         && now - down.deadline() >= 0) {
-      // Who was written in has waited for our whole lease: nothing is left to give way with.
+      // The node that was written into the record has waited for our whole lease: there is nothing
+      // left to give way with.
       return following(this.memory, now);
     }
     return this;
   }
 
   /**
-   * Until when the lease covers leader work: while the node leads, and while it lets work end and goes
-   * on renewing, for the drain time-out at most, though a stop keeps the lease for longer. Empty if it
-   * covers none.
+   * Returns until when the lease covers leader work: while the node leads, and while it waits for
+   * work to end and continues to renew. The latter is limited to the drain timeout, even if a stop
+   * keeps the lease for longer. Empty if no work is covered.
    */
   OptionalLong coveredUntil() {
     return this.standing.coveredUntil();
   }
 
-  /** Whether the lease is kept for work that a stop has left behind. */
+  /** Returns whether the lease is kept for work that still runs after a stop. */
   boolean keepsLease(long now) {
     return this.standing instanceof SteppingDown down
         && down.patient()
@@ -175,7 +177,7 @@ record Candidacy(
         && now - down.deadline() < 0;
   }
 
-  /** The term whose leader work the lease covers at this instant. */
+  /** Returns the term whose leader work the lease covers at this instant. */
   OptionalLong coveredTerm(long now) {
     OptionalLong until = coveredUntil();
     return until.isEmpty() || now - until.getAsLong() >= 0
@@ -184,7 +186,7 @@ record Candidacy(
   }
 
   /**
-   * After a read. The next one is due a renew interval later.
+   * Applies a read. The next one is due a renew interval later.
    *
    * @param row the record; {@code null} if there is none
    * @param now taken after the answer
@@ -208,17 +210,17 @@ record Candidacy(
         this.node, memory, this.standing, new Observation(row, since, false), now + renewNanos());
   }
 
-  /** A follower's next read, at an instant that suits those of its other elections. */
+  /** Sets the next read of a follower to an instant that it shares with its other elections. */
   Candidacy nextLookAt(long due) {
     return this.standing instanceof Following ? with(this.standing, due) : this;
   }
 
-  /** After a hint that there may be something to see. */
+  /** Applies a hint that the record may have changed: a follower reads it at once. */
   Candidacy look(long now) {
     return this.standing instanceof Following ? lookAgain(now) : this;
   }
 
-  /** After the answer to {@link Renew}. */
+  /** Applies the answer to {@link Renew}. */
   Candidacy onRenewed(Renew step, boolean renewed, Timing timing) {
     long due = timing.sent() + renewNanos();
     if (this.standing instanceof Leading leading && leading.term() == step.term()) {
@@ -235,7 +237,7 @@ record Candidacy(
     return this;
   }
 
-  /** After the answer to {@link Create}: the record as created, {@code null} if there was one. */
+  /** Applies the answer to {@link Create}: the record as created, {@code null} if one existed. */
   Candidacy onCreated(@Nullable LeaseRow row, long now) {
     if (!(this.standing instanceof Following)) {
       return this;
@@ -246,8 +248,8 @@ record Candidacy(
   }
 
   /**
-   * After the answer to {@link KeepWarm}: the record as left, {@code null} if somebody else had
-   * changed it.
+   * Applies the answer to {@link KeepWarm}: the record after the write, {@code null} if another
+   * process had changed it.
    */
   Candidacy onKeptWarm(KeepWarm step, @Nullable LeaseRow row, long now) {
     if (!mayStand(now)
@@ -261,7 +263,7 @@ record Candidacy(
         : changedBySomebodyElse(now);
   }
 
-  /** After the answer to {@link Lead}. */
+  /** Applies the answer to {@link Lead}. */
   Candidacy onLed(Lead step, boolean led, Timing timing) {
     if (led) {
       return elected(step.row().term(), LeadershipAcquiredEvent.Reason.CREATED, timing);
@@ -269,7 +271,7 @@ record Candidacy(
     return this.standing instanceof Warming ? changedBySomebodyElse(timing.now()) : this;
   }
 
-  /** After the answer to {@link Take}: the new term, none if the record had changed. */
+  /** Applies the answer to {@link Take}: the new term, empty if the record had changed. */
   Candidacy onTaken(Take step, OptionalLong term, Timing timing) {
     if (term.isPresent()) {
       return elected(term.getAsLong(), step.reason(), timing);
@@ -281,15 +283,19 @@ record Candidacy(
   }
 
   /**
-   * After somebody else was faster in another election. The holder of many has died, and hundreds may be
-   * after them: one read tells what is left, at less cost than an attempt at each.
+   * Applies a lost race for another election. If the holder of many elections has died, hundreds of
+   * nodes may try to take them over: one read shows which are left, at less cost than an attempt at
+   * each.
    */
   Candidacy onRaceLost(long now) {
     Opening opening = this.standing instanceof Following ? rule().opening(this.seen) : null;
     return opening != null && opening.isOpen(now) ? lookAfterRace(now) : this;
   }
 
-  /** Somebody else was faster, or holds a lock: no hurry, and there may be hundreds of us. */
+  /**
+   * Schedules a read after another process was faster or holds a lock. It is not urgent, and
+   * hundreds of nodes may do the same, so the reads are spread.
+   */
   private Candidacy lookAfterRace(long now) {
     return lookAgain(now + renewNanos() / 16 + this.node.spread(renewNanos()));
   }
@@ -303,13 +309,13 @@ record Candidacy(
         null,
         timing.sent() + renewNanos());
     if (!mayStand(timing.now())) {
-      // Stopped, or told to step down, while the answer was on its way.
+      // The node was stopped or told to step down while the answer was on its way.
       return elected.steppingDown(leading, "", false, this.memory.whyItMayNotStand(), timing.now());
     }
     return elected.at(timing.now(), timing.wall());
   }
 
-  /** After the answer to {@link Release}. */
+  /** Applies the answer to {@link Release}. */
   Candidacy onReleased(Release step, boolean released, long now) {
     if (!(this.standing instanceof SteppingDown down) || down.term() != step.term()) {
       return this;
@@ -317,7 +323,7 @@ record Candidacy(
     return released ? following(aside(now), now) : with(down.displacedBySomebodyElse(), this.dueAt);
   }
 
-  /** After the answer to {@link GiveWay}. */
+  /** Applies the answer to {@link GiveWay}. */
   Candidacy onGivenWay(GiveWay step, boolean gaveWay, long now) {
     if (!(this.standing instanceof SteppingDown down) || down.term() != step.term()) {
       return this;
@@ -325,14 +331,15 @@ record Candidacy(
     return following(gaveWay ? aside(now) : this.memory, now);
   }
 
-  /** After a call to the store whose outcome is unknown. */
+  /** Applies a call to the store whose outcome is unknown. */
   Candidacy onFailure(Step step, long now) {
-    // Several tries fit into what is left of a lease.
+    // The rest of a lease has room for several attempts.
     long retry = now + renewNanos() / 4;
     if (this.standing instanceof SteppingDown down && !(step instanceof Renew)) {
       return with(down.retryAt(retry), this.dueAt);
     }
-    // Who took what was its own anew, again and again without an answer, would keep others from it.
+    // Retrying a take-over whose outcome is unknown would keep the record changing and lock out all
+    // other nodes.
     boolean warmed = this.standing instanceof Warming
         || step instanceof KeepWarm
         || (step instanceof Take take && take.row().own());
@@ -341,7 +348,7 @@ record Candidacy(
         : lookAgain(retry);
   }
 
-  /** After {@link io.election.ElectionService#becomeLeader()}. */
+  /** Applies {@link io.election.ElectionService#becomeLeader()}. */
   Candidacy campaign(long now) {
     return new Candidacy(
         this.node,
@@ -351,32 +358,32 @@ record Candidacy(
         this.standing instanceof Following || this.standing instanceof Warming ? now : this.dueAt);
   }
 
-  /** After {@link io.election.ElectionService#lostLeader()}. */
+  /** Applies {@link io.election.ElectionService#lostLeader()}. */
   Candidacy resign(long now) {
     return resign(null, now);
   }
 
-  /** After an election was forced. */
+  /** Applies a forced election. */
   Candidacy resign(@Nullable Instruction instruction, long now) {
     Ending ending = new Ending(LeadershipLostEvent.Reason.RESIGNED, instruction);
     return stepDown(aside(now), "", ending, now);
   }
 
-  /** After the designation of another node, if this one leads. */
+  /** Applies the designation of another node, if this one leads. */
   Candidacy handOver(String successor, @Nullable Instruction instruction, long now) {
     Ending ending = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, instruction);
     return stepDown(this.memory, successor, ending, now);
   }
 
-  /** After {@link io.election.ElectionService#pause}: hands back what it holds, and stands aside. */
+  /** Applies {@link io.election.ElectionService#pause}: hands the lease back, and stands aside. */
   Candidacy pause(Instruction instruction, long now) {
     Ending ending = new Ending(LeadershipLostEvent.Reason.PAUSED, instruction);
     return stepDown(this.memory.paused(instruction), "", ending, now);
   }
 
   /**
-   * After {@link io.election.ElectionService#resume}: also ends the standing aside that followed the
-   * release.
+   * Applies {@link io.election.ElectionService#resume}, which also ends the standing aside that
+   * followed the release.
    */
   Candidacy resume(long now) {
     return this.memory.paused() == null
@@ -386,8 +393,7 @@ record Candidacy(
   }
 
   /**
-   * After the end of this node's part: hands back what it holds once no work runs, and takes nothing any
-   * more.
+   * Applies a stop: the node hands the lease back once no work runs, and does not take over again.
    */
   Candidacy stop(long now) {
     return stepDown(this.memory.stopped(), "", Ending.of(LeadershipLostEvent.Reason.STOPPED), now);
@@ -450,7 +456,10 @@ record Candidacy(
     return now - this.dueAt >= 0;
   }
 
-  /** Whether this node has something to write: others than followers of a living leader do. */
+  /**
+   * Returns whether this node may have to write now. A follower of another node that holds the
+   * lease does not.
+   */
   boolean mayHaveToWrite(long now) {
     if (!rule().isCandidate()) {
       return false;
@@ -463,12 +472,12 @@ record Candidacy(
             .isEmpty();
   }
 
-  /** The record that a follower saw last, if it names a holder. */
+  /** Returns the record that a follower last read, if it names a holder. */
   Optional<LeaseRow> rowOfLeader() {
     return this.seen != null ? this.seen.rowOfLeader() : Optional.empty();
   }
 
-  /** Whether this node led last, as far as it knows. */
+  /** Returns whether this node led last, as far as it knows. */
   boolean ledLast() {
     if (this.standing instanceof Following) {
       LeaseRow row = this.seen == null ? null : this.seen.row();

@@ -18,8 +18,8 @@ import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
 /**
- * A node's part in one election: the one place where its {@link Candidacy} changes, and what can be told
- * of it without I/O. For any thread.
+ * A node's part in one election: the only place where its {@link Candidacy} changes, and the
+ * answers about it that need no I/O. Thread-safe.
  */
 final class Candidate {
 
@@ -41,7 +41,7 @@ final class Candidate {
 
   private volatile List<HistoryEntry> history = List.of();
 
-  /** The term whose work is covered, as far as leader work has been told; under {@link #changes}. */
+  /** The covered term as last reported to leader work; guarded by {@link #changes}. */
   private OptionalLong covered = OptionalLong.empty();
 
   Candidate(
@@ -64,7 +64,7 @@ final class Candidate {
     return this.serviceId;
   }
 
-  /** The id under which it stands, stood last, or is going to. */
+  /** Returns the node id of the current or last run; before the first run the configured one. */
   String nodeId() {
     String id = this.candidacy.node().id();
     return id.isEmpty() ? this.configuredId.get() : id;
@@ -75,8 +75,8 @@ final class Candidate {
   }
 
   /**
-   * Changes the candidacy, after it has been brought up to this instant. Events are queued in the
-   * order of the changes; leader work that is no longer covered is told before this returns.
+   * Brings the candidacy up to this instant, then changes it. Events are queued in the order of the
+   * changes. Leader work that is no longer covered is notified before this method returns.
    *
    * @return the candidacy after the change
    */
@@ -104,16 +104,16 @@ final class Candidate {
   /**
    * Brings the candidacy up to this instant.
    *
-   * @return the candidacy now
+   * @return the updated candidacy
    */
   Candidacy update() {
     return change((current) -> current);
   }
 
   /**
-   * Until when leader work is covered, unless it has been told that it is not.
+   * Returns until when leader work is covered, unless it has already been notified of the end.
    *
-   * @return a reading of the ticker; empty if there is nothing to tell
+   * @return a reading of the ticker; empty if there is no notification to send
    */
   OptionalLong coveredUntil() {
     synchronized (this.changes) {
@@ -121,14 +121,14 @@ final class Candidate {
     }
   }
 
-  /** Whether a lease is kept after a stop until work has ended. */
+  /** Returns whether a lease is kept after a stop until work has ended. */
   boolean keepsLeaseAfterStop() {
     return this.candidacy.standing() instanceof SteppingDown down
         && down.patient()
         && !down.displaced();
   }
 
-  /** Whether it has a lease to hand back. */
+  /** Returns whether there is a lease to hand back. */
   boolean isSteppingDown() {
     return this.candidacy.standing() instanceof SteppingDown;
   }
@@ -149,7 +149,7 @@ final class Candidate {
         : Optional.empty();
   }
 
-  /** How long ago the renewal was sent that was confirmed last; empty on a follower. */
+  /** Returns how long ago the last confirmed renewal was sent; empty on a follower. */
   Optional<Duration> renewalAge() {
     return leadership()
         .map((leadership) ->
@@ -175,7 +175,7 @@ final class Candidate {
         .orElseGet(OptionalLong::empty);
   }
 
-  /** Who else holds the election, as far as this node knows. */
+  /** Returns the other node that holds the election, as far as this node knows. */
   Optional<String> heldByAnother() {
     Candidacy current = this.candidacy;
     return current
@@ -189,7 +189,7 @@ final class Candidate {
     return memory.running() ? Optional.ofNullable(memory.paused()) : Optional.empty();
   }
 
-  /** Names the leader work that runs, for people. */
+  /** Returns the names of the leader work that runs, for display. */
   List<String> runningWork() {
     return this.work.names(this.serviceId);
   }
@@ -202,7 +202,7 @@ final class Candidate {
     this.history = history;
   }
 
-  /** Gives the term that was covered and is not any more. */
+  /** Sets the covered term. Returns the previous one if it is no longer covered. */
   private OptionalLong cover(OptionalLong covered) {
     OptionalLong before = this.covered;
     this.covered = covered;

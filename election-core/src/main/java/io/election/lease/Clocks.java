@@ -3,8 +3,8 @@ package io.election.lease;
 import java.time.InstantSource;
 
 /**
- * The two clocks of a node. Deadlines are readings of the monotonic one; the wall clock can only shorten
- * them.
+ * The two clocks of a node. Deadlines are readings of the monotonic clock; the wall clock can only
+ * shorten them.
  */
 record Clocks(Ticker ticker, InstantSource source) {
 
@@ -12,7 +12,7 @@ record Clocks(Ticker ticker, InstantSource source) {
     return this.ticker.read();
   }
 
-  /** Milliseconds of the epoch. */
+  /** Returns milliseconds since the epoch. */
   long wall() {
     return this.source.millis();
   }

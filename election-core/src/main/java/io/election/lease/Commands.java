@@ -11,8 +11,8 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What users and operators ask of one election. What needs the store is done by the elector's thread,
- * and waited for.
+ * The commands of users and operators for one election. A command that needs the store runs on the
+ * elector's thread, and the caller waits for it.
  */
 final class Commands {
 
@@ -28,7 +28,7 @@ final class Commands {
     this.log = elector.log();
   }
 
-  /** Makes one attempt to lead and waits for its outcome. */
+  /** Makes one attempt to lead, and waits for its outcome. */
   void attempt() throws Exception {
     String nodeId = this.candidate.nodeId();
     String serviceId = this.candidate.serviceId();
@@ -121,12 +121,12 @@ final class Commands {
     }
   }
 
-  /** The members of the election when they were read last. */
+  /** Returns the members of the election that were read last. */
   Optional<List<Member>> members() {
     return this.elector.members().known(this.candidate.serviceId());
   }
 
-  /** The members of the election, read anew; those read last if the store does not answer. */
+  /** Reads the members of the election. Returns those read last if the store does not answer. */
   Optional<List<Member>> currentMembers() throws InterruptedException {
     Members members = this.elector.members();
     if (this.elector.isRunning() && members.canBeRead()) {

@@ -3,17 +3,20 @@ package io.election.lease;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/** A daemon thread that repeats one action. Whatever the action throws is logged and survived. */
+/**
+ * Starts daemon threads and repeats an action. Whatever the action throws is logged, and the
+ * repetition continues.
+ */
 final class Daemon {
 
-  /** What is repeated. */
+  /** An action to repeat. */
   @FunctionalInterface
   interface Action {
 
     /**
-     * Acts once.
+     * Runs the action once.
      *
-     * @return whether to go on
+     * @return whether to continue
      */
     boolean run() throws InterruptedException;
   }
@@ -28,7 +31,7 @@ final class Daemon {
   }
 
   /**
-   * Repeats an action on the calling thread until it wants to end.
+   * Repeats an action on the calling thread until the action ends the repetition.
    *
    * @param pause how long to pause after a failure
    */
@@ -38,19 +41,19 @@ final class Daemon {
       try {
         goesOn = action.run();
       } catch (InterruptedException ex) {
-        // Nobody ends the thread so: a listener may have interrupted it.
+        // An interrupt does not end the thread: it may come from a listener.
       } catch (Throwable ex) {
         survive(ex, pause, log);
       }
     }
   }
 
-  /** Logs a failure, if there is memory for that, and pauses. */
+  /** Logs a failure if there is enough memory, and pauses. */
   static void survive(Throwable failure, Duration pause, ElectionLog log) {
     try {
       log.failedUnexpectedly(failure);
     } catch (Throwable ex) {
-      // Without memory nothing can be said.
+      // Out of memory: logging is not possible.
     }
     LockSupport.parkNanos(pause.toNanos());
   }

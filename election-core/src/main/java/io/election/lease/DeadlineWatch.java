@@ -8,8 +8,8 @@ import java.util.OptionalLong;
 import java.util.concurrent.Semaphore;
 
 /**
- * Ends leaderships at their deadlines, on a thread of its own: also while a call to the store hangs, and
- * for leader work too.
+ * Ends leaderships at their deadlines on a dedicated thread, even while a call to the store hangs,
+ * and notifies leader work.
  */
 final class DeadlineWatch {
 
@@ -21,7 +21,7 @@ final class DeadlineWatch {
 
   private final ElectionLog log;
 
-  /** Something may have a deadline that had none, or an earlier one. */
+  /** A candidate may have a new or an earlier deadline. */
   private final Semaphore changes = new Semaphore(0);
 
   private volatile boolean dismissed;
@@ -38,7 +38,7 @@ final class DeadlineWatch {
         "election-deadlines", () -> Daemon.repeat(this::awaitDeadline, this.pause, this.log));
   }
 
-  /** Looks at all deadlines anew. */
+  /** Re-evaluates all deadlines. */
   void wakeUp() {
     this.changes.release();
   }

@@ -6,9 +6,9 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The leases that electors of this process keep after they were stopped, since leader work still runs.
- * An elector that is started meanwhile under the same node id waits for their end: it would find its own
- * name in the record.
+ * The leases that stopped electors of this process keep while leader work still runs. An elector
+ * that is started meanwhile under the same node id waits until they are handed back: otherwise it
+ * would find its own name in the record.
  */
 final class EarlierLives {
 
@@ -30,12 +30,12 @@ final class EarlierLives {
     }
   }
 
-  /** The election as an earlier elector of this process keeps it under this node id. */
+  /** Returns the election as an earlier elector of this process keeps it under this node id. */
   static Optional<Candidate> find(String store, String serviceId, String nodeId) {
     return Optional.ofNullable(KEPT.get(key(store, serviceId, nodeId)));
   }
 
-  /** Waits until none of the elections is kept any more. */
+  /** Waits until none of the elections is kept. */
   static void awaitEnd(String store, Collection<Candidate> candidates, String nodeId)
       throws InterruptedException {
     synchronized (KEPT) {

@@ -16,7 +16,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
-/** What an elector tells the operator, line by line. */
+/** The log lines of an elector for operators. */
 final class ElectionLog {
 
   private static final Logger log = LoggerFactory.getLogger(Elector.class);
@@ -35,7 +35,7 @@ final class ElectionLog {
 
   private final FailureLog unknownWork = new FailureLog(log);
 
-  /** Used by the thread that listens. */
+  /** Used by the thread that waits for signals. */
   private boolean withoutSignals;
 
   /** Used by the elector's thread. */
@@ -56,7 +56,7 @@ final class ElectionLog {
         node.settings().renewInterval());
   }
 
-  /** What an answer means for operators, before it is applied. */
+  /** Logs what an answer means for operators, before it is applied. */
   <R> void answered(Step.Caller caller, Step.Call<R> step, R answer) {
     String serviceId = caller.serviceId();
     String nodeId = caller.nodeId();
@@ -111,7 +111,9 @@ final class ElectionLog {
     }
   }
 
-  /** Tells when another node holds the record, and when another process writes as this node. */
+  /**
+   * Logs if another node holds the record, or if another process writes under the id of this node.
+   */
   void observed(String serviceId, Candidacy before, Candidacy after, long now) {
     LeaseRow last = row(before);
     LeaseRow row = row(after);
@@ -176,7 +178,7 @@ final class ElectionLog {
         by(instruction));
   }
 
-  /** The end of a sentence. */
+  /** Returns the end of a sentence. */
   private static String by(@Nullable Instruction instruction) {
     return instruction != null ? " by " + instruction : "";
   }
@@ -219,9 +221,10 @@ final class ElectionLog {
   }
 
   /**
-   * Tells that no call fails any more.
+   * Reports that no call fails any more.
    *
-   * @param worksAgain whether something that failed has worked since; otherwise nobody needs it now
+   * @param worksAgain whether a call that failed has succeeded since; otherwise it is no longer
+   *     needed
    */
   void storeAnswered(boolean worksAgain, long now) {
     if (worksAgain) {
@@ -231,7 +234,7 @@ final class ElectionLog {
     }
   }
 
-  /** Costs nobody anything: said once, until there are signals again. */
+  /** Logged once until signals work again, because the election does not depend on them. */
   void signalFailed(Throwable failure) {
     if (this.withoutSignals) {
       log.debug("waiting for a signal failed again", failure);
@@ -251,7 +254,7 @@ final class ElectionLog {
     }
   }
 
-  /** Costs nobody a leadership: said once, until it works. */
+  /** Logged once until it works again, because no leadership depends on it. */
   void membersUnknown(Throwable failure) {
     if (this.withoutMembers) {
       log.debug("announcing this node failed again", failure);
@@ -279,12 +282,12 @@ final class ElectionLog {
     log.debug("this node is shown as a member for another three leases", failure);
   }
 
-  /** The elector's thread has told why. */
+  /** The elector's thread has logged the cause. */
   void lookFailed(Exception failure) {
     log.debug("there was no look after a signal", failure);
   }
 
-  /** The end of the drain time-out after a command, or the end of the lease. */
+  /** Logged when the drain timeout after a command is over, or the lease has ended. */
   void uncovered(String serviceId, String nodeId, long term, Collection<String> work) {
     log.warn(
         "election '{}': leader work of node {} still runs though its lease of term {} ends: {}; another node may start the same work now",
@@ -310,7 +313,11 @@ final class ElectionLog {
         list(work));
   }
 
-  /** A start that has to wait; for nothing that has a name if a call to the store does not come back. */
+  /**
+   * Logs that a start must wait.
+   *
+   * @param work the leader work that it waits for; empty if it waits for a call to the store
+   */
   void waits(String serviceId, String nodeId, Optional<List<String>> work) {
     log.warn(
         "election '{}': node {} was started again, and does not stand until {}",
@@ -322,7 +329,7 @@ final class ElectionLog {
             .orElse("a call to the store from before the stop has come back"));
   }
 
-  /** Not more than can be read. */
+  /** Lists a limited number of names. */
   private static String list(Collection<String> names) {
     String first = names.stream()
         .limit(MAX_NAMED)
@@ -364,7 +371,7 @@ final class ElectionLog {
         "whether leader work runs is unknown: " + failure, "it counts as running", failure, now);
   }
 
-  /** Names those that end first, for a node may lead hundreds. */
+  /** Names only the leaderships that end first, because a node may lead hundreds of elections. */
   private static String consequence(Collection<Candidate> candidates) {
     Map<String, Long> remaining = new HashMap<>();
     candidates.forEach((candidate) -> candidate

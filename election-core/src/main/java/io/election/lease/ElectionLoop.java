@@ -6,19 +6,19 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The life of a node in its elections: waits until something is due, does the most urgent, survives
- * whatever goes wrong. Used by the elector's thread.
+ * The main loop of a node: waits until something is due, does what is most urgent, and survives any
+ * failure. Used by the elector's thread.
  */
 final class ElectionLoop {
 
-  /** At most so many calls for each election in one {@link #doAllDue}. */
+  /** The maximum number of calls per election in one {@link #doAllDue}. */
   private static final int MAX_CALLS = 16;
 
   private final ElectorContext context;
 
   private final List<Candidate> candidates;
 
-  /** Whether it may do what nobody waits for. */
+  /** Whether background tasks may run. */
   private final BooleanSupplier mayTend;
 
   private final Backoff backoff;
@@ -31,7 +31,7 @@ final class ElectionLoop {
 
   private final Members members;
 
-  /** What somebody waits for: it has been run, and what follows from it is still to be done. */
+  /** The request whose task has run and whose consequences are still to be carried out. */
   private Inbox.@Nullable Request served;
 
   /** In how many nanoseconds something is due. */
@@ -61,7 +61,7 @@ final class ElectionLoop {
     return this.members;
   }
 
-  /** Goes on until it is over. */
+  /** Runs until it is over. */
   void run(BooleanSupplier isOver) {
     Daemon.repeat(
         () -> !isOver.getAsBoolean() && waitAndDo(),
@@ -71,7 +71,7 @@ final class ElectionLoop {
 
   private boolean waitAndDo() throws InterruptedException {
     long pause = this.pause;
-    // Also after a failure.
+    // Reset before the wait, so that it is 0 after a failure too.
     this.pause = 0;
     this.context.inbox().await(pause);
     this.pause = doMostUrgent();
@@ -79,13 +79,13 @@ final class ElectionLoop {
   }
 
   /**
-   * Does all that is due, without waiting.
+   * Does everything that is due, without waiting.
    *
    * @return in how many nanoseconds something is due next
    */
   long doAllDue() {
     long pause = 0;
-    // However many elections there are; but no election for ever.
+    // The limit grows with the number of elections, but no election can run forever.
     int most = MAX_CALLS * (this.candidates.size() + 1);
     for (int i = 0; !this.context.inbox().isEmpty() || (pause == 0 && i < most); i++) {
       pause = doMostUrgent();
@@ -95,10 +95,10 @@ final class ElectionLoop {
   }
 
   /**
-   * Does one thing: the renewals, else what follows from a request, else the next request, else what is
-   * due, else what nobody waits for.
+   * Does one thing. In order of precedence: renewals, the consequences of the last request, the
+   * next request, other due steps, background tasks.
    *
-   * @return in how many nanoseconds something is due next; 0 also if there may be more to do at once
+   * @return in how many nanoseconds something is due next; also 0 if more may be due at once
    */
   private long doMostUrgent() {
     this.agenda.update();
@@ -138,7 +138,7 @@ final class ElectionLoop {
     }
   }
 
-  /** Does what somebody has asked for; what follows from it is due at once. */
+  /** Runs the next request; its consequences are due at once. */
   private void serve() {
     this.served = this.context.inbox().runNext(this);
     if (this.served != null) {
@@ -154,7 +154,7 @@ final class ElectionLoop {
     }
   }
 
-  /** Does what nobody waits for, with one call; whether there was something to do. */
+  /** Runs one background task (history or members) with one call. Returns whether there was one. */
   private boolean tend() {
     return this.histories.tend(this.candidates, this.calls.readNanos())
         || this.members.tend(this.candidates, this.context.now());
@@ -163,7 +163,8 @@ final class ElectionLoop {
   /**
    * Closes the store.
    *
-   * @param withdraws whether this node's entry in the register is deleted first, unless the store fails
+   * @param withdraws whether to delete this node's entry in the register first, unless the store
+   *     fails
    */
   void close(boolean withdraws) {
     try {

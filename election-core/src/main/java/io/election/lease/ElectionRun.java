@@ -6,8 +6,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of an elector, from a start to a stop, and on until everything is handed back: when it begins
- * to stand for its elections, when it ends, and who may wait for that.
+ * One run of an elector: from a start to a stop, and beyond until everything is handed back.
+ * Decides when the node begins to stand for its elections and when the run ends.
  */
 final class ElectionRun {
 
@@ -25,22 +25,22 @@ final class ElectionRun {
 
   private final WindDown windDown;
 
-  /** The run that stands while this one waits to. */
+  /** The run that stands for the elections while this one waits to begin. */
   private volatile @Nullable ElectionRun earlier;
 
-  /** Whether it was started and not stopped; a stopped run hands back what it holds. */
+  /** Whether it was started and not stopped. A stopped run hands its leases back. */
   private volatile boolean running;
 
-  /** Whether it stands for its elections, rather than waiting for the end of an earlier run. */
+  /** Whether it stands for its elections. Otherwise it waits for the end of an earlier run. */
   private volatile boolean begun;
 
-  /** Whether its threads are to end as soon as they can. */
+  /** Whether its threads must end as soon as possible. */
   private volatile boolean dismissed;
 
-  /** Whether nobody waits for it any more, though work runs. */
+  /** Whether the stop has returned although work still runs. */
   private volatile boolean unattended;
 
-  /** Whether its thread has ended; under the lock of this. */
+  /** Whether its thread has ended; guarded by {@code this}. */
   private boolean ended;
 
   /**
@@ -84,18 +84,18 @@ final class ElectionRun {
     return this.begun;
   }
 
-  /** The run that stands for its elections, or did last: this one, or an earlier one. */
+  /** Returns the run that stands for its elections or did so last: this one or an earlier one. */
   ElectionRun standing() {
     ElectionRun earlier = this.earlier;
     return earlier != null ? earlier : this;
   }
 
-  /** Begins at once if no earlier run of this process is in the way. */
+  /** Begins at once unless an earlier run of this process still uses the store or keeps a lease. */
   void start(ElectionRun last) {
     this.earlier = last.standing();
     if (this.context.storeUse().isLocked() || isHeldUp()) {
       for (Candidate candidate : this.candidates) {
-        // A pause ends with the run in which it was ordered.
+        // A pause ends with the run in which it was requested.
         candidate.change((candidacy) -> candidacy.resume(this.context.now()));
         this.context
             .log()
@@ -108,7 +108,7 @@ final class ElectionRun {
     this.running = true;
   }
 
-  /** The election as it is kept after a stop, by this run or by an earlier one of this process. */
+  /** Returns the election as this run or an earlier one of this process keeps it after a stop. */
   Optional<Candidate> kept(Candidate candidate) {
     if (candidate.keepsLeaseAfterStop()) {
       return Optional.of(candidate);
@@ -125,7 +125,7 @@ final class ElectionRun {
         .anyMatch((candidate) -> earlierLife(candidate).isPresent());
   }
 
-  /** Waits for the end of earlier runs of this process: one may be in the store still, or keep a lease. */
+  /** Waits until earlier runs of this process neither use the store nor keep a lease. */
   private boolean awaitTurn() {
     while (!this.dismissed) {
       try {
@@ -144,13 +144,13 @@ final class ElectionRun {
           return true;
         }
       } catch (InterruptedException ex) {
-        // Of a stop, and then it shows; or of somebody who has no business with this thread.
+        // Interrupted by a stop, which the loop condition detects, or by unrelated code.
       }
     }
     return false;
   }
 
-  /** Does nothing if it has begun at once, or was stopped before. */
+  /** Begins after a wait, unless the run has begun already or was stopped. */
   private synchronized void beginLate() {
     if (this.running && !this.begun) {
       begin(true);
@@ -158,9 +158,9 @@ final class ElectionRun {
   }
 
   /**
-   * Stands for the elections.
+   * Begins to stand for the elections.
    *
-   * @param late whether it had to wait; a node that was paused meanwhile stays so
+   * @param late whether it had to wait; a node that was paused meanwhile remains paused
    */
   private void begin(boolean late) {
     this.earlier = null;
@@ -176,17 +176,19 @@ final class ElectionRun {
     this.begun = true;
   }
 
-  /** Leads no more, without waiting. */
+  /** Stops leading, without waiting. */
   synchronized void leave() {
     if (this.begun) {
       this.candidates.forEach(
           (candidate) -> candidate.change((candidacy) -> candidacy.stop(this.context.now())));
     }
-    // Not before: the thread ends when this is set and there is nothing to hand back.
+    // Set last: the thread ends once this is {@code false} and there is nothing to hand back.
     this.running = false;
   }
 
-  /** Goes on though nobody waits any more, if leases are kept for work that runs. */
+  /**
+   * Continues after the stop returns if leases are kept for running work. Returns whether it does.
+   */
   synchronized boolean goOnUnattended() {
     if (this.ended || !this.begun || !keepsLeases()) {
       return false;
@@ -200,20 +202,20 @@ final class ElectionRun {
     return true;
   }
 
-  /** Whether leases are kept after a stop for work that runs. */
+  /** Returns whether leases are kept after a stop for running work. */
   boolean keepsLeases() {
     return this.candidates.stream()
         .anyMatch((candidate) -> candidate.keepsLeaseAfterStop()
             && this.context.work().mayBeRunning(candidate.serviceId()));
   }
 
-  /** Ends the threads as soon as they can. */
+  /** Makes the threads end as soon as possible. */
   void dismiss() {
     this.dismissed = true;
     this.deadlines.dismiss();
   }
 
-  /** What the elector's thread does. While it does that no other thread uses the store. */
+  /** Runs on the elector's thread. Until it returns, no other thread uses the store. */
   void run() {
     if (!awaitTurn()) {
       return;
@@ -222,7 +224,7 @@ final class ElectionRun {
       this.loop.run(this::isOver);
     } finally {
       try {
-        // A stop that has given up does not wait for more than that.
+        // After a stop has given up waiting, the entry in the register is not deleted.
         this.loop.close(!this.dismissed);
       } finally {
         end();
@@ -232,7 +234,7 @@ final class ElectionRun {
   }
 
   /**
-   * Does all that is due. For runs without threads.
+   * Does everything that is due. For runs without threads.
    *
    * @return in how many nanoseconds something is due next
    */

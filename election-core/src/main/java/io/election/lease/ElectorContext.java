@@ -4,13 +4,13 @@ import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * What all runs of an elector have in common.
+ * The state that all runs of an elector share.
  *
- * @param store where the leases are
- * @param storeUse held by the one thread that may call the store, from its first call until it has
- *     closed it
- * @param inbox by which the elector's thread is asked to do something
- * @param renewals hears of each renewal
+ * @param store the store of the leases
+ * @param storeUse held by the only thread that may call the store, from its first call until it has
+ *     closed the store
+ * @param inbox the requests to the elector's thread
+ * @param renewals is notified of each renewal
  */
 record ElectorContext(
     LeaseStore store,
@@ -26,7 +26,7 @@ record ElectorContext(
     return this.clocks.now();
   }
 
-  /** How long a thread pauses after a failure that nobody expected. */
+  /** Returns how long a thread pauses after an unexpected failure. */
   Duration pauseAfterFailure() {
     return this.settings.renewInterval().dividedBy(4);
   }

@@ -8,8 +8,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Hands events to their listener, one after the other and on a thread of its own, so that a slow
- * listener delays nothing but later events.
+ * Delivers events to their listener, one at a time and on a dedicated thread, so that a slow
+ * listener delays only later events.
  */
 final class EventDelivery {
 
@@ -21,7 +21,7 @@ final class EventDelivery {
 
   private final ElectionLog log;
 
-  /** Empty: there will be no more. */
+  /** An empty element marks the end of the events. */
   private final LinkedBlockingQueue<Optional<LeadershipEvent>> events = new LinkedBlockingQueue<>();
 
   private @Nullable Thread thread;
@@ -29,7 +29,7 @@ final class EventDelivery {
   /**
    * Creates a delivery without a thread.
    *
-   * @param onAdded is run for each event, by whoever adds it
+   * @param onAdded runs for each event, on the thread that adds it
    * @param pause how long to pause after an unexpected failure
    */
   EventDelivery(
@@ -51,7 +51,7 @@ final class EventDelivery {
     this.log.changed(event);
   }
 
-  /** Starts a thread, which waits until the one before has ended. */
+  /** Starts a thread, which waits until the previous one has ended. */
   void start() {
     Thread last = this.thread;
     this.thread = Daemon.start("election-events", () -> {
@@ -77,7 +77,7 @@ final class EventDelivery {
     }
   }
 
-  /** Delivers what is queued on the calling thread, without waiting. */
+  /** Delivers the queued events on the calling thread, without waiting. */
   void deliverNow() {
     for (Optional<LeadershipEvent> event = this.events.poll();
         event != null;
@@ -106,7 +106,7 @@ final class EventDelivery {
       try {
         predecessor.join();
       } catch (InterruptedException ex) {
-        // Of somebody who has no business with this thread.
+        // Interrupted by unrelated code.
         this.log.interrupted(ex);
       }
     }

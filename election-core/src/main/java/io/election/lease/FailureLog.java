@@ -8,14 +8,14 @@ import org.slf4j.Logger;
 import org.slf4j.event.Level;
 
 /**
- * Keeps a flood of equal failures to one line a minute with a count, also if they come and go. Used by
+ * Limits equal failures to one log line a minute with a count, even if they come and go. Used by
  * one thread.
  */
 final class FailureLog {
 
   private static final long QUIET_NANOS = Duration.ofMinutes(1).toNanos();
 
-  /** Messages beyond this many kinds share one entry, so that changing texts cannot flood the log. */
+  /** Further kinds of messages share one entry, so that changing texts cannot flood the log. */
   private static final int MAX_KINDS = 20;
 
   private static final class Kind {
@@ -31,7 +31,7 @@ final class FailureLog {
 
   private long firstAt;
 
-  /** Whether a failure was told of since it last worked. */
+  /** Whether a warning was logged since the last success. */
   private boolean told;
 
   FailureLog(Logger log) {
@@ -39,10 +39,10 @@ final class FailureLog {
   }
 
   /**
-   * Tells of a failure, unless an equal one was told of within a minute.
+   * Logs a failure, unless an equal one was logged within the last minute.
    *
-   * @param message what failed; equal messages are one kind
-   * @param context what follows from it; may change from failure to failure
+   * @param message the failure; equal messages are of one kind
+   * @param context the consequence; may change from failure to failure
    */
   void failed(String message, String context, @Nullable Throwable failure, long now) {
     if (this.failures++ == 0) {
@@ -74,7 +74,7 @@ final class FailureLog {
     this.told = true;
   }
 
-  /** Tells that it works again, if it was told that it does not. */
+  /** Reports a success after failures: at INFO if a warning was logged, otherwise at DEBUG. */
   void succeeded(String what, long now) {
     if (this.failures == 0) {
       return;
@@ -89,7 +89,7 @@ final class FailureLog {
     ended();
   }
 
-  /** The failures have ended, without a word: what failed is not tried any more. */
+  /** Forgets the failures without a log line: the call that failed is no longer attempted. */
   void ended() {
     this.failures = 0;
     this.told = false;

@@ -11,15 +11,17 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Waits for the holder of what this node follows to hand back, and has the elector look then. Nothing
- * depends on it: what it misses, the next regular look shows.
+ * Waits for the holder of most followed leases to hand them back, and makes the elector read the
+ * records then. Nothing depends on it: whatever it misses, the next regular read shows.
  */
 final class HandBackListener {
 
-  /** After so many waits in vain the rest does not double any more: it is eight leases. */
+  /**
+   * The number of fruitless waits after which the pause no longer doubles: it is eight leases then.
+   */
   private static final int MAX_DOUBLINGS = 4;
 
-  /** Who knows no holder asks the elector again, not the store. */
+  /** How long to wait if no holder is known. Only the elector is asked then, not the store. */
   private static final long ASK_AGAIN_NANOS = Duration.ofSeconds(1).toNanos();
 
   private final HandBackSignal signal;
@@ -36,7 +38,9 @@ final class HandBackListener {
 
   private volatile boolean dismissed;
 
-  /** Whose signal was in vain, how many times in a row, and until when it is not waited for again. */
+  /**
+   * The holder whose signal was fruitless, how often in a row, and until when not to wait for it.
+   */
   private String vainHolder = "";
 
   private int inVain;
@@ -57,7 +61,7 @@ final class HandBackListener {
       try {
         this.dismissals.tryAcquire(listen(), NANOSECONDS);
       } catch (InterruptedException ex) {
-        // Somebody who has no business with this thread.
+        // Interrupted by unrelated code.
       } catch (Throwable ex) {
         survive(ex);
       }
@@ -68,19 +72,19 @@ final class HandBackListener {
     try {
       this.log.signalFailed(failure);
     } catch (Throwable ex) {
-      // Without memory nothing can be said.
+      // Out of memory: logging is not possible.
     }
     LockSupport.parkNanos(Math.min(this.renewNanos, ASK_AGAIN_NANOS));
   }
 
-  /** Ends the listening; from another thread. */
+  /** Ends the listening. Called by another thread. */
   void dismiss() {
     this.dismissed = true;
     this.dismissals.release();
     this.signal.close();
   }
 
-  /** Waits for a signal if there is one to wait for. Returns how long to wait before the next. */
+  /** Waits for a signal if a holder is known. Returns how long to pause before the next call. */
   long listen() {
     Optional<String> holder = mainHolder();
     if (!holder.equals(Optional.of(this.vainHolder))) {
@@ -94,15 +98,16 @@ final class HandBackListener {
       this.inVain = 0;
       return 0;
     }
-    // It lost its connection, none of its leases is to be had, or nobody keeps us waiting. If it
-    // died, somebody else holds them after a lease, and until then all have better things to do.
+    // The holder lost its connection, none of its leases is available, or the wait ended at once.
+    // If the holder died, another node holds the leases after one lease; until then this wait has
+    // no value.
     this.vainHolder = holder.get();
     this.inVain = Math.min(this.inVain + 1, MAX_DOUBLINGS);
     this.restsUntil = this.elector.now() + (this.leaseNanos << (this.inVain - 1));
     return 0;
   }
 
-  /** Who holds most of what this node follows. */
+  /** Returns the node that holds most of the leases that this node follows. */
   private Optional<String> mainHolder() {
     Map<String, Integer> holdings = new LinkedHashMap<>();
     for (Candidate candidate : this.elector.candidates()) {
@@ -118,9 +123,9 @@ final class HandBackListener {
   }
 
   /**
-   * Looks at once at what another node holds, and does what follows.
+   * Reads the records of all leases of a holder at once, and does what follows.
    *
-   * @return whether it holds less now
+   * @return whether the holder holds fewer leases now
    */
   private boolean lookAt(String holder) {
     List<Candidate> held = heldBy(holder);
@@ -138,7 +143,7 @@ final class HandBackListener {
     return heldBy(holder).size() < held.size();
   }
 
-  /** Whether waiting was of use, or will be. Whatever goes wrong is survived. */
+  /** Returns whether the wait was fruitful, or the next one may be. Never throws. */
   private boolean isFruitful(String holder, long since) {
     try {
       boolean[] found = new boolean[1];

@@ -17,19 +17,19 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the histories of a node's elections, once after each change of leader, so that whoever asks for
- * them is answered without a call to the store; and prunes them, once in each term of this node. Used by
- * the elector's thread.
+ * Reads the histories of a node's elections once after each change of leader, so that they can be
+ * shown without a call to the store. Prunes them once in each term of this node. Used by the
+ * elector's thread.
  */
 final class HistoryReader {
 
   /**
-   * After a failure that was not the first, since histories are for people, and a call that fails costs
-   * a connection.
+   * How long to wait after a repeated failure: histories are for display only, and a failed call
+   * costs a connection.
    */
   private static final long RETRY_NANOS = Duration.ofMinutes(1).toNanos();
 
-  /** What a change of leader changes. */
+  /** The values that differ after a change of leader. */
   private record Reign(String leaderId, long term, boolean over) {}
 
   /** Instants are readings of the {@link Ticker}. */
@@ -45,7 +45,7 @@ final class HistoryReader {
 
   private final Map<Candidate, Change> changes = new HashMap<>();
 
-  /** The terms that this node has begun to lead in since it last pruned. */
+  /** The terms in which this node has begun to lead since it last pruned. */
   private final Map<String, Long> unpruned = new LinkedHashMap<>();
 
   private @Nullable Long notBefore;
@@ -58,9 +58,9 @@ final class HistoryReader {
   }
 
   /**
-   * Prunes or reads, with one call, if it is time for that.
+   * Prunes or reads with one call, if either is due.
    *
-   * @param readNanos how long reads have taken of late
+   * @param readNanos how long recent reads took, in nanoseconds
    * @return whether there was something to do
    */
   boolean tend(Collection<Candidate> candidates, long readNanos) {
@@ -83,11 +83,11 @@ final class HistoryReader {
   }
 
   /**
-   * Gives the elections whose history has to be read now.
+   * Returns the elections whose history must be read now.
    *
-   * @param settleNanos how long ago the change has to be: the end of a term is noted after what it tells
-   *     of
-   * @param spreadNanos over how long followers spread their reading
+   * @param settleNanos how long ago the change must have been: the end of a term is recorded after
+   *     the change that it explains
+   * @param spreadNanos the period over which followers spread their reads
    */
   List<Candidate> due(
       Collection<Candidate> candidates, long now, long settleNanos, long spreadNanos) {
@@ -110,7 +110,7 @@ final class HistoryReader {
     return this.notBefore != null && now - this.notBefore < 0 ? List.of() : due;
   }
 
-  /** Reads histories with one call, and hands them to their elections. */
+  /** Reads histories with one call, and passes them to their elections. */
   private void read(List<Candidate> due) throws LeaseStoreException {
     Set<String> ids = new LinkedHashSet<>();
     due.forEach((candidate) -> ids.add(candidate.serviceId()));
@@ -127,7 +127,7 @@ final class HistoryReader {
     this.notBefore = null;
   }
 
-  /** What fails waits for the next term. */
+  /** Prunes the histories. A failed deletion is not repeated before the next term. */
   private void prune() {
     Map<String, Long> terms = Map.copyOf(this.unpruned);
     this.unpruned.clear();
@@ -139,10 +139,10 @@ final class HistoryReader {
   }
 
   /**
-   * After a call that failed.
+   * Applies a failed call.
    *
-   * @param settleNanos after how long to try again if the one before did not fail
-   * @return whether the one before failed too, so that it is not the store alone
+   * @param settleNanos how long to wait if the previous call did not fail
+   * @return whether the previous call failed too, so that the failure is not a single one
    */
   private boolean failedAgain(long now, long settleNanos) {
     boolean again = this.notBefore != null;
@@ -151,8 +151,8 @@ final class HistoryReader {
   }
 
   /**
-   * Who leads as far as this node knows; {@code null} if it has not looked since it led itself, or waits
-   * to lead.
+   * Returns who leads as far as this node knows; {@code null} if it has not read the record since
+   * it led, or waits to lead.
    */
   private static @Nullable Reign reign(Candidacy candidacy) {
     String me = candidacy.node().id();
@@ -172,7 +172,7 @@ final class HistoryReader {
         : new Reign("", 0, true);
   }
 
-  /** Somebody may have written anything into the history. */
+  /** The history may contain any text, because others can write to it. */
   private static HistoryEntry printable(HistoryEntry entry) {
     UnaryOperator<@Nullable String> printable =
         (text) -> text != null ? Names.printable(text, 255) : null;

@@ -8,20 +8,22 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
-/** What the elector's thread is asked to do, one request after the other, and what it waits on. */
+/**
+ * The requests to the elector's thread, which it processes in order, and the wake-ups it waits for.
+ */
 final class Inbox {
 
-  /** What is to be done. */
+  /** The work of a request. */
   @FunctionalInterface
   interface Task {
     void run() throws LeaseStoreException;
   }
 
   /**
-   * Something that the elector's thread is asked to do.
+   * A request to the elector's thread.
    *
-   * @param addressee the loop that is asked: no later one does it
-   * @param outcome completes once what follows from the task is done too
+   * @param addressee the loop that may process the request; a later one refuses it
+   * @param outcome completes once the consequences of the task are done too
    */
   record Request(
       ElectionLoop addressee,
@@ -55,10 +57,10 @@ final class Inbox {
   }
 
   /**
-   * Does what was asked for first.
+   * Runs the oldest request.
    *
-   * @param addressee the loop that does it; what another one was asked is refused
-   * @return the request, whose outcome is still to be completed; {@code null} if nothing was done
+   * @param addressee the loop that runs it; a request to another loop is refused
+   * @return the request, whose outcome the caller must complete; {@code null} if nothing was done
    */
   @Nullable
   Request runNext(ElectionLoop addressee) {
@@ -85,7 +87,7 @@ final class Inbox {
     }
   }
 
-  /** Ends the wait; one that has not begun ends at once. */
+  /** Ends the current wait. If there is none, the next wait ends at once. */
   void wakeUp() {
     this.wakeUps.release();
   }

@@ -3,50 +3,52 @@ package io.election.lease;
 import java.time.Duration;
 
 /**
- * When a follower looks at the records: about once a renew interval, shortly after the leader's next
- * renewal is to be expected, so that the observation of its last one begins without lag. A matter of
- * timing, which decides nothing. Used by one thread.
+ * Schedules a follower's reads of the records: about one per renew interval, shortly after the
+ * leader's next expected renewal, so that the observation of each renewal begins without lag.
+ * Affects timing only, never a decision. Used by one thread.
  *
- * <p>Where renewals come to be seen late, for they are of many elections or the server is slow, the
- * looks follow them: otherwise each of them would take two looks. They come closer again step by step.
- * Where looks take long, many followers look at the same time, and they spread.
+ * <p>If renewals become visible late (many elections, slow server), the reads shift to follow them:
+ * otherwise each renewal would need two reads. They shift back step by step. If reads take long,
+ * many followers read at the same time, and the reads are spread.
  */
 final class Looks {
 
   private final long interval;
 
-  /** Whether the last look came before a renewal that was a little late. */
+  /** Whether the last read came before a renewal that was a little late. */
   private boolean tooSoon;
 
-  /** How long after its writing a renewal can be seen; 0 where a look in phase sees it. */
+  /** How long after its write a renewal becomes visible; 0 if a read in phase shows it. */
   private long delay;
 
   private long lastTook;
 
-  /** How long looks have taken at most, of late, two in succession: one may have had to connect. */
+  /**
+   * The longest recent duration of two reads in succession: a single one may have had to connect.
+   */
   private long take;
 
   Looks(Duration renewInterval) {
     this.interval = renewInterval.toNanos();
   }
 
-  /** After a look. */
+  /** Applies the duration of a read. */
   void took(long nanos) {
     this.take = Math.max(Math.min(nanos, this.lastTook), this.take - this.take / 8);
     this.lastTook = nanos;
   }
 
-  /** How long looks take, of late, in nanoseconds. */
+  /** Returns how long recent reads took, in nanoseconds. */
   long take() {
     return this.take;
   }
 
   /**
-   * When to look again. Soon if the renewal is a little late.
+   * Returns when to read again: soon if the renewal is a little late.
    *
-   * @param node who looks
-   * @param now after the answer to this look
-   * @param age how long ago the record was written, by the store's clock: a hint, nothing more
+   * @param node the node that reads
+   * @param now after the answer to this read
+   * @param age how long ago the record was written, by the clock of the store; only a hint
    */
   long next(Candidacy.Node node, long now, Duration age) {
     boolean known = !age.isNegative() && age.compareTo(LeaseSettings.MAX_LEASE) <= 0;
@@ -58,7 +60,7 @@ final class Looks {
     }
     long seen = sooner && old < this.interval / 4 ? old : 0;
     this.delay = Math.max(seen, Math.max(this.delay - this.interval / 200, 0));
-    // A little late, so that the renewal comes first, and not all followers at the same time.
+    // Slightly late, so that the renewal comes first, and spread over the followers.
     long crowd = Math.max(this.interval / 16, Math.min(4 * this.take, this.interval / 2));
     long lag = Math.max(this.interval / 50 + node.spread(crowd), this.delay);
     if (!known) {

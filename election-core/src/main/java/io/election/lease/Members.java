@@ -15,12 +15,15 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Announces this node once a lease, and remembers who else stands, if the store has a {@link
- * MemberRegister}. Used by the elector's thread, {@link #known} by any.
+ * Announces this node once per lease, and caches the other members, if the store has a
+ * {@link MemberRegister}. Used by the elector's thread; {@link #known} by any thread.
  */
 final class Members {
 
-  /** Each node reads all others: above this number it does so less often than it announces itself. */
+  /**
+   * Above this number of members a node reads them less often than it announces itself, because
+   * each node reads all others.
+   */
   private static final int READ_EACH_TIME = 100;
 
   private static final String VERSION =
@@ -36,7 +39,7 @@ final class Members {
 
   private @Nullable Long dueAt;
 
-  /** How many announcements are left until the next reading. */
+  /** The number of announcements until the next read. */
   private int unread;
 
   private boolean isToBeRead;
@@ -50,7 +53,7 @@ final class Members {
   }
 
   /**
-   * Announces this node or reads the others, with one call, if it is time for that.
+   * Announces this node or reads the members with one call, if either is due.
    *
    * @return whether there was something to do
    */
@@ -61,7 +64,7 @@ final class Members {
     }
     try {
       if (announces) {
-        // Set before the call: the next one follows a lease later, even if this one fails.
+        // Set before the call: the next announcement follows a lease later, even if this one fails.
         this.dueAt = now + this.settings.leaseDuration().toNanos();
         announce(this.register, candidates);
       } else {
@@ -81,7 +84,7 @@ final class Members {
   private void announce(MemberRegister register, Collection<Candidate> candidates)
       throws LeaseStoreException {
     String nodeId = candidates.iterator().next().nodeId();
-    // Set before the call: the entry may exist although the answer got lost.
+    // Set before the call: the entry may exist even if the answer is lost.
     this.announced = nodeId;
     register.announce(new Announcement(
         nodeId,
@@ -116,18 +119,21 @@ final class Members {
     this.known = members;
   }
 
-  /** Whether the store has a register. */
+  /** Returns whether the store has a register. */
   boolean canBeRead() {
     return this.register != null;
   }
 
-  /** The members of an election when they were read last; empty if they are not known. */
+  /** Returns the members of an election that were read last; empty if they are not known. */
   Optional<List<Member>> known(String serviceId) {
     Map<String, List<Member>> known = this.known;
     return Optional.ofNullable(known).map((members) -> members.get(serviceId));
   }
 
-  /** Deletes this node's entry, if there is one. If that fails, the entry expires after three leases. */
+  /**
+   * Deletes this node's entry, if there is one. If the call fails, the entry expires after three
+   * leases.
+   */
   void withdraw() {
     String nodeId = this.announced;
     this.announced = null;
@@ -146,7 +152,7 @@ final class Members {
         .collect(Collectors.toCollection(LinkedHashSet::new));
   }
 
-  /** Somebody may have written anything into the register. */
+  /** The register may contain any text, because others can write to it. */
   private static Member printable(Member member) {
     return new Member(
         Names.printable(member.nodeId()),

@@ -5,20 +5,19 @@ import io.election.LeadershipLostEvent;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a process remembers of an election from one standing to the next.
+ * What a process remembers about an election across standings.
  *
- * @param running whether the node takes part, rather than being stopped
- * @param highestTerm the highest term seen; a new one is above it
- * @param ledTerm the last term that a store has answered this node to lead since it started; 0 if
- *     none. A term that was only read may be that of a copy of this process
- * @param promisedMillis what the last record that was seen promised its holder, who may still lead
- *     when the record and its history are gone; 0 if none was seen
- * @param watchOnly whether somebody else writes under this node's name: two that keep the record warm
- *     against each other would wait for ever
- * @param asideUntil until when the node stands aside, by the {@link Ticker}; {@code null} if it does
- *     not
- * @param paused who told the node to stand aside until it is resumed, and why; {@code null} if nobody
- *     did
+ * @param running whether the node takes part, that is, is not stopped
+ * @param highestTerm the highest term seen; a new term is above it
+ * @param ledTerm the last term in which a store has confirmed this node as leader since it started;
+ *     0 if none. A term that was only read may belong to a copy of this process
+ * @param promisedMillis the lease that the last record seen promised its holder, in milliseconds;
+ *     the holder may still lead when the record and its history are gone. 0 if no record was seen
+ * @param watchOnly whether another process writes under this node's id: if both kept the record
+ *     warm against each other, they would wait forever
+ * @param asideUntil until when the node stands aside, by the {@link Ticker}; {@code null} if it
+ *     does not
+ * @param paused who paused the node, and why; {@code null} if it is not paused
  */
 record Memory(
     boolean running,
@@ -108,12 +107,14 @@ record Memory(
         by);
   }
 
-  /** Whether this node was answered to lead in the highest term that it has seen. */
+  /**
+   * Returns whether the store confirmed this node as leader in the highest term that it has seen.
+   */
   boolean ledHighest() {
     return this.ledTerm > 0 && this.ledTerm == this.highestTerm;
   }
 
-  /** Why a node hands back at once what it has just been granted. */
+  /** Returns why a node immediately hands back a lease that it was just granted. */
   Ending whyItMayNotStand() {
     if (!this.running) {
       return Ending.of(LeadershipLostEvent.Reason.STOPPED);

@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
  * The record as last read.
  *
  * @param row the record; {@code null} if there is none
- * @param since when the answer came that first showed it so
- * @param stale whether it has to be read again before anything is done about it
+ * @param since when the answer came that first showed this row
+ * @param stale whether it must be read again before any action is based on it
  */
 record Observation(@Nullable LeaseRow row, long since, boolean stale) {
 
@@ -16,7 +16,7 @@ record Observation(@Nullable LeaseRow row, long since, boolean stale) {
     return row == null ? this.row == null : row.equals(this.row);
   }
 
-  /** The record if it names a holder. */
+  /** Returns the record if it names a holder. */
   Optional<LeaseRow> rowOfLeader() {
     return this.row == null || this.row.isReleased() || this.row.leaderId().isEmpty()
         ? Optional.empty()

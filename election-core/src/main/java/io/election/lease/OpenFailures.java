@@ -8,16 +8,16 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The calls to the store that have failed and have not worked since. A read that works says nothing
- * about writes: a node may be allowed to read only. Used by the elector's thread; {@link #problem} by
- * any.
+ * The calls to the store that have failed and have not succeeded since. A successful read says
+ * nothing about writes, because a node may have permission only to read. Used by the elector's
+ * thread; {@link #problem} by any thread.
  */
 final class OpenFailures {
 
   /**
-   * What fails.
+   * A current failure.
    *
-   * @param text what went wrong last, for people
+   * @param text the last failure, for display
    * @param since when the oldest of the failures began, by the {@link Ticker}
    */
   record Problem(String text, long since) {
@@ -29,15 +29,15 @@ final class OpenFailures {
 
   private record Call(Candidate candidate, boolean write) {}
 
-  /** The call that failed last comes last. */
+  /** The call that failed last is the last entry. */
   private final Map<Call, Problem> open = new LinkedHashMap<>();
 
-  /** Whether one of those that failed has worked again. */
+  /** Whether one of the failed calls has succeeded since. */
   private boolean mended;
 
   private volatile @Nullable Problem problem;
 
-  /** After a call of an election failed. */
+  /** Applies a failed call of an election. */
   void failed(Candidate candidate, Step step, String text, long now) {
     Call call = new Call(candidate, isWrite(step));
     Problem before = this.open.remove(call);
@@ -46,7 +46,7 @@ final class OpenFailures {
   }
 
   /**
-   * After a call of an election was answered.
+   * Applies an answered call of an election.
    *
    * @param after the candidacy after the answer
    */
@@ -54,7 +54,7 @@ final class OpenFailures {
     if (this.open.isEmpty()) {
       return;
     }
-    // Whoever can write can read.
+    // A successful write implies that reads work.
     this.mended |= this.open.remove(new Call(candidate, false)) != null;
     if (isWrite(step)) {
       this.mended |= this.open.remove(new Call(candidate, true)) != null;
@@ -65,9 +65,9 @@ final class OpenFailures {
   }
 
   /**
-   * Begins anew when nothing fails any more.
+   * Resets the state if no call fails any more.
    *
-   * @return whether something works again; empty while something fails
+   * @return whether a call that failed has succeeded since; empty while a call fails
    */
   Optional<Boolean> settle() {
     if (!this.open.isEmpty()) {
@@ -78,7 +78,7 @@ final class OpenFailures {
     return Optional.of(worksAgain);
   }
 
-  /** What fails now; {@code null} if nothing does. */
+  /** Returns the current failure; {@code null} if there is none. */
   @Nullable
   Problem problem() {
     return this.problem;

@@ -2,7 +2,10 @@ package io.election.lease;
 
 import java.util.List;
 
-/** The {@link LeaderWork} of this process, which may throw: work of which nothing is known counts as running. */
+/**
+ * Guards calls to the {@link LeaderWork} of this process, which may throw: unknown work counts as
+ * running.
+ */
 final class RunningWork {
 
   private final LeaderWork work;
@@ -17,7 +20,7 @@ final class RunningWork {
     this.log = log;
   }
 
-  /** For the elector's thread, which logs that the answer is unknown. */
+  /** Used by the elector's thread. Logs if the answer is unknown. */
   boolean isRunning(String serviceId) {
     try {
       return this.work.isRunning(serviceId);
@@ -27,7 +30,7 @@ final class RunningWork {
     }
   }
 
-  /** For any thread. */
+  /** Used by any thread. */
   boolean mayBeRunning(String serviceId) {
     try {
       return this.work.isRunning(serviceId);
@@ -36,7 +39,7 @@ final class RunningWork {
     }
   }
 
-  /** Names the work that runs, for people. */
+  /** Returns the names of the running work, for display. */
   List<String> names(String serviceId) {
     try {
       List<String> names = this.work.describe(serviceId);
@@ -49,7 +52,7 @@ final class RunningWork {
   }
 
   /**
-   * Tells the work of a term that the lease no longer covers it, and people which work still runs.
+   * Notifies the work of a term that the lease no longer covers it, and logs which work still runs.
    *
    * @param after the candidacy that no longer covers it
    */
@@ -60,7 +63,7 @@ final class RunningWork {
       this.log.failedUnexpectedly(ex);
     }
     if (after.keepsLease(this.clocks.now())) {
-      // It is named once a minute.
+      // This work is logged once a minute.
       return;
     }
     List<String> names = names(serviceId);

@@ -7,15 +7,15 @@ import io.election.LeadershipLostEvent;
 import java.time.Instant;
 import java.util.OptionalLong;
 
-/** Where a node stands in one election. Instants are readings of the {@link Ticker}. */
+/** The standing of a node in one election. Instants are readings of the {@link Ticker}. */
 sealed interface Standing {
 
-  /** The term that the node leads in, or has led in and not handed back; empty if none. */
+  /** Returns the term that the node leads in, or has led in and not handed back; empty if none. */
   default OptionalLong heldTerm() {
     return OptionalLong.empty();
   }
 
-  /** Until when the lease covers leader work; empty if it covers none. */
+  /** Returns until when the lease covers leader work; empty if no work is covered. */
   default OptionalLong coveredUntil() {
     return OptionalLong.empty();
   }
@@ -24,13 +24,13 @@ sealed interface Standing {
   record Following() implements Standing {}
 
   /**
-   * The record names this node, which does not lead yet: it keeps the record from resting until
-   * nobody can be leading any more.
+   * The record names this node, which does not lead yet: it keeps changing the record until no
+   * other node can be leading any more.
    *
    * @param row the record as this node left it
-   * @param since when this node first saw the record so, its own changes apart
-   * @param created whether this node created the record: then it leads in the record's term, which
-   *     nobody has led before
+   * @param since when this node first saw the record in this state, apart from its own changes
+   * @param created whether this node created the record: then it leads in the record's term, in
+   *     which no node has led before
    */
   record Warming(LeaseRow row, long since, boolean created) implements Standing {}
 
@@ -39,9 +39,10 @@ sealed interface Standing {
    *
    * @param term the term
    * @param deadline when the leadership ends unless a renewal is confirmed before
-   * @param wallDeadline the same by the wall clock, in milliseconds of the epoch. Monotonic clocks
-   *     stop while a machine is suspended; the wall clock may shorten a leadership, never lengthen it
-   * @param since when the leadership began, for people
+   * @param wallDeadline the deadline by the wall clock, in milliseconds since the epoch. Monotonic
+   *     clocks stop while a machine is suspended; the wall clock may shorten a leadership, never
+   *     lengthen it
+   * @param since when the leadership began, for display
    * @param reason why it could begin
    */
   record Leading(
@@ -63,9 +64,9 @@ sealed interface Standing {
     }
 
     /**
-     * Leads after an answer.
+     * Creates the standing of a leader after an answer.
      *
-     * @param tenureNanos for how long, from before the request was sent
+     * @param tenureNanos how long it leads, from before the request was sent
      */
     static Leading since(
         Instant since,
@@ -94,18 +95,19 @@ sealed interface Standing {
   }
 
   /**
-   * Leads no more, lets leader work end, then hands the lease back.
+   * No longer leads, waits for leader work to end, then hands the lease back.
    *
    * @param term the term that has ended
    * @param deadline until when the lease covers the work that still runs
-   * @param drainUntil when the lease is handed back even if work still runs, unless this is patient
-   * @param successor who shall lead next; empty for anyone
-   * @param retryAt before when the lease is not handed back, since an attempt has just failed
+   * @param drainUntil when the lease is handed back even if work still runs, unless {@code patient}
+   * @param successor the next leader; empty for any node
+   * @param retryAt the lease is not handed back before this instant, because an attempt has just
+   *     failed
    * @param displaced whether the record already names another node, so that there is nothing to
    *     renew
    * @param ending why the leadership ended
-   * @param patient whether the lease is kept for as long as work runs: after a stop that no command has
-   *     followed
+   * @param patient whether the lease is kept as long as work runs: after a stop, until a command
+   *     follows
    */
   record SteppingDown(
       long term,
@@ -132,12 +134,14 @@ sealed interface Standing {
       return OptionalLong.of(expiresFirst ? this.deadline : this.drainUntil);
     }
 
-    /** Whether the lease is kept for work that runs. */
+    /** Returns whether the lease is kept for running work. */
     boolean drains(long now) {
       return (this.patient && !this.displaced) || now - this.drainUntil < 0;
     }
 
-    /** After a command: it waits for work no longer than the drain time-out since the leadership ended. */
+    /**
+     * Applies a command: waits for work for at most the drain timeout since the leadership ended.
+     */
     SteppingDown commanded(String successor, Ending ending) {
       return new SteppingDown(
           this.term,

@@ -8,44 +8,44 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 
-/** What a node does next in one election: wait, or call the store. */
+/** The next step of a node in one election: wait, or call the store. */
 sealed interface Step {
 
   /**
-   * Nothing before an instant of the {@link Ticker}.
+   * Do nothing before an instant of the {@link Ticker}.
    *
    * @param until the instant
    */
   record Await(long until) implements Step {}
 
   /**
-   * A call to the store, which knows how it is made and what follows from its answer.
+   * A call to the store, which defines how it is made and what follows from its answer.
    *
-   * @param <R> the answer
+   * @param <R> the type of the answer
    */
   sealed interface Call<R> extends Step {
 
-    /** Makes the call; it throws if the outcome is unknown. */
+    /** Makes the call; throws if the outcome is unknown. */
     R execute(LeaseStore store, Caller caller) throws LeaseStoreException;
 
-    /** The candidacy after the answer. */
+    /** Returns the candidacy after the answer. */
     Candidacy after(Candidacy candidacy, R answer, Timing timing);
 
-    /** Whether the store did what it was asked to. */
+    /** Returns whether the store did what was requested. */
     boolean isDone(R answer);
 
-    /** Whether somebody else was faster if it is not done. */
+    /** Returns whether another process was faster if the store did not do it. */
     default boolean isRace() {
       return false;
     }
   }
 
   /**
-   * Who calls the store.
+   * The caller of the store.
    *
    * @param serviceId the election
-   * @param nodeId this node
-   * @param leaseMillis its lease
+   * @param nodeId the id of this node
+   * @param leaseMillis its lease, in milliseconds
    * @param highestTerm the highest term that it has seen
    */
   record Caller(String serviceId, String nodeId, long leaseMillis, long highestTerm) {
@@ -91,7 +91,7 @@ sealed interface Step {
           .contains(caller.serviceId());
     }
 
-    /** Renews the leases of elections with one call; gives those that were renewed. */
+    /** Renews the leases of elections with one call; returns those that were renewed. */
     static Set<String> executeAll(LeaseStore store, String nodeId, Map<String, Renew> renewals)
         throws LeaseStoreException {
       Map<String, Long> terms = new LinkedHashMap<>();
@@ -113,7 +113,7 @@ sealed interface Step {
   /**
    * Create the record, which does not exist.
    *
-   * @param leaseMillis the lease that a former leader may believe to have, at least
+   * @param leaseMillis the minimum lease that a former leader may rely on, in milliseconds
    */
   record Create(long leaseMillis) implements Call<Optional<LeaseRow>> {
 
@@ -140,10 +140,10 @@ sealed interface Step {
   }
 
   /**
-   * Keep others from seeing the record rest.
+   * Change the record, so that other nodes do not see it unchanged for long.
    *
-   * @param row the record as last seen
-   * @param since when it was first seen so
+   * @param row the record as last read
+   * @param since when it was first seen in this state
    */
   record KeepWarm(LeaseRow row, long since) implements Call<Optional<LeaseRow>> {
 
@@ -166,7 +166,7 @@ sealed interface Step {
   /**
    * Begin to lead in the term that this node's {@link Create} opened.
    *
-   * @param row the record as last seen
+   * @param row the record as last read
    */
   record Lead(LeaseRow row) implements Call<Boolean> {
 
@@ -189,8 +189,8 @@ sealed interface Step {
   /**
    * Take the election over with a new term.
    *
-   * @param row the record as last seen
-   * @param reason why it may be taken
+   * @param row the record as last read
+   * @param reason why it may be taken over
    */
   record Take(LeaseRow row, LeadershipAcquiredEvent.Reason reason) implements Call<OptionalLong> {
 
@@ -225,8 +225,8 @@ sealed interface Step {
    * Hand the lease back.
    *
    * @param term the term held
-   * @param successor who shall lead next; empty for anyone
-   * @param ending why, for the history
+   * @param successor the next leader; empty for any node
+   * @param ending the reason, for the history
    */
   record Release(long term, String successor, Ending ending) implements Call<Boolean> {
 

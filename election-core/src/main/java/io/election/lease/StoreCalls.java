@@ -12,8 +12,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Makes the calls to the store, times them, and applies their answers to the candidacies. Used by the
- * elector's thread; {@link #contact} by any.
+ * Makes the calls to the store, times them, and applies their answers to the candidacies. Used by
+ * the elector's thread; {@link #contact} by any thread.
  */
 final class StoreCalls {
 
@@ -40,13 +40,13 @@ final class StoreCalls {
     this.looks = new Looks(context.settings().renewInterval());
   }
 
-  /** The silence of the store counts from now on. */
+  /** Starts to measure the time since the last answer. */
   void begin() {
     this.answeredAt = this.context.now();
   }
 
   StoreContact contact() {
-    // The failure first: an answer in between makes the silence short.
+    // Read the failure first: an answer in between makes the silence short.
     OpenFailures.Problem problem = this.openFailures.problem();
     long now = this.context.now();
     return new StoreContact(
@@ -55,7 +55,7 @@ final class StoreCalls {
         problem != null ? problem.text() : null);
   }
 
-  /** How long reads have taken of late, in nanoseconds. */
+  /** Returns how long recent reads took, in nanoseconds. */
   long readNanos() {
     return this.looks.take();
   }
@@ -63,8 +63,8 @@ final class StoreCalls {
   /**
    * Makes one call.
    *
-   * @param steps what one call can do: several steps only if all are renewals, or reads
-   * @return the failures of those whose outcome is unknown
+   * @param steps the steps of the call: several only if all are renewals or all are reads
+   * @return the failures of the candidates whose outcome is unknown
    */
   Map<Candidate, Throwable> make(Map<Candidate, Step.Call<?>> steps) {
     Map<Candidate, Throwable> failed = new LinkedHashMap<>();
@@ -176,7 +176,10 @@ final class StoreCalls {
     }
   }
 
-  /** Who reads together looks again together, at the time that suits the first of them. */
+  /**
+   * Reads records with one call. Elections that are read together are read together again; the
+   * first of them sets the time.
+   */
   private void read(Read step, Set<Candidate> readers) throws LeaseStoreException {
     Set<String> ids = new LinkedHashSet<>();
     readers.forEach((candidate) -> ids.add(candidate.serviceId()));

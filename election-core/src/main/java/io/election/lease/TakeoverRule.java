@@ -11,11 +11,11 @@ import io.election.lease.Step.Take;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a node that does not lead may do about the record, and from when on: only when nobody can be
- * leading any more.
+ * Decides what a node that does not lead may do with the record, and from when on: only when no
+ * node can be leading any more.
  *
  * @param node the node
- * @param memory what it remembers of the election
+ * @param memory what it remembers about the election
  */
 record TakeoverRule(Candidacy.Node node, Memory memory) {
 
@@ -27,15 +27,15 @@ record TakeoverRule(Candidacy.Node node, Memory memory) {
     }
   }
 
-  /** Whether the node may lead at all. */
+  /** Returns whether the node may lead at all. */
   boolean isCandidate() {
     return this.memory.running() && this.node.settings().eligible() && this.memory.paused() == null;
   }
 
   /**
-   * What a follower may do about the record as it last read it.
+   * Returns what a follower may do with the record as it last read it.
    *
-   * @return {@code null} if nothing before it reads again
+   * @return {@code null} if nothing before it reads the record again
    */
   @Nullable
   Opening opening(@Nullable Observation seen) {
@@ -76,7 +76,10 @@ record TakeoverRule(Candidacy.Node node, Memory memory) {
     return new Opening(since, new KeepWarm(row, since));
   }
 
-  /** What a node does that has kept the record warm for as long as its holder was promised. */
+  /**
+   * Returns the step of a node that has kept the record warm for as long as its holder was
+   * promised.
+   */
   Opening opening(Warming warming) {
     long ripe = warming.since() + promisedNanos(warming.row());
     return warming.created()
@@ -84,7 +87,10 @@ record TakeoverRule(Candidacy.Node node, Memory memory) {
         : take(ripe, warming.row(), LeadershipAcquiredEvent.Reason.DESIGNATED);
   }
 
-  /** The lease that the holder may believe to have. A record that tells nothing leaves what the last one told. */
+  /**
+   * Returns the lease that the holder may rely on, in milliseconds. If the record does not state
+   * one, the lease of the last record applies too.
+   */
   long promisedMillis(LeaseRow row) {
     long millis = row.promisedMillis(leaseMillis());
     return row.tellsPromise() ? millis : Math.max(millis, this.memory.promisedMillis());

@@ -6,8 +6,8 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The end of a run that was stopped: until when it goes on to hand leases back, and what people are told
- * of work for which leases are kept. Used by the elector's thread.
+ * The end of a run that was stopped: decides how long it continues to hand leases back, and logs
+ * the work for which leases are kept. Used by the elector's thread.
  */
 final class WindDown {
 
@@ -22,7 +22,7 @@ final class WindDown {
   /** Since when there has been no leader work to wait for. */
   private @Nullable Long idleSince;
 
-  /** When the work was named last. */
+  /** When the work was last logged. */
   private @Nullable Long namedAt;
 
   WindDown(ElectorContext context, Candidacy.Node node, List<Candidate> candidates) {
@@ -31,7 +31,7 @@ final class WindDown {
     this.candidates = candidates;
   }
 
-  /** Whether nothing is left to hand back, or the store does not answer. */
+  /** Returns whether nothing is left to hand back, or the store does not answer. */
   boolean isOver() {
     if (!isHandingBack()) {
       return true;
@@ -47,7 +47,10 @@ final class WindDown {
     return this.candidates.stream().anyMatch(Candidate::isSteppingDown);
   }
 
-  /** A store that is dead need not hold up the end of the process once leader work has ended. */
+  /**
+   * Returns whether to give up: leases are still held two operation timeouts after leader work has
+   * ended. A store that does not answer must not delay the end of the process.
+   */
   private boolean isHopeless() {
     if (this.candidates.stream()
         .anyMatch((candidate) -> this.context.work().isRunning(candidate.serviceId()))) {
@@ -62,7 +65,7 @@ final class WindDown {
         > this.context.settings().operationTimeout().multipliedBy(2).toNanos();
   }
 
-  /** Names the work for which leases are kept, once a minute. */
+  /** Logs the work for which leases are kept, once a minute. */
   void remind() {
     long now = this.context.now();
     if (this.namedAt == null || now - this.namedAt >= REMINDER_NANOS) {
@@ -75,7 +78,7 @@ final class WindDown {
     }
   }
 
-  /** Names the work that runs on without a lease. */
+  /** Logs the work that continues without a lease. */
   void giveUp() {
     nameWork((candidate, work) ->
         this.context.log().givenUp(candidate.serviceId(), this.node.id(), work));
