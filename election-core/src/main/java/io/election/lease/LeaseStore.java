@@ -59,7 +59,8 @@ public interface LeaseStore extends AutoCloseable {
    *     renewed; the lease of every other election in {@code terms} is lost
    * @throws PartialRenewalException if the outcome is unknown for some elections, and known for the
    *     others
-   * @throws LeaseStoreException if the outcome is unknown otherwise: none counts as renewed
+   * @throws LeaseStoreException if the outcome is unknown and the store cannot say for which
+   *     elections: none counts as renewed
    */
   Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException;
 
