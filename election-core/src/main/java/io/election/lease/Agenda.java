@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Determines what is due in the elections of a node. Renewals come first, then reads, each as one
- * call for all elections; then the other elections take turns. Used by the elector's thread.
+ * call for all elections; then all other calls, one election at a time and in turns. Used by the
+ * elector's thread.
  */
 final class Agenda {
 
