@@ -17,22 +17,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lets a transaction on the election's database commit only if the term in which its work began still
- * lasts: even a leader that was paused for an hour between {@link ElectionService#isLeader()} and its
- * commit cannot commit once another node has taken over.
+ * Lets a transaction on the election's database commit only if the term in which its work began
+ * still lasts. A leader that was paused for an hour between {@link ElectionService#isLeader()} and
+ * its commit cannot commit once another node has taken over.
  *
- * <p>The fence locks the term's entry in {@code leader_election_history} in share mode as the last
- * thing before the commit, and finds it open or refuses. A node that takes the election over has to end
- * that entry first, and so either comes before, and the commit is refused, or waits for it. Renewals
- * do not touch the history: they are never held up.
+ * <p>Immediately before the commit, the fence locks the term's entry in {@code
+ * leader_election_history} in share mode. It refuses the commit unless that entry is still open. A
+ * node that takes the election over must first end the entry: either it does so before the lock,
+ * and the commit is refused, or it waits for the lock. Renewals do not touch the history and are
+ * never held up.
  *
- * <p>A client that vanishes between the two would hold up the next leader until the server notices.
- * So while the lock is held the server ends the session when it has been idle for two renew intervals,
- * and at least a second; the session's own {@code wait_timeout} is put back afterwards. A connection
- * that does not take it back is aborted, so that no pool hands it out again.
+ * <p>A client that vanishes between the lock and the commit would hold up the next leader until the
+ * server notices. While the lock is held, the server therefore ends the session if it has been idle
+ * for two renew intervals, and for at least a second. The session's own {@code wait_timeout} is
+ * restored afterwards. If it cannot be restored, the connection is aborted, so that no pool hands
+ * it out again.
  *
  * <p>The term is a fencing token in the sense of Martin Kleppmann, "How to do distributed locking"
- * (2016). Safe for use by any thread; a connection is used by its owner's alone.
+ * (2016). This class is thread-safe; each connection is used only on the thread that passes it.
  */
 public final class CommitFence {
 
@@ -44,7 +46,7 @@ public final class CommitFence {
           SESSION wait_timeout = %d
       """;
 
-  /** Also if {@link #SHORTEN} has not run, or if this has run already. */
+  /** Correct even if {@link #SHORTEN} has not run, or if this has run before. */
   private static final String RESTORE = """
       SET SESSION wait_timeout =
               CAST(COALESCE(@election_wait_timeout, @@SESSION.wait_timeout) AS UNSIGNED),
@@ -62,8 +64,8 @@ public final class CommitFence {
   /**
    * Creates a fence for connections whose current database is the election's.
    *
-   * @param renewInterval how often the leader renews; a client that vanishes before its commit holds
-   *     up the next leader for twice as long, and at least a second
+   * @param renewInterval how often the leader renews; a client that vanishes before its commit
+   *     holds up the next leader for twice as long, and for at least a second
    */
   public CommitFence(Duration renewInterval) {
     this.restSeconds = Session.restSeconds(renewInterval);
@@ -73,8 +75,8 @@ public final class CommitFence {
   /**
    * Creates a fence for connections to the election's server, whatever their current database is.
    *
-   * @param renewInterval how often the leader renews; a client that vanishes before its commit holds
-   *     up the next leader for twice as long, and at least a second
+   * @param renewInterval how often the leader renews; a client that vanishes before its commit
+   *     holds up the next leader for twice as long, and for at least a second
    * @param database the election's database
    */
   public CommitFence(Duration renewInterval, ElectionDatabase database) {
@@ -83,19 +85,19 @@ public final class CommitFence {
   }
 
   /**
-   * Commits if this node's term still lasts, and rolls back if not. For those who manage their
-   * transactions by hand.
+   * Commits if this node's term still lasts, and rolls back otherwise. For applications that manage
+   * their transactions without a transaction manager.
    *
-   * @param connection a connection to the election's database, with a transaction under way
+   * @param connection a connection to the election's database with an active transaction
    * @param election the election
    * @param term the term of this node in which the work began, as {@link
-   *     io.election.Leadership#term()} told it then
-   * @throws LeadershipLostException if the term has ended or could not be confirmed; the transaction
-   *     is rolled back
-   * @throws IllegalStateException if the connection commits each statement by itself: then there is
-   *     nothing left to refuse
-   * @throws SQLException if the fence, the commit or the roll-back fails; as with any commit, the
-   *     outcome of one that failed is unknown
+   *     io.election.Leadership#term()} returned it then
+   * @throws LeadershipLostException if the term has ended or could not be confirmed; the
+   *     transaction is rolled back
+   * @throws IllegalStateException if the connection is in autocommit mode: its work is already
+   *     committed and cannot be refused
+   * @throws SQLException if the fence, the commit or the rollback fails; as with any commit, the
+   *     outcome of a failed one is unknown
    */
   public void commit(Connection connection, ElectionService election, long term)
       throws SQLException {
@@ -118,17 +120,17 @@ public final class CommitFence {
   }
 
   /**
-   * Confirms terms, and keeps them from ending until the transaction is over. Until then the server
+   * Confirms terms and keeps them from ending until the transaction is over. Until then the server
    * ends the session if its client vanishes.
    *
-   * @param connection a connection to the election's database, with a transaction under way; must
+   * @param connection a connection to the election's database with an active transaction; must
    *     still be open when the result is closed
    * @param nodeId this node
    * @param terms the term of this node in each election under which the transaction works
-   * @return to be closed when the transaction is over, however it ended
+   * @return a handle that must be closed when the transaction is over, whatever its outcome
    * @throws LeadershipLostException if a term has ended or could not be confirmed; the transaction
    *     must be rolled back
-   * @throws IllegalStateException if the connection commits each statement by itself
+   * @throws IllegalStateException if the connection is in autocommit mode
    * @throws SQLException if the database fails otherwise
    */
   public Held hold(Connection connection, String nodeId, Map<String, Long> terms)
@@ -146,16 +148,17 @@ public final class CommitFence {
   }
 
   /**
-   * Confirms terms, and keeps them from ending until the transaction is over, but leaves the session
-   * as it is. For connections that go back to their pool within the commit. A client that vanishes
-   * before its commit holds up the next leader until the session's own {@code wait_timeout} is over.
+   * Confirms terms and keeps them from ending until the transaction is over, but leaves the session
+   * as it is. For connections that return to their pool within the commit. A client that vanishes
+   * before its commit holds up the next leader until the session's own {@code wait_timeout} is
+   * over.
    *
-   * @param connection a connection to the election's database, with a transaction under way
+   * @param connection a connection to the election's database with an active transaction
    * @param nodeId this node
    * @param terms the term of this node in each election under which the transaction works
    * @throws LeadershipLostException if a term has ended or could not be confirmed; the transaction
    *     must be rolled back
-   * @throws IllegalStateException if the connection commits each statement by itself
+   * @throws IllegalStateException if the connection is in autocommit mode
    * @throws SQLException if the database fails otherwise
    */
   public void confirm(Connection connection, String nodeId, Map<String, Long> terms)
@@ -167,15 +170,16 @@ public final class CommitFence {
   }
 
   /**
-   * Tells whether a connection leads to the election's database, as its server sees it: whether a
-   * term is noted there. Locks what it finds, as {@link #confirm(Connection, String, Map)} does.
+   * Returns whether a connection leads to the election's database: whether its server has one of
+   * the terms in the history. Locks the entry that it finds, as {@link #confirm(Connection, String,
+   * Map)} does.
    *
-   * @param connection a connection to any database, with a transaction under way
+   * @param connection a connection to any database, with an active transaction
    * @param nodeId this node
    * @param terms terms of this node, lasting or ended
-   * @return whether one of them is noted in the history that the connection reaches
-   * @throws LeadershipLostException if the terms are noted there but locked by another node
-   * @throws SQLException if the database does not say
+   * @return whether one of them is in the history that the connection reaches
+   * @throws LeadershipLostException if the entry is there but locked by another node
+   * @throws SQLException if the database fails otherwise
    */
   public boolean reaches(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
@@ -245,13 +249,13 @@ public final class CommitFence {
   }
 
   /**
-   * Reads and locks the entry of a term. Waits for a second at most, for rows as for tables.
+   * Reads and locks the entry of a term. Waits at most one second for a row, and for a table.
    *
-   * @return {@code null} if there is none
+   * @return the entry, or {@code null} if there is none
    */
   private @Nullable Entry read(Connection connection, String serviceId, long term)
       throws SQLException {
-    // Also under MySQL's REPEATABLE READ a locking read sees what is committed now; MariaDB refuses
+    // Even under MySQL's REPEATABLE READ a locking read sees what is committed now. MariaDB refuses
     // it if that is newer than its snapshot. FOR SHARE is unknown to MariaDB, WAIT to MySQL.
     String version = connection.getMetaData().getDatabaseProductVersion();
     if (version.toLowerCase(Locale.ROOT).contains("mariadb")) {
@@ -262,14 +266,14 @@ public final class CommitFence {
       return read(connection, serviceId, term, hint, "FOR SHARE NOWAIT");
     } catch (SQLException ex) {
       if (SqlErrors.isSyntax(ex)) {
-        // A proxy before MariaDB may bear a version of MySQL's.
+        // A proxy in front of MariaDB may report a version of MySQL.
         return read(connection, serviceId, term, "", MARIADB_LOCK);
       }
       if (!SqlErrors.isLockedNow(ex)) {
         throw ex;
       }
     }
-    // MySQL has no statement that waits for a row for a second, and no hint.
+    // MySQL has neither a statement nor a hint that waits one second for a row.
     execute(connection, """
         SET @election_lock_wait_timeout = @@SESSION.innodb_lock_wait_timeout,
             SESSION innodb_lock_wait_timeout = 1
@@ -304,7 +308,9 @@ public final class CommitFence {
         : LeaseTables.HISTORY;
   }
 
-  /** Puts the session right, or sees to it that nobody uses it any more. Never throws. */
+  /**
+   * Restores the session, or aborts its connection so that nobody uses it any more. Never throws.
+   */
   private void restore(Connection connection, String sql) {
     try {
       execute(connection, sql);
@@ -322,7 +328,7 @@ public final class CommitFence {
   private static void abort(Connection connection) {
     try {
       connection.abort(Runnable::run);
-      // A pool notices what fails through it, not what was aborted.
+      // A pool notices a failed statement, but not an abort.
       execute(connection, "DO 0");
     } catch (SQLException | RuntimeException ex) {
       log.debug("The connection is aborted", ex);
@@ -335,7 +341,7 @@ public final class CommitFence {
     }
   }
 
-  /** What the history says of a term. */
+  /** The entry of a term in the history. */
   private record Entry(String leaderId, boolean isOpen) {}
 
   /** Terms that cannot end before the transaction does. */
@@ -353,8 +359,8 @@ public final class CommitFence {
     }
 
     /**
-     * Gives the session back its own time-out, or else aborts its connection. Never throws: a second
-     * call does nothing.
+     * Restores the session's own time-out, or aborts its connection if that fails. Never throws. A
+     * second call does nothing.
      */
     @Override
     public void close() {

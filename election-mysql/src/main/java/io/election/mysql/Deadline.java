@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The instant by which a call has to be over.
+ * The instant by which a call must end.
  *
  * @param nanoTime a reading of {@link System#nanoTime()}
  * @param bound the time that the call had at its start, for messages
@@ -16,13 +16,17 @@ record Deadline(long nanoTime, Duration bound) {
     return new Deadline(System.nanoTime() + bound.toNanos(), bound);
   }
 
-  /** A deadline in the middle between now and this one. */
+  /** Returns a deadline halfway between now and this one. */
   Deadline halfway() {
     long now = System.nanoTime();
     return new Deadline(now + (this.nanoTime - now) / 2, this.bound);
   }
 
-  /** What is left, at least 1 ms, since 0 means for ever to a driver. */
+  /**
+   * The remaining time, at least 1 ms, because drivers read 0 as unlimited.
+   *
+   * @throws SQLTimeoutException if the deadline has passed
+   */
   int remainingMillis() throws SQLTimeoutException {
     long nanos = this.nanoTime - System.nanoTime();
     if (nanos <= 0) {

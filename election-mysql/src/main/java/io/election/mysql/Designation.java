@@ -6,8 +6,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes another holder into a record, as an operator would. If somebody asked for it, the history tells
- * who: the edit is made only on a record that nobody has written to since it showed which term it ends.
+ * Writes another holder into a record, as an operator would. If the request carries an instruction,
+ * the history notes who gave it. The record is then edited only if nobody has written to it since
+ * it was read, so that the term that the edit ends is known.
  */
 final class Designation {
 
@@ -60,11 +61,11 @@ final class Designation {
   }
 
   /**
-   * A record before it is edited.
+   * A record before the edit.
    *
    * @param term its term
    * @param version its version
-   * @param open whether that term lasts
+   * @param open whether the term has not ended
    */
   private record Seen(long term, long version, boolean open) {}
 }

@@ -3,11 +3,14 @@ package io.election.mysql;
 import io.election.ElectionSetupException;
 import java.util.Locale;
 
-/** The products that speak the protocol, and all in which they differ. */
+/** The supported products and all differences between them. */
 enum Dialect {
   MYSQL("MySQL", "@@server_uuid", "transaction_", "max_execution_time") {
 
-    /** The limit, which is none, keeps the inner query one of its own, that locks before the outer. */
+    /**
+     * The LIMIT excludes no row. It keeps the inner query separate, so that it locks rows before
+     * the outer one.
+     */
     @Override
     String renewal(String changes, String held, int leases) {
       return """
@@ -22,7 +25,7 @@ enum Dialect {
   MARIADB(
       "MariaDB", "CONCAT(@@hostname, ':', @@port, ':', @@server_id)", "tx_", "max_statement_time") {
 
-    /** A wait of zero is none; MySQL takes it for a second. */
+    /** A time-out of 0 means no wait here; MySQL treats it as one second. */
     @Override
     String renewal(String changes, String held, int leases) {
       return """
@@ -50,17 +53,19 @@ enum Dialect {
     return this.label;
   }
 
-  /** An SQL expression that tells one server from another. */
+  /** An SQL expression that distinguishes one server from another. */
   String source() {
     return this.source;
   }
 
-  /** The same for statements that compare: what {@link Digest#of} makes of {@link #source()}. */
+  /**
+   * The {@linkplain Digest#of digest} of {@link #source()} as an SQL expression, for comparisons.
+   */
   String sourceDigest() {
     return "LEFT(SHA2(CONVERT(%s USING utf8mb4), 256), 32)".formatted(this.source);
   }
 
-  /** The system variable that is the isolation of transactions. */
+  /** The system variable for the transaction isolation. */
   String isolation() {
     return this.transaction + "isolation";
   }
@@ -70,25 +75,27 @@ enum Dialect {
     return this.transaction + "read_only";
   }
 
-  /** The system variable that bounds the time of statements; 0 is no bound. */
+  /** The system variable that bounds the time of statements; 0 means no bound. */
   String statementTime() {
     return this.statementTime;
   }
 
   /**
-   * A statement that renews leases and waits for no lock.
+   * A statement that renews leases without waiting for locks.
    *
    * @param changes the columns and their new values
-   * @param held the condition for those to be renewed
-   * @param leases how many there are at most
+   * @param held the condition for the leases to renew
+   * @param leases the maximum number of leases
    */
   abstract String renewal(String changes, String held, int leases);
 
   /**
-   * Finds the product.
+   * Determines the product.
    *
-   * @param driverSays what the driver calls the product; Connector/J calls MariaDB MySQL
+   * @param driverSays the product name that the driver reports; Connector/J reports MySQL for
+   *     MariaDB
    * @param version the answer to {@code SELECT VERSION()}
+   * @throws ElectionSetupException if the product is not supported
    */
   static Dialect of(String driverSays, String version) {
     String lower = version.toLowerCase(Locale.ROOT);

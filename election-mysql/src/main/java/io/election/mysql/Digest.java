@@ -5,12 +5,12 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
-/** Short names, of harmless characters, for what may be long and hold any. */
+/** Maps texts of any length and content to short names of safe characters. */
 final class Digest {
 
   private Digest() {}
 
-  /** 32 hexadecimal digits; equal for equal texts alone. */
+  /** Returns 32 hexadecimal digits, which are equal only for equal texts. */
   static String of(String text) {
     try {
       byte[] digest =

@@ -24,15 +24,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The database that holds the leases: where connections come from, and how messages name it.
+ * The database that holds the leases: the source of connections, and the name of the database in
+ * messages.
  *
- * <p>Each connection is asked for anew, so that a {@link DataSource} which reads the credentials on
- * each call follows a change of password. It may be a pool: a connection out of it is kept, and never
- * goes back alive, since its session has settings of our own. A source that waits without bound for
- * the network is waited for no longer than the call has time, but it costs a thread each time: set
- * {@code connectTimeout} and {@code socketTimeout}, which both drivers leave unset.
+ * <p>Every connection is requested from the {@link DataSource} separately. A source that reads the
+ * credentials on each call therefore follows a change of password. The source may be a pool: a
+ * connection taken from it is kept and never returned alive, because its session has settings of
+ * the election. If the source waits for the network without bound, a call does not wait for it
+ * longer than its own time allows, but each such attempt occupies a thread. Set {@code
+ * connectTimeout} and {@code socketTimeout}, which both drivers leave unset.
  *
- * <p>Safe for use by several threads.
+ * <p>Thread-safe.
  */
 public final class ElectionDatabase {
 
@@ -63,7 +65,7 @@ public final class ElectionDatabase {
   /**
    * Creates the database.
    *
-   * @param dataSource where connections come from; need not be a pool
+   * @param dataSource the source of connections; need not be a pool
    * @param url its JDBC URL, for messages, which show neither user nor password; {@code null} if
    *     unknown: then messages name no host until the first connection
    */
@@ -74,7 +76,7 @@ public final class ElectionDatabase {
   /**
    * Creates the database.
    *
-   * @param dataSource where connections come from; need not be a pool
+   * @param dataSource the source of connections; need not be a pool
    * @param url its JDBC URL, for messages, which show neither user nor password; {@code null} if
    *     unknown: then messages name no host until the first connection
    * @param credentials where the source reads user and password, for messages
@@ -84,11 +86,11 @@ public final class ElectionDatabase {
   }
 
   /**
-   * Creates a database whose connections are opened by a driver, without a pool. Of several hosts in the
-   * URL, the first that takes writes is used.
+   * Creates a database whose connections are opened by a driver, without a pool. If the URL names
+   * several hosts, the first one that accepts writes is used.
    *
-   * @param logins gives what to connect with, for each connection anew
-   * @param login what to connect with now
+   * @param logins supplies the login for each new connection
+   * @param login the current login
    * @param timeout how long a new connection may wait for the network
    * @return the database
    */
@@ -102,7 +104,7 @@ public final class ElectionDatabase {
         new UnpooledDataSource(logins, timeout), login.url(), login.source());
   }
 
-  /** With threads of the caller's making. */
+  /** Creates a database whose connecting threads come from the given factory. */
   ElectionDatabase(
       DataSource dataSource, @Nullable String url, String credentials, ThreadFactory threads) {
     this.dataSource = dataSource;
@@ -112,12 +114,13 @@ public final class ElectionDatabase {
   }
 
   /**
-   * Tells whether a server takes writes, rather than being a replica. The election uses no other: the
-   * rows of a replica may be old.
+   * Returns whether a server accepts writes and is not a replica. The election uses no other
+   * server, because the rows of a replica may be old.
    *
-   * @param connection a connection to the server, used and left as it is
-   * @return whether it is not read-only, for administrators either
-   * @throws SQLException if the server does not say
+   * @param connection a connection to the server, left as it is
+   * @return whether the server is not read-only; a server to which only administrators may write
+   *     counts as read-only
+   * @throws SQLException if the server does not answer
    */
   static boolean takesWrites(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement();
@@ -126,12 +129,12 @@ public final class ElectionDatabase {
     }
   }
 
-  /** Where user and password are read, for a message. */
+  /** Where user and password are read, for messages. */
   String credentials() {
     return this.credentials;
   }
 
-  /** Host, port and database for a message. */
+  /** Host, port and database, for messages. */
   String location() {
     String location = this.location;
     return location != null ? location : UNKNOWN;
@@ -143,7 +146,7 @@ public final class ElectionDatabase {
     }
   }
 
-  /** Says once that the server goes on with the sessions of clients that vanished. */
+  /** Warns once that the server keeps the sessions of vanished clients for too long. */
   void tellOfLongRest(String found, String wanted) {
     if (!this.toldOfLongRest.getAndSet(true)) {
       log.warn(
@@ -165,8 +168,8 @@ public final class ElectionDatabase {
   }
 
   /**
-   * Connects. On a thread of its own, since nothing bounds what a {@link DataSource} does: a
-   * connection that comes too late is closed.
+   * Connects on a separate thread, because nothing bounds the time that a {@link DataSource} takes.
+   * A connection that arrives after the deadline is closed.
    */
   Connection connect(Deadline deadline) throws SQLException {
     if (this.pending.get() >= MAX_PENDING) {
@@ -201,7 +204,9 @@ public final class ElectionDatabase {
     }
   }
 
-  /** A thread that cannot be started counts no longer. */
+  /**
+   * Starts the connecting thread. If it cannot be started, the attempt is not counted as pending.
+   */
   private void begin(CompletableFuture<Connection> connected) throws SQLException {
     boolean begun = false;
     this.pending.incrementAndGet();
@@ -223,8 +228,8 @@ public final class ElectionDatabase {
   }
 
   /**
-   * Whether the server had no connection left a while ago: then only what needs a connection should
-   * open one.
+   * Whether the server recently had no connection left. Only callers that cannot do without a
+   * connection should then open one.
    */
   boolean isCrowded() {
     Long crowdedAt = this.crowdedAt;
@@ -244,14 +249,17 @@ public final class ElectionDatabase {
     }
   }
 
-  /** Leaves the attempt to itself: whichever of the two threads comes last closes the connection. */
+  /** Abandons the attempt. The thread that finishes last closes the connection. */
   private static void closeWhenItComes(CompletableFuture<Connection> connected) {
     if (!connected.cancel(false) && !connected.isCompletedExceptionally()) {
       discard(connected.join());
     }
   }
 
-  /** Closes a connection hard: no farewell to a server that may not answer, no return to a pool. */
+  /**
+   * Closes a connection hard: sends nothing to a server that may not answer, and does not return
+   * the connection to a pool.
+   */
   static void discard(Connection connection) {
     try {
       connection.abort(Runnable::run);
@@ -266,7 +274,7 @@ public final class ElectionDatabase {
   }
 
   /**
-   * A JDBC URL without its secrets, for a message: its scheme and {@link #location}.
+   * Describes a JDBC URL without its secrets, for messages: its scheme and {@link #location}.
    *
    * @param url a JDBC URL of any database
    * @return scheme, hosts, ports and database
@@ -277,9 +285,9 @@ public final class ElectionDatabase {
   }
 
   /**
-   * Names the place that a JDBC URL leads to, for a message: {@code host:3306/db} for {@code
-   * jdbc:mysql://user:secret@host:3306/db?password=…}. Takes only what is known to be no secret out of
-   * the URL. Where that cannot be told apart, the URL is not shown at all.
+   * Names the place to which a JDBC URL leads, for messages: {@code host:3306/db} for {@code
+   * jdbc:mysql://user:secret@host:3306/db?password=…}. Shows only the parts of the URL that are
+   * known to hold no secret. If they cannot be distinguished, no part of the URL is shown.
    *
    * @param url a JDBC URL of any database
    * @return hosts, ports and database
@@ -321,12 +329,12 @@ public final class ElectionDatabase {
   }
 
   /**
-   * What a connection is made with.
+   * What a connection is opened with.
    *
    * @param url the JDBC URL
    * @param username the user; {@code null} if the URL names it
-   * @param password the password; {@code null} if there is none, or the URL has it
-   * @param driver the driver; {@code null} if its class is not there
+   * @param password the password; {@code null} if there is none, or if the URL contains it
+   * @param driver the driver; {@code null} if its class is missing
    * @param source where user and password come from, for messages
    */
   public record Login(
@@ -336,7 +344,7 @@ public final class ElectionDatabase {
       @Nullable Driver driver,
       String source) {
 
-    /** Without the secrets. */
+    /** Shows no secrets. */
     @Override
     public String toString() {
       return "Login[...]";

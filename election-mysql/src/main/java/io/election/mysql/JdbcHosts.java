@@ -11,12 +11,12 @@ import java.util.regex.Pattern;
 /**
  * The hosts of a JDBC URL.
  *
- * <p>Neither driver looks for the host that takes writes: Connector/J begins each connection with the
- * first host that answers, or with any, and may change hosts after a commit.
+ * <p>Neither driver looks for the host that accepts writes. Connector/J opens each connection to
+ * the first host that answers, or to any host, and may change hosts after a commit.
  */
 final class JdbcHosts {
 
-  /** Modes in which each host may be the one that takes writes. */
+  /** Modes in which any of the hosts may be the one that accepts writes. */
   private static final Pattern SEVERAL = Pattern.compile(
       "(jdbc:(?:mysql|mariadb):)(?:(?:loadbalance|sequential|failover):)?//([^/?]*,[^/?]*)(.*)");
 
@@ -26,19 +26,18 @@ final class JdbcHosts {
   private JdbcHosts() {}
 
   /**
-   * Takes a URL apart.
+   * Splits a URL into one URL per host.
    *
    * @param url a JDBC URL
-   * @return a URL for each host, in its order; the URL as it is if it has one host, or says itself
-   *     which of them takes writes
+   * @return a URL for each host, in the order of the hosts; the unchanged URL if it has only one
+   *     host or specifies which host accepts writes
    */
   static List<String> split(String url) {
     return FIRST_ALONE.matcher(url).matches() ? List.of(url) : splitAny(url);
   }
 
   /**
-   * Tells whether Connector/J writes to the first of several hosts and to no other, which is its
-   * default.
+   * Returns whether Connector/J writes only to the first of several hosts, which is its default.
    */
   static boolean writesToFirstAlone(String url) {
     return FIRST_ALONE.matcher(url).matches() && splitAny(url).size() > 1;
@@ -56,7 +55,7 @@ final class JdbcHosts {
     return urls;
   }
 
-  /** Splits at commas that are in no brackets. */
+  /** Splits at commas outside brackets. */
   private static List<String> hosts(String authority) {
     List<String> hosts = new ArrayList<>();
     int depth = 0;
@@ -76,7 +75,7 @@ final class JdbcHosts {
     return hosts;
   }
 
-  /** Host and port of a URL of one host, for a message. */
+  /** Host and port of a URL with one host, for messages. */
   static String host(String url) {
     return ElectionDatabase.location(url).replaceFirst("/.*$", "");
   }

@@ -11,14 +11,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tables {@code leader_election} and {@code leader_election_history}: made, upgraded or checked; and
- * {@code leader_election_member}, without which the election goes on.
+ * Creates, upgrades or checks the tables {@code leader_election} and {@code
+ * leader_election_history}, and {@code leader_election_member}, without which the election still
+ * works.
  *
- * <p>Migrations are run by a Flyway of our own, with a history table of its own ({@code
- * leader_election_schema_history}) and nothing on the classpath that another Flyway would find; and
- * only if the tables are not complete. So the application's own migrations are not disturbed.
+ * <p>Migrations are run by a separate Flyway with its own history table ({@code
+ * leader_election_schema_history}), and only if the tables are incomplete. Nothing on the classpath
+ * is visible to another Flyway. The application's own migrations are therefore not disturbed.
  *
- * <p>Safe for use by several threads.
+ * <p>Thread-safe.
  */
 final class LeaderElectionSchema {
 
@@ -31,16 +32,16 @@ final class LeaderElectionSchema {
   private final Duration timeToLook;
   private boolean ensured;
 
-  /** Whether the user may not make a table that the election can do without. */
+  /** Whether the user lacks the right to create a table that the election can do without. */
   private boolean denied;
 
   /**
    * Creates the schema; nothing is done before {@link #ensure()}.
    *
-   * @param database where the tables are
-   * @param mode who makes them
-   * @param operationTimeout the bound of one call to the database; looking at the tables may take 5 s
-   *     if this is less
+   * @param database the database with the tables
+   * @param mode how the tables are created
+   * @param operationTimeout the bound of one call to the database; inspecting the tables may take 5
+   *     s if this is less
    */
   LeaderElectionSchema(ElectionDatabase database, SchemaMode mode, Duration operationTimeout) {
     this.database = database;
@@ -50,12 +51,12 @@ final class LeaderElectionSchema {
   }
 
   /**
-   * Makes sure that the tables are what they have to be. Does nothing once it has succeeded, and
-   * nothing at all under {@link SchemaMode#NONE}. Several nodes may do this at the same time.
+   * Ensures that the tables have the required shape. Does nothing after it has succeeded once, and
+   * nothing at all under {@link SchemaMode#NONE}. Several nodes may call this at the same time.
    *
-   * @throws ElectionSetupException if the tables, or the rights to make them, are not there and
+   * @throws ElectionSetupException if the tables, or the rights to create them, are missing and
    *     waiting does not help
-   * @throws LeaseStoreException if the database is out of reach, read-only, locked, or refuses the
+   * @throws LeaseStoreException if the database is unreachable, read-only or locked, or refuses the
    *     credentials: try again later
    */
   synchronized void ensure() throws LeaseStoreException {
@@ -78,7 +79,10 @@ final class LeaderElectionSchema {
     this.ensured = true;
   }
 
-  /** Makes the missing table if the user may. A failure is harmless: the elector logs that it has no members. */
+  /**
+   * Creates the missing table if the user may. A failure is harmless: the elector logs that it has
+   * no members.
+   */
   private void attempt(List<String> missing, LeaseTables tables) {
     if (missing.isEmpty() || this.mode != SchemaMode.MIGRATE || this.denied) {
       return;
@@ -110,10 +114,14 @@ final class LeaderElectionSchema {
     }
   }
 
-  /** Flyway would find it out for itself, but tries for ten seconds. */
+  /**
+   * Checks the rights first, because Flyway would retry for ten seconds before it reports that they
+   * are missing.
+   */
   private void checkRights(Session session, List<String> missing) throws SQLException {
     try {
-      // Rights are checked before tables are looked for, so that this never makes one.
+      // The server checks rights before it looks for the source table, so this never creates a
+      // table.
       session.execute("CREATE TABLE leader_election_probe LIKE leader_election_that_never_was");
     } catch (SQLException ex) {
       if (SqlErrors.isMissingDdlRight(ex)) {
@@ -143,7 +151,7 @@ final class LeaderElectionSchema {
     }
   }
 
-  /** Whether the migrations were run; otherwise another node got in the way. */
+  /** Returns whether the migrations were run; if not, another node interfered. */
   private boolean migrated(List<String> missing, boolean upgrade, int attempt)
       throws LeaseStoreException {
     try {
@@ -172,8 +180,8 @@ final class LeaderElectionSchema {
   }
 
   /**
-   * Whether another node may have been at the same work; Flyway complains without an SQL error then,
-   * for instance that its history is no longer empty.
+   * Whether another node may have been migrating at the same time. Flyway then also fails without
+   * an SQL error, for instance because its history is no longer empty.
    */
   private static boolean isWorthAnotherAttempt(RuntimeException ex) {
     return SqlErrors.isMadeByAnother(ex)

@@ -13,9 +13,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The renewal of leases: of one by itself, of several by one statement, or by a few if that one did not
- * find them all. The statements for several wait for no lock, so that a record that another transaction
- * has locked holds up no other.
+ * Renews leases: one lease with one statement, and several with one statement, or with a few if the
+ * first did not find them all. The statements for several leases do not wait for locks, so that a
+ * record locked by another transaction does not hold up the others.
  */
 final class LeaseRenewal {
 
@@ -24,18 +24,18 @@ final class LeaseRenewal {
   private boolean someAreLocked;
 
   /**
-   * The outcome; a lease that is in neither set is lost.
+   * The outcome of a renewal. A lease in neither set is lost.
    *
-   * @param renewed those that are renewed
-   * @param locked those that are held, and are not renewed
+   * @param renewed leases that were renewed
+   * @param locked leases that are held but were not renewed
    */
   record Outcome(Set<String> renewed, Set<String> locked) {
 
     /**
-     * The leases that are renewed.
+     * Returns the renewed leases.
      *
-     * @param leases how many there were
-     * @throws PartialRenewalException if some are held, and are not renewed
+     * @param leases the number of leases that were to be renewed
+     * @throws PartialRenewalException if some leases are held but were not renewed
      */
     Set<String> renewedUnlessLocked(int leases, ElectionDatabase database)
         throws PartialRenewalException {
@@ -98,8 +98,9 @@ final class LeaseRenewal {
   }
 
   /**
-   * Whether all were renewed by one statement; otherwise it is unknown which were. The statement waits
-   * for no lock: meanwhile it would hold those of its other rows, longer than the call lasts.
+   * Returns whether one statement renewed all leases; if not, it is unknown which ones it renewed.
+   * The statement does not wait for locks: while waiting it would hold the locks on its other rows,
+   * even beyond the end of the call.
    */
   private static boolean renewTogether(
       Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
@@ -109,7 +110,7 @@ final class LeaseRenewal {
       return session.update(sql, held(nodeId, terms)) == terms.size();
     } catch (SQLException ex) {
       if (SqlErrors.isLockTrouble(ex)) {
-        // Outside a transaction the server has undone the statement, and holds nothing more.
+        // Outside a transaction the server has undone the statement and released its locks.
         log.debug("The leases could not be renewed together", ex);
         return false;
       }
@@ -118,8 +119,8 @@ final class LeaseRenewal {
   }
 
   /**
-   * As many statements as ever, however many leases there are and however many are locked. All go by
-   * the index, because a scan of the table would meet the locked rows.
+   * Uses a constant number of statements, however many leases there are and however many are
+   * locked. All use the index, because a table scan would run into the locked rows.
    */
   private static Outcome renewUnlocked(
       Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)

@@ -18,14 +18,14 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Reads rows of {@code leader_election}, and compares them with what was read before. */
+/** Reads rows of {@code leader_election} and compares them with what was read before. */
 final class LeaseRows {
 
   private static final Logger log = LoggerFactory.getLogger(LeaseRows.class);
 
   /**
-   * Every component of a row as read, and the server that showed it. The time is compared as a number
-   * of seconds, which no time zone changes.
+   * Compares every column of a row as it was read, and the server that returned it. The time is
+   * compared as a number of seconds, which no time zone changes.
    */
   private static final String AS_SEEN = """
        AND leader_id = ? AND term = ? AND version = ? AND lease_millis <=> ?
@@ -34,10 +34,13 @@ final class LeaseRows {
 
   private final Set<String> strays = new HashSet<>();
 
-  /** Reads the rows of elections. Refuses a server that takes no writes, or another than before. */
+  /**
+   * Reads the rows of elections. Refuses a server that does not accept writes, or that is not the
+   * previous one.
+   */
   Map<String, Reading> read(Session session, OwnerStamp stamp, Set<String> serviceIds)
       throws SQLException {
-    // Reads the history only for unknown leases and for rows that somebody wrote by hand.
+    // Reads the history only for unknown leases and for rows that were written by hand.
     String sql = """
         SELECT service_id, leader_id, term, version, lease_millis,
             UNIX_TIMESTAMP(last_active_time),
@@ -83,7 +86,7 @@ final class LeaseRows {
     return reading.row();
   }
 
-  /** Describes a record that the server takes for that of an election, under another name. */
+  /** Describes a record that the server returns for an election although its name differs. */
   private static String stray(String found, Set<String> serviceIds) {
     String name = Names.printable(found);
     if (serviceIds.contains(found.stripTrailing())) {
@@ -112,12 +115,12 @@ final class LeaseRows {
   }
 
   /**
-   * Locks a row that is as it was seen. What of the history belongs to that is to be compared by a
-   * statement after this one: a statement that reads both may have begun before the lock was free.
+   * Locks a row if it is still as it was seen. The history must be compared by a later statement: a
+   * statement that reads both may have begun before the lock was free.
    *
    * @param ifLocked what the statement does if another transaction has locked the row, as SQL
-   * @return whether the newest term of the history is to be compared as well; empty if the row is not as
-   *     it was seen
+   * @return whether the newest term of the history must be compared as well; empty if the row is
+   *     not as it was seen
    */
   static Optional<Boolean> lockAsSeen(
       Session session, String serviceId, LeaseRow seen, String ifLocked) throws SQLException {
@@ -131,12 +134,14 @@ final class LeaseRows {
         .findFirst();
   }
 
-  /** The condition that a row is as it was seen, to be added to one with a primary key. */
+  /**
+   * The condition that a row is as it was seen, to be appended to a condition on the primary key.
+   */
   static String asSeen(Session session) {
     return AS_SEEN.formatted(session.dialect().sourceDigest());
   }
 
-  /** The parameters of {@link #asSeen(Session)}, after those of what stands before it. */
+  /** The given parameters, followed by those of {@link #asSeen(Session)}. */
   static @Nullable Object[] asSeen(List<?> parameters, LeaseRow seen) {
     List<@Nullable Object> all = new ArrayList<>(parameters);
     all.add(seen.leaderId());

@@ -9,12 +9,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tables: what they have to be, and what a database has. The election can do without that of
- * members, whose shape nobody checks.
+ * The tables that a database has, and the shape that they must have. The election can do without
+ * the member table, whose shape is not checked.
  *
- * @param leases the table of leases; {@code null} if there is none
- * @param history the table of terms; {@code null} if there is none
- * @param members the table of members; {@code null} if there is none
+ * @param leases the lease table; {@code null} if there is none
+ * @param history the history table; {@code null} if there is none
+ * @param members the member table; {@code null} if there is none
  */
 record LeaseTables(
     @Nullable Table leases,
@@ -75,7 +75,7 @@ record LeaseTables(
         COMMENT='nodes of leader_election; for people, and may be emptied'\
       """;
 
-  /** All tables, for an operator to run; the same as the file {@code leader-election.sql}. */
+  /** All tables, for an operator to run. Identical to the file {@code leader-election.sql}. */
   static String ddl() {
     return CREATE_LEASES + ";\n" + CREATE_HISTORY + ";\n" + CREATE_MEMBERS + ";";
   }
@@ -86,9 +86,9 @@ record LeaseTables(
   }
 
   /**
-   * The statements that make the tables what they have to be; none if they are.
+   * Returns the statements that bring the tables into the required shape; none if they have it.
    *
-   * @throws ElectionSetupException if no statement of ours leads there
+   * @throws ElectionSetupException if no statement of ours can do that
    */
   List<String> missing() {
     check();
@@ -98,14 +98,14 @@ record LeaseTables(
         .toList();
   }
 
-  /** Whether the statements that are missing make nothing that the election needs. */
+  /** Whether the missing statements create only what the election can do without. */
   static boolean isDispensable(List<String> missing) {
     return missing.stream().allMatch(CREATE_MEMBERS::equals);
   }
 
   /**
-   * Whether there is a table of leases that lacks something, as one that was made by hand does, or one
-   * that was made before there were members.
+   * Whether there is a lease table but something is missing, because the table was created by hand,
+   * or before there was a member table.
    */
   boolean needUpgrade() {
     return this.leases != null

@@ -15,20 +15,25 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The table {@code leader_election_member} as one process uses it, from its first announcement to its
- * end. Times are the database's.
+ * The table {@code leader_election_member} as one process uses it, from its first announcement to
+ * its end. All times are the database's.
  */
 final class MemberTable {
 
-  /** Names have no control characters. */
+  /** Names contain no control characters. */
   private static final String SEPARATOR = "\n";
 
   private static final int VERSION_LENGTH = 64;
 
-  /** Before the table is tried again: a driver may log each refusal as a warning. */
+  /**
+   * How long to wait before the table is tried again. A driver may log each refusal as a warning.
+   */
   private static final long RETRY = Duration.ofMinutes(10).toNanos();
 
-  /** The server answers, but has no such table for us: that lasts, and concerns nothing else. */
+  /**
+   * Thrown if the server answers but the table cannot be used. This is lasting, and affects nothing
+   * else.
+   */
   static final class UnusableException extends SQLException {
 
     private static final long serialVersionUID = 1L;
@@ -43,14 +48,17 @@ final class MemberTable {
     }
   }
 
-  /** What the row says; {@code null} if this process has not written it. */
+  /** The content of the row; {@code null} if this process has not written it. */
   private @Nullable Announcement announced;
 
   private @Nullable UnusableException refusal;
 
   private long refusedAt;
 
-  /** One row by its primary key; but for the first time and after a change it sets one column. */
+  /**
+   * Writes one row by its primary key. Sets a single column, except for the first time and after a
+   * change.
+   */
   void announce(Session session, Announcement self) throws SQLException {
     requireUsable();
     try {
@@ -97,7 +105,7 @@ final class MemberTable {
           VALUES (?, ?, ?, ?, ?, ?, CURRENT_TIMESTAMP(6), CURRENT_TIMESTAMP(6))
           """, parameters.toArray());
     } catch (SQLException ex) {
-      // Another process of this name has just written it.
+      // Another process with this name has just written the row.
       if (!SqlErrors.isDuplicateKey(ex)) {
         throw ex;
       }
@@ -114,7 +122,7 @@ final class MemberTable {
         version.substring(0, Math.min(version.length(), VERSION_LENGTH)));
   }
 
-  /** The members of elections, with one request however many they are. */
+  /** Reads the members of all given elections with one statement. */
   Map<String, List<Member>> read(Session session, Set<String> serviceIds) throws SQLException {
     requireUsable();
     Map<String, List<Member>> members = new HashMap<>();
@@ -164,8 +172,8 @@ final class MemberTable {
   }
 
   /**
-   * Deletes what nodes that died have left, a bounded number at a time: found by a plain read, so that
-   * no row of the others is locked. Does nothing without the table or the right.
+   * Deletes the rows of nodes that died, a bounded number at a time. Finds them by a plain read, so
+   * that no row of other nodes is locked. Does nothing without the table or the right to delete.
    */
   void prune(Session session) throws SQLException {
     if (this.announced == null) {
@@ -189,7 +197,7 @@ final class MemberTable {
     }
   }
 
-  /** Repeats the last refusal without a statement, until it is time to try again. */
+  /** Repeats the last refusal without a statement until it is time to try again. */
   private void requireUsable() throws UnusableException {
     if (this.refusal != null && System.nanoTime() - this.refusedAt < RETRY) {
       throw this.refusal;

@@ -7,15 +7,15 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The steps to the present tables, in their order; each is one migration. The first makes what is not
- * there; the others, with one statement each, upgrade the table of leases that a team made by hand, and
- * tables that were made before there was another.
+ * The steps to the current tables, in order; each is one migration. The first creates missing
+ * tables. Each of the others has one statement, which upgrades a lease table that was created by
+ * hand or tables that were created by an earlier version.
  *
- * <p>A step looks at what there is, since neither a start that failed half-way nor the tables of a
- * team that made them by hand are known to Flyway; MySQL has no {@code ADD COLUMN IF NOT EXISTS}. The
- * columns have defaults, so that the statements of older tools go on working.
+ * <p>A step inspects the existing tables, because Flyway knows neither about a start that failed
+ * half-way nor about tables that were created by hand, and MySQL has no {@code ADD COLUMN IF NOT
+ * EXISTS}. New columns have defaults, so that the statements of older tools continue to work.
  *
- * <p>Versions must not change: Flyway runs none twice.
+ * <p>Versions must not change: Flyway runs each version only once.
  */
 enum Migration {
   CREATE(1, "create leader_election, its history and its members"),
@@ -28,8 +28,8 @@ enum Migration {
   MEMBERS(8, "create leader_election_member");
 
   /**
-   * Lets the primary key hold more than 767 bytes, which a table of older servers may not: a table
-   * that names no row format keeps that of the server on which it was made.
+   * Allows a primary key of more than 767 bytes. A table from an older server may not allow that: a
+   * table without an explicit row format keeps the format of the server that created it.
    */
   private static final String LONG_KEYS = "ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0";
 
@@ -49,7 +49,7 @@ enum Migration {
     return this.description;
   }
 
-  /** The statements that the tables need; none if they have what this brings. */
+  /** Returns the statements that the tables need; none if they already have what this step adds. */
   List<String> ddl(LeaseTables tables) {
     if (this == CREATE) {
       return Stream.of(
@@ -110,7 +110,7 @@ enum Migration {
     };
   }
 
-  /** The statement that gives the names in the history their collation. */
+  /** Returns the statement that gives the names in the history the required collation. */
   static String exactNames(Table history) {
     return """
         ALTER TABLE leader_election_history

@@ -23,16 +23,16 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Leases in the table {@code leader_election} of a MySQL or MariaDB database.
+ * Stores leases in the table {@code leader_election} of a MySQL or MariaDB database.
  *
- * <p>Holds one connection of its own, never one that anybody else uses at the same time. After any
- * failure the connection is closed hard and the next call opens another. Every call, with connecting
- * and session set-up, ends within the operation time-out; a statement whose answer did not come in
- * time may still run on the server later, which is why all of them compare what was read before.
- * Only the schema's own work, which is done at most once, before the first use of the tables, may take
- * longer.
+ * <p>Uses one connection of its own, never one that other code uses at the same time. After any
+ * failure the connection is closed hard and the next call opens another. Every call, including
+ * connecting and session set-up, ends within the operation time-out. A statement whose answer did
+ * not arrive in time may still run on the server later, so every statement compares the record with
+ * what was read before. Only the schema work, which is done at most once, before the tables are
+ * first used, may take longer.
  *
- * <p>For one thread at a time.
+ * <p>Not thread-safe, except for {@link #ensureTables()}: use it from one thread at a time.
  */
 public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
 
@@ -50,34 +50,36 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   private final LeaseRenewal renewal = new LeaseRenewal();
 
   /**
-   * Tells what this process writes from what any other does, its next life included. Drawn at the first
-   * use, and anew after {@link #close()}: processes that are restored from one checkpoint, which was
-   * taken before the start or while the elector was stopped, have one each.
+   * Distinguishes what this process writes from what any other process writes, including a later
+   * process of the same node. Generated at the first use, and again after {@link #close()}.
+   * Processes restored from one checkpoint that was taken before the start, or while the elector
+   * was stopped, therefore have different tokens.
    */
   private @Nullable UUID token;
 
   private MemberTable members = new MemberTable();
 
-  /** Who makes the tables: the values of {@code as.election.mysql.schema}. */
+  /** How the tables are created: the values of {@code as.election.mysql.schema}. */
   public enum SchemaMode {
-    /** The store makes and upgrades them; needs the rights to create and alter tables. */
+    /** The store creates and upgrades the tables; needs the rights to create and alter tables. */
     MIGRATE,
-    /** Somebody else makes them; the store checks them, and refuses to work without. */
+    /** The tables are created otherwise; the store checks them and refuses to work without them. */
     VALIDATE,
-    /** Somebody else makes them; the store relies on it. */
+    /** The tables are created otherwise; the store does not check them. */
     NONE
   }
 
   /**
-   * Creates the store; it connects upon the first call.
+   * Creates the store, which connects upon the first call.
    *
    * @param database the database with the tables
-   * @param schemaMode who makes the tables
+   * @param schemaMode how the tables are created
    * @param operationTimeout the bound of one call, at least 1 ms
-   * @param renewInterval how often the store is called; a connection that rests twice as long, and at
-   *     least a second, is ended by the server, together with the locks of a client that vanished
-   * @param handBackSignals whether to signal followers by user-level locks that a lease was handed back,
-   *     which costs each follower another connection
+   * @param renewInterval how often the store is called; the server ends a connection that is idle
+   *     for twice as long, and for at least a second, together with the locks of a client that
+   *     vanished
+   * @param handBackSignals whether to signal followers by user-level locks that a lease was handed
+   *     back, which costs each follower a second connection
    */
   public MysqlLeaseStore(
       ElectionDatabase database,
@@ -97,13 +99,14 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   }
 
   /**
-   * Makes or checks the tables, as the mode says, unless that was done before. Otherwise the first call
-   * does it. May be called by any thread, and by several nodes at the same time; looking at the tables
-   * may take 5 s if the operation time-out is less.
+   * Creates or checks the tables, depending on the schema mode, unless that was done before. If
+   * this method is not called, the first call to the store does the same. Thread-safe, and may be
+   * called by several nodes at the same time. Inspecting the tables may take 5 s if the operation
+   * time-out is less.
    *
-   * @throws ElectionSetupException if the tables, or the rights to make them, are not there and waiting
-   *     does not help
-   * @throws LeaseStoreException if the database is out of reach, read-only, locked, or refuses the
+   * @throws ElectionSetupException if the tables, or the rights to create them, are missing and
+   *     waiting does not help
+   * @throws LeaseStoreException if the database is unreachable, read-only or locked, or refuses the
    *     credentials: try again later
    */
   public void ensureTables() throws LeaseStoreException {
@@ -136,8 +139,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   /**
    * {@inheritDoc}
    *
-   * <p>A record that another transaction has locked holds up the renewal of a lease that is this
-   * node's only one, and never that of several.
+   * <p>A record that another transaction has locked holds up the renewal of a lease only if it is
+   * the only lease of this node.
    */
   @Override
   public Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
@@ -166,7 +169,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
             nodeId, session, () -> create(session, serviceId, nodeId, leaseMillis, aboveTerm)));
   }
 
-  /** Inserts first, so that it is alone with the history afterwards. */
+  /** Inserts the row first, so that no other node changes the history meanwhile. */
   private Optional<LeaseRow> create(
       Session session, String serviceId, String nodeId, long leaseMillis, long aboveTerm)
       throws SQLException {
@@ -203,7 +206,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
         session -> asHolder(seen.leaderId(), session, () -> keepWarm(session, serviceId, seen)));
   }
 
-  /** In a transaction, so that the row it reads is the one it wrote. */
+  /** Runs in a transaction, so that the row that it reads is the one that it wrote. */
   private Optional<LeaseRow> keepWarm(Session session, String serviceId, LeaseRow seen)
       throws SQLException {
     boolean kept = session.updateOne(
@@ -233,7 +236,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   }
 
   /**
-   * Sets the lease in the history too, and the begin of the term. Nothing else can hold a lock on
+   * Also sets the lease and the start of the term in the history. Nothing else can hold a lock on
    * that row, because nobody has led the term before.
    */
   private boolean lead(Session session, String serviceId, LeaseRow seen, long leaseMillis)
@@ -275,7 +278,10 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     return term.isPresent() ? OptionalLong.of(term.get()) : OptionalLong.empty();
   }
 
-  /** Locks the row first, unless it is locked, so that it is alone with the history afterwards. */
+  /**
+   * Locks the row first, so that no other node changes the history meanwhile. Gives up if the row
+   * is already locked.
+   */
   private Optional<Long> take(
       Session session,
       String serviceId,
@@ -285,8 +291,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       long aboveTerm,
       String reason)
       throws SQLException {
-    // Hundreds may try at once. If they waited here for the first of them, they would delay its
-    // renewals.
+    // Hundreds of nodes may try at once. If they waited here for the first of them, they would
+    // delay its renewals.
     Optional<Boolean> historyCounts = LeaseRows.lockAsSeen(session, serviceId, seen, "SKIP LOCKED");
     if (historyCounts.isEmpty()) {
       return Optional.empty();
@@ -324,9 +330,9 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   /**
    * {@inheritDoc}
    *
-   * <p>The term's end in the history is for people and follows in a statement of its own, which may
-   * fail: work that outlasted its drain may hold a lock on that entry until it commits, and must not
-   * hold up the release. A later take-over ends the term if this did not.
+   * <p>The term's end in the history is informational. It is written by a separate statement, which
+   * may fail: work that outlasted its drain may hold a lock on that entry until it commits, and
+   * must not hold up the release. If the statement fails, a later take-over ends the term.
    */
   @Override
   public boolean release(
@@ -359,8 +365,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   /**
    * {@inheritDoc}
    *
-   * <p>The history must have the term as this node's: a term may come back after both tables
-   * were emptied. The history follows as for {@link #release}.
+   * <p>The history must show the term as this node's, because a term number may recur after both
+   * tables were emptied. The history is written as for {@link #release}.
    */
   @Override
   public boolean giveWay(String serviceId, String nodeId, long term, Ending ending)
@@ -403,9 +409,9 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   /**
    * {@inheritDoc}
    *
-   * <p>The edit comes first, and only on a record that nobody has written to since it showed which term
-   * the edit ends. The person who wanted it follows in a statement of its own, as the end of a term does for
-   * {@link #release}.
+   * <p>The record is edited first, and only if nobody has written to it since it was read, so that
+   * the term that the edit ends is known. The person who asked for it is noted by a separate
+   * statement, like the end of a term in {@link #release}.
    */
   @Override
   public boolean designate(String serviceId, String leaderId, @Nullable Instruction instruction)
@@ -428,7 +434,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   /**
    * {@inheritDoc}
    *
-   * <p>Without the right to delete it does nothing, and says so once.
+   * <p>Does nothing, and logs that once, if the user lacks the right to delete.
    */
   @Override
   public void prune(Map<String, Long> belowTerms, Duration retention) throws LeaseStoreException {
@@ -463,7 +469,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     });
   }
 
-  /** {@inheritDoc} Nothing that this store has written is {@linkplain LeaseRow#own() own} to it after that. */
+  /** {@inheritDoc} After that, no record counts as the store's {@linkplain LeaseRow#own() own}. */
   @Override
   public void close() {
     this.token = null;
@@ -471,12 +477,14 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     disconnect();
   }
 
-  /** Drops the connection. The next call opens another, and what is own stays own. */
+  /**
+   * Drops the connection. The next call opens another, and the store's own records remain its own.
+   */
   void disconnect() {
     this.connection.drop();
   }
 
-  /** Runs a transaction that makes this node the holder of a record, or finds that it is. */
+  /** Runs a transaction that makes this node the holder of a record, or confirms that it is. */
   private <T> Optional<T> asHolder(String nodeId, Session session, Session.Transaction<T> work)
       throws SQLException {
     Optional<T> result = session.inTransaction(work);

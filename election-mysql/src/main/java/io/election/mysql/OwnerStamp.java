@@ -3,18 +3,19 @@ package io.election.mysql;
 import java.util.UUID;
 
 /**
- * The stamp that a process puts on a record that it writes as leader, in the column
- * {@code seal}: {@code owner/server/version/time}, where version and time are those of the record as the
- * owner left it. An older tool changes one of the two and leaves the stamp as it is, so that the stamp is
- * no longer current. An operator who changes neither has made nobody lead.
+ * The stamp that a process writes into the column {@code seal} when it writes a record as leader:
+ * {@code owner/server/version/time}, where version and time are those of the record as the owner
+ * left it. An older tool changes one of the two but not the stamp, so the stamp is no longer
+ * current. An operator's edit that changes neither has made no other node the leader.
  *
- * <p>All methods give SQL expressions without parameters. They read columns before an update changes
- * them, in whatever order a server assigns.
+ * <p>All methods return SQL expressions without parameters. An update must assign the stamp first:
+ * its expressions then read the old column values, whether the server assigns columns in order or
+ * all at once.
  *
- * <p>The server that executes a statement names itself, because a proxy may have moved the session to
- * another.
+ * <p>The server that executes a statement names itself, because a proxy may have moved the session
+ * to another server.
  *
- * @param owner the process that writes; no other has the same
+ * @param owner the process that writes, unique to it
  * @param source an expression for the server that executes the statement
  * @param sameServer the condition that this is the server for which the session was set up
  */
@@ -35,12 +36,12 @@ record OwnerStamp(UUID owner, String source, String sameServer) {
     return "COALESCE(seal = %s, FALSE)".formatted(text("version", "last_active_time"));
   }
 
-  /** Whether the owner led last, even if others have written since, on the session's own server. */
+  /** Whether the owner led last on the session's own server, even if others have written since. */
   String isMine() {
     return "LEFT(seal, 36) = '%s' AND %s".formatted(this.owner, this.sameServer);
   }
 
-  /** The assignments of a renewal. It stamps the record only if the stamp was still current. */
+  /** The assignments of a renewal, which stamps the record only if the stamp was still current. */
   String renewal() {
     return """
         seal = IF(%s, %s, seal),

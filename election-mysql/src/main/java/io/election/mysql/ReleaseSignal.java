@@ -6,8 +6,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The leader's side of {@link ReleaseWatch}: the connection of the store holds the user-level lock that
- * bears the node's name, and releases it after a lease was handed back. Whatever fails here costs
+ * The leader's side of {@link ReleaseWatch}. The store's connection holds the user-level lock that
+ * is named after the node, and releases it after a lease was handed back. A failure here costs
  * followers a renew interval and nothing else.
  */
 final class ReleaseSignal {
@@ -35,8 +35,9 @@ final class ReleaseSignal {
   }
 
   /**
-   * Acquires the lock that followers of this node wait for, unless this connection has it. If somebody
-   * else does, it tries again after a while; until then followers just look when it is time.
+   * Acquires the lock that followers of this node wait for, unless this connection holds it. If
+   * another connection holds it, a later call tries again; until then followers poll at their usual
+   * times.
    */
   void prepare(Session session, String nodeId) {
     long now = System.nanoTime();
@@ -46,7 +47,7 @@ final class ReleaseSignal {
     }
   }
 
-  /** Has followers look now, rather than when it is time. */
+  /** Makes followers poll now rather than at their next usual time. */
   void send(Session session, String nodeId) {
     if (this.held) {
       forget();
@@ -68,7 +69,7 @@ final class ReleaseSignal {
         this.connection.drop();
       } else if (!SqlErrors.isRefusal(ex)) {
         log.debug("A signal failed, the next is tried in {} ns", RETRY, ex);
-        // The lock may be held: the server frees it with the connection.
+        // The lock may be held; the server frees it together with the connection.
         this.connection.drop();
         this.dueAt = System.nanoTime() + RETRY;
       } else {

@@ -8,20 +8,26 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Hand-backs made known by user-level locks: a holder's connection has a lock that bears its name, and
- * lets go of it when it hands a lease back; followers wait for it. The server also frees it when the
- * connection ends, which wakes a follower in vain. The locks guard nothing, so that it does no harm if
- * somebody else takes one, or a cluster has them on each server apart.
+ * Signals by user-level locks that a lease was handed back. The holder's connection holds a lock
+ * that is named after the holder, and releases it when the holder hands a lease back; followers
+ * wait for that lock. The server also frees the lock when the connection ends, which wakes a
+ * follower in vain. The locks protect nothing, so it does no harm if another client takes one, or
+ * if each server of a cluster has its own.
  *
- * <p>Has a connection of its own while it waits. Where connections are few it leaves them to those
- * that need one: it goes without for a while after each wait in vain, in which every node tries to
- * connect that cannot, and for longer once the server has refused one.
+ * <p>Uses a connection of its own while it waits. If connections are scarce, it leaves them to
+ * nodes that need one. After each wait in vain it stays disconnected for long enough that every
+ * node that cannot connect tries again. It stays disconnected for longer once the server has
+ * refused a connection.
  *
- * @see <a href="https://dev.mysql.com/doc/refman/8.4/en/locking-functions.html">Locking Functions</a>
+ * @see <a href="https://dev.mysql.com/doc/refman/8.4/en/locking-functions.html">Locking
+ *     Functions</a>
  */
 final class ReleaseWatch implements HandBackSignal {
 
-  /** Long enough to cost nothing; and so long a connection may be dead without being noticed. */
+  /**
+   * How long one wait lasts: long enough to cost nothing. A dead connection goes unnoticed for at
+   * most this time.
+   */
   private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   private final ElectionDatabase database;
@@ -44,10 +50,11 @@ final class ReleaseWatch implements HandBackSignal {
   }
 
   /**
-   * Gets a holder's lock.
+   * Acquires a holder's lock.
    *
-   * @return whether it was free within the time
-   * @throws SQLException also if the server has no such locks
+   * @param seconds how long to wait for it
+   * @return whether the lock was acquired within that time
+   * @throws SQLException also if the server does not support such locks
    */
   static boolean lock(Session session, String holder, long seconds) throws SQLException {
     return session
@@ -57,9 +64,9 @@ final class ReleaseWatch implements HandBackSignal {
   }
 
   /**
-   * Frees a holder's lock.
+   * Releases a holder's lock.
    *
-   * @return whether this session had it
+   * @return whether this session held it
    */
   static boolean unlock(Session session, String holder) throws SQLException {
     return session
@@ -67,7 +74,10 @@ final class ReleaseWatch implements HandBackSignal {
         .contains(1);
   }
 
-  /** At most 64 characters, and the same whatever collation the server compares with. */
+  /**
+   * The name of a lock: at most 64 characters, and the same under every collation that the server
+   * compares with.
+   */
   private static String name(String schema, String holder) {
     return "leader_election:" + Digest.of(schema + '\n' + holder);
   }
@@ -101,12 +111,12 @@ final class ReleaseWatch implements HandBackSignal {
               .formatted(this.database.location(), SqlErrors.text(ex)),
           ex);
     } finally {
-      // With it goes the lock.
+      // This also frees the lock.
       discard();
     }
   }
 
-  /** Waits for two renew intervals: a node that cannot connect tries once in each. */
+  /** Waits for two renew intervals, because a node that cannot connect tries once in each. */
   private synchronized void leaveTheConnectionToOthers() throws LeaseStoreException {
     long begin = System.nanoTime();
     long nanos = TimeUnit.SECONDS.toNanos(this.restSeconds);
@@ -126,7 +136,8 @@ final class ReleaseWatch implements HandBackSignal {
     Session opened =
         Session.open(this.database, Deadline.in(this.operationTimeout), this.restSeconds);
     try {
-      // Waiting is no slow query: the server's log of those would get one a minute.
+      // Keeps the wait out of the server's slow query log, which would otherwise get an entry a
+      // minute.
       opened.execute("SET SESSION long_query_time = 3600");
     } catch (SQLException | RuntimeException | Error ex) {
       opened.discard();

@@ -16,27 +16,31 @@ import org.flywaydb.core.api.migration.Context;
 import org.flywaydb.core.api.migration.JavaMigration;
 import org.jspecify.annotations.Nullable;
 
-/** Runs the migrations by a Flyway of our own, apart from the application's. */
+/** Runs the migrations with a Flyway that is separate from the application's. */
 final class SchemaMigrator {
 
   private static final String HISTORY = "leader_election_schema_history";
   private static final Duration TIME_TO_CONNECT = Duration.ofSeconds(5);
 
-  /** A waiting ALTER makes all later statements on the table wait, those of older tools too. */
+  /**
+   * While an ALTER waits, all later statements on the table wait too, including those of older
+   * tools.
+   */
   private static final int LOCK_SECONDS = 2;
 
-  /** One of Flyway's connections rests while the other migrates. */
+  /** One of Flyway's connections is idle while the other migrates. */
   private static final int REST_SECONDS = 300;
 
-  /** Above the 10 s that Flyway waits for its named lock at a time. */
+  /** More than the 10 s for which Flyway waits for its named lock at a time. */
   private static final int NETWORK_TIMEOUT_MILLIS = 15_000;
 
   private SchemaMigrator() {}
 
   /**
-   * Runs what has not been run, and mends what failed before: every step can be run again.
+   * Runs pending migrations and repairs failed ones. Every step can be run again.
    *
-   * @param upgrade whether there is a table of leases to upgrade; otherwise what makes the tables is all
+   * @param upgrade whether there is a lease table to upgrade; if not, only the step that creates
+   *     tables is run
    */
   static void run(ElectionDatabase database, boolean upgrade) {
     List<Connection> opened = new CopyOnWriteArrayList<>();
@@ -46,7 +50,8 @@ final class SchemaMigrator {
           upgrade ? Stream.of(Migration.values()) : Stream.of(Migration.CREATE));
       migrate(flyway);
     } finally {
-      // A pool must not hand out sessions with our settings; and Flyway forgets some when it fails.
+      // A pool must not hand out sessions with our settings, and Flyway leaves some open when it
+      // fails.
       opened.forEach(ElectionDatabase::discard);
     }
   }
@@ -72,18 +77,18 @@ final class SchemaMigrator {
     return Flyway.configure(SchemaMigrator.class.getClassLoader())
         .dataSource(dataSource)
         .table(HISTORY)
-        // Baseline: the schema may be the application's, and is not empty then.
+        // The schema may be the application's and then is not empty.
         .baselineOnMigrate(true)
         .baselineVersion("0")
         .locations(new String[0])
         .javaMigrations(migrations.map(Step::new).toArray(JavaMigration[]::new))
-        // A run that only makes tables does not know the migrations of an upgrade.
+        // A run that only creates tables does not know the migrations of an upgrade.
         .validateOnMigrate(false)
         .lockRetryCount(10)
         .load();
   }
 
-  /** A migration as Flyway sees it. */
+  /** Adapts a migration to Flyway. */
   private record Step(Migration migration) implements JavaMigration {
 
     @Override
@@ -115,7 +120,7 @@ final class SchemaMigrator {
     }
   }
 
-  /** Hands out connections that are set up like our own, and do not wait for ever. */
+  /** Provides connections that are set up like the election's own and do not wait without bound. */
   private record BoundedDataSource(ElectionDatabase database, List<Connection> opened)
       implements DataSource {
 

@@ -20,17 +20,18 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection that is set up for the protocol. Nothing that it sends waits beyond the deadline of
- * the present call.
+ * A connection that is set up for the protocol. No statement waits beyond the deadline of the
+ * current call.
  *
- * <p>Neither driver bounds a statement by default; {@code setQueryTimeout} opens another connection,
- * and {@code max_execution_time} bounds no write: hence the network time-out before each of them.
+ * <p>Neither driver bounds a statement by default, {@code setQueryTimeout} opens another
+ * connection, and {@code max_execution_time} does not bound writes. Therefore a network time-out is
+ * set before each statement.
  */
 final class Session {
 
   /**
-   * An SQL expression for whether the server takes no writes, those of administrators included. In newer
-   * versions of MariaDB read_only is a word, which would count as zero.
+   * An SQL expression for whether the server is read-only, even if administrators may still write.
+   * Newer versions of MariaDB show read_only as a word, which would be compared as zero.
    */
   static final String READ_ONLY =
       "CONCAT(@@GLOBAL.read_only) NOT IN ('0', 'OFF') OR @@GLOBAL.innodb_read_only";
@@ -51,11 +52,11 @@ final class Session {
   }
 
   /**
-   * Connects and sets the session up.
+   * Connects and sets up the session.
    *
-   * @param database where to
+   * @param database the database to connect to
    * @param deadline the end of the call that needs the session
-   * @param restSeconds how long the session may rest; the server ends it then, together with the
+   * @param restSeconds how long the session may be idle; the server then ends it together with the
    *     locks of a client that vanished
    */
   static Session open(ElectionDatabase database, Deadline deadline, long restSeconds)
@@ -64,9 +65,9 @@ final class Session {
   }
 
   /**
-   * The same for a session that waits longer for locks.
+   * Connects and sets up a session with its own lock wait time-out.
    *
-   * @param lockSeconds how long it waits for a lock, of whatever kind
+   * @param lockSeconds how long the session waits for a lock of any kind
    */
   static Session open(
       ElectionDatabase database, Deadline deadline, long restSeconds, long lockSeconds)
@@ -82,12 +83,12 @@ final class Session {
     }
   }
 
-  /** How long a session may rest that is used once in a renew interval. */
+  /** How long, in seconds, a session may be idle that is used once in a renew interval. */
   static long restSeconds(Duration renewInterval) {
     return Math.max(1, (2 * renewInterval.toMillis() + 999) / 1000);
   }
 
-  /** A session on somebody else's connection, which is not set up by us. */
+  /** Wraps a connection of other code without setting up its session. */
   static Session of(Connection connection, Deadline deadline) {
     return new Session(connection, deadline);
   }
@@ -101,9 +102,8 @@ final class Session {
     if (!Dialect.speaksMysql(driverSays)) {
       throw Dialect.unsupported(driverSays + " " + metaData.getDatabaseProductVersion());
     }
-    // Drivers send what they believe to be needed, if anything. The statement below sets the
-    // session;
-    // these calls are for what drivers and pools remember.
+    // Drivers send only what they believe to be needed, so the SET statement below sets up the
+    // session. These calls update the state that drivers and pools remember.
     this.connection.setReadOnly(false);
     bound();
     this.connection.setAutoCommit(true);
@@ -143,21 +143,21 @@ final class Session {
   }
 
   /**
-   * What the protocol needs of a session, whatever the server's global variables, its {@code
-   * init_connect} and the URL say.
+   * The settings that the protocol needs in a session, whatever the server's global variables, its
+   * {@code init_connect} and the URL specify.
    */
   private static List<Setting> settings(Dialect dialect, long restSeconds, long lockSeconds) {
     String lock = Long.toString(lockSeconds);
     String rest = Long.toString(restSeconds);
     return List.of(
         new Setting("autocommit", "1", "1"),
-        // Under REPEATABLE READ an UPDATE that misses keeps its row lock.
+        // Under REPEATABLE READ an UPDATE that matches no row keeps its row lock.
         new Setting(dialect.isolation(), "'READ-COMMITTED'", "READ-COMMITTED"),
         new Setting(dialect.readOnlyTransactions(), "0", "0"),
-        // With CHAIN another transaction begins with each COMMIT.
+        // With CHAIN each COMMIT begins another transaction.
         new Setting("completion_type", "0", "NO_CHAIN"),
         new Setting("time_zone", "'+00:00'", "\\+00:00"),
-        // Connector/J quotes and escapes by the modes that it found when it connected.
+        // Connector/J quotes and escapes according to the modes that it found when it connected.
         new Setting("sql_mode", """
             CONCAT_WS(',',
                 IF(FIND_IN_SET('ANSI_QUOTES', @@SESSION.sql_mode), 'ANSI_QUOTES', NULL),
@@ -166,7 +166,7 @@ final class Session {
                 'STRICT_ALL_TABLES')\
             """, "(ANSI_QUOTES,)?(NO_BACKSLASH_ESCAPES,)?STRICT_ALL_TABLES"),
         new Setting("sql_safe_updates", "0", "0"),
-        // Without it a low max_join_size refuses reads of several elections.
+        // Without this a low max_join_size refuses reads of several elections.
         new Setting("sql_big_selects", "1", "1"),
         new Setting("sql_select_limit", "18446744073709551615", "18446744073709551615"),
         new Setting(dialect.statementTime(), "0", "0(\\.0+)?"),
@@ -179,12 +179,15 @@ final class Session {
    * A session variable that is set and read back.
    *
    * @param variable its name
-   * @param value what it is set to, as SQL
-   * @param shown what it shows then, a regular expression
+   * @param value the value to set, as SQL
+   * @param shown the value that must be read back, as a regular expression
    */
   private record Setting(String variable, String value, String shown) {
 
-    /** Refuses a session that is not as it was set, unless a vanished client alone would matter. */
+    /**
+     * Refuses a session whose variable differs from what was set. A different idle time only causes
+     * a warning, because it matters only for vanished clients.
+     */
     void require(String found, ElectionDatabase database) throws SQLException {
       if (found.matches(this.shown)) {
         return;
@@ -200,11 +203,11 @@ final class Session {
   }
 
   /**
-   * Refuses a server that takes no writes. It is a replica, whose rows may be old: they must not be
-   * watched, or a follower would take one over, the moment the replica becomes the primary, that its
-   * holder has renewed elsewhere meanwhile.
+   * Refuses a server that does not accept writes. It is a replica, whose rows may be old and must
+   * not be watched: when the replica becomes the primary, a follower would take over a row that its
+   * holder has meanwhile renewed elsewhere.
    *
-   * @param column shows {@link #READ_ONLY}
+   * @param column the column that shows {@link #READ_ONLY}
    */
   static void requireWritable(ResultSet row, int column) throws SQLException {
     if (row.getBoolean(column)) {
@@ -213,7 +216,7 @@ final class Session {
     }
   }
 
-  /** Begins a call that has to be over by a deadline. */
+  /** Begins a call that must end by a deadline. */
   void until(Deadline deadline) {
     this.deadline = deadline;
   }
@@ -232,16 +235,16 @@ final class Session {
   }
 
   /**
-   * An SQL condition without parameters: whether the server that executes the statement is the one for
-   * which the session was set up.
+   * An SQL condition without parameters: whether the server that executes the statement is the one
+   * for which the session was set up.
    */
   String isSameServer() {
     return "%s = '%s'".formatted(this.dialect.sourceDigest(), Digest.of(this.source));
   }
 
   /**
-   * Refuses to go on if the session is on another server now. Asked where a write found nothing, which
-   * is no answer then.
+   * Fails if the session is now on another server. Called after a write that matched no row,
+   * because that result means nothing on another server.
    */
   void requireSameServer() throws SQLException {
     for (String found : query("SELECT " + this.dialect.source(), row -> string(row, 1))) {
@@ -250,8 +253,8 @@ final class Session {
   }
 
   /**
-   * Refuses an answer of another server than the one for which the session was set up: a proxy has
-   * moved the session, and nobody knows with which settings.
+   * Refuses an answer from a server other than the one for which the session was set up. A proxy
+   * has then moved the session, and its settings are unknown.
    */
   void requireSource(String found) throws SQLException {
     if (!found.equals(this.source)) {
@@ -262,12 +265,12 @@ final class Session {
     }
   }
 
-  /** The server for which the session was set up, as host name and port, for people. */
+  /** The server for which the session was set up, as host name and port, for display. */
   String host() {
     return this.host;
   }
 
-  /** The account that the server took us for, as {@code user@host}. */
+  /** The account that the server assigned to the session, as {@code user@host}. */
   String account() {
     return this.account;
   }
@@ -276,7 +279,7 @@ final class Session {
     return this.schema != null ? this.schema : "";
   }
 
-  /** Runs a statement without parameters and result. */
+  /** Runs a statement without parameters and without a result. */
   void execute(String sql) throws SQLException {
     bound();
     try (Statement statement = this.connection.createStatement()) {
@@ -284,7 +287,7 @@ final class Session {
     }
   }
 
-  /** Runs a write and gives the number of rows it changed. */
+  /** Runs a write and returns the number of rows that it changed. */
   int update(String sql, @Nullable Object... parameters) throws SQLException {
     bound();
     try (PreparedStatement statement = prepare(sql, parameters)) {
@@ -296,6 +299,7 @@ final class Session {
    * Runs a write on one row, found by its primary key.
    *
    * @return whether there was such a row
+   * @throws SQLException also if more than one row was changed
    */
   boolean updateOne(String sql, @Nullable Object... parameters) throws SQLException {
     int rows = update(sql, parameters);
@@ -343,8 +347,8 @@ final class Session {
   }
 
   /**
-   * Commits what the work did if it gives something, and undoes it otherwise. Both by statements of their
-   * own: a driver sends none if it believes that there is nothing to switch.
+   * Commits if the work returns a result, and rolls back otherwise. Both are sent as statements,
+   * because a driver sends none if it believes that nothing needs to change.
    */
   <T> Optional<T> inTransaction(Transaction<T> work) throws SQLException {
     execute("START TRANSACTION");
@@ -353,7 +357,7 @@ final class Session {
     return result;
   }
 
-  /** The connection, for those who use it in their own way from now on. */
+  /** The connection, for callers that use it in their own way from now on. */
   Connection connection() {
     return this.connection;
   }
@@ -366,7 +370,7 @@ final class Session {
     this.connection.setNetworkTimeout(Runnable::run, this.deadline.remainingMillis());
   }
 
-  /** A column that is never null, or empty. */
+  /** Reads a column, with an empty string instead of null. */
   static String string(ResultSet row, int column) throws SQLException {
     String text = row.getString(column);
     return text != null ? text : "";
@@ -377,21 +381,21 @@ final class Session {
     return row.wasNull() ? null : number;
   }
 
-  /** A column that is a number of seconds since 1970. */
+  /** Reads a column that is a number of seconds since 1970. */
   static @Nullable Instant instant(ResultSet row, int column) throws SQLException {
     BigDecimal seconds = row.getBigDecimal(column);
     return seconds != null ? Instant.ofEpochSecond(0, seconds.movePointRight(9).longValue()) : null;
   }
 
-  /** A list of marks for parameters. */
+  /** A comma-separated list of parameter markers. */
   static String marks(String mark, int count) {
     return String.join(", ", Collections.nCopies(count, mark));
   }
 
   /**
-   * Reads the present row.
+   * Reads the current row.
    *
-   * @param <T> what it gives
+   * @param <T> the type of the result
    */
   @FunctionalInterface
   interface Reader<T> {
@@ -400,9 +404,9 @@ final class Session {
   }
 
   /**
-   * What a transaction does.
+   * The work of a transaction. An empty result rolls it back.
    *
-   * @param <T> what it gives
+   * @param <T> the type of the result
    */
   @FunctionalInterface
   interface Transaction<T> {

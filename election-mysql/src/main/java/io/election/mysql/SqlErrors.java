@@ -13,8 +13,8 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the errors of server and driver mean, for the operator who is woken by them. The numbers are
- * the server's; drivers agree on them, not on exception classes.
+ * Explains the errors of servers and drivers to operators. The numbers are the server's: drivers
+ * agree on them, but not on exception classes.
  */
 final class SqlErrors {
 
@@ -32,11 +32,13 @@ final class SqlErrors {
   private static final Set<Integer> INTERRUPTED = Set.of(1317, 1969, 3024);
   private static final Set<Integer> READ_ONLY = Set.of(READ_ONLY_SERVER, 1792, 1836);
   private static final Set<Integer> TOO_MANY = Set.of(1040, 1203, 1226);
-  /** Not allowed, not there or not supported, by this server or by what stands before it. */
+  /** Forbidden, missing or unsupported on this server or on a proxy in front of it. */
   private static final Set<Integer> REFUSED =
       Set.of(1044, 1064, 1128, 1142, 1143, 1227, 1235, 1289, 1305, 1370);
 
-  /** Without a number of its own; a cluster that prohibits a function names it in the text. */
+  /**
+   * An error without a number of its own. A cluster that prohibits a function names it in the text.
+   */
   private static final int UNKNOWN = 1105;
 
   private static final Set<Integer> DENIED =
@@ -56,43 +58,52 @@ final class SqlErrors {
     return ex.getErrorCode() == 1062 || ex.getErrorCode() == 1586;
   }
 
-  /** A lock wait that took too long, a deadlock, a conflict: the statement was undone. */
+  /**
+   * Whether a lock wait timed out, or there was a deadlock or a conflict: the statement was undone.
+   */
   static boolean isLockTrouble(Throwable ex) {
     return LOCK_TROUBLE.contains(code(ex));
   }
 
-  /** Whether trying again does not help: the server will never do what it was asked for. */
+  /** Whether retrying does not help, because the server will never do what was requested. */
   static boolean isRefusal(SQLException ex) {
     return !isConnectionLost(ex)
         && (REFUSED.contains(code(ex)) || (code(ex) == UNKNOWN && text(ex).contains("GET_LOCK")));
   }
 
-  /** Whether nobody answers on the connection any more; MariaDB's driver has numbers for that. */
+  /**
+   * Whether the connection is lost. MariaDB's driver reports that with error numbers of its own.
+   */
   static boolean isConnectionLost(SQLException ex) {
     return code(ex) == 0 || sqlState(ex).startsWith("08");
   }
 
-  /** The server, or the account, has no connection left. */
+  /** Whether the server, or the account, has no connection left. */
   static boolean isTooMany(SQLException ex) {
     return TOO_MANY.contains(code(ex));
   }
 
-  /** The server does not know such a statement. */
+  /** Whether the server does not support such a statement. */
   static boolean isSyntax(Throwable ex) {
     return code(ex) == SYNTAX;
   }
 
-  /** A row is locked, and the statement was not to wait. */
+  /** Whether a row is locked and the statement was not allowed to wait. */
   static boolean isLockedNow(Throwable ex) {
     return code(ex) == LOCKED_NOW;
   }
 
-  /** The statement found a lock, was killed or took longer than its session allows. */
+  /**
+   * Whether the statement ran into a lock, was killed, or exceeded the time that its session
+   * allows.
+   */
   static boolean isInterrupted(Throwable ex) {
     return isLockTrouble(ex) || INTERRUPTED.contains(code(ex));
   }
 
-  /** The server has no such table, shows it to others alone, or is too old for the statement. */
+  /**
+   * Whether the server has no such table, hides it from this user, or is too old for the statement.
+   */
   static boolean isOutOfReach(Throwable ex) {
     return OUT_OF_REACH.contains(code(ex));
   }
@@ -109,12 +120,12 @@ final class SqlErrors {
     return NO_DDL_RIGHT.contains(code(ex));
   }
 
-  /** Whether the database, or the driver, is at the root of it. */
+  /** Whether the cause is an error of the database or the driver. */
   static boolean isOfDatabase(Throwable ex) {
     return has(ex, SQLException.class);
   }
 
-  /** Somebody else made the same at the same time. */
+  /** Whether somebody else made the same change at the same time. */
   static boolean isMadeByAnother(Throwable ex) {
     return MADE_BY_ANOTHER.contains(code(ex));
   }
@@ -122,10 +133,10 @@ final class SqlErrors {
   /**
    * Explains a failure.
    *
-   * @param ex what the driver threw
-   * @param what what was tried, the subject of the sentence
-   * @param database where
-   * @param session the session, if there was one
+   * @param ex the exception that the driver threw
+   * @param what the attempted operation, as the subject of the sentence
+   * @param database the database
+   * @param session the session, or {@code null} if there was none
    * @param timeout the time that the call had
    */
   static LeaseStoreException of(
@@ -138,7 +149,7 @@ final class SqlErrors {
         what + " failed. " + explain(ex, database, session, timeout), ex);
   }
 
-  /** What to do about rows that stay locked. */
+  /** Advice about rows that stay locked. */
   static String lockedRow(ElectionDatabase database) {
     return "Another transaction in %s holds a lock on their rows. If this lasts, look for it: SELECT * FROM information_schema.innodb_trx."
         .formatted(database.location());
@@ -227,8 +238,8 @@ final class SqlErrors {
   }
 
   /**
-   * The first line of the deepest message that came from the database's side, and what was wrong with
-   * the certificate if it was that.
+   * The first line of the deepest message from the database or the driver, followed by the
+   * certificate error if there was one.
    */
   static String text(Throwable ex) {
     SQLException told = null;
@@ -253,7 +264,7 @@ final class SqlErrors {
   }
 
   private static String firstLine(@Nullable String message, Throwable ex) {
-    // MariaDB's driver begins with the number of the connection, which makes equal failures differ.
+    // MariaDB's driver begins with the connection's number, which makes equal failures differ.
     return (message != null ? message : ex.toString())
         .lines()
         .findFirst()
@@ -262,7 +273,7 @@ final class SqlErrors {
         .strip();
   }
 
-  /** The driver's words, and those of the network, which say what it was. */
+  /** The driver's message and that of the network, which names the cause. */
   private static String reason(Throwable ex) {
     Throwable root = ex;
     while (root.getCause() != null) {

@@ -9,10 +9,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one connection of a store. It is opened for the first call, kept between calls, and dropped after
- * any failure. It ends each call by the operation time-out and explains its failure.
+ * The only connection of a store. It is opened for the first call, kept between calls, and dropped
+ * after any failure. It ends each call within the operation time-out and explains its failure.
  *
- * <p>For one thread at a time.
+ * <p>Not thread-safe: use it from one thread at a time.
  */
 final class StoreConnection {
 
@@ -30,12 +30,12 @@ final class StoreConnection {
   private long lastUse;
 
   /**
-   * Creates the connection; it connects upon the first call.
+   * Creates the connection, which connects upon the first call.
    *
-   * @param database where to
+   * @param database the database to connect to
    * @param schema ensured before each session is opened
    * @param operationTimeout the bound of one call
-   * @param restSeconds how long the connection may rest until the server ends it
+   * @param restSeconds how long the connection may be idle before the server ends it
    */
   StoreConnection(
       ElectionDatabase database,
@@ -48,7 +48,7 @@ final class StoreConnection {
     this.restSeconds = restSeconds;
   }
 
-  /** Sets what is run each time the connection has been dropped. */
+  /** Sets the action that is run each time the connection has been dropped. */
   void onDropped(Runnable dropped) {
     this.dropped = dropped;
   }
@@ -56,7 +56,9 @@ final class StoreConnection {
   /**
    * Makes a call.
    *
-   * @param what what the call does, the subject of the sentence that explains a failure
+   * @param what what the call does, as the subject of the sentence that explains a failure
+   * @throws LeaseStoreException if the call fails; the connection is then dropped, unless only the
+   *     member table cannot be used
    */
   <T> T call(String what, Work<T> work) throws LeaseStoreException {
     Session session = null;
@@ -90,8 +92,8 @@ final class StoreConnection {
   }
 
   /**
-   * Writes a note for people, in a statement of its own. Its failure is not the call's, and costs no
-   * more than half of the time that the call has left.
+   * Writes an informational note by a separate statement. Its failure is not a failure of the call,
+   * and it takes at most half of the time that the call has left.
    */
   void note(String what, Session session, String sql, @Nullable Object... parameters) {
     try {
@@ -144,15 +146,15 @@ final class StoreConnection {
     this.lastHost = session.host();
   }
 
-  /** Whether the server has ended the connection, or will within the call. */
+  /** Whether the server has ended the connection, or will do so within the call. */
   private boolean hasRestedTooLong() {
     return System.nanoTime() - this.lastUse > this.restSeconds * 750_000_000L;
   }
 
   /**
-   * What a call does.
+   * The work of a call.
    *
-   * @param <T> its result
+   * @param <T> the type of its result
    */
   @FunctionalInterface
   interface Work<T> {

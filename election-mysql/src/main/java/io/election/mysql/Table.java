@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * A table as the server describes it.
  *
  * @param name its name
- * @param type {@code BASE TABLE}, or what else it is
+ * @param type its type, {@code BASE TABLE} for an ordinary table
  * @param engine its engine; empty if it has none
  * @param columns its columns in their order
  */
@@ -22,11 +22,11 @@ record Table(String name, String type, String engine, List<Column> columns) {
    * @param name its name in lower case
    * @param type its type without length, in lower case
    * @param fullType its type as declared
-   * @param length of text in characters; 0 for other types
-   * @param precision digits of a second; 0 for other types
+   * @param length length of text in characters; 0 for other types
+   * @param precision digits of fractional seconds; 0 for other types
    * @param nullable whether it may be null
-   * @param omissible whether an INSERT need not name it
-   * @param collation of text; empty for other types
+   * @param omissible whether an INSERT may omit it
+   * @param collation collation of text; empty for other types
    * @param primary whether it belongs to the primary key
    */
   record Column(
@@ -41,7 +41,7 @@ record Table(String name, String type, String engine, List<Column> columns) {
       boolean primary) {
 
     /**
-     * Whether it holds names, and tells those from one another that differ in more than trailing
+     * Whether the column holds names and distinguishes those that differ in more than trailing
      * blanks. Another binary collation would do so too, but the server does not compare columns of
      * different collations.
      */

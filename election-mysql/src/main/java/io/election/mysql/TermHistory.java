@@ -20,22 +20,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The table {@code leader_election_history}: the terms of all elections. The newest term of an election
- * decides, with its row in {@code leader_election}, which term comes next; the older ones are for people.
+ * The table {@code leader_election_history}: the terms of all elections. The newest term of an
+ * election determines, with its row in {@code leader_election}, which term comes next. The older
+ * terms are informational.
  */
 final class TermHistory {
 
   /**
-   * A condition on a row of {@code leader_election}: whether the newest term of the history belongs to what
-   * was seen of the row. A row that an operator has written as a whole bears no stamp, and is the same again
-   * when it is written again; but nobody can have led in between without a new term.
+   * A condition on a row of {@code leader_election}: whether the newest term of the history must be
+   * compared together with the row. A row that an operator wrote as a whole has no stamp and looks
+   * the same when it is written again; but nobody can have led in between without a new term.
    */
   static final String COUNTS = "(seal IS NULL OR lease_millis IS NULL OR lease_millis < 0)";
 
   /**
-   * A condition with the election and a term as its parameters: whether nobody has led a newer term. After
-   * an operator has lowered the term in the row, a late statement of the same process may find the term that
-   * it names, under a newer leadership.
+   * A condition with the election and a term as parameters: whether nobody has led a newer term.
+   * After an operator has lowered the term in the row, a late statement of the same process may
+   * match its term although a newer leadership has begun.
    */
   static final String NO_NEWER_TERM =
       "NOT EXISTS (SELECT 1 FROM leader_election_history newer WHERE newer.service_id = ? AND newer.term > ?)";
@@ -60,7 +61,7 @@ final class TermHistory {
 
     private static final LastTerm NONE = new LastTerm(null, 0);
 
-    /** The number, and at least 0. */
+    /** The number; 0 if there is none or it is negative. */
     long term() {
       return this.number != null ? Math.max(this.number, 0) : 0;
     }
@@ -82,10 +83,10 @@ final class TermHistory {
   }
 
   /**
-   * Ends the open terms of an election, which waits for transactions that are just being fenced by
-   * them, and opens another.
+   * Ends the open terms of an election and opens another. Waits for transactions whose commit fence
+   * holds one of those terms.
    *
-   * @param lastEnd why they ended, if nobody has noted it
+   * @param lastEnd why the open terms ended, unless that is already noted
    * @return whether the term was new
    */
   boolean open(
@@ -118,7 +119,8 @@ final class TermHistory {
   }
 
   /**
-   * Sets the begin and the lease of a term that nobody has led before. Nothing else can hold a lock on it.
+   * Sets the start and the lease of a term that nobody has led before. Nothing else can hold a lock
+   * on it.
    */
   void begin(Session session, String serviceId, long term, long leaseMillis) throws SQLException {
     session.updateOne("""
@@ -129,9 +131,9 @@ final class TermHistory {
   }
 
   /**
-   * Notes the end of a term, in a statement that may fail.
+   * Notes the end of a term by a statement that may fail.
    *
-   * @param by whether to note who wanted it, in the place of what was noted before
+   * @param by whether to overwrite who asked for the end, and why
    */
   void end(Session session, String serviceId, long term, Ending ending, boolean by) {
     List<@Nullable Object> parameters = new ArrayList<>();
@@ -154,7 +156,9 @@ final class TermHistory {
         parameters.toArray());
   }
 
-  /** Notes who ended a term that goes on until its leader notices, in a statement that may fail. */
+  /**
+   * Notes who ended a term, by a statement that may fail. The term lasts until its leader notices.
+   */
   void noteInstruction(Session session, String serviceId, long term, Instruction instruction) {
     this.connection.note(
         "Who ended term %d of election '%s'".formatted(term, serviceId),
@@ -169,7 +173,7 @@ final class TermHistory {
         term);
   }
 
-  /** Reads the last terms of elections, the newest first. */
+  /** Reads the last terms of elections, newest first. */
   Map<String, List<HistoryEntry>> read(Session session, Set<String> serviceIds)
       throws SQLException {
     String sql = """
@@ -200,9 +204,9 @@ final class TermHistory {
   }
 
   /**
-   * Deletes terms that ended long ago. Without the right to delete it does nothing, and warns once.
+   * Deletes terms that ended long ago. Without the right to delete it does nothing and warns once.
    *
-   * @return how many terms were deleted
+   * @return the number of deleted terms
    */
   int prune(Session session, Map<String, Long> belowTerms, Duration retention) throws SQLException {
     List<Object> parameters = new ArrayList<>();

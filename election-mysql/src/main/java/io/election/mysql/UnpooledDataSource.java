@@ -24,21 +24,24 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Opens a connection at each call, with what the login is then. Of several hosts in the URL, to the
- * first that takes writes.
+ * Opens a new connection at each call with the current login. If the URL names several hosts, it
+ * connects to the first one that accepts writes.
  */
 final class UnpooledDataSource implements DataSource {
 
-  /** The server's number for a write that it does not take. */
+  /** The server's error number for a write that it refuses because it is read-only. */
   private static final int READ_ONLY_SERVER = 1290;
 
-  /** Where a URL may hold secrets: before an at sign, in brackets, as a host, in parameters. */
+  /** Where a URL may contain secrets: before an at sign, in brackets, as a host, in parameters. */
   private static final List<Pattern> SECRETS = Stream.of(
           "//.*@", "\\(.*\\)", "//[^/?]*", "(?i)[?&;]\\w*(?:password|pwd|secret|token)\\w*=[^&;]*")
       .map(Pattern::compile)
       .toList();
 
-  /** With both drivers what the server's {@code performance_schema} shows of a connection. */
+  /**
+   * The property of both drivers for what the server's {@code performance_schema} shows of a
+   * connection.
+   */
   private static final String ATTRIBUTES = "connectionAttributes";
 
   private final Supplier<Login> logins;
@@ -48,7 +51,7 @@ final class UnpooledDataSource implements DataSource {
   /**
    * Creates the source.
    *
-   * @param logins gives what to connect with, each time anew
+   * @param logins supplies the login, at each call
    * @param timeout how long a new connection may wait for the network
    */
   UnpooledDataSource(Supplier<Login> logins, Duration timeout) {
@@ -79,7 +82,7 @@ final class UnpooledDataSource implements DataSource {
     long deadline = System.nanoTime() + MILLISECONDS.toNanos(this.timeoutMillis);
     for (int i = 0; i < urls.size(); i++) {
       String host = JdbcHosts.host(urls.get(i));
-      // A host that is cut off leaves time for the others.
+      // An unreachable host leaves time for the others.
       int left = (int) Math.max(2, NANOSECONDS.toMillis(deadline - System.nanoTime()));
       int millis = i < urls.size() - 1 ? left / 2 : left;
       try {
@@ -125,8 +128,8 @@ final class UnpooledDataSource implements DataSource {
       int timeoutMillis)
       throws SQLException {
     Properties properties = new Properties();
-    // Connector/J bounds the handshake by the second alone. With MariaDB's driver the URL's own
-    // win.
+    // Connector/J bounds the handshake only by socketTimeout. With MariaDB's driver the values in
+    // the URL take precedence.
     properties.setProperty("connectTimeout", Integer.toString(timeoutMillis));
     properties.setProperty("socketTimeout", Integer.toString(timeoutMillis));
     if (!url.contains(ATTRIBUTES + "=")) {
@@ -152,7 +155,7 @@ final class UnpooledDataSource implements DataSource {
     return connection;
   }
 
-  /** A driver that cannot read a URL repeats what it could not read. */
+  /** A driver that cannot parse a URL repeats the part that it could not parse. */
   private static SQLException withoutSecrets(Exception ex) {
     return new SQLException(
         "The driver cannot use the JDBC URL (%s; its message is not shown, since it repeats a part of the URL that may be secret). Write special characters of user and password in percent notation, or set spring.datasource.username and spring.datasource.password"

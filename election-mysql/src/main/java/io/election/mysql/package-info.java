@@ -1,4 +1,4 @@
-/** The lease in MySQL or MariaDB. */
+/** Leases in MySQL or MariaDB, their schema, and the commit fence. */
 @NullMarked
 package io.election.mysql;
 
