@@ -13,27 +13,31 @@ import org.springframework.core.env.Environment;
 /**
  * Settings of leader election. Durations without a unit are seconds.
  *
- * @param enabled Whether there is an election at all. If not, this process counts as leader; for tests
- *     and single nodes.
+ * @param enabled Whether to elect a leader. If not, this process counts as leader, which suits
+ *     tests and single nodes.
  * @param exposeEndpoint Whether to expose the leader endpoint over HTTP beside health, unless
  *     'management.endpoints.web.exposure.include' is set.
- * @param algorithm How the leader is found: 'Mysql', 'ManualAllocation', or the name of a LeaseStore bean
- *     of the application, with or without 'LeaseStore' at its end.
+ * @param algorithm Name of the election algorithm: 'Mysql', 'ManualAllocation', or the name of a
+ *     LeaseStore bean of the application, with or without the suffix 'LeaseStore'.
  * @param serviceId Name of the default election, up to 128 characters. Defaults to
  *     'spring.application.name'.
- * @param services Names of further elections that this node takes part in.
+ * @param services Names of further elections in which this node takes part.
  * @param nodeId Name of this node, unique to the process, up to 128 characters. Defaults to
  *     'host:port:pid', without the port if there is no web server.
- * @param leaseDuration How long a leader may go on without a confirmed renewal.
- * @param renewInterval How often a leader renews and a follower looks. At most a third of the lease.
- * @param operationTimeout Bound of one call to the store.
+ * @param leaseDuration How long a leader may continue without a confirmed renewal. At most one
+ *     hour.
+ * @param renewInterval How often a leader renews its lease and followers poll it. At most a third
+ *     of the lease duration.
+ * @param operationTimeout How long one call to the store may take.
  * @param eligible Whether this node may lead.
- * @param drainTimeout How long a stop waits for running leader work before it lets the shutdown go on,
- *     and a command (designate, force, pause) before the lease is handed back all the same. Defaults to
- *     'spring.lifecycle.timeout-per-shutdown-phase' less one second.
- * @param historyRetention How long the history keeps terms that have ended. The last one stays.
- * @param failFast Whether a store that is out of reach at start-up ends the start. If not, the node
- *     starts as a follower and joins later.
+ * @param drainTimeout How long a stop waits for running leader work before the shutdown continues,
+ *     and how long a command (designate, force, pause) waits before the lease is handed back
+ *     anyway. At most one day. Defaults to 'spring.lifecycle.timeout-per-shutdown-phase' less one
+ *     second.
+ * @param historyRetention How long the history keeps ended terms, from one hour to 36500 days. The
+ *     newest term of an election is always kept.
+ * @param failFast Whether to fail the start if the store is unreachable. If not, the node starts as
+ *     a follower and joins later.
  * @param manual Settings of manual allocation.
  * @param mysql Settings of election by MySQL or MariaDB.
  */
@@ -55,7 +59,9 @@ public record ElectionProperties(
     @DefaultValue Manual manual,
     @DefaultValue Mysql mysql) {
 
-  /** The drain time-out that applies: by default Spring's own patience with a phase of the shutdown. */
+  /**
+   * The effective drain time-out. The default derives from Spring's time-out for a shutdown phase.
+   */
   Duration drainTimeout(Environment environment) {
     if (this.drainTimeout != null) {
       return this.drainTimeout;
@@ -70,32 +76,33 @@ public record ElectionProperties(
   /**
    * Settings of manual allocation.
    *
-   * @param leaderId The allocated leader: its node id, 'host:port', host name or IP address. A host
-   *     without a port allocates every node on it.
+   * @param leaderId Name of the allocated leader: its node id, 'host:port', host name or IP
+   *     address. A host without a port allocates every node on that host.
    */
   public record Manual(@Nullable String leaderId) {}
 
   /**
    * Settings of election by MySQL or MariaDB.
    *
-   * @param schema What becomes of the tables at start-up.
-   * @param commitFence Whether transactions of leader-only calls on the election's database commit only
-   *     in the term in which they began.
-   * @param handBackSignals Whether followers wait by GET_LOCK for a leader to hand its lease back, on a
-   *     second connection. If not, or if the database refuses it, they notice it within 1.6 renew intervals.
+   * @param schema How to prepare the tables at start-up.
+   * @param commitFence Whether transactions of leader-only calls on the election's database commit
+   *     only in the term in which they began.
+   * @param handBackSignals Whether followers use GET_LOCK, on a second connection, to wait for a
+   *     leader to hand its lease back. If not, or if the database refuses it, they notice the
+   *     hand-back within 1.6 renew intervals.
    */
   public record Mysql(
       @DefaultValue("migrate") SchemaMode schema,
       @DefaultValue("true") boolean commitFence,
       @DefaultValue("true") boolean handBackSignals) {
 
-    /** What becomes of the tables at start-up. */
+    /** How to prepare the tables at start-up. */
     public enum SchemaMode {
-      /** Create or upgrade them with Flyway, apart from the application's own migrations. */
+      /** Create or upgrade the tables with Flyway, apart from the application's own migrations. */
       MIGRATE,
-      /** Check them, and change nothing. */
+      /** Check the tables without changing them. */
       VALIDATE,
-      /** Leave them alone. */
+      /** Neither check nor change the tables. */
       NONE
     }
   }

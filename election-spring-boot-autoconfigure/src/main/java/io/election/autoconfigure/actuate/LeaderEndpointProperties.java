@@ -8,10 +8,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * Settings of the leader endpoint.
  *
- * @param showDetails When to show more than who leads which election since when: operators' names and
- *     reasons, pauses, and the history.
- * @param roles Roles whose users are authorized to see details. When empty, all users who have logged
- *     in are.
+ * @param showDetails When to show details: operators' names and reasons, pauses, members and the
+ *     history. Who leads which election, and since when, is always shown.
+ * @param roles Roles whose users are authorized to see details. When empty, all authenticated users
+ *     are authorized.
  */
 @ConfigurationProperties("management.endpoint.leader")
 record LeaderEndpointProperties(
