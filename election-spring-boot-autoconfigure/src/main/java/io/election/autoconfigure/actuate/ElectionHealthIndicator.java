@@ -7,8 +7,8 @@ import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
 /**
- * Down while this node can neither lead nor follow, up otherwise: a follower is as healthy as a leader.
- * Asks nobody.
+ * Reports {@code DOWN} while this node can neither lead nor follow, and {@code UP} otherwise. A
+ * follower is as healthy as a leader. Does not call the store.
  */
 final class ElectionHealthIndicator extends AbstractHealthIndicator {
 

@@ -11,7 +11,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
 
-/** Auto-configuration of what {@code /actuator/info} says about elections. */
+/** Auto-configuration of the information about elections in {@code /actuator/info}. */
 @AutoConfiguration(after = ElectionAutoConfiguration.class)
 @ConditionalOnClass({InfoContributor.class, ConditionalOnEnabledInfoContributor.class})
 @ConditionalOnEnabledInfoContributor("election")

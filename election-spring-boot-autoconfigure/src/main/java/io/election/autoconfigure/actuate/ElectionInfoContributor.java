@@ -6,7 +6,7 @@ import java.util.Map;
 import org.springframework.boot.actuate.info.Info;
 import org.springframework.boot.actuate.info.InfoContributor;
 
-/** Names this node and the leaders as it knows them. Asks nobody. */
+/** Names this node and the leaders that it knows. Does not call the store. */
 final class ElectionInfoContributor implements InfoContributor {
 
   private final Elections elections;

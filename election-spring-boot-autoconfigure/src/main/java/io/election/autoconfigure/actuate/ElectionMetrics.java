@@ -31,13 +31,14 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.EventListener;
 
 /**
- * What the elections of this node look like in numbers, with the tag {@code election}. Which node it
- * is, the labels of the scraped target tell: a tag for it would make new series at each restart. Gauges
- * are there from the start; what only a leader counts is there once this node has led.
+ * Metrics of this node's elections, with the tag {@code election}. They have no tag for the node,
+ * since the labels of the scrape target identify it and a tag would create new series at each
+ * restart. Gauges exist from the start. Meters that only a leader increments exist once this node
+ * has led.
  */
 final class ElectionMetrics implements SmartLifecycle {
 
-  /** Just before the elections begin: the node's id is known then, and nothing is missed. */
+  /** Just before the elections start: the node's id is then known, and no event is missed. */
   static final int PHASE = ElectionDriver.PHASE - 1;
 
   private static final String LEADER = "election.leader";
@@ -80,7 +81,7 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private final Map<CallKey, Timer> callTimers = new ConcurrentHashMap<>();
 
-  /** The elections that this node has led, as far as it has counted. */
+  /** The elections that this node has led since the metrics started. */
   private final Set<String> led = ConcurrentHashMap.newKeySet();
 
   private volatile boolean running;
@@ -173,7 +174,7 @@ final class ElectionMetrics implements SmartLifecycle {
         (election) -> seconds(election.renewalAge().orElse(Duration.ZERO)));
   }
 
-  /** What a leader counts: all of it at once, since what is counted from the start is not missed. */
+  /** Registers all meters of a leader at once, so that each of them counts from the start. */
   private void led(String name) {
     if (!this.led.add(name)) {
       return;
@@ -265,9 +266,9 @@ final class ElectionMetrics implements SmartLifecycle {
     return duration.toNanos() / 1e9;
   }
 
-  /** Which meter of several is meant. */
+  /** Identifies one of several meters. */
   private record Key(String serviceId, Enum<?> value) {}
 
-  /** Which timer of calls is meant. */
+  /** Identifies a timer of calls. */
   private record CallKey(String serviceId, String method, LeaderOnlyCalls.Outcome outcome) {}
 }

@@ -13,7 +13,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.context.annotation.Bean;
 
-/** Auto-configuration of the elections' metrics. */
+/** Auto-configuration of election metrics. */
 @AutoConfiguration(
     after = ElectionAutoConfiguration.class,
     afterName =

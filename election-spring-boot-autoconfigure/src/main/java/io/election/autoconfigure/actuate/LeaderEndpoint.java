@@ -33,9 +33,10 @@ import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
 import org.springframework.util.ClassUtils;
 
 /**
- * Shows who leads, as this node knows it without asking the store, and decides elections.
+ * Shows who leads, as far as this node knows without calling the store, and lets operators change
+ * elections.
  *
- * <p>Answers are maps of plain values, so that every JSON library writes them alike.
+ * <p>Responses are maps of plain values, so that every JSON library writes them alike.
  */
 @WebEndpoint(id = "leader", defaultAccess = Access.READ_ONLY)
 final class LeaderEndpoint {
@@ -51,7 +52,7 @@ final class LeaderEndpoint {
   private static final WebEndpointResponse<Map<String, Object>> DONE =
       new WebEndpointResponse<>(WebEndpointResponse.STATUS_NO_CONTENT);
 
-  /** Who asks where nobody has to log in. */
+  /** The actor of a request without a logged-in user. */
   private static final String ANYBODY = "endpoint";
 
   private static final DateTimeFormatter MILLISECONDS =
@@ -66,9 +67,10 @@ final class LeaderEndpoint {
   /**
    * Creates the endpoint.
    *
-   * @param elections what it shows
-   * @param driver what drives them; {@code null} for an application's own service
-   * @param properties who may see details
+   * @param elections the elections to show
+   * @param driver the driver of these elections; {@code null} if the application has its own
+   *     service
+   * @param properties the users who may see details
    */
   LeaderEndpoint(
       Elections elections, @Nullable ElectionDriver driver, LeaderEndpointProperties properties) {
@@ -77,7 +79,7 @@ final class LeaderEndpoint {
     this.properties = properties;
   }
 
-  /** All elections of this node. */
+  /** Shows all elections of this node. */
   @ReadOperation
   Map<String, Object> elections(SecurityContext security) {
     Map<String, Object> description = new LinkedHashMap<>();
@@ -93,7 +95,10 @@ final class LeaderEndpoint {
     return description;
   }
 
-  /** One election, its members and last terms being details; 404 if this node does not know it. */
+  /**
+   * Shows one election, with its members and last terms as details. Answers 404 if this node does
+   * not know it.
+   */
   @ReadOperation
   @Nullable
   Map<String, Object> election(@Selector String serviceId, SecurityContext security) {
@@ -114,8 +119,8 @@ final class LeaderEndpoint {
   }
 
   /**
-   * Answers load balancers by the status alone: 200 on the leader, 503 on a follower; 404 if this node
-   * does not know the election. Also for HEAD.
+   * Answers load balancers with the status alone: 200 on the leader, 503 on a follower, 404 if this
+   * node does not know the election. Also answers HEAD.
    */
   @ReadOperation
   WebEndpointResponse<Void> check(@Selector String serviceId, @Selector Question question) {
@@ -130,12 +135,12 @@ final class LeaderEndpoint {
   }
 
   /**
-   * Designates the node that shall lead. Where it is known who stands, it has to be one of them.
+   * Designates the next leader, which must be a member of the election if the members are known.
    *
-   * @param leaderId its id, or {@code host:port} if that is the beginning of one member's id
-   * @param reason why, for the log and the history
-   * @param force whether it may be any node
-   * @param security who asks
+   * @param leaderId its id, or {@code host:port} if exactly one member's id begins with it
+   * @param reason the reason, for the log and the history
+   * @param force whether a node that is not a member is accepted
+   * @param security the user who sent the request
    */
   @WriteOperation
   WebEndpointResponse<Map<String, Object>> designate(
@@ -155,7 +160,7 @@ final class LeaderEndpoint {
     });
   }
 
-  /** The id of the member that is meant; the name itself where nobody knows the members. */
+  /** The id of the member to which a name refers; the name itself if the members are unknown. */
   private static String memberMeantBy(String name, ElectionService service)
       throws InterruptedException, NoMemberException {
     if (name.equals(service.nodeId())) {
@@ -187,8 +192,8 @@ final class LeaderEndpoint {
   /**
    * Forces a new election.
    *
-   * @param reason why, for the log and the history
-   * @param security who asks
+   * @param reason the reason, for the log and the history
+   * @param security the user who sent the request
    */
   @DeleteOperation
   WebEndpointResponse<Map<String, Object>> forceElection(
@@ -202,8 +207,8 @@ final class LeaderEndpoint {
   /**
    * Makes this node stand aside in an election until it is resumed.
    *
-   * @param reason why, for the log and the history
-   * @param security who asks
+   * @param reason the reason, for the log and the history
+   * @param security the user who sent the request
    */
   @WriteOperation
   WebEndpointResponse<Map<String, Object>> pause(
@@ -220,8 +225,8 @@ final class LeaderEndpoint {
   /**
    * Makes this node a candidate again.
    *
-   * @param reason why, for the log
-   * @param security who asks
+   * @param reason the reason, for the log
+   * @param security the user who sent the request
    */
   @DeleteOperation
   WebEndpointResponse<Map<String, Object>> resume(
@@ -244,8 +249,8 @@ final class LeaderEndpoint {
   }
 
   /**
-   * Who asks is who has logged in, never what the request says of itself. A name that could not be
-   * noted does not keep its owner from acting.
+   * The actor is the logged-in user, never a name in the request. A user whose name cannot be noted
+   * may act nevertheless.
    */
   private static Instruction instruction(SecurityContext security, @Nullable String reason) {
     Principal principal = security.getPrincipal();
@@ -271,7 +276,7 @@ final class LeaderEndpoint {
     return description;
   }
 
-  /** What everybody may see who reaches the endpoint. */
+  /** The part of the answer that everybody who reaches the endpoint may see. */
   private static Map<String, Object> describe(ElectionService service) {
     Leadership leadership = service.leadership().orElse(null);
     boolean leader = leadership != null || service.isLeader();
@@ -370,25 +375,25 @@ final class LeaderEndpoint {
         Map.of("message", message != null ? message : "no reason is known"), status);
   }
 
-  /** What may be asked of an election, the last part of the path. */
+  /** A question about an election, the last part of the path. */
   enum Question {
     /** Whether this node leads. */
     CHECK
   }
 
-  /** How this node may take part, the last part of the path. */
+  /** How this node takes part, the last part of the path. */
   enum Mode {
     /** It stands aside. */
     PAUSE
   }
 
-  /** What an operator decides. */
+  /** An operator's decision. */
   @FunctionalInterface
   private interface Decision {
     WebEndpointResponse<Map<String, Object>> make(ElectionService service) throws Exception;
   }
 
-  /** The node that is to lead is none of those that stand. */
+  /** Thrown if the designated node is not a member of the election. */
   private static final class NoMemberException extends Exception {
 
     private static final long serialVersionUID = 1L;

@@ -10,14 +10,14 @@ import org.springframework.core.Ordered;
 import org.springframework.core.env.ConfigurableEnvironment;
 
 /**
- * Exposes the {@code leader} endpoint over HTTP beside health, where the application does not say what
- * to expose.
+ * Exposes the {@code leader} endpoint over HTTP beside health, unless the application specifies
+ * which endpoints to expose.
  */
 final class LeaderEndpointExposure implements EnvironmentPostProcessor, Ordered {
 
   private static final String INCLUDE = "management.endpoints.web.exposure.include";
 
-  /** When all configuration has been read. */
+  /** After all configuration has been read. */
   @Override
   public int getOrder() {
     return Ordered.LOWEST_PRECEDENCE;
@@ -29,7 +29,7 @@ final class LeaderEndpointExposure implements EnvironmentPostProcessor, Ordered 
     Binder binder = Binder.get(environment);
     if (binder.bind("as.election.expose-endpoint", Bindable.of(boolean.class)).orElse(true)
         && !binder.bind(INCLUDE, Bindable.listOf(String.class)).isBound()) {
-      // The default properties stay behind all other sources, those that come later among them.
+      // The default properties stay behind all other sources, including those that are added later.
       DefaultPropertiesPropertySource.addOrMerge(
           Map.of(INCLUDE, "health,leader"), environment.getPropertySources());
     }

@@ -1,4 +1,4 @@
-/** Auto-configuration of the leader endpoint, and of the health, information and metrics of elections. */
+/** Auto-configuration of the leader endpoint and of election health, info and metrics. */
 @NullMarked
 package io.election.autoconfigure.actuate;
 

@@ -20,12 +20,12 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.util.ClassUtils;
 
-/** What the methods return that {@link io.election.LeaderOnly} guards. */
+/** The results of methods that {@link io.election.LeaderOnly} guards. */
 final class GuardedResult {
 
   private GuardedResult() {}
 
-  /** What a call that is skipped returns: nothing, in the shape that callers expect. */
+  /** Supplies the result of a skipped call: an empty value of the type that callers expect. */
   @SuppressWarnings("FutureReturnValueIgnored")
   static Supplier<@Nullable Object> ofSkipped(Class<?> returnType) {
     if (returnType == Optional.class) {
@@ -41,7 +41,7 @@ final class GuardedResult {
       return OptionalDouble::empty;
     }
     if (isFuture(returnType) && returnType.isAssignableFrom(CompletableFuture.class)) {
-      // Not shared: whoever gets it may obtrude on it.
+      // Not shared, because a caller may replace its value with obtrudeValue.
       return () -> CompletableFuture.completedFuture(null);
     }
     if (returnType.isArray()) {
@@ -64,7 +64,7 @@ final class GuardedResult {
     return () -> null;
   }
 
-  /** Whether nothing happens before somebody subscribes. */
+  /** Whether the work of such a method begins only on subscription. */
   static boolean isReactive(Class<?> returnType) {
     if (isFuture(returnType)) {
       return false;
@@ -72,7 +72,7 @@ final class GuardedResult {
     return isPublisher(returnType) || hasAdapter(returnType);
   }
 
-  /** Whether {@link ReactiveGuard} can handle it. */
+  /** Whether {@link ReactiveGuard} can handle the type. */
   static boolean hasAdapter(Class<?> returnType) {
     return returnType != void.class
         && returnType != Object.class

@@ -12,15 +12,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The calls of one election that are interrupted when their leadership no longer covers them. Whatever
- * the timing, an interruption reaches a call's thread within the call or not at all: the thread belongs
- * to a pool.
+ * The calls of one election that are interrupted when their leadership no longer protects them.
+ * Whatever the timing, an interrupt reaches a call's thread within the call or not at all, because
+ * the thread belongs to a pool.
  */
 final class InterruptibleCalls {
 
   private static final Logger log = LoggerFactory.getLogger(InterruptibleCalls.class);
 
-  /** Of all elections: the flag that calls within each other share is the thread's. */
+  /**
+   * Covers the calls of all elections, because nested calls share the interrupt flag of their
+   * thread.
+   */
   private static final ThreadLocal<Call> INNERMOST = new ThreadLocal<>();
 
   private final String serviceId;
@@ -34,12 +37,12 @@ final class InterruptibleCalls {
   }
 
   /**
-   * Begins a call on this thread if this node leads. Asks and enters in one step: a leadership that
-   * ends after the question finds the call.
+   * Begins a call on this thread if this node leads. Asking and entering are one step: if the
+   * leadership ends after the question, the call is found and interrupted.
    *
-   * @param method what is called, for people
-   * @param asksTerm the term in which this node leads; empty if it does not
-   * @return whether the call may run; then {@link #end()} must follow on this thread
+   * @param method the called method, for display
+   * @param asksTerm returns the term in which this node leads; empty if it does not
+   * @return whether the call may run; {@link #end()} must then follow on this thread
    */
   boolean begin(String method, Supplier<OptionalLong> asksTerm) {
     Call call;
@@ -70,9 +73,9 @@ final class InterruptibleCalls {
   }
 
   /**
-   * Interrupts the calls that run, each once.
+   * Interrupts the running calls of a term and of earlier terms, each once.
    *
-   * @param term the term that no longer covers them, nor do earlier ones
+   * @param term the term that no longer protects them
    */
   void interrupt(long term) {
     List<Call> uncovered = new ArrayList<>();
@@ -91,7 +94,7 @@ final class InterruptibleCalls {
     }
   }
 
-  /** How many calls have been interrupted. */
+  /** The number of calls that have been interrupted. */
   long interrupted() {
     return this.interrupted.sum();
   }
@@ -102,15 +105,15 @@ final class InterruptibleCalls {
 
     private final long term;
 
-    /** The one within which this one runs; may be of another election. */
+    /** The call within which this one runs; may belong to another election. */
     private final @Nullable Call enclosing;
 
     private final Flag flag;
 
-    /** Under {@link #flag}. */
+    /** Guarded by {@link #flag}. */
     private boolean interrupted;
 
-    /** Under {@link #flag}. */
+    /** Guarded by {@link #flag}. */
     private boolean ended;
 
     Call(String method, long term, @Nullable Call enclosing) {
@@ -120,7 +123,7 @@ final class InterruptibleCalls {
       this.flag = enclosing != null ? enclosing.flag : new Flag(Thread.currentThread());
     }
 
-    /** Does nothing, and says so, if the call has ended. */
+    /** Interrupts the call. Returns whether it did; it does nothing if the call has ended. */
     boolean interrupt() {
       synchronized (this.flag) {
         if (this.ended) {
@@ -135,7 +138,7 @@ final class InterruptibleCalls {
     void end() {
       synchronized (this.flag) {
         this.ended = true;
-        // The flag may be there for the enclosing call as well: then that one clears it.
+        // If the flag is also set for an enclosing call, that call clears it.
         if (this.interrupted && !isWithinInterrupted()) {
           this.flag.clear();
         }
@@ -152,7 +155,10 @@ final class InterruptibleCalls {
     }
   }
 
-  /** The interruption of a thread, as far as it came from here; also the lock of all that decide it. */
+  /**
+   * The interrupt flag of a thread as far as it was set here. Also the lock for all decisions about
+   * it.
+   */
   private static final class Flag {
 
     private final Thread thread;
@@ -164,12 +170,12 @@ final class InterruptibleCalls {
     }
 
     void set() {
-      // What somebody else has set before is not ours to clear.
+      // A flag that other code set earlier must not be cleared here.
       this.ours |= !this.thread.isInterrupted();
       this.thread.interrupt();
     }
 
-    /** Called on the thread itself. */
+    /** Clears the flag. Called on the thread itself. */
     void clear() {
       if (this.ours) {
         this.ours = false;

@@ -9,11 +9,11 @@ import org.springframework.aop.support.AbstractPointcutAdvisor;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
 import org.springframework.core.Ordered;
 
-/** Guards the methods that {@link io.election.LeaderOnly} is on. */
+/** Guards the methods to which {@link io.election.LeaderOnly} applies. */
 final class LeaderOnlyAdvisor extends AbstractPointcutAdvisor {
 
   /**
-   * Outside of transactions and caches, whatever order these are given. Not outside of what Spring puts
+   * Outside transactions and caches, whatever their order. Not outside the advice that Spring adds
    * before existing advisors: {@code @Async}, {@code @Retryable} and {@code @ConcurrencyLimit}.
    */
   static final int ORDER = Ordered.HIGHEST_PRECEDENCE + 100;

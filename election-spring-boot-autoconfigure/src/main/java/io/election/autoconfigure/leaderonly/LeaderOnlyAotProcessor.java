@@ -16,8 +16,8 @@ import org.springframework.beans.factory.support.RegisteredBean;
 import org.springframework.util.ClassUtils;
 
 /**
- * Keeps the methods that {@link io.election.LeaderOnly} guards, and the classes in which they are looked
- * for, in a native image: a method that is not found there would run on followers.
+ * Keeps the methods that {@link io.election.LeaderOnly} guards, and the classes that are searched
+ * for them, in a native image. A method that is not found there would run on followers.
  */
 final class LeaderOnlyAotProcessor implements BeanRegistrationAotProcessor {
 

@@ -44,7 +44,7 @@ public final class LeaderOnlyAutoConfiguration {
     return new LeaderOnlyMethods(beanFactory::resolveEmbeddedValue);
   }
 
-  /** Made before most beans: asks for others no sooner than a guarded method is called. */
+  /** Created before most beans, so it requests other beans only when a guarded method is called. */
   @Bean
   @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
   static LeaderOnlyAdvisor leaderOnlyAdvisor(
@@ -64,8 +64,8 @@ public final class LeaderOnlyAutoConfiguration {
   }
 
   /**
-   * Our own elections tell without events, which may wait for somebody else's listener. A child of their
-   * context may have elections that do not.
+   * Auto-configured elections report losses without events, since an event may have to wait for
+   * other listeners. A child context may have elections that report losses only by events.
    */
   @Bean
   @ConditionalOnMissingBean(value = ElectionDriver.class, search = SearchStrategy.CURRENT)
@@ -73,7 +73,10 @@ public final class LeaderOnlyAutoConfiguration {
     return new PublishedLosses(calls);
   }
 
-  /** In each context, since a post-processor sees the transaction managers of its own alone. */
+  /**
+   * Present in each context, because a post-processor sees only the transaction managers of its
+   * own.
+   */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnBean(TermBoundCalls.class)
   static class TransactionsConfiguration {
@@ -90,7 +93,7 @@ public final class LeaderOnlyAutoConfiguration {
   }
 
   /**
-   * Makes sure that advisors of the infrastructure are applied, even without AspectJ and with {@code
+   * Ensures that infrastructure advisors are applied, even without AspectJ and with {@code
    * spring.aop.auto=false}.
    */
   static final class AutoProxyRegistrar implements ImportBeanDefinitionRegistrar {

@@ -24,15 +24,16 @@ import org.springframework.context.ApplicationListener;
 import org.springframework.context.event.ContextClosedEvent;
 
 /**
- * The calls that run under {@link io.election.LeaderOnly}, counted by election, so that a leader that
- * steps down can wait for their end, and those among them that are interrupted when it is over.
+ * The running {@link io.election.LeaderOnly} calls, counted by election so that a leader that steps
+ * down can wait for their end. Interrupts those with {@code interruptOnLoss} when their
+ * leadership is over.
  */
 public final class LeaderOnlyCalls
     implements TrackedLeaderWork, ApplicationContextAware, ApplicationListener<ContextClosedEvent> {
 
   private final Supplier<Elections> elections;
 
-  /** Gives {@code null} where nothing depends on the term of a call. */
+  /** Supplies {@code null} if nothing depends on the term of a call. */
   private final Supplier<@Nullable TermBoundCalls> termBound;
 
   private final Map<String, Gate> gates = new ConcurrentHashMap<>();
@@ -41,7 +42,7 @@ public final class LeaderOnlyCalls
 
   private @Nullable ApplicationContext context;
 
-  /** Those of the parent context, which may have elections that this one uses. */
+  /** The calls of the parent context, which may have elections that this context uses. */
   private @Nullable LeaderOnlyCalls parent;
 
   private volatile Runnable onEnd = () -> {};
@@ -63,7 +64,7 @@ public final class LeaderOnlyCalls
         parent != null ? parent.getBeanProvider(LeaderOnlyCalls.class).getIfAvailable() : null;
   }
 
-  /** From now on no call begins: what runs drains, and nothing comes after it. */
+  /** Lets no further call begin; running calls drain. */
   @Override
   public void onApplicationEvent(ContextClosedEvent event) {
     if (event.getApplicationContext() == this.context) {
@@ -82,7 +83,7 @@ public final class LeaderOnlyCalls
   }
 
   /**
-   * Sets who hears of each call.
+   * Sets the listener for all calls.
    *
    * @param listener the listener
    */
@@ -91,7 +92,7 @@ public final class LeaderOnlyCalls
   }
 
   /**
-   * Gives the gate that the calls of an election pass.
+   * Returns the gate that the calls of an election pass.
    *
    * @param name the election; empty for the default one
    * @throws ElectionSetupException if there is no such election
@@ -107,7 +108,10 @@ public final class LeaderOnlyCalls
         elections.nameOf(election), (id) -> owner.gate(id, election));
   }
 
-  /** Calls are counted in the context that the election is in: its driver waits for them. */
+  /**
+   * Finds the instance that counts an election's calls: that of the election's context, whose
+   * driver waits for them.
+   */
   private LeaderOnlyCalls owner(ElectionService election) {
     LeaderOnlyCalls parent = this.parent;
     return parent != null && parent.elections.get().all().containsValue(election)
@@ -133,7 +137,7 @@ public final class LeaderOnlyCalls
   }
 
   /**
-   * How many calls of an election run.
+   * Returns the number of running calls of an election.
    *
    * @param serviceId the name of the election
    * @return the number of calls
@@ -143,7 +147,7 @@ public final class LeaderOnlyCalls
     return gate != null ? gate.inside.get() : 0;
   }
 
-  /** Names the calls of an election that run, and their ages; the oldest comes first. */
+  /** Lists the running calls of an election with their ages, the oldest first. */
   @Override
   public List<String> describe(String serviceId) {
     Gate gate = this.gates.get(serviceId);
@@ -156,7 +160,7 @@ public final class LeaderOnlyCalls
   }
 
   /**
-   * How many calls of an election were interrupted, since leadership went.
+   * Returns how many calls of an election were interrupted because leadership was lost.
    *
    * @param serviceId the name of the election
    * @return the count since the start
@@ -199,32 +203,32 @@ public final class LeaderOnlyCalls
     this.onEnd.run();
   }
 
-  /** What came of a call. */
+  /** The outcome of a call. */
   public enum Outcome {
-    /** It ended without an exception. */
+    /** The call ended without an exception. */
     RAN,
-    /** It ended with an exception. */
+    /** The call ended with an exception. */
     FAILED,
-    /** It did not begin, since this node does not lead. */
+    /** The call did not begin, because this node does not lead. */
     SKIPPED
   }
 
-  /** Hears of each call that has ended or was skipped, on its thread. */
+  /** Is notified of each call that has ended or was skipped, on the thread of the call. */
   @FunctionalInterface
   public interface CallListener {
 
     /**
-     * A call has ended or was skipped.
+     * Called when a call has ended or was skipped.
      *
      * @param serviceId the name of the election
-     * @param method what was called, for people
-     * @param outcome what came of it
-     * @param nanos how long it ran; 0 if it was skipped
+     * @param method the called method, for display
+     * @param outcome the outcome of the call
+     * @param nanos how long the call ran, in nanoseconds; 0 if it was skipped
      */
     void ended(String serviceId, String method, Outcome outcome, long nanos);
   }
 
-  /** A call that runs. */
+  /** A running call. */
   static final class Call {
 
     private final String method;
@@ -239,7 +243,7 @@ public final class LeaderOnlyCalls
       return this.since;
     }
 
-    /** For people. */
+    /** A readable description. */
     @Override
     public String toString() {
       return "%s since %d s"
@@ -247,7 +251,7 @@ public final class LeaderOnlyCalls
     }
   }
 
-  /** Where the calls of one election come through. */
+  /** The entrance for the calls of one election. */
   final class Gate {
 
     private final String serviceId;
@@ -262,7 +266,7 @@ public final class LeaderOnlyCalls
 
     private final Set<Call> running = ConcurrentHashMap.newKeySet();
 
-    /** Whether somebody has seen a call inside, and wants to hear of its end. */
+    /** Whether another thread has seen a running call and must be notified of its end. */
     private volatile boolean watched;
 
     private Gate(String serviceId, ElectionService election, @Nullable TermBoundCalls termBound) {
@@ -281,11 +285,11 @@ public final class LeaderOnlyCalls
     }
 
     /**
-     * Begins a call if this node leads. Counts before it asks: a leader that steps down, and then
-     * finds nobody inside, has missed none.
+     * Begins a call if this node leads. The call is counted before the election is asked, so a
+     * leader that steps down and then finds no running call has missed none.
      *
-     * @param method what is called, for people
-     * @return the call, which may run; then {@link #leave} must follow. {@code null} if it may not
+     * @param method the called method, for display
+     * @return the call, after which {@link #leave} must follow, or {@code null} if it may not run
      */
     @Nullable
     Call enter(String method) {
@@ -293,11 +297,11 @@ public final class LeaderOnlyCalls
     }
 
     /**
-     * Begins a call that runs on this thread alone, so that what it does there depends on its term.
+     * Begins a call that runs only on this thread, so that its work there depends on its term.
      *
-     * @param method what is called, for people
-     * @return the call, which may run; then {@link #leaveThread()} must follow on this thread, and
-     *     {@link #leave} when the call has ended. {@code null} if it may not
+     * @param method the called method, for display
+     * @return the call, after which {@link #leaveThread()} must follow on this thread, and {@link
+     *     #leave} when the call has ended, or {@code null} if it may not run
      */
     @Nullable
     Call enterThread(String method) {
@@ -305,18 +309,23 @@ public final class LeaderOnlyCalls
     }
 
     /**
-     * The same for a call that is interrupted when leadership no longer covers it.
+     * Begins a call that runs only on this thread and is interrupted when its leadership no longer
+     * protects it.
      *
-     * @param method what is called, for people
-     * @return the call, which may run; then {@link #leaveInterruptible()} must follow on this thread,
-     *     before the rest. {@code null} if it may not
+     * @param method the called method, for display
+     * @return the call, after which {@link #leaveInterruptible()} must follow on this thread,
+     *     before the methods that must follow {@link #enterThread}, or {@code null} if it may not
+     *     run
      */
     @Nullable
     Call enterInterruptible(String method) {
       return enter(method, () -> this.interruptible.begin(method, this::begin));
     }
 
-    /** Binds the call to the term in which this node leads, and gives that; empty if it does not lead. */
+    /**
+     * Binds the call to the term in which this node leads and returns that term; empty if it does
+     * not lead.
+     */
     private OptionalLong begin() {
       OptionalLong term = term();
       TermBoundCalls termBound = this.termBound;
@@ -329,16 +338,16 @@ public final class LeaderOnlyCalls
     private OptionalLong term() {
       Leadership leadership = this.election.leadership().orElse(null);
       if (!this.election.isLeader()) {
-        return OptionalLong.empty(); // has the last word: a test says it of a spy that leads
+        return OptionalLong.empty(); // decides: a test may stub it on a spy that leads
       }
       if (leadership != null) {
         return OptionalLong.of(leadership.term());
       }
-      // An application's own election need not tell more.
+      // An application's own election need not provide a term.
       return this.termBound == null ? OptionalLong.of(0) : OptionalLong.empty();
     }
 
-    /** From now on the call is not interrupted any more. */
+    /** Excludes the call from further interrupts. */
     void leaveInterruptible() {
       this.interruptible.end();
     }
@@ -359,7 +368,7 @@ public final class LeaderOnlyCalls
       return call;
     }
 
-    /** The call leaves this thread; it may go on elsewhere. */
+    /** Detaches the call from this thread; it may continue elsewhere. */
     void leaveThread() {
       TermBoundCalls termBound = this.termBound;
       if (termBound != null) {
@@ -367,7 +376,7 @@ public final class LeaderOnlyCalls
       }
     }
 
-    /** Tells the listener of a call that did not begin. */
+    /** Notifies the listener of a call that did not begin. */
     void skipped(String method) {
       tell(method, Outcome.SKIPPED, 0);
     }
@@ -379,7 +388,7 @@ public final class LeaderOnlyCalls
       }
     }
 
-    /** Ends a call, and tells the listener. */
+    /** Ends a call and notifies the listener. */
     void leave(Call call, @Nullable Throwable failure) {
       try {
         tell(
@@ -404,7 +413,7 @@ public final class LeaderOnlyCalls
         return false;
       }
       this.watched = true;
-      // The last one may have left before it could see that it is watched.
+      // The last call may have left before it could see that it is watched.
       return this.inside.get() != 0;
     }
   }

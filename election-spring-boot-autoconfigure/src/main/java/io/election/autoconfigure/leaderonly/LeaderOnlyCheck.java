@@ -35,8 +35,8 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * Refuses beans that {@link LeaderOnly} cannot guard, when they are made, and all whose guard cannot be
- * found when they are there: what starts is guarded.
+ * Ensures that every bean that starts is guarded. Refuses beans that {@link LeaderOnly} cannot
+ * guard when they are created, and beans whose guard is missing when all beans exist.
  */
 final class LeaderOnlyCheck
     implements BeanPostProcessor,
@@ -45,7 +45,7 @@ final class LeaderOnlyCheck
 
   private static final Logger log = LoggerFactory.getLogger(LeaderOnlyCheck.class);
 
-  /** Spring's tests put objects of their own in the place of beans, by this. */
+  /** The post-processor by which Spring's tests replace beans with objects of their own. */
   static final String TEST_OVERRIDES =
       "org.springframework.test.context.bean.override.internalBeanOverridePostProcessor";
 
@@ -57,10 +57,13 @@ final class LeaderOnlyCheck
 
   private final boolean proxiesClasses;
 
-  /** What each bean made so far calls its elections; looked up when all are there. */
+  /**
+   * The names by which the beans created so far refer to their elections; checked when all beans
+   * exist.
+   */
   private final Map<String, String> namesByPlace = new ConcurrentHashMap<>();
 
-  /** The beans whose guard was found when they were made. */
+  /** The beans whose guard was found when they were created. */
   private final Set<String> found = ConcurrentHashMap.newKeySet();
 
   private volatile boolean electionsAreThere;
@@ -82,7 +85,9 @@ final class LeaderOnlyCheck
     return bean;
   }
 
-  /** Checks what only now appears: the objects that factory beans make, and the proxies of beans. */
+  /**
+   * Checks what appears only now: the objects that factory beans create, and the proxies of beans.
+   */
   @Override
   public Object postProcessAfterInitialization(Object bean, String beanName) {
     Set<Guarded> guarded = check(bean, beanName);
@@ -96,7 +101,7 @@ final class LeaderOnlyCheck
     return bean;
   }
 
-  /** Checks the beans that were made before this, or by somebody else. */
+  /** Checks the beans that were created before this one, or by other code. */
   @Override
   public void afterSingletonsInstantiated() {
     this.electionsAreThere = true;
@@ -188,7 +193,10 @@ final class LeaderOnlyCheck
     return guarded;
   }
 
-  /** The methods of a bean, and of what is behind its proxies; of a guarded one, behind its guard. */
+  /**
+   * The guarded methods of a bean and of the objects behind its proxies. If the bean has a guard,
+   * only those behind the guard.
+   */
   private Set<Guarded> guarded(Object bean) {
     Set<Guarded> guarded = new LinkedHashSet<>();
     Advised guard = guard(bean);
@@ -223,7 +231,7 @@ final class LeaderOnlyCheck
   private void requireGuard(Object bean, String beanName, Set<Guarded> guarded) {
     Advised guard = guard(bean);
     if (guard == null) {
-      // A bean that others needed before it was ready is exposed by the proxy that they got.
+      // A bean that others needed before it was ready is exposed as the proxy that they received.
       guard = guard(this.beanFactory.getSingleton(beanName));
     }
     if (guard == null && isDelegate(bean)) {
@@ -263,13 +271,13 @@ final class LeaderOnlyCheck
     return null;
   }
 
-  /** Whether it stands for another bean, which is checked itself: one of a scope, for example. */
+  /** Whether the bean stands for another bean that is checked itself, for example a scoped one. */
   private static boolean isDelegate(Object bean) {
     return bean instanceof Advised proxy
         && proxy.getTargetSource() instanceof AbstractBeanFactoryBasedTargetSource;
   }
 
-  /** How calls of a method pass by the guard of its bean; {@code null} if they do not. */
+  /** How calls of a method bypass the guard of its bean; {@code null} if they do not. */
   private @Nullable String hole(Advised guard, Guarded guarded) {
     Class<?> targetClass = guard.getTargetClass();
     LeaderOnlyAdvisor advisor = advisor(guard);
@@ -290,7 +298,8 @@ final class LeaderOnlyCheck
           ? null
           : "the bean's proxy does not override it";
     }
-    // What an interface does not have cannot be called; a class may have methods for itself.
+    // A method that is missing from all interfaces cannot be called; a class may have internal
+    // methods.
     return !guarded.annotated() || isCallable(proxyClass, guarded, targetClass)
         ? null
         : "the bean's proxy has the methods of its interfaces alone, and none of them has this one. Put it into an interface, or set spring.aop.proxy-target-class=true";
@@ -358,7 +367,10 @@ final class LeaderOnlyCheck
     return null;
   }
 
-  /** Kotlin's: it returns at once, and its last parameter hears of the end. */
+  /**
+   * Whether it is a suspending function of Kotlin, which returns at once and reports its end to its
+   * last parameter.
+   */
   private static boolean isSuspending(Method method) {
     Class<?>[] types = method.getParameterTypes();
     return types.length > 0

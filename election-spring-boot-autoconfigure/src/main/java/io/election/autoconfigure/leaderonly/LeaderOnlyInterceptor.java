@@ -54,7 +54,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
     LeaderOnlyCalls calls = this.calls.get();
     String election = this.methods.election(leaderOnly, name);
     if (GuardedResult.isReactive(guarded.returnType())) {
-      // Spring calls reactive scheduled methods while it makes beans, before the election can be
+      // Spring calls reactive scheduled methods while it creates beans, before the election can be
       // asked.
       return ReactiveGuard.of(
           guarded.returnType(),
@@ -73,7 +73,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
         guarded.returnType() == Object.class);
   }
 
-  /** What stands before one method. */
+  /** The guard of one method. */
   @FunctionalInterface
   interface Guard {
     @Nullable
@@ -137,7 +137,9 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
           : this.gate.enterThread(this.method);
     }
 
-    /** What is declared as anything may turn out to run when somebody subscribes. */
+    /**
+     * Guards a result of an unspecific type, which may prove to be work that runs on subscription.
+     */
     private Object guarded(Object result) {
       Class<?> type = result.getClass();
       return GuardedResult.isReactive(type) && GuardedResult.hasAdapter(type)

@@ -22,8 +22,9 @@ import org.springframework.util.ReflectionUtils;
 import org.springframework.util.StringValueResolver;
 
 /**
- * Which methods of a class {@link LeaderOnly} guards. Whatever stands for a method when it is called (its
- * interface's method, a bridge, the method of a proxy) is found by the method that runs in the end.
+ * Finds the methods of a class that {@link LeaderOnly} guards. Whichever method is called (a method
+ * of an interface, a bridge, a method of a proxy), it is identified by the method that finally
+ * runs.
  */
 final class LeaderOnlyMethods {
 
@@ -36,26 +37,26 @@ final class LeaderOnlyMethods {
   }
 
   /**
-   * A method that is guarded, or ought to be.
+   * A method that is or should be guarded.
    *
-   * @param type the class that it is called on; of a JDK proxy the interface
-   * @param method the method, as that class has it
-   * @param annotation what guards it
-   * @param annotated whether the method itself is annotated, not its class alone
-   * @param returnType what it returns there, generics resolved
+   * @param type the class on which it is called; for a JDK proxy, the interface
+   * @param method the method as declared for that class
+   * @param annotation the annotation that guards it
+   * @param annotated whether the method itself is annotated, not only its class
+   * @param returnType its return type in that class, with generics resolved
    */
   record Guarded(
       Class<?> type, Method method, LeaderOnly annotation, boolean annotated, Class<?> returnType) {
 
-    /** For logs. */
+    /** A short name, for logs. */
     String shortName() {
       return this.type.getSimpleName() + "." + this.method.getName();
     }
   }
 
   /**
-   * Gives what guards a method, whether the annotation is on the method, its interface, its class, or
-   * within another annotation there.
+   * Returns the guarded method that a call reaches, or {@code null}. The annotation may be on the
+   * method, its interface or its class, directly or as a meta-annotation.
    */
   @Nullable
   Guarded find(Method method, Class<?> targetClass) {
@@ -65,15 +66,15 @@ final class LeaderOnlyMethods {
         : guarded.get(running(method, ClassUtils.getUserClass(targetClass)));
   }
 
-  /** All methods of a class that are guarded, or ought to be. */
+  /** All methods of a class that are or should be guarded. */
   Collection<Guarded> of(Class<?> targetClass) {
     return byRunning(targetClass).values();
   }
 
   /**
-   * Gives the election that an annotation names, its placeholders resolved.
+   * Returns the election that an annotation names, with placeholders resolved.
    *
-   * @param place where the annotation is, for people
+   * @param place where the annotation is, for display
    * @throws ElectionSetupException if a placeholder has no value
    */
   String election(LeaderOnly annotation, String place) {
@@ -142,7 +143,10 @@ final class LeaderOnlyMethods {
     }
   }
 
-  /** Of two that are called in one way: the annotation of a method, and the narrower return type. */
+  /**
+   * Of two candidates for the same call, prefers the one annotated on the method, then the one with
+   * the narrower return type.
+   */
   private static Guarded closer(Guarded one, Guarded other) {
     if (one.annotated() != other.annotated()) {
       return one.annotated() ? one : other;
@@ -152,7 +156,7 @@ final class LeaderOnlyMethods {
     return narrower ? other : one;
   }
 
-  /** What runs in the end when a method is called on an object of a class. */
+  /** The method that finally runs when a method is called on an object of a class. */
   private static Method running(Method method, Class<?> userClass) {
     return AopUtils.getMostSpecificMethod(method, userClass);
   }
@@ -178,7 +182,7 @@ final class LeaderOnlyMethods {
     return AnnotatedElementUtils.findMergedAnnotation(type, LeaderOnly.class);
   }
 
-  /** Whether the annotation of a class is for one of its methods. */
+  /** Whether the annotation of a class applies to one of its methods. */
   private static boolean isCovered(Method method, Class<?> type) {
     if ((method.isSynthetic() && !method.isBridge()) || ReflectionUtils.isObjectMethod(method)) {
       return false;
@@ -186,7 +190,8 @@ final class LeaderOnlyMethods {
     int modifiers = method.getModifiers();
     boolean overridable =
         !Modifier.isStatic(modifiers) && !Modifier.isFinal(modifiers) && isInherited(method, type);
-    // What nobody calls but the class itself need not be guarded. Spring calls such methods too.
+    // A method that only its own class calls needs no guard, but Spring calls some of those methods
+    // too.
     return overridable
         || (Modifier.isPublic(modifiers) && !Modifier.isStatic(modifiers))
         || LeaderOnlyTriggers.isTriggered(method);

@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
 
-/** Consumers of messages that a native image has to keep, because the check looks them up by name. */
+/** Keeps message consumer types in a native image, because the check looks them up by name. */
 final class LeaderOnlyRuntimeHints implements RuntimeHintsRegistrar {
 
   @Override

@@ -8,7 +8,10 @@ import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
 
-/** What calls methods without the application's doing, by name: none of it need be on the class path. */
+/**
+ * Annotations and types through which frameworks call methods. They are referenced by name, so none
+ * of them needs to be on the class path.
+ */
 final class LeaderOnlyTriggers {
 
   private static final List<String> CALLBACKS =
@@ -19,7 +22,10 @@ final class LeaderOnlyTriggers {
       "org.springframework.scheduling.annotation.Schedules",
       "org.springframework.context.event.EventListener");
 
-  /** Take each message once; those of Kafka, RabbitMQ, JMS and Pulsar are message mappings. */
+  /**
+   * Annotations of methods that receive each message once. Those of Kafka, RabbitMQ, JMS and Pulsar
+   * are message mappings.
+   */
   private static final List<String> CONSUMERS = List.of(
       "org.springframework.messaging.handler.annotation.MessageMapping",
       "org.springframework.kafka.annotation.KafkaListener",
@@ -47,7 +53,7 @@ final class LeaderOnlyTriggers {
 
   private LeaderOnlyTriggers() {}
 
-  /** Whether something calls the method that does not stop at private ones. */
+  /** Whether a framework calls the method even if it is private. */
   static boolean isTriggered(Method method) {
     return find(TRIGGERS, method) != null || find(CONSUMERS, method) != null;
   }
@@ -58,9 +64,9 @@ final class LeaderOnlyTriggers {
   }
 
   /**
-   * What gives the method work that counts as done when it returns.
+   * Finds the trigger that treats the method's work as done when the method returns.
    *
-   * @return an annotation or an interface, for people; {@code null} if nothing known does
+   * @return the annotation or interface, for display; {@code null} if there is no known one
    */
   static @Nullable String consumer(Method method, Class<?> type) {
     String annotation = find(CONSUMERS, method);

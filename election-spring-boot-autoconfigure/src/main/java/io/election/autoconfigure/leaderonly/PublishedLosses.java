@@ -5,7 +5,7 @@ import org.springframework.context.event.EventListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 
-/** Interrupts calls of an application's own elections, whose losses nothing else tells. */
+/** Interrupts calls of an application's own elections, whose losses are reported only by events. */
 final class PublishedLosses {
 
   private final LeaderOnlyCalls calls;
@@ -14,7 +14,7 @@ final class PublishedLosses {
     this.calls = calls;
   }
 
-  /** Before listeners that may take long. */
+  /** Ordered before listeners that may take long. */
   @Order(Ordered.HIGHEST_PRECEDENCE)
   @EventListener
   void on(LeadershipLostEvent event) {

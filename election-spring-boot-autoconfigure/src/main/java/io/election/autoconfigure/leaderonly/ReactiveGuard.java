@@ -16,8 +16,8 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.SignalType;
 
 /**
- * Asks at each subscription, and calls the method then: Spring calls a reactive scheduled method once,
- * at start, and subscribes again and again.
+ * Asks the election at each subscription, and only then calls the method. Spring calls a reactive
+ * scheduled method once, at start, and subscribes to its result again and again.
  */
 final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
 
@@ -57,13 +57,13 @@ final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
 
   @Override
   public Object call(MethodInvocation invocation) {
-    // Each subscription needs an invocation that nobody has proceeded with.
+    // Each subscription needs an invocation that has not proceeded yet.
     ProxyMethodInvocation fresh =
         (ProxyMethodInvocation) ((ProxyMethodInvocation) invocation).invocableClone();
     return guard(() -> proceed(fresh));
   }
 
-  /** Guards what a method has returned already. */
+  /** Guards a result that a method has already returned. */
   Object guard(Object result) {
     return guard(() -> this.adapter.toPublisher(result));
   }
@@ -89,7 +89,8 @@ final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     Consumer<SignalType> end = (signal) -> gate.leave(entered, failure.get());
     Publisher<Object> running = work.get();
-    // As a Flux, a Mono would be cancelled after its value, and a transaction within rolled back.
+    // A Mono converted to a Flux would be cancelled after its value, and a transaction within it
+    // rolled back.
     return this.adapter.isMultiValue()
         ? Flux.from(running).doOnError(failure::set).doFinally(end)
         : Mono.from(running).doOnError(failure::set).doFinally(end);

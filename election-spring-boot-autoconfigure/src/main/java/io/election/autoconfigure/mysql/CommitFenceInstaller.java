@@ -23,8 +23,8 @@ import org.springframework.transaction.support.TransactionTemplate;
 import org.springframework.util.ClassUtils;
 
 /**
- * Puts the commit fence before the transaction managers of an application, also before those that were
- * made too early for a post-processor, and those of the contexts around.
+ * Adds the commit fence to the transaction managers of an application, including those created too
+ * early for a post-processor and those of its parent contexts.
  */
 final class CommitFenceInstaller
     implements BeanPostProcessor, SmartInitializingSingleton, BeanFactoryAware, DisposableBean {
@@ -40,7 +40,7 @@ final class CommitFenceInstaller
 
   private final Supplier<FencedCalls> calls;
 
-  /** In the contexts around, which live longer than this one. */
+  /** Listeners in transaction managers of parent contexts, which outlive this context. */
   private final Map<ConfigurableTransactionManager, CommitFenceListener> borrowed =
       new ConcurrentHashMap<>();
 
@@ -78,7 +78,10 @@ final class CommitFenceInstaller
     }
   }
 
-  /** Work that goes on when its context is closed stays fenced by the managers of that context. */
+  /**
+   * Removes the listeners from parent contexts only. Work that still runs after this context is
+   * closed stays fenced by the context's own managers.
+   */
   @Override
   public void destroy() {
     this.borrowed.forEach((manager, ours) ->
@@ -126,7 +129,7 @@ final class CommitFenceInstaller
         "org.springframework.orm." + name, CommitFenceInstaller.class.getClassLoader());
   }
 
-  /** Apart, so that the class above loads without JPA. */
+  /** A separate class, so that the outer class loads without JPA. */
   private static final class Jpa {
 
     static boolean isJpa(Object transactionManager) {
@@ -142,8 +145,8 @@ final class CommitFenceInstaller
     }
 
     /**
-     * Whether the persistence unit is set to hold its connection until it is closed, as Spring sets
-     * Hibernate; others give it back within the commit.
+     * Whether the persistence unit holds its connection until it is closed, as Spring configures
+     * Hibernate to do. Other units return the connection within the commit.
      */
     static boolean keepsConnection(Object transactionManager) {
       return transactionManager instanceof ResourceTransactionManager resources
@@ -154,7 +157,7 @@ final class CommitFenceInstaller
     }
   }
 
-  /** Apart, so that the classes above load without Hibernate. */
+  /** A separate class, so that the outer classes load without Hibernate. */
   private static final class Hibernate {
 
     static boolean isHibernate(Object transactionManager) {

@@ -14,7 +14,7 @@ import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.function.SingletonSupplier;
 
-/** Fences the transactions of one transaction manager, as the last thing before they commit. */
+/** Fences the transactions of one transaction manager immediately before they commit. */
 final class CommitFenceListener implements TransactionExecutionListener {
 
   private final Supplier<FencedCalls> calls;
@@ -27,19 +27,20 @@ final class CommitFenceListener implements TransactionExecutionListener {
 
   private final Supplier<Boolean> keepsConnection;
 
-  /** Whether the DataSource is that of the election's database. */
+  /** Whether the DataSource leads to the election's database. */
   private final Supplier<Boolean> shared;
 
   /**
    * Creates the listener.
    *
-   * @param calls knows the terms of a transaction
-   * @param manager the transaction manager, for people
-   * @param dataSource where the transactions' connections come from; {@code null} if the transaction
-   *     manager does not tell
-   * @param opaque whether its transactions may be on a database although it does not tell
-   * @param keepsConnection tells whether a connection stays with its transaction until others have
-   *     heard of the commit; asked when first needed
+   * @param calls provides the terms of a transaction
+   * @param manager the transaction manager, for display
+   * @param dataSource the source of the transactions' connections; {@code null} if the transaction
+   *     manager does not expose it
+   * @param opaque whether the transactions may use a database although the manager does not expose
+   *     it
+   * @param keepsConnection whether a connection stays with its transaction until other listeners
+   *     have been notified of the commit; evaluated when first needed
    */
   CommitFenceListener(
       Supplier<FencedCalls> calls,
@@ -56,7 +57,9 @@ final class CommitFenceListener implements TransactionExecutionListener {
         SingletonSupplier.of(() -> dataSource != null && this.calls.get().isShared(dataSource));
   }
 
-  /** Whether this listens already where another was to be added. */
+  /**
+   * Whether this listener already belongs to the given calls, so that a second one is not added.
+   */
   boolean isOf(Supplier<FencedCalls> calls) {
     return this.calls == calls || this.calls.get() == calls.get();
   }
@@ -77,7 +80,7 @@ final class CommitFenceListener implements TransactionExecutionListener {
     FencedCalls calls = this.calls.get();
     BoundTerms terms = calls.find(transaction);
     if (terms == null) {
-      return; // a savepoint commits with the transaction around
+      return; // a savepoint commits with the enclosing transaction
     }
     terms.committing();
     if (terms.isEmpty() || terms.isHeld() || transaction.isRollbackOnly()) {
@@ -133,7 +136,10 @@ final class CommitFenceListener implements TransactionExecutionListener {
         : null;
   }
 
-  /** A transaction that is read-only for its manager need not be for the server. */
+  /**
+   * Whether the connection is read-only. A transaction that its manager treats as read-only need
+   * not be read-only on the server.
+   */
   private static boolean isReadOnly(Connection connection) {
     try {
       return connection.isReadOnly();

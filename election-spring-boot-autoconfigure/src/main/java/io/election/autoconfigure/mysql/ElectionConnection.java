@@ -33,12 +33,13 @@ import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.util.ClassUtils;
 
 /**
- * Finds what the elector connects with: the {@link ElectionDataSource}, else what the application's own
- * pool connects with, but never a connection out of that pool.
+ * Determines how the elector connects: through the {@link ElectionDataSource} if there is one,
+ * otherwise with the settings of the application's own pool, but never through a connection from
+ * that pool.
  */
 final class ElectionConnection {
 
-  /** Known to be something else than MySQL or MariaDB, whatever a wrapping driver may add. */
+  /** Known to be neither MySQL nor MariaDB, whatever a wrapping driver adds. */
   private static final Set<DatabaseDriver> UNSUPPORTED = EnumSet.complementOf(EnumSet.of(
       DatabaseDriver.MYSQL,
       DatabaseDriver.MARIADB,
@@ -60,8 +61,8 @@ final class ElectionConnection {
   /**
    * Creates the finder.
    *
-   * @param beanFactory has the beans to choose from
-   * @param environment has {@code spring.datasource}, where no bean was made of it
+   * @param beanFactory provides the beans to choose from
+   * @param environment provides {@code spring.datasource} if no bean was created from it
    * @param timeout how long a new connection may wait for the network
    * @param marked the {@link ElectionDataSource}, if there is one
    */
@@ -79,8 +80,8 @@ final class ElectionConnection {
   /**
    * Chooses among the beans of the application.
    *
-   * @throws ElectionSetupException if there is nothing to choose, no telling which, or if it leads to
-   *     another kind of database
+   * @throws ElectionSetupException if there is nothing to choose, if the choice is ambiguous, or if
+   *     it leads to another kind of database
    */
   ElectionDatabase find() {
     DataSource own = this.marked.getIfAvailable();
@@ -90,8 +91,8 @@ final class ElectionConnection {
   }
 
   /**
-   * Tells whether connections of a source lead to the election's database: it is the same source, or
-   * has the same URL up to the question mark.
+   * Returns whether connections of a source lead to the election's database: it is the same source,
+   * or has the same URL up to the question mark.
    */
   boolean isShared(DataSource dataSource) {
     DataSource own = this.marked.getIfAvailable();
@@ -103,7 +104,7 @@ final class ElectionConnection {
       return place(dataSource)
           .equals(own != null ? place(own) : place(logins().get().url()));
     } catch (ElectionSetupException ex) {
-      return false; // one of them does not tell its URL
+      return false; // one of them does not expose its URL
     }
   }
 
@@ -136,7 +137,7 @@ final class ElectionConnection {
             () -> pool.credentialsFor(logins.get()), pool.named(login), this.timeout);
   }
 
-  /** The pool that leads to the same place, if its credentials may be others than those of its URL. */
+  /** The pool that leads to the same place, if its credentials may differ from those of its URL. */
   private @Nullable Pool pool(String url) {
     DataSource dataSource =
         ClassUtils.isPresent("com.zaxxer.hikari.HikariDataSource", getClass().getClassLoader())
@@ -161,7 +162,10 @@ final class ElectionConnection {
     return () -> loginOf(dataSource);
   }
 
-  /** Beside R2DBC Spring Boot makes no DataSource, whatever the properties are. */
+  /**
+   * Reads the properties directly, because with R2DBC Spring Boot creates no DataSource, whatever
+   * the properties are.
+   */
   private Login loginOfProperties() {
     DataSourceProperties properties = Binder.get(this.environment)
         .bind("spring.datasource", DataSourceProperties.class)
@@ -239,7 +243,10 @@ final class ElectionConnection {
     }
   }
 
-  /** HikariCP, whose credentials come from its own settings, from a provider, or are set at run time. */
+  /**
+   * A HikariCP pool, whose credentials come from its own settings or from a provider, or are set at
+   * run time.
+   */
   private record Pool(HikariDataSource hikari) {
 
     static @Nullable Pool of(DataSource dataSource, String url) {
@@ -248,7 +255,7 @@ final class ElectionConnection {
       return hikari != null && url.equals(hikari.getJdbcUrl()) ? new Pool(hikari) : null;
     }
 
-    /** As the pool does for each connection of its own. */
+    /** Adds the credentials that the pool uses for each new connection. */
     Login credentialsFor(Login login) {
       HikariCredentialsProvider provider = this.hikari.getCredentialsProvider();
       Credentials credentials =

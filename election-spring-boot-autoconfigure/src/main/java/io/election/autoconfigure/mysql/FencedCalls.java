@@ -32,28 +32,28 @@ import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
- * Binds the terms in which leader-only calls began to transactions, and lets these commit in those
- * terms alone: to the transactions that are active when a call begins, of whatever transaction
- * managers, and to those that begin on its thread before it ends.
+ * Binds the terms in which leader-only calls began to transactions, and lets the transactions
+ * commit only in those terms. A call is bound to the transactions that are active when it begins,
+ * whatever their transaction managers, and to those that begin on its thread before it ends.
  */
 final class FencedCalls implements TermBoundCalls {
 
   private static final Logger log = LoggerFactory.getLogger(FencedCalls.class);
 
-  /** Of this application alone: there may be others in the JVM. */
+  /** The running calls of this application only; the JVM may run several applications. */
   @SuppressWarnings("ThreadLocalUsage") // empty when the last call has left the thread
   private final ThreadLocal<Deque<Call>> calls = new ThreadLocal<>();
 
-  /** Those that have begun and not ended, also suspended ones. */
+  /** Transactions that have begun and not ended, including suspended ones. */
   @SuppressWarnings("ThreadLocalUsage") // empty when the last transaction has ended
   private final ThreadLocal<Deque<BoundTerms>> transactions = new ThreadLocal<>();
 
   private final Map<String, LongAdder> rejections = new ConcurrentHashMap<>();
 
-  /** The URLs of connections that were seen to reach the election's database. */
+  /** The URLs of connections that are known to reach the election's database. */
   private final Set<String> reached = ConcurrentHashMap.newKeySet();
 
-  /** What was logged, each but once. */
+  /** The messages that were logged; each is logged only once. */
   private final Set<String> told = ConcurrentHashMap.newKeySet();
 
   private final Supplier<CommitFence> fence;
@@ -61,10 +61,10 @@ final class FencedCalls implements TermBoundCalls {
   private final Supplier<ElectionConnection> connection;
 
   /**
-   * Creates it.
+   * Creates the instance.
    *
-   * @param fence the fence; asked when first needed
-   * @param connection knows the election's database; asked when first needed
+   * @param fence the fence; requested when first needed
+   * @param connection identifies the election's database; requested when first needed
    */
   FencedCalls(Supplier<CommitFence> fence, Supplier<ElectionConnection> connection) {
     this.fence = fence;
@@ -126,9 +126,9 @@ final class FencedCalls implements TermBoundCalls {
   }
 
   /**
-   * A transaction has begun on this thread.
+   * Notes that a transaction has begun on this thread.
    *
-   * @param terms what it depends on
+   * @param terms the terms on which it depends
    */
   void began(BoundTerms terms) {
     Deque<BoundTerms> transactions = this.transactions.get();
@@ -148,9 +148,9 @@ final class FencedCalls implements TermBoundCalls {
   }
 
   /**
-   * What a transaction of this thread depends on.
+   * Finds the terms on which a transaction of this thread depends.
    *
-   * @return {@code null} for a savepoint, or if nobody told of its begin
+   * @return the terms; {@code null} for a savepoint, or if its begin was not reported
    */
   @Nullable
   BoundTerms find(TransactionExecution transaction) {
@@ -165,7 +165,7 @@ final class FencedCalls implements TermBoundCalls {
     return null;
   }
 
-  /** A transaction of this thread has ended, in whatever way. */
+  /** Notes that a transaction of this thread has ended, whatever its outcome. */
   void ended(BoundTerms terms) {
     Deque<BoundTerms> transactions = this.transactions.get();
     if (transactions != null) {
@@ -176,7 +176,7 @@ final class FencedCalls implements TermBoundCalls {
     }
   }
 
-  /** Whether connections of a source lead to the election's database, as its URL tells. */
+  /** Whether connections of a source lead to the election's database according to its URL. */
   boolean isShared(DataSource dataSource) {
     return this.connection.get().isShared(dataSource);
   }
@@ -184,12 +184,13 @@ final class FencedCalls implements TermBoundCalls {
   /**
    * Lets a transaction commit only in its terms.
    *
-   * @param manager the transaction manager, for people
+   * @param manager the transaction manager, for display
    * @param jdbc the transaction's connection
-   * @param terms what it depends on
-   * @param shared whether it leads to the election's database for certain; else the server is asked
-   * @param bounded whether the connection stays with its owner beyond the commit, so that the session
-   *     may be bounded meanwhile
+   * @param terms the terms on which the transaction depends
+   * @param shared whether the connection certainly leads to the election's database; if not, the
+   *     server is asked
+   * @param bounded whether the connection stays with its owner beyond the commit, so that the
+   *     session's idle time may be bounded meanwhile
    * @throws LeadershipLostException if the transaction must be rolled back
    * @throws DataAccessException if the database fails otherwise
    */
@@ -234,8 +235,8 @@ final class FencedCalls implements TermBoundCalls {
   }
 
   /**
-   * Does for work of calls that began after the commit, or after the roll-back, what {@link #hold}
-   * does before: it is committed when the connection goes back to autocommit.
+   * Does what {@link #hold} does, for work of calls that began after the commit or the rollback.
+   * Such work is committed when the connection returns to autocommit.
    */
   void holdLate(String manager, Connection jdbc, BoundTerms terms, BooleanSupplier shared) {
     Terms late = terms.late();
@@ -260,7 +261,10 @@ final class FencedCalls implements TermBoundCalls {
     }
   }
 
-  /** Work under {@code @LeaderOnly} was committed, or soon is, and nobody asked for its term. */
+  /**
+   * Warns once that work under {@code @LeaderOnly} was or will be committed without a check of its
+   * term.
+   */
   void warn(String manager, String reason) {
     if (this.told.add(manager + reason)) {
       log.warn(
@@ -280,7 +284,7 @@ final class FencedCalls implements TermBoundCalls {
     if (transaction.opaque == null) {
       transaction.add(call);
     } else if (transaction.isCommitting()) {
-      return; // what comes now is in no transaction
+      return; // later work belongs to no transaction
     } else if (TransactionSynchronizationManager.isSynchronizationActive()) {
       unmanaged(transaction.opaque).add(call);
     } else {
@@ -308,7 +312,7 @@ final class FencedCalls implements TermBoundCalls {
 
     private final long term;
 
-    /** Whether a transaction began within. */
+    /** Whether a transaction began within the call. */
     private boolean hasTransaction;
 
     private Call(String nodeId, String serviceId, long term) {
@@ -318,7 +322,7 @@ final class FencedCalls implements TermBoundCalls {
     }
   }
 
-  /** Terms that must last, and what keeps them from ending. */
+  /** Terms that must last, and the lock that keeps them from ending. */
   static class Terms {
 
     private final Map<String, Long> numbers = new HashMap<>(2);
@@ -329,7 +333,8 @@ final class FencedCalls implements TermBoundCalls {
 
     void add(Call call) {
       this.nodeId = call.nodeId;
-      // Of two terms in one transaction the older one has ended: it stays, and refuses the commit.
+      // If a transaction has two terms of one election, the older one has ended. It is kept, so
+      // that the commit is refused.
       this.numbers.merge(call.serviceId, call.term, Math::min);
     }
 
@@ -354,14 +359,16 @@ final class FencedCalls implements TermBoundCalls {
     }
   }
 
-  /** What one transaction depends on, and the fence that holds it during the commit. */
+  /**
+   * The terms on which one transaction depends, and the fence that holds them during the commit.
+   */
   static final class BoundTerms extends Terms {
 
     private final TransactionExecution transaction;
 
     private final BooleanSupplier onThread;
 
-    /** The transaction manager, if it shows no connection and may yet have one. */
+    /** The transaction manager, if it exposes no connection but may have one. */
     private final @Nullable String opaque;
 
     private final List<Call> late = new ArrayList<>(0);
@@ -369,12 +376,12 @@ final class FencedCalls implements TermBoundCalls {
     private boolean committing;
 
     /**
-     * Creates them.
+     * Creates the terms.
      *
      * @param transaction the transaction
-     * @param onThread tells whether the transaction is the one that work on this thread joins, rather
-     *     than suspended
-     * @param opaque the transaction manager, if it shows no connection and may yet have one
+     * @param onThread whether work on this thread joins the transaction, which is then not
+     *     suspended
+     * @param opaque the transaction manager, if it exposes no connection but may have one
      */
     BoundTerms(
         TransactionExecution transaction, BooleanSupplier onThread, @Nullable String opaque) {
@@ -392,7 +399,7 @@ final class FencedCalls implements TermBoundCalls {
       }
     }
 
-    /** From now on what joins is no part of the transaction any more. */
+    /** Marks the transaction as committing. Calls that join later are not part of it. */
     void committing() {
       this.committing = true;
     }
@@ -401,7 +408,7 @@ final class FencedCalls implements TermBoundCalls {
       return this.committing;
     }
 
-    /** The terms of calls that began when the transaction was over already. */
+    /** The terms of calls that began when the transaction was already over. */
     Terms late() {
       Terms terms = new Terms();
       this.late.forEach(terms::add);
@@ -424,7 +431,9 @@ final class FencedCalls implements TermBoundCalls {
       return !isOver() && this.onThread.getAsBoolean();
     }
 
-    /** Lets go before what others do after the commit, which may take long. */
+    /**
+     * Releases the terms before other callbacks run after the commit, since those may take long.
+     */
     void letGoEarly() {
       if (TransactionSynchronizationManager.isSynchronizationActive()) {
         TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
@@ -449,8 +458,8 @@ final class FencedCalls implements TermBoundCalls {
   }
 
   /**
-   * Fences a transaction whose manager does not tell when it commits, or with which connection: on
-   * those connections that can be seen on its thread before the commit.
+   * Fences a transaction whose manager does not report when it commits or which connection it uses.
+   * The fence applies to those connections that are visible on its thread before the commit.
    */
   private final class Unmanaged extends Terms implements TransactionSynchronization {
 

@@ -8,8 +8,9 @@ import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 
 /**
- * Tells an application without a database what to set: Spring Boot, whose pool comes first, does not know
- * that it is the starter which brings JDBC, and that switching the election off does not take it away.
+ * Tells an application without a database what to set. The failure comes from Spring Boot's pool,
+ * which is created first. Spring Boot does not know that the starter brings JDBC, and that JDBC
+ * stays when the election is switched off.
  */
 @Order(0)
 final class MissingDatabaseFailureAnalyzer extends AbstractFailureAnalyzer<BeanCreationException> {

@@ -5,7 +5,10 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Tells what to add where the application's pool, which comes first, misses the driver of its URL. */
+/**
+ * Explains what to add if the application's pool, which is created first, lacks the driver of its
+ * URL.
+ */
 final class MissingDriverFailureAnalyzer extends AbstractFailureAnalyzer<IllegalStateException> {
 
   private static final String MESSAGE = "Cannot load driver class: ";

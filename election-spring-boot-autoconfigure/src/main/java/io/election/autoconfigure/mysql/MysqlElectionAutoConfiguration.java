@@ -63,8 +63,8 @@ public final class MysqlElectionAutoConfiguration {
   }
 
   /**
-   * Its tables are made after the application's own Flyway, Liquibase or scripts, which may insist on an
-   * empty database.
+   * Creates the tables after the application's own Flyway, Liquibase or scripts, which may require
+   * an empty database.
    */
   @Bean
   @DependsOnDatabaseInitialization
@@ -96,7 +96,7 @@ public final class MysqlElectionAutoConfiguration {
     return store;
   }
 
-  /** Also for those who manage their transactions by hand. */
+  /** The fence, also for applications that manage their transactions by hand. */
   @Bean
   @ConditionalOnMissingBean
   CommitFence electionCommitFence(
@@ -109,8 +109,8 @@ public final class MysqlElectionAutoConfiguration {
   }
 
   /**
-   * Transactions that commit only in the term in which they began. Asks for other beans no sooner than a
-   * transaction needs them; {@code LeaderOnlyAutoConfiguration} installs it in each context.
+   * Transactions that commit only in the term in which they began. Requests other beans only when a
+   * transaction needs them. {@code LeaderOnlyAutoConfiguration} installs it in each context.
    */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnElectionSetting("as.election.mysql.commit-fence")

@@ -9,7 +9,9 @@ import org.springframework.boot.context.properties.bind.BindableRuntimeHintsRegi
 import org.springframework.boot.jdbc.autoconfigure.DataSourceProperties;
 import org.springframework.util.ClassUtils;
 
-/** What a native image has to keep because the election in a database looks it up by name. */
+/**
+ * Hints for what a native image must keep because the election in a database looks it up by name.
+ */
 final class MysqlRuntimeHints implements RuntimeHintsRegistrar {
 
   private static final String DATA_SOURCE_PROPERTIES =
@@ -18,7 +20,10 @@ final class MysqlRuntimeHints implements RuntimeHintsRegistrar {
   private static final List<String> DRIVERS =
       List.of("com.mysql.cj.jdbc.Driver", "org.mariadb.jdbc.Driver");
 
-  /** A class that is looked for and not kept counts as missing, and so does what depends on it. */
+  /**
+   * Classes whose presence is checked. Without a hint a class counts as missing, and so does
+   * everything that depends on it.
+   */
   private static final List<String> LOOKED_FOR = List.of(
       "com.zaxxer.hikari.HikariDataSource",
       "jakarta.persistence.EntityManagerFactory",
@@ -34,10 +39,10 @@ final class MysqlRuntimeHints implements RuntimeHintsRegistrar {
     }
   }
 
-  /** Apart, so that the class above loads without JDBC. */
+  /** A separate class, so that the outer class loads without JDBC. */
   private static final class Jdbc {
 
-    /** The election makes its driver itself, and beside R2DBC it alone binds the settings. */
+    /** The election creates its driver itself, and with R2DBC no other code binds the settings. */
     static void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
       DRIVERS.forEach((name) -> hints
           .reflection()

@@ -1,4 +1,7 @@
-/** Auto-configuration of elections in MySQL or MariaDB: the connection, the tables and the commit fence. */
+/**
+ * Auto-configuration of elections in MySQL or MariaDB: the connection, the tables and the commit
+ * fence.
+ */
 @NullMarked
 package io.election.autoconfigure.mysql;
 
