@@ -6,7 +6,7 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import org.springframework.context.annotation.Conditional;
 
-/** Matches where a setting that is on by default has the given value. */
+/** Matches if a setting that is on by default has the given value. */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Conditional(OnElectionSettingCondition.class)
@@ -15,6 +15,6 @@ public @interface ConditionalOnElectionSetting {
   /** The name of the property. */
   String value();
 
-  /** Whether it has to be on, or off. */
+  /** Whether the setting must be on, or off. */
   boolean on() default true;
 }

@@ -12,7 +12,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 
-/** No election: this process counts as leader. */
+/** Configuration without an election: this process counts as leader. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnElectionSetting(value = "as.election.enabled", on = false)
 @ConditionalOnMissingBean(ElectionService.class)

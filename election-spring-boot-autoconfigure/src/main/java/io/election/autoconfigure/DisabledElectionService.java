@@ -12,7 +12,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** An election that is disabled: this process counts as leader, unless it steps down by itself. */
+/** A disabled election: this process counts as leader until {@link #lostLeader()} is called. */
 final class DisabledElectionService implements ElectionService {
 
   private final String serviceId;
@@ -38,7 +38,7 @@ final class DisabledElectionService implements ElectionService {
     tell(acquired());
   }
 
-  /** Goes on to count as leader, since nobody else can lead. */
+  /** Stops delivering events. This process still counts as leader, since nobody else can lead. */
   synchronized void stop() {
     if (isLeader()) {
       tell(lost(LeadershipLostEvent.Reason.STOPPED));

@@ -15,9 +15,9 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
 import org.springframework.core.env.Environment;
 
 /**
- * The algorithm that the configuration names: manual allocation, or a lease in a {@link LeaseStore} bean.
- * {@code Mysql} is the bean {@code mysqlLeaseStore}, and likewise for stores of the application, whose bean
- * may also have the very name of the algorithm.
+ * The algorithm that the configuration names: manual allocation, or a lease in a {@link LeaseStore}
+ * bean. {@code Mysql} is the bean {@code mysqlLeaseStore}. The same rule applies to the
+ * application's own stores, whose bean may also be named exactly like the algorithm.
  *
  * @param name the name, as the endpoint shows it
  */
@@ -31,12 +31,12 @@ record ElectionAlgorithm(String name) {
 
   private static final String SUFFIX = "LeaseStore";
 
-  /** Names that are kept for algorithms to come. */
+  /** Names that are reserved for future algorithms. */
   private static final Set<String> LATER = Set.of("zookeeper", "etcd");
 
   /**
-   * Reads the one algorithm of this application. Binds the property, because a YAML list is not one
-   * property.
+   * Reads the algorithm of this application. Binds the property, because a YAML list is not a
+   * single property.
    *
    * @throws InvalidConfigurationPropertyValueException if there is none, or more than one
    */
@@ -68,7 +68,7 @@ record ElectionAlgorithm(String name) {
     return this.name.equals(name);
   }
 
-  /** The bean that keeps the leases, or {@code null} if there is none. */
+  /** The name of the bean that keeps the leases, or {@code null} if there is none. */
   @Nullable
   String storeBean(ListableBeanFactory beanFactory) {
     if (is(MANUAL_ALLOCATION)) {
@@ -85,7 +85,7 @@ record ElectionAlgorithm(String name) {
         .orElse(null);
   }
 
-  /** The failure of an application where this algorithm is not there. */
+  /** The failure of an application in which this algorithm is not available. */
   InvalidConfigurationPropertyValueException unavailable(ListableBeanFactory beanFactory) {
     List<String> allowed = new ArrayList<>(List.of(MANUAL_ALLOCATION));
     stores(beanFactory)
@@ -126,7 +126,7 @@ record ElectionAlgorithm(String name) {
     return new InvalidConfigurationPropertyValueException(PROPERTY, value, reason);
   }
 
-  /** As the binder reads an enum: letters and digits alone count. */
+  /** Keeps only letters and digits and ignores case, as the binder does for enums. */
   private static String canonical(String name) {
     return name.replaceAll("[^\\p{L}\\p{Nd}]", "").toLowerCase(Locale.ROOT);
   }

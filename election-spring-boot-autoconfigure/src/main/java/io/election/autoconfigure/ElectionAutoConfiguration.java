@@ -9,8 +9,8 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 
 /**
- * Auto-configuration of leader election: an {@link ElectionService} by {@code as.election.algorithm},
- * unless the application has one of its own.
+ * Auto-configuration of leader election. Provides an {@link ElectionService} according to {@code
+ * as.election.algorithm}, unless the application has its own.
  */
 @AutoConfiguration(
     afterName = {
@@ -29,7 +29,7 @@ public final class ElectionAutoConfiguration {
 
   ElectionAutoConfiguration() {}
 
-  /** Bad configuration ends the start even where everything else is made when first used. */
+  /** Makes invalid configuration fail the start even if all other beans are initialized lazily. */
   @Bean
   static LazyInitializationExcludeFilter electionsAreNotLazy() {
     return LazyInitializationExcludeFilter.forBeanTypes(ElectionService.class);

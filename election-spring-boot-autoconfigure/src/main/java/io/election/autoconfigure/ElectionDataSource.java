@@ -8,8 +8,8 @@ import java.lang.annotation.Target;
 import org.springframework.beans.factory.annotation.Qualifier;
 
 /**
- * Qualifies the {@link javax.sql.DataSource} that leader election uses, where there are several or
- * where it should have one of its own. It need not be a pool: the elector keeps one connection.
+ * Qualifies the {@link javax.sql.DataSource} that leader election uses, if there are several or if
+ * the election should have its own. It need not be a pool, since the elector keeps one connection.
  */
 @Documented
 @Qualifier

@@ -4,21 +4,24 @@ import io.election.ElectionService;
 import java.util.Collection;
 import java.util.Optional;
 
-/** Makes the services of one algorithm, and drives them; for the parts of the auto-configuration. */
+/**
+ * Creates the services of one algorithm, and starts and stops them. Used within the
+ * auto-configuration.
+ */
 public interface ElectionDriver {
 
-  /** The phase in which elections start and stop: above the web server's graceful shutdown. */
+  /** The phase in which elections start and stop, above the web server's graceful shutdown. */
   int PHASE = Integer.MAX_VALUE - 512;
 
   /**
-   * The name of the algorithm, for people.
+   * The name of the algorithm, for display.
    *
    * @return the name
    */
   String algorithm();
 
   /**
-   * Makes the service of an election, which takes no part before {@link #start}.
+   * Creates the service of an election. The service does not take part before {@link #start}.
    *
    * @param serviceId the name of the election
    * @return its service
@@ -26,14 +29,14 @@ public interface ElectionDriver {
   ElectionService create(String serviceId);
 
   /**
-   * Begins to take part in the elections whose services this has made.
+   * Starts to take part in the elections of the given services, which this driver created.
    *
    * @param services the services
    */
   void start(Collection<ElectionService> services);
 
   /**
-   * What keeps this node from leading or following, for people.
+   * The problem that keeps this node from leading and from following, for display.
    *
    * @return the problem; empty if there is none
    */
@@ -41,6 +44,9 @@ public interface ElectionDriver {
     return Optional.empty();
   }
 
-  /** Ends it, when running leader work has ended, and leaves all clean for another start. */
+  /**
+   * Stops taking part in the elections once running leader work has ended. Another start may
+   * follow.
+   */
   void stop();
 }

@@ -6,8 +6,8 @@ import java.util.List;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Takes part in the elections while the application runs: from when the web server knows its port until
- * before the web server, the schedulers and the pools stop.
+ * Takes part in the elections while the application runs. Starts when the web server knows its
+ * port, and stops before the web server, the schedulers and the pools.
  */
 final class ElectionLifecycle implements SmartLifecycle {
 

@@ -15,7 +15,7 @@ import org.springframework.core.env.Environment;
  * The names of the elections that the configuration lists.
  *
  * @param defaultName the default election
- * @param further the others
+ * @param further the other elections
  */
 record ElectionNames(String defaultName, List<String> further) {
 
@@ -28,7 +28,7 @@ record ElectionNames(String defaultName, List<String> further) {
   /**
    * Reads and checks the names.
    *
-   * @throws InvalidConfigurationPropertyValueException if one is missing, cannot be used, or is listed
+   * @throws InvalidConfigurationPropertyValueException if a name is missing, invalid, or listed
    *     twice
    */
   static ElectionNames from(Environment environment) {

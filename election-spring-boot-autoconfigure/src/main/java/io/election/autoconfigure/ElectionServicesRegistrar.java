@@ -14,15 +14,15 @@ import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotationMetadata;
 
 /**
- * Registers an {@link ElectionService} for each election that the configuration names, and the {@link
- * ElectionLifecycle} of all. Those beside the default one are injected by their name as {@link
- * Qualifier}, and never without.
+ * Registers an {@link ElectionService} for each election that the configuration names, and one
+ * {@link ElectionLifecycle} for all of them. Services other than the default one are injected only
+ * with their name as {@link Qualifier}.
  */
 final class ElectionServicesRegistrar implements ImportBeanDefinitionRegistrar {
 
   static final String DEFAULT_BEAN_NAME = "electionService";
 
-  /** Between the default bean name and the name of a further election. */
+  /** Separates the default bean name from the name of a further election. */
   static final String SEPARATOR = ":";
 
   private final Environment environment;
@@ -58,7 +58,10 @@ final class ElectionServicesRegistrar implements ImportBeanDefinitionRegistrar {
     return definition;
   }
 
-  /** By a method of this class, not a supplier: ahead-of-time processing writes it down as code. */
+  /**
+   * Uses a factory method of this class instead of a supplier, because ahead-of-time processing
+   * must write it as code.
+   */
   private static RootBeanDefinition madeBy(Class<?> type, String factoryMethod) {
     RootBeanDefinition definition = new RootBeanDefinition(ElectionServicesRegistrar.class);
     definition.setTargetType(type);

@@ -4,7 +4,7 @@ import io.election.ElectionSetupException;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Shows what {@link ElectionSetupException} found, and what to do. */
+/** Shows what an {@link ElectionSetupException} found and what to do about it. */
 final class ElectionSetupFailureAnalyzer extends AbstractFailureAnalyzer<ElectionSetupException> {
 
   @Override

@@ -15,8 +15,8 @@ import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 
 /**
- * The elections of this application, ours or its own, by name; for the parts of the auto-configuration.
- * Applications use {@link ElectionRegistry}.
+ * The elections of this application, auto-configured or its own, by name. Used within the
+ * auto-configuration; applications use {@link ElectionRegistry}.
  */
 public final class Elections implements ElectionRegistry {
 
@@ -28,14 +28,17 @@ public final class Elections implements ElectionRegistry {
     this.beanFactory = beanFactory;
   }
 
-  /** The default election; {@code null} if there is none, or several and none of them is primary. */
+  /**
+   * The default election; {@code null} if there is none, or if there are several and none is
+   * primary.
+   */
   @Nullable
   ElectionService defaultElection() {
     return known().defaultElection();
   }
 
   /**
-   * The election that a user means by a name.
+   * Finds the election that a name refers to.
    *
    * @param name the name; empty for the default election
    * @return its service, or {@code null} if there is none
@@ -45,7 +48,7 @@ public final class Elections implements ElectionRegistry {
   }
 
   /**
-   * The name of one of these services, also if it is a mock that gives none.
+   * The name of one of these services, even if it is a mock that returns none.
    *
    * @param service the service
    * @return its name
@@ -59,11 +62,11 @@ public final class Elections implements ElectionRegistry {
   }
 
   /**
-   * The failure of a place that names an election which is not there.
+   * Creates the failure for a place that names an unknown election.
    *
-   * @param place what names it, for people
+   * @param place the place that names it, for display
    * @param name the name; empty for the default election
-   * @return the failure, which names the elections that are there
+   * @return the failure, which lists the known elections
    */
   public ElectionSetupException unknown(String place, String name) {
     Set<String> known = known().byName().keySet();
@@ -113,7 +116,10 @@ public final class Elections implements ElectionRegistry {
     return new Known(defaultElection, Collections.unmodifiableMap(byName));
   }
 
-  /** A mock gives {@code null} for its name: it has that of the service that it replaces. */
+  /**
+   * The name of a service. A mock returns {@code null} and gets the name of the service that it
+   * replaces.
+   */
   private static String name(ElectionService service, String beanName) {
     @Nullable String name = service.serviceId();
     if (name != null) {

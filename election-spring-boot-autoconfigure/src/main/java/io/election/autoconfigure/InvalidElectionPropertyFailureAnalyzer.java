@@ -12,8 +12,8 @@ import org.springframework.core.Ordered;
 import org.springframework.core.env.Environment;
 
 /**
- * Names the property, its value as written, where that is, the rule and the remedy. Spring Boot's own
- * analysis knows no property that is missing, or written as an environment variable.
+ * Names the property, its value as written, the origin, the rule and the remedy. Spring Boot's own
+ * analysis does not handle a property that is missing or written as an environment variable.
  */
 final class InvalidElectionPropertyFailureAnalyzer
     extends AbstractFailureAnalyzer<InvalidConfigurationPropertyValueException> implements Ordered {
@@ -24,7 +24,7 @@ final class InvalidElectionPropertyFailureAnalyzer
     this.environment = environment;
   }
 
-  /** Before Spring Boot's. */
+  /** Before Spring Boot's analyzer. */
   @Override
   public int getOrder() {
     return 0;
@@ -55,7 +55,7 @@ final class InvalidElectionPropertyFailureAnalyzer
         cause);
   }
 
-  /** The value of a property as the configuration has it, or {@code null}. */
+  /** The value of a property as the configuration contains it, or {@code null}. */
   static @Nullable Object asWritten(Environment environment, String name) {
     ConfigurationProperty property = find(environment, name);
     return property != null ? property.getValue() : null;

@@ -52,7 +52,10 @@ class LeaseElectionConfiguration {
     }
   }
 
-  /** The elector closes its store, and may go on for a while when the context is closed. */
+  /**
+   * Keeps the context from closing the store. The elector closes it, and may still use it for a
+   * while after the context is closed.
+   */
   @Bean
   static BeanFactoryPostProcessor electorsCloseLeaseStores() {
     return (beanFactory) -> Stream.of(
@@ -62,7 +65,7 @@ class LeaseElectionConfiguration {
         .forEach((store) -> store.setDestroyMethodName(""));
   }
 
-  /** Of elector and services, only the lifecycle of the driver decides when they begin and end. */
+  /** Only the driver's lifecycle decides when the elector and its services start and stop. */
   @Bean
   Elector elector(
       ListableBeanFactory beanFactory,
@@ -91,7 +94,7 @@ class LeaseElectionConfiguration {
     return new Driver(ElectionAlgorithm.of(environment).name(), elector, settings.leaseDuration());
   }
 
-  /** A default, as one would write it. */
+  /** A default in the notation of the configuration. */
   private static String text(Duration duration) {
     return DurationStyle.SIMPLE.print(
         duration, duration.toMillisPart() == 0 ? ChronoUnit.SECONDS : ChronoUnit.MILLIS);
@@ -105,7 +108,9 @@ class LeaseElectionConfiguration {
       return new LeaseElectionService(serviceId, this.elector);
     }
 
-    /** What has lasted for longer than a lease; what is shorter costs nobody anything. */
+    /**
+     * Reports a failure only after it has lasted longer than a lease; a shorter one affects nobody.
+     */
     @Override
     public Optional<String> problem() {
       return this.elector.storeContact().flatMap(this::problem);

@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.core.env.Environment;
 
-/** This node: what it is called, and whether a name means it. */
+/** The id of this node, and the check whether a name refers to this node. */
 final class LocalNode {
 
   private static final Logger log = LoggerFactory.getLogger(LocalNode.class);
@@ -35,9 +35,9 @@ final class LocalNode {
   /**
    * Creates the node.
    *
-   * @param environment knows the port of the web server once it has started
+   * @param environment provides the port of the web server once it has started
    * @param configuredId the id from the configuration, or {@code null}
-   * @throws InvalidConfigurationPropertyValueException if the id cannot be used
+   * @throws InvalidConfigurationPropertyValueException if the id is invalid
    */
   LocalNode(Environment environment, @Nullable String configuredId) {
     this(environment, configuredId, LocalNode::hostName);
@@ -66,8 +66,8 @@ final class LocalNode {
   }
 
   /**
-   * Looks the name of this host up anew, at each start: a process may have been restored from a checkpoint
-   * on another host.
+   * Looks up the name of this host again. Called at each start, because a process may have been
+   * restored from a checkpoint on another host.
    *
    * @return this node
    */
@@ -86,7 +86,7 @@ final class LocalNode {
     return port != null ? this.hostName + ":" + port + ":" + pid : this.hostName + ":" + pid;
   }
 
-  /** Tells whether a node id, {@code host:port}, host name or IP address means this node. */
+  /** Returns whether a node id, {@code host:port}, host name or IP address refers to this node. */
   boolean isMeantBy(String name) {
     if (name.equals(id())) {
       return true;
@@ -107,7 +107,7 @@ final class LocalNode {
     return (port == null || port.equals(port())) && isThisHost(host);
   }
 
-  /** A name without a port may be another node's id; with one it means a place. */
+  /** Checks only names with a port. A name without one may be the id of another node. */
   private static void warnIfNowhere(String name, String host, int port) {
     String problem = null;
     if (port < 1 || port > 65_535) {

@@ -16,7 +16,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 
-/** The configuration names the leader. */
+/** Elections whose leader is named by the configuration. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnElectionAlgorithm(ElectionAlgorithm.MANUAL_ALLOCATION)
 @ConditionalOnMissingBean(ElectionService.class)

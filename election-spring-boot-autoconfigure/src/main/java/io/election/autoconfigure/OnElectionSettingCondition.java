@@ -12,8 +12,8 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
 
 /**
  * Condition behind {@link ConditionalOnElectionSetting}. Binds the property as {@link
- * ElectionProperties} does: {@code on}, {@code yes} and {@code 1} are true, which conditions that
- * compare text do not know.
+ * ElectionProperties} does, so that {@code on}, {@code yes} and {@code 1} are true. Conditions that
+ * compare text do not support these values.
  */
 final class OnElectionSettingCondition extends SpringBootCondition {
 
@@ -32,7 +32,7 @@ final class OnElectionSettingCondition extends SpringBootCondition {
             .because(name + " is " + on));
   }
 
-  /** Tells whether a setting that is on by default is on. */
+  /** Returns whether a setting that is on by default is on. */
   static boolean isOn(Environment environment, String name) {
     return Binder.get(environment).bind(name, SWITCH).orElse(true);
   }

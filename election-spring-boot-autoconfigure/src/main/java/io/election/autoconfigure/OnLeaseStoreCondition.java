@@ -9,7 +9,7 @@ import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.ConfigurationCondition;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
-/** Matches where {@code as.election.algorithm} means a {@link LeaseStore} bean that is there. */
+/** Matches if {@code as.election.algorithm} refers to an existing {@link LeaseStore} bean. */
 final class OnLeaseStoreCondition extends SpringBootCondition implements ConfigurationCondition {
 
   @Override

@@ -4,7 +4,7 @@ import java.util.Map;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.core.env.Environment;
 
-/** Names that properties had in earlier versions. */
+/** The names of properties in earlier versions. */
 final class RenamedProperties {
 
   private static final Map<String, String> NAMES =
@@ -13,7 +13,7 @@ final class RenamedProperties {
   private RenamedProperties() {}
 
   /**
-   * Refuses a configuration of an earlier version, whose value would be ignored otherwise.
+   * Refuses a property of an earlier version, whose value would otherwise be ignored.
    *
    * @throws InvalidConfigurationPropertyValueException if a former name has a value
    */

@@ -8,8 +8,8 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 
 /**
- * Removes what drives our elections where a test has replaced all of them, by {@code @MockitoBean} for
- * instance, which comes after the conditions: nothing needs a database then.
+ * Removes the beans that drive the elections if a test has replaced all elections, for instance by
+ * {@code @MockitoBean}, which takes effect after the conditions. Such a test needs no database.
  *
  * <p>Has no order, so that it runs after the processor of Spring's test context.
  */
@@ -32,7 +32,7 @@ final class ReplacedElections implements BeanFactoryPostProcessor {
   @Override
   public void postProcessBeanFactory(ConfigurableListableBeanFactory beanFactory) {
     String[] services = beanFactory.getBeanNamesForType(ElectionService.class, true, false);
-    // No singleton is there so early but one that replaces a definition.
+    // At this early stage the only singletons are those that replace a definition.
     if (beanFactory.containsBeanDefinition("electionLifecycle")
         && Arrays.stream(services).allMatch(beanFactory::containsSingleton)
         && beanFactory instanceof BeanDefinitionRegistry registry) {

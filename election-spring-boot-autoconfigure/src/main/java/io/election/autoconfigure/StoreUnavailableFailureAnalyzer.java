@@ -4,7 +4,7 @@ import io.election.lease.LeaseStoreException;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Tells why a start failed fast. */
+/** Explains why a start with {@code as.election.fail-fast} failed. */
 final class StoreUnavailableFailureAnalyzer extends AbstractFailureAnalyzer<LeaseStoreException> {
 
   @Override

@@ -6,29 +6,30 @@ import io.election.lease.LeaderWork;
 import java.time.Duration;
 import java.util.function.Consumer;
 
-/** The leader work of an application, which a stop can wait for; for the parts of the auto-configuration. */
+/** Leader work of an application that a stop can wait for. Used within the auto-configuration. */
 public interface TrackedLeaderWork extends LeaderWork {
 
   /**
-   * Sets what to do when the last work of an election, which somebody waits for, has ended.
+   * Sets the action to run when the last work of an election has ended while another thread waits
+   * for it.
    *
-   * @param onEnd is run by the thread whose work ends last
+   * @param onEnd the action, run on the thread whose work ends last
    */
   void onEnd(Runnable onEnd);
 
   /**
-   * Waits until no work runs, whatever the election.
+   * Waits until no work of any election is running.
    *
-   * @param patience how long to wait at most
+   * @param patience the maximum time to wait
    */
   void awaitEnd(Duration patience);
 
   /**
-   * Lets the work hear of an election that has no lease before a listener does, which may take long:
-   * nothing covers work after its loss but a stop, which waits for it.
+   * Notifies the work of an election without a lease before the listener, which may take long.
+   * After a loss nothing protects such work, except in a stop, which waits for it.
    *
-   * @param listener is given each event after the work has heard of it
-   * @return a listener of both
+   * @param listener receives each event after the work has been notified
+   * @return a listener that notifies both
    */
   default Consumer<LeadershipEvent> before(Consumer<LeadershipEvent> listener) {
     return (event) -> {

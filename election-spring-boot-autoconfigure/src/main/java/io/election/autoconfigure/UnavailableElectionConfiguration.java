@@ -7,7 +7,10 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 
-/** The algorithm asked for is not there: ends the start, so that nobody runs unelected. */
+/**
+ * Fails the start if the configured algorithm is not available, so that no node runs without an
+ * election.
+ */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnElectionSetting("as.election.enabled")
 @ConditionalOnMissingBean(ElectionService.class)

@@ -11,8 +11,8 @@ import org.springframework.core.Ordered;
 import org.springframework.core.env.Environment;
 
 /**
- * Tells the rule where Spring Boot's own analysis repeats an internal message: of a switch without a
- * value, and of a duration that is too long to be counted.
+ * States the rule where Spring Boot's own analysis repeats an internal message: for a switch
+ * without a value, and for a duration that is too long.
  */
 final class UnreadableElectionPropertyFailureAnalyzer extends AbstractFailureAnalyzer<BindException>
     implements Ordered {
@@ -23,7 +23,7 @@ final class UnreadableElectionPropertyFailureAnalyzer extends AbstractFailureAna
     this.analyzer = new InvalidElectionPropertyFailureAnalyzer(environment);
   }
 
-  /** Before Spring Boot's. */
+  /** Before Spring Boot's analyzer. */
   @Override
   public int getOrder() {
     return 0;
