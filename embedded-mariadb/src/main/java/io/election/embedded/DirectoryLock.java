@@ -8,8 +8,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps those apart who change a directory: processes by a lock on the file {@code lock} in it, threads
- * by a monitor, because a file lock is no obstacle within one process.
+ * Provides mutual exclusion for changes to a directory: between processes by a lock on the file
+ * {@code lock} in it, and between threads by a monitor, because a file lock does not exclude
+ * threads of one process.
  */
 public final class DirectoryLock {
 
@@ -18,13 +19,13 @@ public final class DirectoryLock {
   private DirectoryLock() {}
 
   /**
-   * Runs an action alone.
+   * Runs an action exclusively.
    *
    * @param <T> the type of its result
-   * @param directory what it changes; exists
+   * @param directory the directory that the action changes; must exist
    * @param action the action
    * @return its result
-   * @throws IOException if it fails, or the directory cannot be locked
+   * @throws IOException if the action fails or the directory cannot be locked
    */
   public static synchronized <T> T oneAtATime(Path directory, IoAction<T> action)
       throws IOException {
@@ -39,7 +40,7 @@ public final class DirectoryLock {
   }
 
   /**
-   * What runs alone.
+   * An action that runs exclusively.
    *
    * @param <T> the type of its result
    */
@@ -47,10 +48,10 @@ public final class DirectoryLock {
   public interface IoAction<T> {
 
     /**
-     * Runs.
+     * Runs the action.
      *
      * @return the result
-     * @throws IOException if it fails
+     * @throws IOException if the action fails
      */
     T run() throws IOException;
   }

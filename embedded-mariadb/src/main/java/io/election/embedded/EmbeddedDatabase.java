@@ -8,17 +8,17 @@ import org.slf4j.LoggerFactory;
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 
 /**
- * A real MariaDB that all nodes of one user on one machine share, so that the sample needs nothing
- * but a JDK.
+ * A real MariaDB that all nodes of one user on one machine share, so that the sample needs only a
+ * JDK.
  *
- * <p>The first node starts it, later ones join it, the last one to {@linkplain #close() leave} stops
- * it. No node owns it: the server is a process by itself, and the operating system knows who is in,
- * so a killed node is forgotten at once. If the last node is killed the server goes on, and the next
- * node joins it.
+ * <p>The first node starts the server, later nodes join it, and the last node to {@linkplain
+ * #close() leave} stops it. No node owns the server: it is a separate process. The operating system
+ * tracks which nodes use it, so a killed node is forgotten at once. If the last node is killed, the
+ * server continues to run and the next node joins it.
  *
- * <p>The directory holds the file {@code lock}, which the node that is joining or leaving has for
- * itself, the file {@code nodes}, of which each live node has a {@linkplain Presence share}, and the
- * {@linkplain MariaDbServer server} with its data.
+ * <p>The directory contains the file {@code lock}, which a joining or leaving node locks
+ * exclusively, the file {@code nodes}, on which each live node holds a {@linkplain Presence shared
+ * lock}, and the {@linkplain MariaDbServer server} with its data.
  */
 public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoCloseable {
 
@@ -45,10 +45,10 @@ public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoClosea
   }
 
   /**
-   * Joins the database in a directory, and starts it if it does not run.
+   * Joins the database in a directory, and starts it if it is not running.
    *
-   * @param directory where the server is unpacked and keeps its data, about 500 MB; made if missing
-   * @return the database, which answers
+   * @param directory the directory for the server and its data, about 500 MB; created if missing
+   * @return the database, which accepts connections
    * @throws EmbeddedDatabaseUnavailableException if it does not run on this machine
    */
   public static EmbeddedDatabase join(Path directory) {
@@ -78,7 +78,7 @@ public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoClosea
     return MariaDbServer.PASSWORD;
   }
 
-  /** Leaves the database, and stops it if nobody else is in. */
+  /** Leaves the database, and stops it if no other node uses it. */
   @Override
   public void close() throws IOException {
     DirectoryLock.oneAtATime(directory, () -> {

@@ -7,7 +7,10 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.context.annotation.Bean;
 
-/** The database of nodes that were given none, in an application that names a directory for it. */
+/**
+ * Auto-configuration of the embedded database, for an application that names a directory for it and
+ * has no other database.
+ */
 @AutoConfiguration(before = DataSourceAutoConfiguration.class)
 @ConditionalOnProperty("sample.database.directory")
 @ConditionalOnProperty(
@@ -17,8 +20,8 @@ import org.springframework.context.annotation.Bean;
 public final class EmbeddedDatabaseAutoConfiguration {
 
   /**
-   * Joins the database. It is left after all that uses it has ended, the election included, because
-   * Spring destroys a bean after those that depend on it.
+   * Joins the database. The database is left after everything that uses it has ended, including the
+   * election, because Spring destroys a bean after those that depend on it.
    */
   @Bean
   EmbeddedDatabase embeddedDatabase(@Value("${sample.database.directory}") Path directory) {

@@ -3,7 +3,7 @@ package io.election.embedded;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Says how to run the sample where the embedded database does not. */
+/** Explains how to run the sample if the embedded database is unavailable. */
 class EmbeddedDatabaseFailureAnalyzer
     extends AbstractFailureAnalyzer<EmbeddedDatabaseUnavailableException> {
 

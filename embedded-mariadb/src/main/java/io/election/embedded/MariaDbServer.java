@@ -17,7 +17,10 @@ import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The MariaDB server in a directory: starts it, finds it again, stops it. Its callers take turns. */
+/**
+ * The MariaDB server in a directory: starts it, finds it again, and stops it. Not thread-safe:
+ * callers must not run at the same time, in this process or another.
+ */
 final class MariaDbServer {
 
   static final String USER = "sample";
@@ -48,9 +51,10 @@ final class MariaDbServer {
   }
 
   /**
-   * Makes sure that the server answers.
+   * Ensures that the server runs and answers.
    *
    * @return its port
+   * @throws EmbeddedDatabaseUnavailableException if it does not run on this machine
    */
   int ensureRunning() throws IOException {
     programs.unpack();
@@ -64,11 +68,11 @@ final class MariaDbServer {
       return port;
     }
     kill(port);
-    // if possible the same port, so that nodes which outlived their server find the next one
+    // Reuses the port if possible, so that nodes that outlived their server find the next one.
     return start(port != 0 && isFree(port) ? port : anyFreePort());
   }
 
-  /** Asks the server to end, and waits until it has. */
+  /** Asks the server to end and waits until it has ended. Kills it if that takes too long. */
   void stop() throws IOException {
     process().ifPresent(ProcessHandle::destroy);
     if (!waitUntil(() -> process().isEmpty())) {
@@ -78,7 +82,7 @@ final class MariaDbServer {
 
   private int start(int port) throws IOException {
     Path written = Files.writeString(directory.resolve("port.new"), Integer.toString(port));
-    Files.move(written, portFile, StandardCopyOption.ATOMIC_MOVE); // never seen half written
+    Files.move(written, portFile, StandardCopyOption.ATOMIC_MOVE); // never read half written
     Path init = Files.writeString(directory.resolve("init.sql"), """
             CREATE DATABASE IF NOT EXISTS sample;
             CREATE USER IF NOT EXISTS '%1$s'@'127.0.0.1' IDENTIFIED BY '%2$s';
@@ -97,7 +101,7 @@ final class MariaDbServer {
     return port;
   }
 
-  /** Where possible the server is out of reach of the signals to a terminal's processes. */
+  /** Shields the server, if possible, from signals to the processes of a terminal. */
   private static List<String> ownSession() {
     return Stream.of("/usr/bin/setsid", "/bin/setsid")
         .filter(file -> Files.isExecutable(Path.of(file)))
@@ -106,8 +110,9 @@ final class MariaDbServer {
   }
 
   /**
-   * The running server, known by its executable, which is nobody else's. So it is found whoever
-   * started it, even one who died while doing so, and no other process is taken for it.
+   * The running server, identified by its executable, which no other process uses. It is therefore
+   * found whichever process started it, even one that died meanwhile, and no other process is
+   * mistaken for it.
    */
   private Optional<ProcessHandle> process() {
     Optional<String> executable = Optional.of(programs.executable());
@@ -120,7 +125,7 @@ final class MariaDbServer {
     process().ifPresent(process -> {
       log.warn("MariaDB does not answer, killing its process {}", process.pid());
       process.destroyForcibly();
-      waitUntil(() -> process().isEmpty() && isFree(port)); // it closes its files after it is gone
+      waitUntil(() -> process().isEmpty() && isFree(port)); // its files close after it is gone
     });
   }
 

@@ -9,11 +9,12 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * That this process uses a database: a shared lock on a file, which the operating system takes back
- * when the process ends, however it ends. Whoever gets that lock for itself alone is the last.
+ * Marks a database as used by this process, by a shared lock on a file. The operating system
+ * releases the lock when the process ends, however it ends. A process that gets the lock
+ * exclusively is the last one.
  *
- * <p>The lock is the process's, so the application contexts of one process (cached test contexts,
- * say) have one between them and are counted here.
+ * <p>The lock belongs to the process. The application contexts of one process, for instance cached
+ * test contexts, share it and are counted here.
  */
 final class Presence {
 
@@ -46,7 +47,7 @@ final class Presence {
   /**
    * Undoes one {@link #enter}.
    *
-   * @return whether nobody is left, in this process or another
+   * @return whether neither this process nor another one uses the database any more
    */
   static synchronized boolean leave(Path directory) throws IOException {
     Presence presence = PRESENCES.get(directory);

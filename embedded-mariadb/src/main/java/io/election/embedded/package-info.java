@@ -1,6 +1,6 @@
 /**
- * A MariaDB for machines that have no database at hand: it spares a first visitor of the sample an
- * installation, and the tests Docker.
+ * A MariaDB for machines without a database: a first visitor can run the sample without an
+ * installation, and the tests can run without Docker.
  */
 @NullMarked
 package io.election.embedded;

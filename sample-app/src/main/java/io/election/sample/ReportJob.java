@@ -13,7 +13,7 @@ import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Component;
 
-/** What the service does: a report that must be written once, however many nodes run. */
+/** The job of the service: a report that must be written only once, however many nodes run. */
 @Component
 class ReportJob {
 
@@ -30,7 +30,7 @@ class ReportJob {
     this.jdbc = jdbc;
   }
 
-  /** Runs on the leader only. Each run leaves a row, so that anybody can check who ran when. */
+  /** Runs on the leader only. Each run inserts a row that shows which node ran when. */
   @LeaderOnly
   @Scheduled(fixedRate = 1, timeUnit = TimeUnit.SECONDS)
   public void writeReport() {
@@ -69,8 +69,8 @@ class ReportJob {
   }
 
   /**
-   * Not done at start-up: there, a database that is down would keep the node from starting, which the
-   * election does not.
+   * Not called at start-up, because an unreachable database would then keep the node from starting.
+   * The election does not require the database at start-up.
    */
   private void createTable() {
     jdbc.sql("""

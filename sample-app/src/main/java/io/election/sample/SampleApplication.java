@@ -8,7 +8,8 @@ import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.scheduling.annotation.EnableScheduling;
 
 /**
- * One node of the sample service. Start several, each with its own {@code --server.port}: one leads.
+ * One node of the sample service. Start several nodes, each with its own {@code --server.port}; one
+ * of them leads.
  */
 @SpringBootApplication
 @EnableScheduling

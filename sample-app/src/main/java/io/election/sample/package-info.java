@@ -1,4 +1,4 @@
-/** A small service with one job for the leader and one for everybody. */
+/** A small service with one job for the leader and one for every node. */
 @NullMarked
 package io.election.sample;
 
