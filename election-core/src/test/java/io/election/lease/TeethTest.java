@@ -92,6 +92,9 @@ class TeethTest {
     // Most are found at once. The search takes a second.
     String found = inSimulation(mutant.rules, without(mutant), Company.NONE, BLOCK, expected);
     if (found == null) {
+      found = inSimulation(mutant.rules, without(mutant), Company.OLDER_TOOL, BLOCK, expected);
+    }
+    if (found == null) {
       found = inSearch(mutant);
     }
     if (found == null) {

@@ -178,6 +178,7 @@ class ManyElectionsIT extends ServerDatabase {
   }
 
   @Test
+  @Tag("faults")
   void a_row_that_somebody_keeps_locked_costs_its_own_election_the_leadership_and_no_other()
       throws Exception {
     lockARow(3);

@@ -65,8 +65,9 @@ class MysqlElectionIT {
           LeaderEndpointAutoConfiguration.class))
       .withPropertyValues(
           "spring.application.name=orders",
-          "as.election.lease-duration=3s",
-          "as.election.renew-interval=500ms");
+          "as.election.lease-duration=2s",
+          "as.election.renew-interval=400ms",
+          "as.election.operation-timeout=700ms");
 
   private final ApplicationContextRunner application = this.election
       .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
@@ -151,7 +152,7 @@ class MysqlElectionIT {
         long version = version();
         await().atMost(LONG).until(() -> version() > version);
         assertThat(this.database.query("SELECT lease_millis FROM leader_election"))
-            .isEqualTo("3000");
+            .isEqualTo("2000");
         assertThat(closed).isNotDone();
         job.end().countDown();
         running.get();
