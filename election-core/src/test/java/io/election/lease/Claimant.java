@@ -1,6 +1,6 @@
 package io.election.lease;
 
-/** Who may believe to lead. */
+/** A node that may believe that it leads. */
 interface Claimant {
   boolean leads();
 

@@ -1,10 +1,10 @@
 package io.election.lease;
 
-/** Who else works on the row. */
+/** The other tools that write to the row. */
 enum Company {
   NONE,
-  /** Nodes of an older tool, whose interval is no shorter than our leases. */
+  /** Nodes of an older tool whose interval is at least as long as our leases. */
   OLDER_TOOL,
-  /** Nodes of an older tool, whose interval is shorter than our leases. */
+  /** Nodes of an older tool whose interval is shorter than our leases. */
   HASTY_OLDER_TOOL
 }

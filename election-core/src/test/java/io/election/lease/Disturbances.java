@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** What goes wrong in a schedule, and what operators do, drawn at random. */
+/** The faults and operator commands of a schedule, drawn at random. */
 final class Disturbances {
 
   private static final Set<Fault> LASTING =
@@ -22,7 +22,7 @@ final class Disturbances {
       Fault.TABLES_EMPTIED,
       Fault.TERM_LOWERED);
 
-  /** What an older tool does not survive by itself. */
+  /** Faults that an older tool does not survive on its own. */
   private static final Set<Fault> NOT_BESIDE_AN_OLDER_TOOL = Set.of(
       Fault.DATABASE_STALLS,
       Fault.DATABASE_CLOCK_STEPS,
@@ -34,7 +34,9 @@ final class Disturbances {
       Fault.LEASE_EDITED,
       Fault.TERM_LOWERED);
 
-  /** What brings a term back, of which copies cannot tell whose it was. */
+  /**
+   * Faults that bring a term back. A copy of a process cannot tell which process held that term.
+   */
   private static final Set<Fault> NOT_BESIDE_COPIES =
       Set.of(Fault.TABLES_EMPTIED, Fault.TERM_LOWERED);
 
@@ -66,7 +68,8 @@ final class Disturbances {
     }
     String id = this.simulation.pick(this.simulation.ids);
     SimulatedProcess process = alive.isEmpty() ? null : this.simulation.pick(alive);
-    // Faults are the worse for what they hit: a leader, who waits to be one, a request under way.
+    // A fault does most harm if it hits the leader, a process that waits to lead, or a request
+    // under way.
     SimulatedProcess prominent =
         this.simulation.draw(2) == 0 ? this.simulation.leader() : warming();
     if (prominent != null && this.simulation.draw(3) > 0) {
@@ -110,7 +113,7 @@ final class Disturbances {
           return copy(old, someId(), old.term(), old.leaseMillis());
         });
       case LEASE_EDITED -> {
-        // What was handed back has a lease again, and a late renewal finds it.
+        // A lease that was handed back becomes valid again, and a late renewal finds it.
         this.simulation.termEdited |= row != null && row.isReleased();
         yield edit(fault, row, (old) -> copy(old, old.leaderId(), old.term(), someLease()));
       }
@@ -161,8 +164,8 @@ final class Disturbances {
   }
 
   /**
-   * Once both tables are empty, only who has seen the row knows what a leader of a longer lease was
-   * promised.
+   * Once both tables are empty, only processes that saw the row before know of a lease longer than
+   * their own.
    */
   private boolean mayBeEmptied(List<SimulatedProcess> alive) {
     if (!this.simulation.mixed) {
@@ -180,7 +183,10 @@ final class Disturbances {
                 process.service.candidate().candidacy().memory().promisedMillis() >= lease);
   }
 
-  /** What nobody should write by hand, but for a release, which means what it says. */
+  /**
+   * A lease that nobody should write by hand. It is never 0, because 0 is a release and works as
+   * one.
+   */
   private @Nullable Long someLease() {
     return switch (this.simulation.draw(this.simulation.mixed ? 2 : 3)) {
       case 0 -> null;
@@ -206,7 +212,10 @@ final class Disturbances {
     return true;
   }
 
-  /** Starts another process of the same name, from what there was of one before its start, or is now. */
+  /**
+   * Starts another process with the same name from the state that the original had before its
+   * start, or has now.
+   */
   private boolean copy(SimulatedProcess original, boolean running, List<SimulatedProcess> alive) {
     long twins =
         alive.stream().filter((process) -> process.id.equals(original.id)).count();
@@ -219,7 +228,10 @@ final class Disturbances {
     return true;
   }
 
-  /** To a server that has missed renewals, and nothing else: more is not promised to be survived. */
+  /**
+   * Fails over to a server that has missed only renewals. No more than that is promised to be
+   * survived.
+   */
   private boolean failOver(LeaseRow row) {
     List<Snapshot> behind = this.simulation.server.past().stream()
         .filter((old) -> old.row() != null
@@ -233,7 +245,7 @@ final class Disturbances {
             this.simulation.draw(2) == 0 ? behind.get(0) : this.simulation.pick(behind)));
   }
 
-  /** All but one begin anew, so that they have seen nothing. */
+  /** Restarts all processes but one, so that they have seen nothing. */
   private void redeploy(SimulatedProcess spared) {
     for (String id : this.simulation.ids) {
       this.simulation.processes.stream()
@@ -267,7 +279,7 @@ final class Disturbances {
   }
 
   private String someId() {
-    // Of nodes of an older tool none is designated: it would believe to lead at once.
+    // A node of an older tool is never designated: it would believe at once that it leads.
     return switch (this.simulation.draw(8)) {
       case 0 -> "";
       case 1 -> "nobody";
@@ -276,8 +288,9 @@ final class Disturbances {
   }
 
   /**
-   * The same statement each time, with the time in it, unless both tables have been emptied since: then
-   * nothing tells the row from the one before, and operators are told not to write it again.
+   * Runs the same statement each time, with the time in it. The exception is a row whose tables
+   * were both emptied since: nothing then distinguishes the new row from the one before, and
+   * operators are told not to repeat the statement.
    */
   private void replaceWordForWord() {
     Long lease = this.simulation.mixed || this.simulation.draw(2) == 0 ? null : Long.valueOf(5_000);
@@ -292,7 +305,7 @@ final class Disturbances {
         row.leaseMillis());
   }
 
-  /** As it was before the last take-over. */
+  /** The row as it was before the last take-over. */
   private LeaseRow undone(LeaseRow row) {
     Map.Entry<Long, Term> last =
         this.simulation.database.history(Sent.SERVICE).lowerEntry(row.term());
@@ -301,7 +314,9 @@ final class Disturbances {
         : copy(row, last.getValue().leaderId(), last.getKey(), row.leaseMillis());
   }
 
-  /** A node of an older tool takes a row that was handed back, and leaves it so. */
+  /**
+   * A node of an older tool takes a row that was handed back, but leaves it marked as handed back.
+   */
   private boolean isHeldByAnOlderTool(@Nullable LeaseRow row) {
     return this.simulation.company != Company.NONE && row != null && row.isReleased();
   }

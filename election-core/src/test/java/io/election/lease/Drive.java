@@ -3,11 +3,11 @@ package io.election.lease;
 import java.util.EnumSet;
 import java.util.List;
 
-/** How the production code is driven. */
+/** How the simulation drives the production code. */
 enum Drive {
-  /** Requests and answers apart, the decisions called one by one. */
+  /** Calls the decisions one by one; requests and answers are separate. */
   CALL_BY_CALL(EnumSet.of(Fault.ROW_LOCKED)),
-  /** The elector's own loop body over a store that lets time pass. */
+  /** Runs the elector's own loop body over a store that lets time pass. */
   ELECTOR(EnumSet.noneOf(Fault.class));
 
   private final List<Fault> faults;
@@ -16,7 +16,9 @@ enum Drive {
     this.faults = List.copyOf(EnumSet.complementOf(without));
   }
 
-  /** What may happen: only the elector is told that a lease could not be renewed for now. */
+  /**
+   * The faults that may happen. Only the elector learns that a lease could not be renewed for now.
+   */
   List<Fault> faults() {
     return this.faults;
   }

@@ -26,33 +26,33 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Visits every state that a few nodes can reach within bounds, breadth first, so that the trace of a
- * broken promise is a shortest one.
+ * Visits every state that a few nodes can reach within bounds, breadth first, so that the trace of
+ * a broken promise is a shortest one.
  *
- * <p>Time goes in ticks. Within a tick the nodes may do any number of things in any order, and a node
- * may do nothing for as long as it likes, as if paused. A request is sent, executed and answered in
- * steps of their own; it or its answer may be lost, and a request that its sender has given up may
- * still be executed at any time later.
+ * <p>Time advances in ticks. Within a tick the nodes may do any number of things in any order, and
+ * a node may do nothing for any length of time, as if paused. A request is sent, executed and
+ * answered in separate steps. The request or its answer may be lost. A request that its sender has
+ * given up may still be executed at any later time.
  *
- * <p>States that differ only in what no rule can tell apart are one: instants count relative to now
- * and no further than the longest lease, versions only by being equal. Of visited states a hash of
- * 128 bits is kept.
+ * <p>States that differ only in ways that no rule can distinguish count as one: instants are
+ * relative to now and capped at the longest lease, and versions are compared only for equality. For
+ * each visited state a hash of 128 bits is kept.
  */
 final class ExhaustiveSearch {
 
   /**
-   * What is searched.
+   * The bounds of a search.
    *
    * @param ids the node of each process; equal for twins
    * @param leases the lease of each process, in ticks; 2 or more
-   * @param maxTerm no term above is granted
-   * @param maxStates the search ends there
+   * @param maxTerm the highest term that is granted
+   * @param maxStates the number of states at which the search ends
    * @param late how many requests of a process may be under way after it has given them up: 0 or 1
-   * @param crashes how many processes may die and start anew
-   * @param commands how often a node may be told to step down, to hand over, or to pause; who is paused
-   *     may be resumed at any time
+   * @param crashes how many processes may die and restart
+   * @param commands how often a node may be told to step down, to hand over, or to pause; a paused
+   *     node may be resumed at any time
    * @param edits how often an operator may change the row
-   * @param everyEdit whether operators delete and replace the row, rather than update it
+   * @param everyEdit whether operators also delete and replace the row, rather than only update it
    * @param emptying whether operators empty both tables
    */
   record Bounds(
@@ -83,12 +83,12 @@ final class ExhaustiveSearch {
   }
 
   /**
-   * What was found.
+   * The result of a search.
    *
    * @param states how many states were visited
-   * @param complete whether there are no more within the bounds
-   * @param moves every state that can be reached in so many moves was visited
-   * @param led in how many of them somebody leads
+   * @param complete whether all states within the bounds were visited
+   * @param moves every state that can be reached in this number of moves was visited
+   * @param led the number of visited states in which some process leads
    * @param broken the promise that is broken, and how; {@code null} if none is
    */
   record Result(
@@ -106,9 +106,9 @@ final class ExhaustiveSearch {
   private record Pending(Sent call, Object outcome) {}
 
   /**
-   * A request that its sender has given up, and is still on its way.
+   * A request that its sender has given up and that is still under way.
    *
-   * @param life in which life of its process it was sent
+   * @param life the life of its process in which it was sent
    */
   private record Late(Sent call, int life) {}
 
@@ -174,7 +174,7 @@ final class ExhaustiveSearch {
     }
   }
 
-  /** Is shown each state that follows, with what leads to it. */
+  /** Receives each next state, with the move that leads to it. */
   @FunctionalInterface
   private interface Visitor {
     void visit(World next, String format, Object... arguments);
@@ -298,7 +298,7 @@ final class ExhaustiveSearch {
     return leaders;
   }
 
-  // ---- what may happen next
+  // ---- the possible moves
 
   private void expand(World world, Visitor visitor) {
     for (int i = 0; i < world.parts().size(); i++) {
@@ -540,7 +540,10 @@ final class ExhaustiveSearch {
 
   // ---- life
 
-  /** Whether somebody leads soon if nothing fails any more, nobody is paused, and all take turns. */
+  /**
+   * Whether a process leads soon if nothing fails any more, no process is paused, and all take
+   * turns.
+   */
   private boolean leads(World world) {
     this.database.restore(Sent.SERVICE, world.tables());
     List<Candidacy> candidacies = new ArrayList<>();
@@ -584,7 +587,7 @@ final class ExhaustiveSearch {
     return false;
   }
 
-  // ---- the story of a broken promise
+  // ---- the trace of a broken promise
 
   private String trace(int index, World last) {
     List<Integer> moves = new ArrayList<>();
@@ -611,9 +614,9 @@ final class ExhaustiveSearch {
     return text.toString();
   }
 
-  // ---- which states are one
+  // ---- which states count as one
 
-  /** Writes down what can make a difference. */
+  /** Encodes the parts of a state that can make a difference. */
   private final class Encoder {
 
     private final List<String> written = new ArrayList<>();
@@ -691,8 +694,9 @@ final class ExhaustiveSearch {
     }
 
     /**
-     * Whether the process sees its own seal, or may. If not, only a new term of its own brings one, in
-     * which it counts anew that it led: unless the tables are emptied, terms do not come back.
+     * Whether the process sees its own seal, or may see it later. If not, only a new term of its
+     * own brings a seal, and with that term the process records again that it led: unless the
+     * tables are emptied, terms do not come back.
      */
     private boolean seesItsSeal(World world, int i, Part part) {
       Observation seen = part.candidacy().seen();
@@ -713,7 +717,7 @@ final class ExhaustiveSearch {
       return row != null && row.own() && row.term() == term;
     }
 
-    /** A seal of a life that has ended is none. */
+    /** The seal of a life that has ended does not count. */
     private void owner(World world) {
       String owner = world.tables().owner();
       int found = -1;
@@ -734,7 +738,7 @@ final class ExhaustiveSearch {
       put(Math.min((this.now - since) / TICK, limit / TICK));
     }
 
-    /** How long a row is watched at most. */
+    /** The longest time for which a row is watched. */
     private long promised(@Nullable LeaseRow row, Candidacy candidacy) {
       long own = candidacy.node().settings().leaseDuration().toMillis();
       long seen = candidacy.memory().promisedMillis();
@@ -843,7 +847,7 @@ final class ExhaustiveSearch {
     }
   }
 
-  /** The states found, in order, with how each was reached first. */
+  /** The states found, in order, with the move by which each was reached first. */
   private final class Visited {
 
     int size;
@@ -856,7 +860,7 @@ final class ExhaustiveSearch {
 
     private long[] second = new long[1 << 16];
 
-    /** Open addressing; an entry is the number of a state + 1. */
+    /** A hash table with open addressing; an entry is the number of a state + 1. */
     private int[] table = new int[1 << 18];
 
     boolean add(World world, int parent, int move) {

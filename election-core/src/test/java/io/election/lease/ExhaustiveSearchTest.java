@@ -12,11 +12,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
- * Every state that the production decisions can reach within bounds.
+ * Checks every state that the production decisions can reach within bounds.
  *
- * <p>{@code -Dthorough} adds the bounds with more than a million states. {@code
- * -Dsearch.states=20000000} goes deeper where the normal build stops early; some 300 bytes
- * of heap a state.
+ * <p>{@code -Dthorough} adds the bounds with more than a million states.
+ * {@code -Dsearch.states=20000000} searches deeper where the normal build stops early; a state
+ * takes some 300 bytes of heap.
  */
 class ExhaustiveSearchTest {
 

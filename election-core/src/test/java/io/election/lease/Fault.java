@@ -1,11 +1,11 @@
 package io.election.lease;
 
-/** What goes wrong, or is done on purpose. */
+/** A failure or a deliberate action. */
 enum Fault {
   CRASH,
   RESTART,
   TWIN,
-  /** Another process is restored from the checkpoint from which one was. */
+  /** Another process is restored from a checkpoint that was already used once. */
   RESTORED_AGAIN,
   /** A process that follows is copied, with all that it knows. */
   COPIED,

@@ -6,14 +6,14 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What must hold at every instant, and what the server grants. */
+/** Checks what must hold at every instant, and the terms that the server grants. */
 final class Judge {
 
   /**
    * A time in which one process led.
    *
-   * @param epoch how often the tables had been emptied when the term was granted: after that terms
-   *     may begin anew
+   * @param epoch how often the tables had been emptied when the term was granted; terms may start
+   *     again after each time
    */
   private record Tenure(SimulatedProcess process, long term, int epoch) {}
 
@@ -21,7 +21,7 @@ final class Judge {
 
   private @Nullable Tenure tenure;
 
-  /** By term, how often the tables had been emptied when it was granted last. */
+  /** By term, how often the tables had been emptied when the term was last granted. */
   private final Map<Long, Integer> epochs = new HashMap<>();
 
   /** The highest term that the server granted since the tables were last emptied. */
@@ -77,7 +77,7 @@ final class Judge {
     this.tenure = new Tenure(process, term, epoch);
   }
 
-  /** All work of such a leader would be refused by what is fenced by the history. */
+  /** The commit fence checks the history, so it would refuse all work of such a leader. */
   void judgeRenewal(String nodeId, long term) {
     Term held = this.simulation.database.history(Sent.SERVICE).get(term);
     if (held != null && held.ended() && !this.simulation.termEdited) {
@@ -95,7 +95,7 @@ final class Judge {
     this.epochs.put(term, this.simulation.emptied);
   }
 
-  /** Terms may begin anew. */
+  /** Terms may start again. */
   void forgetTerms() {
     this.granted = 0;
   }

@@ -1,6 +1,6 @@
 package io.election.lease;
 
-/** A node of an older tool, which comes and goes but neither pauses nor loses its database. */
+/** A node of an older tool, which starts and stops but neither pauses nor loses its database. */
 final class OlderNode implements Claimant {
 
   private final Simulation simulation;

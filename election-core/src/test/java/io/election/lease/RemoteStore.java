@@ -15,7 +15,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** A node's way to the server, on which time passes. */
+/** A node's connection to the server, on which time passes. */
 final class RemoteStore implements LeaseStore {
 
   private static final Object LOCKED = "the row is locked";
@@ -154,7 +154,7 @@ final class RemoteStore implements LeaseStore {
   public void prune(Map<String, Long> belowTerms, Duration retention) throws LeaseStoreException {
     this.process.await(
         () -> {
-          // At once, so that what is decided without the old terms is judged.
+          // Deletes the terms at once, so that decisions without the old terms are checked.
           this.process.server.prune(belowTerms, Duration.ZERO);
           return true;
         },

@@ -1,12 +1,12 @@
 package io.election.lease;
 
 /**
- * A call on its way to the store, apart from when the store does what it asks for.
+ * A call on its way to the store, separate from its execution there.
  *
- * @param step what is asked for
- * @param caller who asks
- * @param at its monotonic clock before sending
- * @param wallAt its wall clock before sending
+ * @param step the call
+ * @param caller the candidate that sends it
+ * @param at the caller's monotonic clock before sending
+ * @param wallAt the caller's wall clock before sending
  */
 record Sent(Step.Call<?> step, Step.Caller caller, long at, long wallAt) {
 

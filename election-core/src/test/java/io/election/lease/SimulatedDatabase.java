@@ -18,8 +18,8 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The two tables in memory as operators, older tools and failing servers change them, and ways to them
- * that can be made to fail.
+ * The two tables in memory, which operators, older tools and failing servers can change, and stores
+ * that access them and can be made to fail.
  */
 public final class SimulatedDatabase extends MemoryLeaseStore {
 
@@ -35,13 +35,13 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
 
   private final @Nullable LongSupplier clock;
 
-  /** How many ways there are. */
+  /** How many stores there are. */
   private final AtomicInteger stores = new AtomicInteger();
 
-  /** How often another server has taken the place of the last. */
+  /** How often another server has replaced the last one. */
   private int failovers;
 
-  /** A database whose every write has a time of its own, which means nothing. */
+  /** A database that gives every write its own time, which means nothing. */
   public SimulatedDatabase() {
     this.clock = null;
   }
@@ -49,7 +49,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
   /**
    * A database with a clock.
    *
-   * @param clock in microseconds; right or wrong
+   * @param clock the time in microseconds; right or wrong
    */
   public SimulatedDatabase(LongSupplier clock) {
     this.clock = clock;
@@ -121,7 +121,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     this.history.clear();
   }
 
-  /** Changes a row as an operator would: version and time stay unless the edit changes them. */
+  /** Changes a row as an operator would: version and time change only if the edit changes them. */
   public synchronized void edit(String serviceId, UnaryOperator<LeaseRow> edit) {
     LeaseRow before = row(serviceId);
     if (before == null) {
@@ -130,7 +130,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     put(serviceId, edit.apply(before), seal(serviceId));
   }
 
-  /** Replaces a row as an operator or an older tool would, that knows of three columns only. */
+  /** Replaces a row as an operator or an older tool would that knows only three columns. */
   public synchronized void replace(String serviceId, String leaderId) {
     write(serviceId, leaderId, 0, 0, null);
   }
@@ -147,7 +147,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
   }
 
   /**
-   * What a node of an older tool does every second; needs a clock.
+   * Runs the statement that a node of an older tool runs every second; needs a clock.
    *
    * <pre>
    * INSERT INTO leader_election (service_id, leader_id, last_active_time) VALUES (?, ?, now())
@@ -175,13 +175,13 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
   }
 
   /**
-   * All that decides about an election.
+   * All state that affects an election.
    *
    * @param row its row; {@code null} if there is none
-   * @param seal who wrote the row last, as far as it says
+   * @param seal the seal of the process that wrote the row last, as the row states it
    * @param newestTerm the newest term of its history; 0 if there is none
    * @param newest the entry of that term
-   * @param writes how often anything has been written
+   * @param writes how many writes there have been
    */
   record Snapshot(
       @Nullable LeaseRow row,
@@ -190,7 +190,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
       @Nullable Term newest,
       long writes) {
 
-    /** Who led last; {@code null} if nobody has since the row was written anew. */
+    /** The process that led last; {@code null} if none has led since the row was created again. */
     @Nullable
     String owner() {
       return this.seal != null ? this.seal.owner() : null;
@@ -205,7 +205,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
           && this.seal.source().equals(this.row.source());
     }
 
-    /** The row as one of those sees it who share the database. */
+    /** The row as one of the processes that share the database sees it. */
     @Nullable
     LeaseRow row(String reader) {
       return this.row != null ? this.row.own(sealed() && reader.equals(owner())) : null;
@@ -249,13 +249,13 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     this.writes = snapshot.writes();
   }
 
-  /** Another server takes over, which has missed the latest writes of a row. */
+  /** Fails over to a server that has missed the latest writes of a row. */
   synchronized void failOver(String serviceId, Snapshot behind) {
     this.failovers++;
     put(serviceId, Objects.requireNonNull(behind.row()), behind.seal());
   }
 
-  /** By the database's clock. */
+  /** Measured by the database's clock. */
   @Override
   synchronized Duration age(LeaseRow row) {
     return this.clock == null
@@ -263,10 +263,10 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
         : Duration.of(time() - Long.parseLong(row.lastActiveTime()), ChronoUnit.MICROS);
   }
 
-  /** One node's way to the database. */
+  /** One node's access to the database. */
   public class Store implements LeaseStore {
 
-    /** Is run before each call, and may throw, block or let time pass. */
+    /** Runs before each call; may throw, block or let time pass. */
     @FunctionalInterface
     public interface Before {
       void call(String name) throws LeaseStoreException;
@@ -281,15 +281,15 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     /** The calls made so far. */
     public final List<String> calls = new ArrayList<>();
 
-    /** A way of a process that is like no other. */
+    /** Creates the store of a process with a new token. */
     public Store() {
       this(newToken());
     }
 
     /**
-     * A process's way.
+     * Creates the store of a process.
      *
-     * @param token tells it from all other processes
+     * @param token distinguishes it from all other processes
      */
     public Store(String token) {
       this.token = token;
@@ -393,7 +393,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
       SimulatedDatabase.this.prune(belowTerms, retention);
     }
 
-    /** {@inheritDoc} What follows is another life of the process. */
+    /** {@inheritDoc} Calls after this one belong to another life of the process. */
     @Override
     public void close() {
       this.token = newToken();

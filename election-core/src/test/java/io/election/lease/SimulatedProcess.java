@@ -37,13 +37,13 @@ final class SimulatedProcess implements Claimant {
 
   final LeaseElectionService service;
 
-  /** What it has in common with all that are restored from what it was before its start. */
+  /** Shared by all processes that are restored from the state before this process started. */
   final String checkpoint;
 
-  /** What the server knows it by. */
+  /** The token by which the server knows it. */
   final String token;
 
-  /** What it knows as the copy of a process; {@code null} if it starts by itself. */
+  /** The state that it has as the copy of a process; {@code null} if it is not a copy. */
   private final @Nullable Candidacy known;
 
   /** The server, as it serves this process. */
@@ -60,10 +60,12 @@ final class SimulatedProcess implements Claimant {
   /** Whether a request is under way, or the elector is in its step. */
   private boolean busy;
 
-  /** Whether the elector's own loop body runs at this instant, rather than waiting for its store. */
+  /**
+   * Whether the elector's own loop body runs at this instant, rather than waiting for its store.
+   */
   private boolean stepping;
 
-  /** Whether it was stopped in the middle of a step, perhaps with a lock in its hands. */
+  /** Whether it was stopped in the middle of a step, possibly while it held a lock. */
   private boolean frozen;
 
   private long pausedUntil;
@@ -91,10 +93,10 @@ final class SimulatedProcess implements Claimant {
   }
 
   /**
-   * A copy.
+   * Creates a copy.
    *
-   * @param running whether it has all that the original knows, and not just what there was before the
-   *     original started
+   * @param running whether the copy has all that the original knows, rather than only what there
+   *     was before the original started
    */
   SimulatedProcess(SimulatedProcess original, int life, boolean running) {
     this(original.simulation, original.id, life, original, running);
@@ -122,7 +124,7 @@ final class SimulatedProcess implements Claimant {
     } else {
       this.token = this.simulation.rules.token(this.checkpoint, toString());
       this.known = null;
-      // Twins run on machines of their own.
+      // Twins run on separate machines.
       this.rate = this.simulation.draw(3) == 0
           ? 2 - this.simulation.rates.get(id)
           : this.simulation.rates.get(id);
@@ -152,7 +154,7 @@ final class SimulatedProcess implements Claimant {
     wake(0);
   }
 
-  /** Whether it leads, or its lease covers work, or it has to hand a lease back. */
+  /** Whether it leads, its lease still covers work, or it must hand a lease back. */
   boolean holds() {
     Standing standing = this.service.candidate().candidacy().standing();
     return standing instanceof Leading || standing instanceof SteppingDown;
@@ -174,7 +176,10 @@ final class SimulatedProcess implements Claimant {
         + (long) (this.simulation.now * this.rate) / Simulation.MILLI;
   }
 
-  /** The monotonic clock as the production code reads it: the process may be paused thereafter. */
+  /**
+   * The monotonic clock as the production code reads it: the process may be paused after the
+   * reading.
+   */
   private long tick() {
     long reading = monotonic();
     if (this.stepping && this.simulation.faulty && this.simulation.draw(1_000) == 0) {
@@ -211,7 +216,7 @@ final class SimulatedProcess implements Claimant {
     return leads;
   }
 
-  /** Whether it may take a row, now or after a while. */
+  /** Whether it may take a row, now or later. */
   boolean mayStand() {
     return this.alive && !this.stopping && !isPaused() && this.settings.eligible();
   }
@@ -226,7 +231,7 @@ final class SimulatedProcess implements Claimant {
     return mayStand() && standsAgain() <= this.simulation.now;
   }
 
-  /** When it does not stand aside any more. */
+  /** The instant from which it no longer stands aside. */
   long standsAgain() {
     Long until = this.service.candidate().candidacy().memory().asideUntil();
     return until == null ? this.simulation.now : trueTime(until);
@@ -256,7 +261,7 @@ final class SimulatedProcess implements Claimant {
             ? !(last instanceof LeadershipAcquiredEvent) && event.term() > last.term()
             : last instanceof LeadershipAcquiredEvent && event.term() == last.term();
     if (!alternates) {
-      // The elector survives what its listeners throw.
+      // The elector catches exceptions of listeners, so the violation is stored here.
       this.simulation.broken = this.simulation.violation("%s was told '%s' after '%s'"
           .formatted(this, Story.event(event), last == null ? "nothing" : Story.event(last)));
     }
@@ -276,7 +281,7 @@ final class SimulatedProcess implements Claimant {
     return this.frozen || this.suspendedAt >= 0 || this.simulation.now < this.pausedUntil;
   }
 
-  /** Does something as soon as the process runs, if it still lives. */
+  /** Runs an action as soon as the process runs, if it is still alive. */
   private void later(long time, Runnable action) {
     this.simulation.at(time, () -> {
       if (!this.alive) {
@@ -302,7 +307,7 @@ final class SimulatedProcess implements Claimant {
     });
   }
 
-  /** Events reach their listener, and the deadline is watched. */
+  /** Delivers events to the listener and checks the deadline. */
   private void settle() {
     if (!isStill()) {
       this.elector.events().deliverNow();
@@ -402,7 +407,7 @@ final class SimulatedProcess implements Claimant {
     return outcome;
   }
 
-  /** Of what is read only the news are told. */
+  /** Traces an answer; a read is traced only if it differs from the last one. */
   private void hear(Object outcome) {
     if (!this.simulation.tracing) {
       return;
@@ -422,7 +427,7 @@ final class SimulatedProcess implements Claimant {
     return await(statement, step::toString, step instanceof Step.Read);
   }
 
-  /** For the elector's own loop: comes back when the answer does. */
+  /** For the elector's own loop: returns when the answer arrives. */
   Object await(SimulatedServer.Statement statement, Supplier<String> what, boolean toRead)
       throws LeaseStoreException {
     this.stepping = false;
@@ -447,7 +452,7 @@ final class SimulatedProcess implements Claimant {
     throw new LeaseStoreException("no answer");
   }
 
-  /** Sleeps on if it was paused meanwhile. */
+  /** Continues to sleep if it was paused meanwhile. */
   private void awaken() {
     while (this.alive && isStill()) {
       this.simulation.runUntil(
@@ -458,7 +463,7 @@ final class SimulatedProcess implements Claimant {
     }
   }
 
-  /** Lets it happen while the next request is under way. */
+  /** Lets the fault happen while the next request is under way. */
   boolean ambush(Fault fault, long duration) {
     this.ambush = () -> {
       if (this.simulation.faulty) {
@@ -514,9 +519,9 @@ final class SimulatedProcess implements Claimant {
       case RESIGN -> command((current) -> this.simulation.rules.resigned(current, monotonic()));
       case PAUSED_BY_OPERATOR -> {
         command((current) -> this.simulation.rules.paused(current, monotonic()));
-        // A schedule whose nodes all stand aside shows little.
+        // A schedule in which all nodes stand aside shows little.
         later(this.simulation.now + duration, () -> {
-          // A node that comes back later than the last fault is one: it may have the name of
+          // A node that returns after the last fault is a fault itself: its name may be in use by
           // another.
           if (this.simulation.faulty) {
             suffer(Fault.RESUMED_BY_OPERATOR, 0);
@@ -582,7 +587,7 @@ final class SimulatedProcess implements Claimant {
     return "%s (life %d)".formatted(this.id, this.life);
   }
 
-  /** The process that runs died. */
+  /** Thrown to end the code of a process that died. */
   private static final class Died extends Error {
     private static final long serialVersionUID = 1L;
 

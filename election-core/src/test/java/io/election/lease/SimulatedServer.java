@@ -11,10 +11,10 @@ import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The server and the way to it: requests that are late or lost, reads that lag. */
+/** The server and the network to it: requests may be late or lost, and reads may lag. */
 final class SimulatedServer {
 
-  /** What a process asks of the server. */
+  /** A request of a process to the server. */
   record Wish(SimulatedProcess process, Supplier<String> what, boolean toRead) {
 
     @Override
@@ -23,13 +23,13 @@ final class SimulatedServer {
     }
   }
 
-  /** Something done on the server. */
+  /** An operation on the server. */
   @FunctionalInterface
   interface Statement {
     Object execute() throws LeaseStoreException;
   }
 
-  /** A request, from before it is sent. */
+  /** A request, starting before it is sent. */
   static final class Request {
     boolean executed;
     boolean over;
@@ -73,7 +73,7 @@ final class SimulatedServer {
     }
   }
 
-  /** What a read shows, perhaps on a replica that lags. */
+  /** The result of a read, possibly from a replica that lags. */
   Optional<Reading> look(SimulatedProcess process) throws LeaseStoreException {
     if (this.simulation.lag > 0 && this.simulation.faulty && this.simulation.draw(3) > 0) {
       LeaseRow row = this.simulation.database.row(Sent.SERVICE, process.token);
@@ -90,7 +90,7 @@ final class SimulatedServer {
     return Optional.ofNullable(process.server.read(Set.of(Sent.SERVICE)).get(Sent.SERVICE));
   }
 
-  /** Sends a request whose fate is drawn here. */
+  /** Sends a request and draws its fate. */
   Request send(SimulatedProcess process, Statement statement, Wish wish) {
     Request request = new Request();
     request.giveUpAt = process.trueTime(
@@ -111,7 +111,7 @@ final class SimulatedServer {
         this.simulation.tally.late++;
       }
       if (request.answerLost && this.simulation.draw(2) == 0) {
-        // A connection that breaks is noticed sooner than one that is silent.
+        // A broken connection is noticed sooner than a silent one.
         request.giveUpAt = this.simulation.now
             + this.simulation.random.nextLong(request.giveUpAt - this.simulation.now);
       }
@@ -146,7 +146,7 @@ final class SimulatedServer {
     return this.simulation.draw(4) == 0 ? 0 : this.simulation.random.nextLong(3 * Simulation.MILLI);
   }
 
-  /** What the row was like, the oldest first. */
+  /** The former states of the row, the oldest first. */
   List<Snapshot> past() {
     return this.past.stream().map(Dated::snapshot).toList();
   }

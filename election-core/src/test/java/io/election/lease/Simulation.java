@@ -12,13 +12,14 @@ import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One schedule of an election whose nodes, clocks, network and operators fail, drawn from a seed and
- * judged at every instant of true time. No threads, no sleeping: time is a number.
+ * One schedule of an election whose nodes, clocks, network and operators fail. It is drawn from a
+ * seed and judged at every instant of true time. It uses no threads and does not sleep: time is a
+ * number.
  *
- * <p>In half of the schedules each request is sent, executed and answered at instants of its own, and
- * anything may happen between, in any order. In the others {@link Elector#step} runs as it is: while
- * it waits for its store, or is paused right after it read a clock, the rest of the world goes on
- * inside that call.
+ * <p>In half of the schedules each request is sent, executed and answered at separate instants, and
+ * anything may happen between them, in any order. In the other half {@link Elector#step} runs
+ * unchanged: while it waits for its store, or is paused right after it read a clock, the rest of
+ * the simulation continues inside that call.
  */
 final class Simulation {
 
@@ -39,10 +40,10 @@ final class Simulation {
 
   static final List<String> OLDER_IDS = List.of("x", "y");
 
-  /** For how long a row has to rest until a node of the older tool takes it. */
+  /** How long a row must be unchanged before a node of the older tool takes it. */
   static final Duration OLDER_INTERVAL = Duration.ofSeconds(5);
 
-  /** When clocks are put forward for the summer, in microseconds of the database's clock. */
+  /** The start of summer time, in microseconds of the database's clock. */
   static final long SUMMER_TIME =
       Instant.parse("2026-03-29T01:00:00Z").getEpochSecond() * 1_000_000;
 
@@ -88,7 +89,7 @@ final class Simulation {
 
   final boolean suspends;
 
-  /** Whether processes are copied while they run, which not all edits by hand leave room for. */
+  /** Whether processes are copied while they run, which excludes some manual edits. */
   final boolean copies;
 
   final long lag;
@@ -106,12 +107,12 @@ final class Simulation {
 
   boolean faulty = true;
 
-  /** When the last fault so far will have run out. */
+  /** The instant at which the last fault so far ends. */
   long quietAt;
 
   long databaseBackAt;
 
-  /** Renewals before this instant find the row locked, and do not wait. */
+  /** Renewals before this instant find the row locked and do not wait. */
   long rowFreeAt;
 
   final long databaseOrigin;
@@ -120,7 +121,7 @@ final class Simulation {
 
   long databaseStep;
 
-  /** No process starts before. */
+  /** No process starts before this instant. */
   long startsFrom;
 
   int emptied;
@@ -129,7 +130,10 @@ final class Simulation {
 
   int lives;
 
-  /** Whether somebody found another row than it tried to take or create since the last fault. */
+  /**
+   * Whether a process lost a race since the last fault: it found another row than the one that it
+   * tried to take or create.
+   */
   boolean raceLost;
 
   @Nullable
@@ -180,6 +184,7 @@ final class Simulation {
   /**
    * Runs the schedule.
    *
+   * @return what the schedule showed
    * @throws Violation if a promise was broken
    */
   Tally run() {
@@ -213,7 +218,7 @@ final class Simulation {
     return this.story.toString();
   }
 
-  /** Ends the faults and waits for a leader, who then has to stay. */
+  /** Ends the faults and waits for a leader, which must then stay. */
   void recover() {
     this.olderNodes.forEach(OlderNode::end);
     tell("the last fault is over");
@@ -241,7 +246,7 @@ final class Simulation {
       if (leader() == null) {
         leaderless = this.now;
       }
-      // A node that lost one polls again after up to an interval and a sixteenth.
+      // A node that lost a race polls again after at most an interval and a sixteenth.
       bound = this.raceLost ? soon + longestInterval() * 17 / 16 * 101 / 100 : soon;
     }
     runUntil(bound);
@@ -260,8 +265,8 @@ final class Simulation {
   }
 
   /**
-   * Who was told to step down stands aside for a lease. If nobody else can lead, or one with its id
-   * is about to, all begins with its return.
+   * A node that was told to step down stands aside for a lease. If no other node can lead, or a
+   * node with its id is about to, the wait starts at its return.
    */
   long standingAgain() {
     long first = Long.MAX_VALUE;
@@ -281,7 +286,10 @@ final class Simulation {
     return Math.max(first, last);
   }
 
-  /** How long nobody may lead once all is well: a lease, a look and two calls, on slow clocks. */
+  /**
+   * The longest time without a leader after the faults: a lease, a poll and two calls, on slow
+   * clocks.
+   */
   long gap() {
     return (this.longestLease + longestInterval() + this.longestLease / 5) * 101 / 100;
   }
@@ -293,7 +301,7 @@ final class Simulation {
         .orElseThrow();
   }
 
-  /** Stops the leader cleanly, and expects another as soon as followers look. */
+  /** Stops the leader cleanly, and expects another as soon as followers poll. */
   void succeed() {
     SimulatedProcess leader = leader();
     List<SimulatedProcess> successors = this.processes.stream()
@@ -308,7 +316,7 @@ final class Simulation {
         .mapToLong((process) -> process.settings.renewInterval().toNanos())
         .max()
         .orElseThrow();
-    // A follower looks at least every one and a half intervals.
+    // A follower polls at least every one and a half intervals.
     long bound = stopped + interval * 8 / 5 + SECOND;
     for (Event next = this.events.peek();
         leader() == null && next != null && next.at() <= bound;
@@ -348,7 +356,7 @@ final class Simulation {
     advance(time);
   }
 
-  /** All that has changed at an instant is judged before the next begins. */
+  /** Judges all that has changed at an instant before the next one begins. */
   void advance(long time) {
     this.judge.judge();
     this.now = Math.max(this.now, time);

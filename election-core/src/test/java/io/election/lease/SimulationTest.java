@@ -16,10 +16,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.slf4j.LoggerFactory;
 
 /**
- * Random schedules over the production code.
+ * Runs random schedules over the production code.
  *
- * <p>{@code -Dsimulation.schedules=100000} runs more of them, {@code -Dsimulation.seed=} one alone,
- * with its story.
+ * <p>{@code -Dsimulation.schedules=100000} runs more of them, {@code -Dsimulation.seed=} runs a
+ * single one and prints its trace.
  */
 class SimulationTest {
 

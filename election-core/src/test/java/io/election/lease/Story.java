@@ -11,7 +11,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The words in which the simulation tells what happened, for people. */
+/** The words in which the simulation describes events to people. */
 final class Story {
 
   private Story() {}
@@ -20,7 +20,7 @@ final class Story {
     return String.format(Locale.ROOT, "%.3f s", nanos / 1e9);
   }
 
-  /** For instance {@code [a, term 3, lease 10.000 s, version 12]}. */
+  /** For example {@code [a, term 3, lease 10.000 s, version 12]}. */
   static String row(@Nullable LeaseRow row) {
     if (row == null) {
       return "[no row]";
@@ -34,7 +34,7 @@ final class Story {
             row.leaderId().isEmpty() ? "vacant" : row.leaderId(), row.term(), lease, row.version());
   }
 
-  /** What the server or its answer says. */
+  /** The state or the answer of the server. */
   static String outcome(@Nullable Object outcome) {
     if (outcome instanceof OptionalLong term) {
       return term.isPresent() ? "term " + term.getAsLong() : "no, the row is another";
@@ -60,7 +60,7 @@ final class Story {
         .formatted(event.term(), ((LeadershipLostEvent) event).reason());
   }
 
-  /** What happens to a process, for how long. */
+  /** The fault of a process, and for how long it lasts. */
   static String fault(Fault fault, long nanos) {
     return switch (fault) {
       case CRASH -> "is killed";
@@ -80,7 +80,7 @@ final class Story {
     };
   }
 
-  /** What is done on the server; {@code null} if the fault is none of the server's. */
+  /** The operation on the server; {@code null} if the fault is not one of the server. */
   static @Nullable String edit(Fault fault) {
     return switch (fault) {
       case DESIGNATED_BY_SQL -> "an operator writes a name into the row";

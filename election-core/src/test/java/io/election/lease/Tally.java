@@ -4,7 +4,7 @@ import io.election.LeadershipAcquiredEvent;
 import java.util.EnumMap;
 import java.util.Map;
 
-/** What a schedule showed. */
+/** The figures of a schedule. */
 final class Tally {
   long schedules;
   long calls;
@@ -15,9 +15,9 @@ final class Tally {
   final Map<Fault, Long> faults = new EnumMap<>(Fault.class);
   /** How often a node of an older tool began to lead. */
   long olderLeaderships;
-  /** The longest that an election was without leader after the last fault, in leases. */
+  /** The longest time without a leader after the last fault, in leases. */
   double longestGap;
-  /** The longest that it was without leader after a clean stop, in renew intervals. */
+  /** The longest time without a leader after a clean stop, in renew intervals. */
   double longestSuccession;
 
   void add(Tally other) {
