@@ -23,7 +23,10 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** The rules of production but for one, which is broken on purpose. Numbers are those of the rules in {@link CandidacyTest}. */
+/**
+ * The rules of production, except for one that is broken on purpose. Numbers are those of the rules
+ * in {@link CandidacyTest}.
+ */
 enum Mutant {
   /** Rule 1. */
   THE_DEADLINE_COUNTS_FROM_THE_ANSWERS_ARRIVAL(new Rules() {
@@ -46,7 +49,7 @@ enum Mutant {
     }
   }),
 
-  /** Rule 1: unknown outcomes extend nothing. */
+  /** Rule 1: an unknown outcome extends nothing. */
   AN_UNKNOWN_OUTCOME_EXTENDS_THE_LEASE(new Rules() {
     @Override
     Candidacy failed(Candidacy candidacy, Step step, long now) {
@@ -105,7 +108,7 @@ enum Mutant {
     }
   }),
 
-  /** Rule 1: an answer that comes after stepping down revives nothing. */
+  /** Rule 1: an answer that arrives after stepping down revives nothing. */
   A_LATE_ANSWER_REVIVES_A_LEADERSHIP(new Rules() {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
@@ -132,7 +135,7 @@ enum Mutant {
     }
   }),
 
-  /** Rule 2: that there is no history does not mean that nobody leads. */
+  /** Rule 2: a missing history does not mean that no process leads. */
   WHO_CREATES_THE_FIRST_TERM_LEADS_AT_ONCE(new Rules() {
     @Override
     Step next(Candidacy candidacy, long now, boolean working) {
@@ -144,7 +147,7 @@ enum Mutant {
     }
   }),
 
-  /** Rule 2: the lease of who led before both tables were emptied. */
+  /** Rule 2: the lease of the process that led before both tables were emptied. */
   THE_PROMISE_THAT_WAS_SEEN_IS_FORGOTTEN(new Rules() {
     @Override
     Step next(Candidacy candidacy, long now, boolean working) {
@@ -153,7 +156,7 @@ enum Mutant {
     }
   }),
 
-  /** Rules 2 and 4: who waits under its own name waits for the row's lease. */
+  /** Rules 2 and 4: a process that waits under its own name waits for the row's lease. */
   ONES_OWN_LEASE_COUNTS_WHILE_KEEPING_WARM(new Rules() {
     @Override
     Step next(Candidacy candidacy, long now, boolean working) {
@@ -178,7 +181,7 @@ enum Mutant {
     }
   }),
 
-  /** A lease that an older tool or a hand left unknown counts as the last term's. */
+  /** A lease that an older tool or a manual edit left unknown counts as the last term's lease. */
   AN_UNKNOWN_LEASE_COUNTS_AS_ONES_OWN(new Rules() {
     @Override
     Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
@@ -198,7 +201,10 @@ enum Mutant {
     }
   }),
 
-  /** Rule 3: a row that was handed to another node is left to it for as long as it changes. */
+  /**
+   * Rule 3: a row that was handed to another node is left to that node for as long as the row
+   * changes.
+   */
   A_ROW_HANDED_TO_ANOTHER_IS_TAKEN_AT_ONCE(new Rules() {
     @Override
     Step next(Candidacy candidacy, long now, boolean working) {
@@ -222,7 +228,7 @@ enum Mutant {
     }
   }),
 
-  /** Rule 4: who led last may have been displaced since. */
+  /** Rule 4: the process that led last may have been displaced since. */
   WHO_LED_THE_TERM_IN_THE_ROW_TAKES_IT_ANEW_AT_ONCE(new Rules() {
     @Override
     Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
@@ -230,10 +236,12 @@ enum Mutant {
     }
   }),
 
-  /** Rule 4: a copy of this process, made while it followed, bears the same seal. */
+  /** Rule 4: a copy of this process, made while it followed, has the same seal. */
   A_SEAL_COUNTS_FOR_WHO_WAS_NOT_ANSWERED_TO_LEAD(new BySealAlone()),
 
-  /** Rule 4: each life of a process has a token of its own, also if all are restored from one checkpoint. */
+  /**
+   * Rule 4: each life of a process has its own token, even if all are restored from one checkpoint.
+   */
   WHO_IS_RESTORED_FROM_ONE_CHECKPOINT_HAS_ONE_TOKEN(new Rules() {
     @Override
     String token(String checkpoint, String life) {
@@ -241,7 +249,7 @@ enum Mutant {
     }
   }),
 
-  /** Rule 4: what is sealed may have been written by a tool that knows of no seal. */
+  /** Rule 4: a sealed row may have been written by a tool that does not know seals. */
   A_SEAL_OUTLASTS_WHAT_OTHERS_WRITE(new Rules() {
     @Override
     LeaseStore store(SimulatedDatabase database, String token) {
@@ -260,8 +268,9 @@ enum Mutant {
   }),
 
   /**
-   * Rules 2 and 4: who creates the row may do so under a leader. Even so it is not taken at once as long as
-   * a seal counts for who was answered to lead alone: each of the two rules is enough.
+   * Rules 2 and 4: a process may create the row while another leads. Even so, the row is not taken
+   * at once as long as a seal counts only for a process that was answered to lead: each of the two
+   * rules is enough.
    */
   WHO_CREATES_THE_ROW_SEALS_IT(new BySealAlone() {
     @Override
@@ -279,7 +288,7 @@ enum Mutant {
     }
   }),
 
-  /** Rule 4: who keeps the row warm may do so under a leader. */
+  /** Rule 4: a process may keep the row warm while another leads. */
   WHO_KEEPS_THE_ROW_WARM_SEALS_IT(new Rules() {
     @Override
     LeaseStore store(SimulatedDatabase database, String token) {
@@ -295,7 +304,7 @@ enum Mutant {
     }
   }),
 
-  /** Rule 2: the lease of who led before the row was deleted. */
+  /** Rule 2: the lease of the process that led before the row was deleted. */
   THE_HISTORYS_LEASE_IS_IGNORED(new Rules() {
     @Override
     LeaseStore store(SimulatedDatabase database, String token) {
@@ -311,7 +320,7 @@ enum Mutant {
     }
   }),
 
-  /** Take: the new term is above all in the history. */
+  /** Take: the new term is higher than every term in the history. */
   THE_HISTORYS_TERM_IS_IGNORED(new Rules() {
     @Override
     LeaseStore store(SimulatedDatabase database, String token) {
@@ -438,7 +447,7 @@ enum Mutant {
     }
   }),
 
-  /** Clocks: the database's says nothing, for it may be set. */
+  /** Clocks: the database's clock proves nothing because it can be set. */
   THE_DATABASES_CLOCK_TELLS_WHEN_A_LEASE_IS_OVER(new Rules() {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
@@ -446,7 +455,9 @@ enum Mutant {
     }
   }),
 
-  /** Clocks: {@code now()} jumps by an hour where clocks are put forward; nobody sets it here. */
+  /**
+   * Clocks: {@code now()} jumps by an hour when clocks go forward, although nobody sets the clock.
+   */
   NOW_TELLS_WHEN_A_LEASE_IS_OVER(new Rules() {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
@@ -471,7 +482,7 @@ enum Mutant {
     }
   }),
 
-  /** Rule 5: the very same row. */
+  /** Rule 5: an observation is of one unchanged row. */
   AN_OBSERVATION_SURVIVES_RENEWALS(new Rules() {
     @Override
     Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
@@ -483,7 +494,9 @@ enum Mutant {
     }
   }),
 
-  /** Rule 5: the same row on another server, which may have missed renewals, is another row. */
+  /**
+   * Rule 5: the same row on another server, which may have missed renewals, counts as another row.
+   */
   THE_SERVER_IS_NOT_COMPARED(new Rules() {
     @Override
     Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
@@ -502,7 +515,7 @@ enum Mutant {
     }
   }),
 
-  /** Every write compares all that was read: an operator may write the same row twice, word for word. */
+  /** Every write compares all that was read: an operator may write exactly the same row twice. */
   THE_HISTORY_OF_A_ROW_BY_HAND_IS_NOT_COMPARED(new Rules() {
     @Override
     Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
@@ -569,7 +582,7 @@ enum Mutant {
     }
   }),
 
-  /** Affected rows: drivers count the one that a losing statement has left as it was. */
+  /** Affected rows: drivers also count a row that a losing statement left unchanged. */
   A_LOSING_STATEMENT_COUNTS_AS_WON(new Rules() {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
@@ -582,7 +595,7 @@ enum Mutant {
     }
   }),
 
-  /** Rule 1: a renewal that hit no row. */
+  /** Rule 1: a renewal that hit no row extends nothing. */
   A_RENEWAL_THAT_HIT_NO_ROW_COUNTS(new Rules() {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
@@ -605,7 +618,7 @@ enum Mutant {
     }
   }),
 
-  /** Who was paused while it took the election over hands it back. */
+  /** A process that was paused while it took the election over hands it back. */
   A_TAKE_THAT_WAS_UNDER_WAY_ENDS_A_PAUSE(new Rules() {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
@@ -640,8 +653,8 @@ enum Mutant {
   }),
 
   /**
-   * Rule 7: a late release may find a row that was another's meanwhile. Nor does it ask for the newest term
-   * here, since each of the two rules is enough.
+   * Rule 7: a late release may find a row that another process has led meanwhile. This mutant does
+   * not check for the newest term either, because each of the two checks is enough.
    */
   A_RELEASE_IS_NOT_OF_WHO_LED_LAST(new Rules() {
     @Override
@@ -662,7 +675,7 @@ enum Mutant {
     }
   }),
 
-  /** Rule 7: a late release may find a row that was this process's own again meanwhile. */
+  /** Rule 7: a late release may find a row that this process has taken again meanwhile. */
   A_RELEASE_IS_NOT_OF_THE_NEWEST_TERM(new Rules() {
     @Override
     LeaseStore store(SimulatedDatabase database, String token) {
@@ -724,7 +737,7 @@ enum Mutant {
     }
   }),
 
-  /** Rule 5: a row is read anew after a lost race or a failure. */
+  /** Rule 5: a row is read again after a lost race or a failure. */
   A_ROW_IS_NOT_READ_AGAIN_AFTER_A_FAILURE(new Rules() {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
@@ -744,7 +757,7 @@ enum Mutant {
     }
   }),
 
-  /** A lease read counts as at least one's own. */
+  /** A lease that was read counts as at least as long as the process's own. */
   A_ROWS_SHORTER_LEASE_COUNTS_AS_IT_IS(new Rules() {
     @Override
     Step next(Candidacy candidacy, long now, boolean working) {
@@ -823,7 +836,7 @@ enum Mutant {
         row.own());
   }
 
-  /** Counts from the last write, by the age that came with it. */
+  /** Starts the observation at the last write, using the age that was read with the row. */
   private static Candidacy sinceTheLastWrite(Candidacy after, Object outcome, Timing timing) {
     Observation seen = fresh(after);
     boolean read = outcome instanceof Optional<?> found && found.orElse(null) instanceof Reading;
@@ -832,7 +845,7 @@ enum Mutant {
     }
     Reading reading = (Reading) ((Optional<?>) outcome).orElseThrow();
     if (reading.age().isZero()) {
-      // The search has no clock on its server.
+      // The server of the search has no clock.
       return after;
     }
     return seen(after, new Observation(seen.row(), timing.now() - reading.age().toNanos(), false));
@@ -876,7 +889,7 @@ enum Mutant {
         candidacy.node(), candidacy.memory(), candidacy.standing(), seen, candidacy.dueAt());
   }
 
-  /** Takes a row that is its own at once, whether or not it was answered to lead. */
+  /** Takes a row with its own seal at once, whether or not it was answered to lead. */
   private static class BySealAlone extends Rules {
 
     @Override
@@ -914,7 +927,7 @@ enum Mutant {
       return this.database.row(Sent.SERVICE, this.token);
     }
 
-    /** What is compared when a row is to be as seen. */
+    /** The row that a statement compares with, instead of the one that was seen. */
     LeaseRow asRead(LeaseRow seen) {
       return seen;
     }
@@ -982,13 +995,11 @@ enum Mutant {
       return given;
     }
 
-    /** Gives the lease back. */
     @FunctionalInterface
     interface Giving {
       boolean give() throws LeaseStoreException;
     }
 
-    /** Creates the row. */
     @FunctionalInterface
     interface Creation {
       Optional<LeaseRow> create() throws LeaseStoreException;

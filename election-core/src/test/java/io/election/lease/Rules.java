@@ -10,11 +10,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The rules of production, as the simulation and the search call them. Every method forwards to
- * {@link Candidacy}; a mutant overrides one and breaks it.
+ * {@link Candidacy}; a mutant overrides one method and breaks it.
  */
 class Rules {
 
-  /** The rules as they are. */
+  /** The unchanged rules. */
   static final Rules PRODUCTION = new Rules();
 
   private static final Instruction OPERATOR = new Instruction("operator", "");
@@ -27,7 +27,7 @@ class Rules {
     return candidacy.standing() instanceof Leading leading && leading.isValid(now, wall);
   }
 
-  /** What a process answers to its application. */
+  /** Whether a process tells its application that it leads. */
   boolean leads(LeaseElectionService service) {
     return service.isLeader();
   }
@@ -68,21 +68,21 @@ class Rules {
     return candidacy.onFailure(step, now);
   }
 
-  /** Whether versions are compared other than for being equal. */
+  /** Whether versions are compared for more than equality. */
   boolean comparesVersions() {
     return false;
   }
 
-  /** The server's part, for one process. */
+  /** The server, as it serves one process. */
   LeaseStore store(SimulatedDatabase database, String token) {
     return database.new Store(token);
   }
 
   /**
-   * What a process is told by, from all others.
+   * Returns the token that distinguishes a process from all others.
    *
-   * @param checkpoint what all processes have in common that are restored from one checkpoint, which
-   *     was taken before the first of them started
+   * @param checkpoint the same for all processes that are restored from one checkpoint, which was
+   *     taken before the first of them started
    * @param life the process
    */
   String token(String checkpoint, String life) {

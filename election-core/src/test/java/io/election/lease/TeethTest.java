@@ -22,13 +22,16 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.slf4j.LoggerFactory;
 
 /**
- * Each rule is needed: without it the simulation or the search finds a broken promise.
+ * Shows that each rule is needed: without it the simulation or the search finds a broken promise.
  *
- * <p>{@code -Dthorough} adds the mutants that take a thousand schedules and more to find.
+ * <p>{@code -Dthorough} adds the mutants that take a thousand schedules or more to find.
  */
 class TeethTest {
 
-  /** The search for what takes few steps, but exact ones; with equal leases and without operators. */
+  /**
+   * Bounds for mutants that take few but exact steps to find; with equal leases and without
+   * operators.
+   */
   private static final Bounds PLAIN =
       new Bounds(List.of("a", "b"), List.of(2, 2), 2, 100_000, 0, 0, 0, 0, false, false);
 
@@ -47,7 +50,9 @@ class TeethTest {
 
   private static final int BLOCK = 50;
 
-  /** What is found, as a pattern, where a rule is not there to keep two from leading. */
+  /**
+   * The expected violation, as a pattern, for rules that do not keep two processes from leading.
+   */
   private static final Map<Mutant, String> OTHERWISE = Map.of(
       Mutant.A_RENEWAL_DOES_NOT_NAME_ITS_TERM, "which the history has ended|after a clean stop",
       Mutant.A_LATE_ANSWER_REVIVES_A_LEADERSHIP, "was told",
@@ -89,7 +94,7 @@ class TeethTest {
 
   private static void findOut(Mutant mutant) {
     String expected = OTHERWISE.getOrDefault(mutant, "Two leaders");
-    // Most are found at once. The search takes a second.
+    // Most mutants are found at once. The search takes a second.
     String found = inSimulation(mutant.rules, without(mutant), Company.NONE, BLOCK, expected);
     if (found == null) {
       found = inSimulation(mutant.rules, without(mutant), Company.OLDER_TOOL, BLOCK, expected);
@@ -126,12 +131,12 @@ class TeethTest {
                 result.broken().lines().findFirst().orElseThrow().replace(":", ""));
   }
 
-  /** The first schedule that finds it. */
+  /** The violation in the first schedule that finds one. */
   private static String inSimulation(
       Rules rules, Set<Fault> without, Company company, int schedules, String expected) {
     Pattern pattern = Pattern.compile(expected);
     String found = null;
-    // Not all at once: halves of them would be run in vain.
+    // Runs the schedules in blocks: all at once, half of them would run in vain.
     for (int first = 0; first < schedules && found == null; first += BLOCK) {
       found = IntStream.range(first, first + BLOCK)
           .parallel()
@@ -143,7 +148,7 @@ class TeethTest {
     return found;
   }
 
-  /** A rule may have further uses: that those are missed is no answer. */
+  /** A rule may also prevent other violations: finding one of those proves nothing here. */
   private static String inSchedule(
       int seed, Rules rules, Set<Fault> without, Company company, Pattern expected) {
     try {
@@ -162,9 +167,9 @@ class TeethTest {
 
   private static Set<Fault> without(Mutant mutant) {
     return switch (mutant) {
-      // Summer time alone has to be enough.
+      // Summer time alone must be enough.
       case NOW_TELLS_WHEN_A_LEASE_IS_OVER -> Set.of(Fault.DATABASE_CLOCK_STEPS);
-      // Rare among all faults, less so among those that it takes.
+      // Rare among all faults, less rare among only the faults that it needs.
       case A_RELEASE_IS_NOT_OF_WHO_LED_LAST ->
         EnumSet.complementOf(EnumSet.of(
             Fault.PAUSE,
