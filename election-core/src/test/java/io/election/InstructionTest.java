@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What people say of themselves and their reasons. */
+/** Validation of the name and the note that a person gives with a command. */
 class InstructionTest {
 
   @Test

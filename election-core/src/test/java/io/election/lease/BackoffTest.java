@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
-/** How long nothing but renewals is tried after a failure. */
+/** How long the elector sends only renewals after a failure. */
 class BackoffTest {
 
   private static final long INTERVAL = Duration.ofSeconds(2).toNanos();

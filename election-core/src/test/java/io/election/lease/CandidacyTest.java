@@ -25,7 +25,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The decision function, rule by rule. Times are in milliseconds of a clock that starts near its overflow. */
+/**
+ * Tests the decision function rule by rule. Times are in milliseconds of a clock that starts near
+ * its overflow.
+ */
 class CandidacyTest {
 
   private static final long ORIGIN = Long.MAX_VALUE - Duration.ofSeconds(30).toNanos();
@@ -126,7 +129,7 @@ class CandidacyTest {
           .isEqualTo(this.leader);
     }
 
-    /** The wall clock shortens a leadership, but never lengthens it. */
+    /** The wall clock shortens a leadership but never extends it. */
     @Test
     void fault_28_machine_is_suspended() {
       assertThat(this.leader.at(at(1_000), WALL + TENURE).standing())
@@ -272,7 +275,7 @@ class CandidacyTest {
 
     @Test
     void isNotTakenAtOnceEvenInTheTermThatThisProcessLetExpire() {
-      // Emptied tables or an edited term can bring a term back that somebody else holds now.
+      // After the tables are emptied or a term is edited, another node can hold the same term.
       Candidacy expired = leader(3, 0).at(at(TENURE), WALL + TENURE);
       assertThat(next(saw(expired, this.mine, TENURE), TENURE)).isInstanceOf(KeepWarm.class);
     }
@@ -287,7 +290,7 @@ class CandidacyTest {
 
     @Test
     void isNotTakenAtOnceWhileANewerTermIsKnown() {
-      // Whoever puts an old copy of the table back restores that as well.
+      // Restoring an old copy of the table restores the owner's seal as well.
       Candidacy expired = leader(3, 0).at(at(TENURE), WALL + TENURE);
       Candidacy candidacy = saw(expired, row("other", 4, 9, LEASE), TENURE);
       assertThat(next(saw(candidacy, this.mine.own(true), TENURE + 100), TENURE + 100))
@@ -309,7 +312,8 @@ class CandidacyTest {
 
     @Test
     void isOnlyWatchedOnceItWasTakenAnewWithoutAnAnswer() {
-      // Whose take-overs all come through, and the answers do not, keeps the row from the others.
+      // Otherwise a process whose take-overs all succeed, but whose answers are lost, would keep
+      // the row from the other nodes.
       LeaseRow own = this.mine.own(true);
       long over = TENURE;
       Candidacy candidacy = saw(leader(3, 0).at(at(over), WALL + over), own, over);
@@ -324,12 +328,12 @@ class CandidacyTest {
 
     @Test
     void isNotTakenAtOnceByAProcessThatWasNotAnsweredToLeadThisTerm() {
-      // A copy of this process, made while it followed, bears the same seal.
+      // A copy of this process, made while it followed, has the same seal.
       LeaseRow own = this.mine.own(true);
       assertThat(next(saw(CandidacyTest.this.fresh, own, 0), 0)).isInstanceOf(KeepWarm.class);
       Candidacy ledBefore = leader(2, 0).at(at(TENURE), WALL + TENURE);
       assertThat(next(saw(ledBefore, own, TENURE), TENURE)).isInstanceOf(KeepWarm.class);
-      // Nor in the next life, which may be that of a copy too.
+      // The same applies to the next life of the process, which may be the next life of a copy.
       Candidacy nextLife = Candidacy.start(leader(3, 0).node(), at(TENURE));
       assertThat(next(saw(nextLife, own, TENURE), TENURE)).isInstanceOf(KeepWarm.class);
     }
@@ -725,7 +729,9 @@ class CandidacyTest {
         false);
   }
 
-  /** A leader that took its term with a request sent at an instant and answered 10 ms later. */
+  /**
+   * A leader that took its term with a request sent at the given instant and answered 10 ms later.
+   */
   private Candidacy leader(long term, long sent) {
     LeaseRow row = row("", term - 1, 5, 0);
     return saw(this.fresh, row, sent)

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Every call to the store fails in turn, in ways that no store should. */
+/** Lets every call to the store fail in turn, in ways that no store should. */
 class ElectorFailuresTest {
 
   private static final Duration LEASE = Duration.ofMillis(400);
@@ -67,7 +67,7 @@ class ElectorFailuresTest {
     this.elector.start(List.of(this.service));
     long threads = threads();
     until(() -> this.service.isLeader() && this.store.calls.contains("prune"));
-    // Displaced, and back by an edit.
+    // An edit displaces the leader, and another edit brings it back.
     until(() -> {
       if (this.service.isLeader()) {
         edit("x");
@@ -97,7 +97,7 @@ class ElectorFailuresTest {
     assertThat(this.database.row("jobs").isReleased()).isTrue();
   }
 
-  /** The thread that watches deadlines may be slow to end, while that of the next start waits. */
+  /** The thread that watches deadlines may end slowly, while that of the next start waits. */
   @Test
   void aThreadThatIsSlowToEndIsNotForgottenByTheNextStart() {
     List<Thread> watchers = new CopyOnWriteArrayList<>();

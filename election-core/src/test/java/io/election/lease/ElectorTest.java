@@ -37,7 +37,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
-/** The elector over a simulated database: stepped by a ticked clock, and with its own threads. */
+/**
+ * Tests the elector over a simulated database, stepped by a ticked clock and with its own threads.
+ */
 class ElectorTest {
 
   private static final Duration LEASE = Duration.ofSeconds(10);
@@ -47,7 +49,7 @@ class ElectorTest {
 
   private final AtomicLong clock = new AtomicLong();
 
-  /** By how much the wall clock has gone ahead of the ticker, as it does while a machine sleeps. */
+  /** How far the wall clock is ahead of the ticker, as after a machine slept. */
   private final AtomicLong wallAhead = new AtomicLong();
 
   private final SimulatedDatabase database = new SimulatedDatabase();
@@ -72,7 +74,7 @@ class ElectorTest {
     logger().detachAppender(this.logged);
   }
 
-  /** One process, as far as the election can tell. */
+  /** One process, from the view of the election. */
   private final class Node {
 
     final SimulatedDatabase.Store store = ElectorTest.this.database.new Store();
@@ -155,7 +157,7 @@ class ElectorTest {
     this.clock.addAndGet(duration.toNanos());
   }
 
-  /** Lets time pass in small steps, in each of which every node does what is due. */
+  /** Advances the clock in small steps; in each step every node does what is due. */
   private void run(Duration duration, Node... nodes) {
     long end = this.clock.get() + duration.toNanos();
     while (this.clock.get() < end) {
@@ -213,7 +215,7 @@ class ElectorTest {
     }
   }
 
-  /** Calls to the store take time, so that the instants before and after them differ. */
+  /** Calls to the store take time, so the instants before and after a call differ. */
   @Nested
   class Slow {
 
@@ -223,7 +225,7 @@ class ElectorTest {
 
     private final Node node = new Node("a").join();
 
-    /** When the slow calls of the node were sent. */
+    /** The instants at which the node sent its slow calls. */
     private final Map<String, List<Long>> sent = new HashMap<>();
 
     private void slow(AtomicLong time, String... calls) {
@@ -234,7 +236,7 @@ class ElectorTest {
               .add(ElectorTest.this.clock.get());
           time.addAndGet(CALL.toNanos());
           if (time == ElectorTest.this.clock) {
-            // Otherwise the wall clock would end what the ticker lets last too long.
+            // Otherwise the wall clock would end a leadership that lasts too long by the ticker.
             ElectorTest.this.wallAhead.addAndGet(-CALL.toNanos());
           }
         }
@@ -441,7 +443,7 @@ class ElectorTest {
       this.b.service.forceElection(new Instruction("bob", ""));
       ElectorTest.this.run(Duration.ofSeconds(5), this.a, this.b);
       assertThat(this.a.service.isLeader()).isTrue();
-      // From another node than the leader.
+      // The command comes from a node other than the leader.
       this.b.service.forceElection(new Instruction("carol", "again"));
       ElectorTest.this.run(Duration.ofSeconds(5), this.a, this.b);
 
@@ -1203,7 +1205,7 @@ class ElectorTest {
       this.node.working = true;
       this.node.names = List.of("Jobs.nightly since 48 s");
       stopWithoutPatience(this.node);
-      // Nobody waits any more.
+      // No caller waits for the stop any more.
       tick(SETTINGS.drainTimeout());
       await().until(() -> {
         this.node.elector.wakeUp();
@@ -1268,7 +1270,10 @@ class ElectorTest {
       assertThat(this.node.service.leadership()).map(Leadership::term).contains(2L);
     }
 
-    /** Which shares no static state with this one, as after a restart by the developer tools. */
+    /**
+     * The other class loader shares no static state with this one, as after a restart by the
+     * developer tools.
+     */
     @Test
     void aStartThroughAnotherClassLoaderWaitsAsForAnotherNode() {
       elect();
@@ -1350,7 +1355,8 @@ class ElectorTest {
         stopWithoutPatience(stubborn);
       }
       stubborn.start();
-      // What waits ends when it is stopped: the one that hangs and the last one are left.
+      // Waiting threads end when they are stopped: only the one that hangs and the last one are
+      // left.
       await().until(() -> electorThreads("b") == 2);
       assertThat(inside).hasValue(1);
       healed.countDown();
@@ -1510,7 +1516,7 @@ class ElectorTest {
           .hasSize(1);
     }
 
-    /** Interrupted, so that it waits for nothing. */
+    /** Stops on an interrupted thread, so that the stop waits for nothing. */
     private static void stopWithoutPatience(Node node) {
       Thread stopping = new Thread(() -> {
         Thread.currentThread().interrupt();
@@ -1520,7 +1526,7 @@ class ElectorTest {
       await().until(() -> !stopping.isAlive());
     }
 
-    /** How many threads of the electors but the first there are. */
+    /** The number of elector threads, except those of the first elector. */
     private long electorThreads(String id) {
       assertThat(id).as("the first one, 'a', has one").isEqualTo("b");
       return Thread.getAllStackTraces().keySet().stream()
@@ -1535,7 +1541,7 @@ class ElectorTest {
           latch.await();
           return;
         } catch (InterruptedException ex) {
-          // As a driver does that knows of none.
+          // Ignored, as by a driver that does not support interruption.
         }
       }
     }

@@ -13,7 +13,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A follower whose next look is far away, so that only a signal makes it look now. */
+/** Tests a follower whose next poll is far away, so that only a signal makes it poll now. */
 class HandBackListenerTest {
 
   private static final Duration RENEW = Duration.ofSeconds(2);
@@ -168,7 +168,9 @@ class HandBackListenerTest {
     assertThat(rests(1)).containsExactly(8L);
   }
 
-  /** How many leases pass before each of so many waits, while the holder goes on. */
+  /**
+   * How many leases pass before each of the next {@code count} waits, while the holder continues.
+   */
   private List<Long> rests(int count) {
     List<Long> rests = new ArrayList<>();
     for (int i = 0; i < count; i++) {
@@ -187,7 +189,8 @@ class HandBackListenerTest {
   @Test
   void whatFailsOutsideTheSignalIsSurvivedToo() throws Exception {
     AtomicInteger asked = new AtomicInteger();
-    // The wait for a holder asks the elector for the time, outside the call of the signal.
+    // Before it waits for a holder, the listener reads the elector's clock outside the call of the
+    // signal.
     this.ticker = () -> {
       if (Thread.currentThread().getName().equals("listener") && asked.getAndIncrement() == 0) {
         throw new OutOfMemoryError("injected");

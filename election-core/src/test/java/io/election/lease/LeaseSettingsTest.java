@@ -49,7 +49,7 @@ class LeaseSettingsTest {
     assertThat(settings.margin()).isEqualTo(Duration.ofMillis(200));
   }
 
-  /** The margin covers one percent of rate error on both sides. */
+  /** The margin covers a rate error of one percent on both sides. */
   @Test
   void fault_28_clock_rates_differ() {
     for (long millis : new long[] {100, 777, 999, 10_000, 3_600_000}) {

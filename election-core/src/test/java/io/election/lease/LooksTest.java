@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** All times are milliseconds from now. */
+/** Tests when followers poll. All times are milliseconds from now. */
 class LooksTest {
 
   private static final long RENEW = 2_000;
@@ -74,7 +74,7 @@ class LooksTest {
     return this.looks.next(node("me"), 0, Duration.ofMillis(age));
   }
 
-  /** Between the first and the last of a hundred nodes. */
+  /** The time between the first and the last poll of a hundred nodes. */
   private long spread() {
     List<Long> looks = IntStream.range(0, 100)
         .mapToObj(i -> this.looks.next(node("node-" + i), 0, Duration.ofMillis(5)))

@@ -22,14 +22,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Many elections on one node, over a simulated database whose every call takes its time. */
+/** Tests many elections on one node, over a simulated database in which every call takes time. */
 class ManyElectionsTest {
 
   private static final Duration LEASE = Duration.ofSeconds(10);
 
   private static final Duration INTERVAL = Duration.ofSeconds(2);
 
-  /** The tightest that is allowed: only one other call fits before a renewal. */
+  /** The tightest settings that are allowed: only one other call fits before a renewal. */
   private static final LeaseSettings SETTINGS =
       new LeaseSettings(LEASE, INTERVAL, Duration.ofMillis(3_900), Duration.ofSeconds(5), true);
 
@@ -86,7 +86,7 @@ class ManyElectionsTest {
 
     final Set<String> locked = new HashSet<>();
 
-    /** How long after its writing a record can be seen. */
+    /** The delay after which a written record becomes visible. */
     Duration delay = Duration.ZERO;
 
     private Map<String, Reading> lastReadings = Map.of();
@@ -197,7 +197,7 @@ class ManyElectionsTest {
   @ValueSource(ints = {1, 50, 500})
   void aLeaderSendsOneRequestEachRenewIntervalAndAFollowerOneRead(int elections) {
     Node leader = new Node("a", elections);
-    // They become due at all sorts of instants.
+    // The elections become due at different instants.
     leader.store.before((name) -> tick(Duration.ofMillis(5)));
     runUntilAllAreLed(leader);
     leader.store.before((name) -> {});
@@ -238,7 +238,7 @@ class ManyElectionsTest {
     }
     Node[] all = leaders.toArray(Node[]::new);
     for (int i = 0; i < 30; i++) {
-      // Each leads ten; the nodes stand at different instants.
+      // Each node leads ten elections; the nodes are at different points of their intervals.
       int leader = i % 3;
       for (int j = 0; j < 3; j++) {
         if (j != leader) {

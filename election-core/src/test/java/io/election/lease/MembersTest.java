@@ -22,7 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** Nodes that announce themselves, stepped by a ticked clock. */
+/** Tests nodes that announce themselves, stepped by a ticked clock. */
 class MembersTest {
 
   private static final Duration LEASE = Duration.ofSeconds(10);
@@ -34,7 +34,7 @@ class MembersTest {
 
   private final SimulatedDatabase database = new SimulatedDatabase();
 
-  /** What all nodes see. */
+  /** The announcements, visible to all nodes. */
   private final Map<String, MemberRegister.Announcement> entries = new TreeMap<>();
 
   private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
@@ -52,7 +52,7 @@ class MembersTest {
 
   private final class Register extends SimulatedDatabase.Store implements MemberRegister {
 
-    /** When it was announced. */
+    /** The times at which the node was announced. */
     final List<Duration> announced = new ArrayList<>();
 
     boolean broken;
@@ -189,7 +189,7 @@ class MembersTest {
     assertThat(leader.service.isLeader()).isTrue();
   }
 
-  /** All of them would read all of them. */
+  /** Each member would read all the others. */
   @Test
   void hundredsOfMembersAreReadLessOften() {
     IntStream.range(0, 500)

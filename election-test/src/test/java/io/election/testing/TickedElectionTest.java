@@ -41,7 +41,7 @@ class TickedElectionTest {
             new LeadershipAcquiredEvent("billing", "a", 1, LeadershipAcquiredEvent.Reason.CREATED));
   }
 
-  /** Step by step what docs/testing.md shows. */
+  /** Follows the example in docs/testing.md step by step. */
   @Test
   void theExampleOfTheDocumentationHolds() {
     this.election.advance(Duration.ofSeconds(10));
