@@ -6,17 +6,17 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
 
-/** Objects as they are in a process that was restored from a checkpoint of another. */
+/** Restores objects as in a process that was restored from a checkpoint of another process. */
 public final class Checkpoint {
 
   private Checkpoint() {}
 
   /**
-   * Gives an object the state of another: values are the same, parts of its own package stay its own and
-   * get the state of the other's parts.
+   * Gives an object the state of another. Values are copied; parts from its own package remain its
+   * own objects and get the state of the other object's parts.
    *
    * @param original the object in the checkpoint
-   * @param restored an object of the same class, which was made in the same way
+   * @param restored an object of the same class, created in the same way
    * @throws IllegalAccessException if the state cannot be read or written
    */
   public static void restore(Object original, Object restored) throws IllegalAccessException {

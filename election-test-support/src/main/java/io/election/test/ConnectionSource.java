@@ -8,12 +8,12 @@ import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** A {@link DataSource} that connects and can do nothing else. */
+/** A {@link DataSource} that only opens connections. */
 @FunctionalInterface
 public interface ConnectionSource extends DataSource {
 
   /**
-   * Makes a source of anything that connects.
+   * Creates a source from a connection factory.
    *
    * @param connect called for each connection
    * @return the source

@@ -39,13 +39,13 @@ final class ContainerServer extends TestServer {
     return launch(image, container -> {});
   }
 
-  /** On a disk of so many megabytes in memory. */
+  /** Starts a server whose data are on an in-memory disk of the given size. */
   static TestServer launch(DatabaseImage image, int megabytes) {
     return launch(
         image, container -> container.withTmpFs(Map.of(DATA, "rw,size=" + megabytes + "m")));
   }
 
-  /** A server with a wall clock of its own. */
+  /** Starts a server with its own wall clock. */
   static TestServer launch(DatabaseImage image, FakeClock clock, String timeZone) {
     Path library = Path.of("/faketime/library");
     Path folder = Path.of("/faketime/clock");
@@ -56,7 +56,8 @@ final class ContainerServer extends TestServer {
             .withFileSystemBind(clock.folder().toString(), folder.toString(), BindMode.READ_ONLY)
             .withEnv(FakeClock.environment(library, folder))
             .withEnv("TZ", timeZone)
-            // One user all along: libfaketime shares memory with what it starts.
+            // The user must not change: libfaketime shares memory with the processes that it
+            // starts.
             .withCreateContainerCmdModifier(command -> command.withUser("999:999"))
             .withCommand(
                 "--socket=/tmp/mysqld.sock", "--pid-file=/tmp/mysqld.pid", "--mysqlx=OFF"));
@@ -66,13 +67,13 @@ final class ContainerServer extends TestServer {
    * Starts a container.
    *
    * @param image the product and version
-   * @param setUp what else it needs
+   * @param setUp further configuration
    */
   static ContainerServer launch(DatabaseImage image, Consumer<JdbcDatabaseContainer<?>> setUp) {
     Assumptions.assumeTrue(hasDocker(), () -> "no Docker for " + image.imageName());
     int port = freePort();
     ContainerServer server = new ContainerServer(container(image), image.isMariaDb(), port);
-    // Docker gives a container that is started again another port, unless it is fixed.
+    // Docker assigns another port to a restarted container unless the port is fixed.
     server.container.setPortBindings(List.of("127.0.0.1:" + port + ":" + DATABASE_PORT));
     setUp.accept(server.container);
     try {
@@ -134,7 +135,7 @@ final class ContainerServer extends TestServer {
 
   @Override
   public void fillDisk() {
-    // Byte by byte at the end: an error of dd is what is wanted.
+    // The last bytes are written one by one: dd must end with an error.
     run(
         "cd " + DATA
             + "; dd if=/dev/zero of=ballast bs=64k; dd if=/dev/zero of=ballast2 bs=1 count=100000; test -s ballast");
@@ -159,7 +160,7 @@ final class ContainerServer extends TestServer {
     }
   }
 
-  /** Whether the server was neither stopped nor killed nor paused. */
+  /** Whether the server was not stopped, killed or paused. */
   boolean isRunning() {
     var state = docker().inspectContainerCmd(id()).exec().getState();
     return Boolean.TRUE.equals(state.getRunning()) && !Boolean.TRUE.equals(state.getPaused());
@@ -175,7 +176,7 @@ final class ContainerServer extends TestServer {
     }
   }
 
-  /** Joins a network, beside the one that the port of the host leads through. */
+  /** Joins a network, in addition to the one of the port on the host. */
   void connect(Network network, String alias) {
     docker()
         .connectToNetworkCmd()
@@ -185,7 +186,7 @@ final class ContainerServer extends TestServer {
         .exec();
   }
 
-  /** Leaves a network: what goes through it is dropped, without a word to either side. */
+  /** Leaves a network: packets through it are dropped without notice to either side. */
   void disconnect(Network network) {
     docker()
         .disconnectFromNetworkCmd()

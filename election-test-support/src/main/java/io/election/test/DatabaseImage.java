@@ -1,14 +1,14 @@
 package io.election.test;
 
-/** The database images that tests use; named nowhere else. */
+/** The database images that tests use. No other code names them. */
 public enum DatabaseImage {
-  /** The newest MySQL with long-term support: what the tests run on where there is Docker. */
+  /** The newest MySQL with long-term support: the default of the tests where there is Docker. */
   MYSQL_9_7("mysql:9.7"),
-  /** The oldest MySQL that is supported. */
+  /** The oldest supported MySQL. */
   MYSQL_8_0("mysql:8.0"),
   /** The newest MariaDB with long-term support. */
   MARIADB_11_8("mariadb:11.8"),
-  /** The oldest MariaDB that is supported. */
+  /** The oldest supported MariaDB. */
   MARIADB_10_11("mariadb:10.11");
 
   private final String imageName;
@@ -18,7 +18,7 @@ public enum DatabaseImage {
   }
 
   /**
-   * The name for Docker.
+   * The image name for Docker.
    *
    * @return repository and tag
    */

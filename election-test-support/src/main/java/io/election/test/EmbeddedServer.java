@@ -12,8 +12,8 @@ import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An embedded MariaDB with grant tables. Its programs are unpacked once for all JVMs of a user, its
- * data lie in a folder of its own.
+ * An embedded MariaDB with grant tables. All JVMs of a user share its unpacked programs; each
+ * server has its own data folder.
  */
 final class EmbeddedServer extends TestServer {
 
@@ -42,7 +42,7 @@ final class EmbeddedServer extends TestServer {
         unpacked.createData(folder.resolve("data"));
         return unpacked;
       });
-      // Users cannot be made over TCP before there is one who may.
+      // Users cannot be created over TCP before there is a user with that privilege.
       Files.writeString(folder.resolve("init.sql"), """
           CREATE USER IF NOT EXISTS 'root'@'%%' IDENTIFIED BY '%s';
           GRANT ALL ON *.* TO 'root'@'%%' WITH GRANT OPTION;

@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * The wall clock of other processes, by libfaketime: it can be moved while they run. Their monotonic
- * clocks stay what they are.
+ * The wall clock of other processes, controlled by libfaketime: it can be moved while they run.
+ * Their monotonic clocks do not change.
  */
 public final class FakeClock {
 
@@ -29,8 +29,8 @@ public final class FakeClock {
   }
 
   /**
-   * Makes a clock that is right. The test is aborted, that is skipped with a reason, where libfaketime
-   * is not installed.
+   * Creates a clock that shows the true time. The test is aborted, that is skipped with a reason,
+   * where libfaketime is not installed.
    *
    * @return the clock
    */
@@ -40,7 +40,7 @@ public final class FakeClock {
       return Assumptions.abort("libfaketime is not installed");
     }
     try {
-      // A server in a container is another user.
+      // A server in a container runs as another user.
       Path folder = Files.createTempDirectory(
           "election-clock-",
           PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwxr-xr-x")));
@@ -71,9 +71,9 @@ public final class FakeClock {
   }
 
   /**
-   * Moves the clock of all processes that have it.
+   * Moves the clock of all processes that use it.
    *
-   * @param offset by how much it is ahead of the true time; may be negative
+   * @param offset how far it is ahead of the true time; may be negative
    */
   public void setOffset(Duration offset) {
     try {
@@ -87,7 +87,7 @@ public final class FakeClock {
   }
 
   /**
-   * What gives a process of this machine the clock.
+   * The environment that makes a process on this machine use the clock.
    *
    * @return environment variables
    */
@@ -101,7 +101,7 @@ public final class FakeClock {
         "FAKETIME_TIMESTAMP_FILE", folder.resolve("offset").toString(),
         "FAKETIME_NO_CACHE", "1",
         "FAKETIME_DONT_FAKE_MONOTONIC", "1",
-        // Otherwise timed waits on the monotonic clock return at once.
+        // Otherwise, timed waits on the monotonic clock return at once.
         "FAKETIME_FORCE_MONOTONIC_FIX", "0");
   }
 

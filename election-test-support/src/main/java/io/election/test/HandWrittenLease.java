@@ -1,13 +1,13 @@
 package io.election.test;
 
 /**
- * The SQL that is copied from project to project: whoever's statement changed a row leads until its next
- * one. Needs {@code useAffectedRows=true}: otherwise a losing statement counts as a change as well, and
- * all of them lead.
+ * The SQL that is copied from project to project: the node whose statement changed a row leads
+ * until its next statement. Needs {@code useAffectedRows=true}: otherwise a losing statement counts
+ * as a change as well, and all nodes lead.
  */
 public final class HandWrittenLease {
 
-  /** What the table is made by, by hand. */
+  /** The hand-made table. */
   public static final String TABLE = """
       CREATE TABLE leader_election (
           service_id varchar(128),
@@ -16,7 +16,7 @@ public final class HandWrittenLease {
           PRIMARY KEY (service_id))
       """;
 
-  /** The statement; its parameters are the election, the node, and the lease in seconds. */
+  /** The statement. Its parameters are the election, the node, and the lease in seconds. */
   public static final String ATTEMPT = """
       insert ignore into leader_election (service_id, leader_id, last_active_time)
       values (?, ?, now())

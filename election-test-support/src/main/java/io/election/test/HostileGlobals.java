@@ -5,8 +5,9 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Global variables of a server, from which sessions begin, that an election cannot live with. Sessions
- * of tests begin with them too: no write of theirs is committed. Only for a server of one's own.
+ * Global variables of a server that are the defaults of its sessions and with which an election
+ * cannot work. The sessions of tests start with them too: their writes are not committed. Use this
+ * only for a server that no other test shares.
  */
 public final class HostileGlobals implements AutoCloseable {
 
@@ -41,10 +42,10 @@ public final class HostileGlobals implements AutoCloseable {
   }
 
   /**
-   * Sets them.
+   * Sets the variables.
    *
-   * @param server a server of one's own
-   * @return to be closed, which sets them back
+   * @param server a server that no other test shares
+   * @return restores the variables when closed
    */
   public static HostileGlobals set(TestServer server) {
     HostileGlobals globals = new HostileGlobals(server);

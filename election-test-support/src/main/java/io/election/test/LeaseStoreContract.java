@@ -23,50 +23,49 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /**
- * What every {@link LeaseStore} does. A store's test extends this and adds what is its own; the test of a
- * store whose records can be edited by hand extends {@link ManualEditsContract} instead.
+ * The behaviour of every {@link LeaseStore}. The test of a store extends this class and adds tests
+ * of its own. If its records can be edited by hand, it extends {@link ManualEditsContract} instead.
  */
 public abstract class LeaseStoreContract {
 
   /** The election of most tests. */
   protected static final String SERVICE = "billing";
 
-  /** A node. */
   protected static final String A = "a:8080:1";
 
-  /** Another node. */
   protected static final String B = "b:8080:2";
 
-  /** A lease in milliseconds. */
+  /** The lease in milliseconds. */
   protected static final long LEASE = 10_000;
 
-  /** An end that the leader wanted. */
+  /** An end that the leader requested. */
   protected static final Ending RESIGNED = new Ending(LeadershipLostEvent.Reason.RESIGNED, null);
 
   /** An end by an edit of the record. */
   protected static final Ending DISPLACED = new Ending(LeadershipLostEvent.Reason.DISPLACED, null);
 
-  /** A person, with what a text can hold. */
+  /** A person, with special characters in the texts. */
   protected static final Instruction ALICE =
       new Instruction("alice", "a 'new' version; \"2\" — 新版");
 
   private static final Instruction BOB = new Instruction("bob", "");
 
-  /** Creates the contract. */
   protected LeaseStoreContract() {}
 
-  /** The store under test: the same for all of one test method, without records at its start. */
+  /**
+   * The store under test: the same instance during one test method, without records at its start.
+   */
   protected abstract LeaseStore store();
 
   /** The store of another process, on the same records. */
   protected abstract LeaseStore another();
 
-  /** Reads the record of an election that must have one. */
+  /** Reads the record of an election; it must exist. */
   protected final LeaseRow row(String serviceId) throws LeaseStoreException {
     return reading(store().read(Set.of(serviceId)), serviceId).row();
   }
 
-  /** Lets a node lead an election that has no record, and reads the record. */
+  /** Makes a node the leader of an election without a record, and reads the record. */
   protected final LeaseRow led(String serviceId, String nodeId) throws LeaseStoreException {
     LeaseRow created = store().create(serviceId, nodeId, LEASE, 0).orElseThrow();
     assertThat(store().lead(serviceId, created, LEASE)).isTrue();
@@ -367,7 +366,9 @@ public abstract class LeaseStoreContract {
     ownNoMore("designated", row -> another().designate("designated", A, null));
   }
 
-  /** Asserts that a record is own no more after a write, nor after a renewal. */
+  /**
+   * Asserts that a write ends the ownership of a record, and that a renewal does not restore it.
+   */
   protected final void ownNoMore(String serviceId, Write write) throws Exception {
     LeaseRow row = led(serviceId, A);
     assertThat(row.own()).isTrue();
@@ -380,11 +381,11 @@ public abstract class LeaseStoreContract {
     assertThat(row(serviceId).own()).as(serviceId).isTrue();
   }
 
-  /** What somebody does to a record. */
+  /** A write to a record. */
   @FunctionalInterface
   protected interface Write {
 
-    /** Writes to a record. */
+    /** Writes to the record. */
     void on(LeaseRow row) throws Exception;
   }
 
@@ -566,7 +567,9 @@ public abstract class LeaseStoreContract {
     });
   }
 
-  /** Tells why the terms of an election ended, who wanted it and that one's note; the oldest first. */
+  /**
+   * Returns why the terms of an election ended, who requested it and the note; the oldest first.
+   */
   protected final List<String> ends(String serviceId) throws LeaseStoreException {
     return terms(serviceId).stream()
         .map(term -> "%s by %s: %s".formatted(term.endReason(), term.endedBy(), term.note()))
@@ -710,7 +713,7 @@ public abstract class LeaseStoreContract {
         .orElseThrow(() -> new AssertionError("no record of " + serviceId));
   }
 
-  /** Lets a node lead {@code service-0} and so on; gives their terms. */
+  /** Makes a node the leader of {@code service-0} and so on; returns their terms. */
   protected final Map<String, Long> leadMany(int count) throws LeaseStoreException {
     Map<String, Long> terms = new HashMap<>();
     for (int i = 0; i < count; i++) {
@@ -720,7 +723,7 @@ public abstract class LeaseStoreContract {
     return terms;
   }
 
-  /** Takes {@link #SERVICE} anew for {@link #A}, and reads the record. */
+  /** Takes {@link #SERVICE} again for {@link #A}, and reads the record. */
   protected final LeaseRow retaken(LeaseRow row) throws LeaseStoreException {
     assertThat(store().take(SERVICE, row, A, LEASE, 0, "EXPIRED")).isPresent();
     return row(SERVICE);

@@ -17,24 +17,26 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What a {@link LeaseStore} does whose records operators edit by hand, as a table of a database. */
+/**
+ * The behaviour of a {@link LeaseStore} whose records operators can edit by hand, for example in a
+ * database table.
+ */
 public abstract class ManualEditsContract extends LeaseStoreContract {
 
-  /** Creates the contract. */
   protected ManualEditsContract() {}
 
-  /** What changes the records of {@link #store()} behind its back. */
+  /** The manual edits of the records of {@link #store()}, which bypass the store. */
   protected abstract ManualEdits edits();
 
   /**
-   * What operators do to records, without regard for versions: no method changes a
-   * component that it does not name.
+   * The edits that operators make, without regard for versions: no method changes a component that
+   * it does not name.
    */
   public interface ManualEdits {
 
     /**
-     * Replaces the record by a statement that names the time of the last write, long ago, and so leaves the
-     * same record each time.
+     * Replaces the record by a statement that names the time of the last write, long ago, and so
+     * results in the same record each time.
      */
     void replace(String serviceId, String leaderId, @Nullable Long leaseMillis);
 
@@ -47,13 +49,13 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
     /** Writes another version. */
     void setVersion(String serviceId, long version);
 
-    /** Writes another lease; {@code null} is unknown. */
+    /** Writes another lease; {@code null} means unknown. */
     void setLease(String serviceId, @Nullable Long leaseMillis);
 
-    /** Writes another time of the last write. */
+    /** Changes the time of the last write. */
     void touch(String serviceId);
 
-    /** Sets the time of the last write back, by whole seconds. */
+    /** Sets the time of the last write back by whole seconds. */
     void setBack(String serviceId, Duration by);
 
     /** Deletes the record. */
@@ -73,13 +75,13 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
    * An entry of the history.
    *
    * @param term the term
-   * @param leaderId who led
+   * @param leaderId the node that led
    * @param leaseMillis its lease
    * @param open whether it has not ended
    * @param reason why the election could be taken
-   * @param endReason why it ended; {@code null} if nobody has noted it
-   * @param endedBy who ended it; {@code null} if nobody has noted it
-   * @param note why, in that one's words; {@code null} if nobody has noted it
+   * @param endReason why it ended; {@code null} if not recorded
+   * @param endedBy who ended it; {@code null} if not recorded
+   * @param note the reason in the words of that person; {@code null} if not recorded
    */
   public record Term(
       long term,
@@ -317,7 +319,7 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
         .hasMessageContaining("Set it back in both tables, then restart all nodes");
 
     edits().setTerm(SERVICE, row.term());
-    // A node that was not restarted goes on as before, and harms nobody.
+    // A node that was not restarted continues as before, without harm.
     assertThatThrownBy(
             () -> store().take(SERVICE, row(SERVICE), B, LEASE, Long.MAX_VALUE, "EXPIRED"))
         .isInstanceOf(LeaseStoreException.class);
@@ -442,7 +444,7 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
     assertThat(created.leaseMillis()).isEqualTo(3 * LEASE);
   }
 
-  /** Tries a compare and set after each kind of change, which must leave the record alone. */
+  /** Tries a compare-and-set after each kind of change; it must not change the record. */
   private void unchangedIfNotAsSeen(CompareAndSet write) throws LeaseStoreException {
     Map<String, Consumer<String>> changes = new HashMap<>();
     changes.put("leader", service -> edits().setLeader(service, B));
@@ -474,7 +476,7 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
     assertThat(write.happens(service, as.get())).as("as seen").isTrue();
   }
 
-  /** A compare and set. */
+  /** A compare-and-set. */
   @FunctionalInterface
   private interface CompareAndSet {
 

@@ -15,12 +15,12 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connections as a client sees them through a proxy that keeps its clients over a failover, such as
- * MaxScale's readwritesplit with {@code master_reconnection}: between two transactions they move to
- * another server, which is told what the client has {@code SET} before. A connection that is in the
+ * Connections through a proxy that keeps its clients during a failover, such as MaxScale's
+ * readwritesplit with {@code master_reconnection}. Between two transactions they move to another
+ * server, on which the proxy repeats what the client has {@code SET} before. A connection in the
  * middle of a transaction breaks.
  *
- * @param server asked before each statement: where it has to be executed
+ * @param server called before each statement; supplies the server that must execute it
  */
 public record MovingDataSource(Supplier<DataSource> server) implements ConnectionSource {
 

@@ -9,20 +9,20 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /**
- * What a {@link LeaseStore} does beside an older tool on the same table, which knows neither term nor lease
- * and compares the time of the last write with a clock.
+ * The behaviour of a {@link LeaseStore} beside an older tool on the same table. The tool knows
+ * neither term nor lease and compares the time of the last write with a clock.
  */
 public abstract class OlderToolsContract extends ManualEditsContract {
 
-  /** For how long a record has to rest until a node of the older tool takes it. */
+  /** How long a record must be unchanged before a node of the older tool takes it. */
   protected static final Duration OLDER_TOOLS_INTERVAL = Duration.ofSeconds(5);
 
-  /** Creates the contract. */
   protected OlderToolsContract() {}
 
   /**
-   * Does what a node of the older tool does every second: renews its record, takes another's that has
-   * rested for {@link #OLDER_TOOLS_INTERVAL}, inserts one that is missing.
+   * Does what a node of the older tool does every second: renews its own record, takes the record
+   * of another node that has not changed for {@link #OLDER_TOOLS_INTERVAL}, or inserts a missing
+   * one.
    */
   protected abstract void contend(String serviceId, String nodeId);
 

@@ -47,10 +47,10 @@ public final class ReplicatedServers implements AutoCloseable {
   }
 
   /**
-   * Starts both servers. The test is aborted, that is skipped with a reason, without Docker or without
-   * the image; and without libfaketime, if the clocks shall differ.
+   * Starts both servers. The test is aborted, that is skipped with a reason, without Docker or
+   * without the image. If the clocks differ, it is also aborted without libfaketime.
    *
-   * @param ahead by how much the replica's clock is ahead of the source's; may be negative
+   * @param ahead how far the replica's clock is ahead of the source's; may be negative
    * @return the running servers; must be closed
    */
   public static ReplicatedServers start(Duration ahead) {
@@ -83,7 +83,8 @@ public final class ReplicatedServers implements AutoCloseable {
     if (library != null) {
       container.withCopyFileToContainer(MountableFile.forHostPath(library), FAKE_TIME);
     }
-    // Its shared memory must not belong to root, who hands over to another user; and it is slow.
+    // The shared memory of libfaketime must not belong to root, because root then switches to
+    // another user; libfaketime is also slow.
     container.withCreateContainerCmdModifier(command -> command.withUser("mysql"));
     container.withTmpFs(Map.of("/run/mysqld", "mode=1777"));
     container.withStartupTimeoutSeconds(300);
@@ -94,7 +95,8 @@ public final class ReplicatedServers implements AutoCloseable {
 
   private void replicate() {
     this.replica.connect(this.network, "replica");
-    // What a server does at its first start must not count as a transaction that the other lacks.
+    // The transactions of a server's first start must not count as transactions that the other
+    // server lacks.
     this.source.execute("RESET BINARY LOGS AND GTIDS");
     this.replica.execute("RESET BINARY LOGS AND GTIDS");
     this.replica.execute("""
@@ -106,7 +108,7 @@ public final class ReplicatedServers implements AutoCloseable {
   }
 
   /**
-   * The server that takes writes at first.
+   * The server that accepts writes at first.
    *
    * @return the source
    */
@@ -115,7 +117,7 @@ public final class ReplicatedServers implements AutoCloseable {
   }
 
   /**
-   * The server that follows.
+   * The server that replicates from the source.
    *
    * @return the replica, which is read-only until it is promoted
    */
@@ -123,7 +125,7 @@ public final class ReplicatedServers implements AutoCloseable {
     return this.replica;
   }
 
-  /** Waits until the replica has all that the source has. */
+  /** Waits until the replica has applied all transactions of the source. */
   public void awaitSameData() {
     String executed = this.source.query("SELECT @@GLOBAL.gtid_executed");
     Awaitility.await("the replica has what the source has")
@@ -133,17 +135,20 @@ public final class ReplicatedServers implements AutoCloseable {
                 "SELECT GTID_SUBSET('%s', @@GLOBAL.gtid_executed)".formatted(executed))));
   }
 
-  /** Lets the replica receive nothing more: what the source acknowledges from now on is there alone. */
+  /**
+   * Stops the replica from receiving: transactions that the source acknowledges from now on exist
+   * only there.
+   */
   public void stopReceiving() {
     this.replica.execute("STOP REPLICA IO_THREAD");
   }
 
-  /** Lets the replica receive, but not apply: what it shows stays as it is. */
+  /** Stops the replica from applying, but not from receiving: its visible data do not change. */
   public void stopApplying() {
     this.replica.execute("STOP REPLICA SQL_THREAD");
   }
 
-  /** Lets the replica take writes, and follow nobody, whatever becomes of the source. */
+  /** Makes the replica writable and ends its replication, whatever the state of the source. */
   public void promote() {
     this.replica.execute("STOP REPLICA");
     this.replica.execute("RESET REPLICA ALL");

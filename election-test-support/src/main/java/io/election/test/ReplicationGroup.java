@@ -9,15 +9,18 @@ import org.awaitility.Awaitility;
 import org.testcontainers.containers.Network;
 
 /**
- * Three MySQL servers that are one group: MySQL Group Replication with a single primary, in
- * containers. The members talk to each other in a network of their own, so that one of them can be
- * cut off from the others while clients still reach it.
+ * Three MySQL servers that form a group: MySQL Group Replication with a single primary, in
+ * containers. The members communicate over a network of their own, so that one of them can be cut
+ * off from the others while clients still reach it.
  */
 public final class ReplicationGroup implements AutoCloseable {
 
   private static final int SIZE = 3;
 
-  /** Within it a member finds the group, fetches what it missed, and counts. */
+  /**
+   * The time in which a member must find the group, fetch the transactions that it missed, and be
+   * online.
+   */
   private static final Duration PATIENCE = Duration.ofSeconds(90);
 
   private final Network network = Network.newNetwork();
@@ -55,7 +58,9 @@ public final class ReplicationGroup implements AutoCloseable {
     member.connect(this.network, alias);
   }
 
-  /** The settings that the documentation recommends, besides what is needed to run at all. */
+  /**
+   * The settings that the documentation recommends, and those that the group needs to run at all.
+   */
   private String[] options(int number, String alias) {
     return new String[] {
       "--server-id=" + number,
@@ -64,7 +69,7 @@ public final class ReplicationGroup implements AutoCloseable {
       "--enforce-gtid-consistency=ON",
       "--innodb-buffer-pool-size=64M",
       "--plugin-load-add=group_replication.so",
-      // The plugin is not there yet while the server makes its files.
+      // The plugin is not loaded yet while the server initializes its data.
       "--loose-group-replication-group-name=" + this.name,
       "--loose-group-replication-start-on-boot=OFF",
       "--loose-group-replication-local-address=" + alias + ":33061",
@@ -79,7 +84,7 @@ public final class ReplicationGroup implements AutoCloseable {
   }
 
   private void form() {
-    // What a server does at its first start must not count as a transaction that others lack.
+    // The transactions of a server's first start must not count as transactions that others lack.
     this.members.forEach(member -> member.execute("RESET BINARY LOGS AND GTIDS"));
     ContainerServer first = this.members.get(0);
     first.execute("SET GLOBAL group_replication_bootstrap_group = ON");
@@ -105,7 +110,10 @@ public final class ReplicationGroup implements AutoCloseable {
         });
   }
 
-  /** By its own word and by another's: a member that was paused does not know yet that it is out. */
+  /**
+   * Asks the member and another one: a member that was paused does not know yet that it was
+   * expelled.
+   */
   private boolean isIn(ContainerServer member) {
     String id = member.query("SELECT @@server_uuid");
     String sql = """
@@ -126,7 +134,7 @@ public final class ReplicationGroup implements AutoCloseable {
   }
 
   /**
-   * Makes an empty database on the primary.
+   * Creates an empty database on the primary.
    *
    * @return the database, on the server that is the primary now
    */
@@ -135,7 +143,7 @@ public final class ReplicationGroup implements AutoCloseable {
   }
 
   /**
-   * The member that takes writes.
+   * The member that accepts writes.
    *
    * @return the primary, if there is one
    */
@@ -144,7 +152,7 @@ public final class ReplicationGroup implements AutoCloseable {
   }
 
   /**
-   * The member that takes writes, if it is not the one named, which is not asked.
+   * The member that accepts writes, if it is not the given one, which is not queried.
    *
    * @param last a member that was the primary
    * @return another primary, if there is one
@@ -181,25 +189,28 @@ public final class ReplicationGroup implements AutoCloseable {
   }
 
   /**
-   * Makes another member the primary, in good order.
+   * Makes another member the primary by an orderly switch.
    *
-   * @param member the primary to be
+   * @param member the new primary
    */
   public void switchTo(TestServer member) {
     member.execute("SELECT group_replication_set_as_primary(@@server_uuid)");
   }
 
-  /** Lets all members take writes. */
+  /** Makes all members writable. */
   public void switchToMultiPrimary() {
     this.members.get(0).execute("SELECT group_replication_switch_to_multi_primary_mode()");
   }
 
-  /** Lets one member take writes, as at first. */
+  /** Makes only one member writable, as at first. */
   public void switchToSinglePrimary() {
     this.members.get(0).execute("SELECT group_replication_switch_to_single_primary_mode()");
   }
 
-  /** Brings all members back that were killed, paused or cut off, and waits until the group is whole. */
+  /**
+   * Restores all members that were killed, paused or cut off, and waits until the group is
+   * complete.
+   */
   public void restore() {
     for (ContainerServer member : this.members) {
       member.revive();

@@ -11,7 +11,7 @@ public enum Signal {
   TERM,
   /** Pauses it. */
   STOP,
-  /** Lets it go on. */
+  /** Resumes it. */
   CONT;
 
   /** Sends the signal. A process that has ended ignores it. */

@@ -5,7 +5,7 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 
 /**
- * Opens a connection by {@link DriverManager} each time.
+ * Opens each connection by {@link DriverManager}.
  *
  * @param url the JDBC URL
  * @param username the user

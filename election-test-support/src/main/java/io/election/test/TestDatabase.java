@@ -12,8 +12,8 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An empty database on a test server, with a user of its own who may do anything in it. Databases
- * are never dropped: the server goes with the JVM.
+ * An empty database on a test server, with a user of its own who has all privileges in it.
+ * Databases are never dropped: the server ends with the JVM.
  */
 public final class TestDatabase {
 
@@ -30,7 +30,7 @@ public final class TestDatabase {
   }
 
   /**
-   * Makes an empty database on the server that all tests of this JVM share.
+   * Creates an empty database on the server that all tests of this JVM share.
    *
    * @return the database
    */
@@ -39,7 +39,8 @@ public final class TestDatabase {
   }
 
   static TestDatabase create(TestServer server) {
-    // Not test_1: fresh MariaDB servers let everybody do anything in databases of such names.
+    // The name must not start with test_: a new MariaDB server grants everybody all privileges in
+    // such databases.
     String name = "election_" + COUNT.incrementAndGet();
     server.execute("CREATE DATABASE " + name + " CHARACTER SET utf8mb4");
     TestDatabase database = new TestDatabase(server, name, "owner_" + name);
@@ -66,7 +67,7 @@ public final class TestDatabase {
   }
 
   /**
-   * The URL for the driver that carries the product's name.
+   * The URL for the driver of the server's product.
    *
    * @return the URL, without credentials but with parameters
    */
@@ -75,10 +76,10 @@ public final class TestDatabase {
   }
 
   /**
-   * The URL for a driver of choice.
+   * The URL for a given driver.
    *
    * @param driver {@code mysql} or {@code mariadb}
-   * @param parameters more parameters, for instance {@code useAffectedRows=true}; may be empty
+   * @param parameters further parameters, for example {@code useAffectedRows=true}; may be empty
    * @return the URL, without credentials
    */
   public String jdbcUrl(String driver, String parameters) {
@@ -93,8 +94,8 @@ public final class TestDatabase {
   }
 
   /**
-   * The URL of Connector/J for this database on several servers, each of which may be the one that
-   * takes writes.
+   * The Connector/J URL of this database on several servers, each of which may be the one that
+   * accepts writes.
    *
    * @param servers the servers, in the order of the URL
    * @return the URL, without credentials
@@ -120,7 +121,7 @@ public final class TestDatabase {
   }
 
   /**
-   * The password of all users here.
+   * The password of all test users.
    *
    * @return the password
    */
@@ -129,7 +130,7 @@ public final class TestDatabase {
   }
 
   /**
-   * Where the owner's connections come from.
+   * The source of the owner's connections.
    *
    * @return a source that opens a new connection each time
    */
@@ -151,7 +152,7 @@ public final class TestDatabase {
   }
 
   /**
-   * Runs statements in the database as root, each on its own.
+   * Runs statements in the database as root, one at a time.
    *
    * @param statements the statements
    */
@@ -167,7 +168,7 @@ public final class TestDatabase {
   }
 
   /**
-   * Asks the database for one value as root.
+   * Queries the database for one value as root.
    *
    * @param sql a query
    * @return the first column of the first row as text; {@code null} if there is no row or no value
@@ -183,7 +184,7 @@ public final class TestDatabase {
   }
 
   /**
-   * Makes a user who may read, insert and update in this database, and nothing else.
+   * Creates a user who may only read, insert and update in this database.
    *
    * @return the user name
    */
@@ -192,10 +193,10 @@ public final class TestDatabase {
   }
 
   /**
-   * Makes a user.
+   * Creates a user.
    *
    * @param username the name
-   * @param grants what it may do, for instance {@code SELECT ON election_1.*}; each is granted
+   * @param grants its privileges, for example {@code SELECT ON election_1.*}; each is granted
    * @return the user name
    */
   public String newUser(String username, String... grants) {

@@ -17,10 +17,10 @@ import org.jspecify.annotations.Nullable;
 import org.testcontainers.DockerClientFactory;
 
 /**
- * A database server for tests: with Docker a container, else an embedded MariaDB.
+ * A database server for tests: a container where there is Docker, otherwise an embedded MariaDB.
  *
- * <p>{@link #shared()} is one for all tests of a JVM, which must leave it running. Tests that pause,
- * stop or kill a server start one of their own; its port stays the same across stop and start.
+ * <p>All tests of a JVM use {@link #shared()} and must leave it running. Tests that pause, stop or
+ * kill a server start one of their own; its port stays the same across stop and start.
  */
 public abstract class TestServer implements AutoCloseable {
 
@@ -33,10 +33,10 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   /**
-   * Tells whether containers can be started.
+   * Whether containers can be started.
    *
-   * @return whether there is a Docker engine, and {@code -Delection.test.docker=false} does not hide
-   *     it
+   * @return whether there is a Docker engine, and {@code -Delection.test.docker=false} does not
+   *     hide it
    */
   public static boolean hasDocker() {
     return !"false".equals(System.getProperty("election.test.docker"))
@@ -44,7 +44,8 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   /**
-   * The server for all tests of this JVM: MySQL with Docker, else the embedded MariaDB.
+   * The server for all tests of this JVM: MySQL where there is Docker, otherwise the embedded
+   * MariaDB.
    *
    * @return the running server; must not be closed
    */
@@ -53,8 +54,8 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   /**
-   * The MariaDB server for all tests of this JVM: a container with Docker, else the same as {@link
-   * #shared()}.
+   * The MariaDB server for all tests of this JVM: a container where there is Docker, otherwise the
+   * same as {@link #shared()}.
    *
    * @return the running server; must not be closed
    */
@@ -96,10 +97,10 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   /**
-   * Starts MySQL in a container whose data lie on a small disk, in memory. The test is skipped
+   * Starts MySQL in a container whose data are on a small disk, in memory. The test is skipped
    * without Docker. The data are lost when the server stops.
    *
-   * @param megabytes the size of the disk, of which a fresh server takes 200
+   * @param megabytes the size of the disk, of which a new server takes 200
    * @return the running server; must be closed
    */
   public static TestServer startOnDisk(int megabytes) {
@@ -112,7 +113,7 @@ public abstract class TestServer implements AutoCloseable {
    * skipped with a reason, without Docker or without the image.
    *
    * @param clock its clock
-   * @param timeZone its system time zone, for instance {@code America/New_York}
+   * @param timeZone its system time zone, for example {@code America/New_York}
    * @return the running server; must be closed
    */
   public static TestServer start(FakeClock clock, String timeZone) {
@@ -121,7 +122,7 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   /**
-   * Makes an empty database.
+   * Creates an empty database.
    *
    * @return the database
    */
@@ -142,7 +143,7 @@ public abstract class TestServer implements AutoCloseable {
    * Connects as root without a database.
    *
    * @return a connection, which the caller closes
-   * @throws SQLException if the server does not let us in
+   * @throws SQLException if the connection fails
    */
   public Connection connectAsRoot() throws SQLException {
     return DriverManager.getConnection(url(""), "root", ROOT_PASSWORD);
@@ -163,7 +164,7 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   /**
-   * Asks the server for one value as root.
+   * Queries the server for one value as root.
    *
    * @param sql a query
    * @return the first column of the first row as text; {@code null} if there is no row or no value
@@ -179,9 +180,9 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   /**
-   * Asks the server for its version.
+   * Queries the server for its version.
    *
-   * @return for instance {@code 11.4.5-MariaDB}
+   * @return for example {@code 11.4.5-MariaDB}
    */
   public String version() {
     try (Connection connection = connectAsRoot();
@@ -195,16 +196,16 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   /**
-   * Tells the product.
+   * The product of the server.
    *
    * @return whether this is MariaDB rather than MySQL
    */
   public abstract boolean isMariaDb();
 
-  /** Freezes the server: it accepts connections and never answers. */
+  /** Freezes the server: it accepts connections but never answers. */
   public abstract void pause();
 
-  /** Lets a paused server go on. */
+  /** Resumes a paused server. */
   public abstract void resume();
 
   /** Stops the server cleanly. */
@@ -217,7 +218,7 @@ public abstract class TestServer implements AutoCloseable {
   public abstract void start();
 
   /**
-   * Leaves no byte free on the disk of {@link #startOnDisk}.
+   * Fills the disk of {@link #startOnDisk} to the last byte.
    *
    * @throws UnsupportedOperationException if the server has no disk of its own
    */
@@ -225,7 +226,7 @@ public abstract class TestServer implements AutoCloseable {
     throw new UnsupportedOperationException("This server has no disk of its own");
   }
 
-  /** Frees what {@link #fillDisk()} took. */
+  /** Frees the space that {@link #fillDisk()} took. */
   public void freeDisk() {
     throw new UnsupportedOperationException("This server has no disk of its own");
   }
@@ -235,7 +236,7 @@ public abstract class TestServer implements AutoCloseable {
   public abstract void close();
 
   /**
-   * The JDBC URL of a database, for the driver that carries the product's name.
+   * The JDBC URL of a database, for the driver of the server's product.
    *
    * @param database the database; may be empty
    * @return the URL, without credentials
@@ -246,7 +247,7 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   static String parameters(boolean mariaDbDriver) {
-    // MySQL hands its public key for caching_sha2_password to those who ask.
+    // MySQL sends its public key for caching_sha2_password only to clients that request it.
     return mariaDbDriver
         ? "?allowPublicKeyRetrieval=true"
         : "?allowPublicKeyRetrieval=true&sslMode=DISABLED";
@@ -284,7 +285,7 @@ public abstract class TestServer implements AutoCloseable {
         hasDocker() ? shared(DatabaseImage.MARIADB_11_8) : Shared.DEFAULT;
   }
 
-  /** Says on what the tests run; reports of a build are searched for this line. */
+  /** Reports the server that the tests use; build reports are searched for this line. */
   private TestServer told(String how) {
     String number = version().replaceFirst("[^0-9.].*", "");
     System.out.println(

@@ -17,14 +17,14 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The embedded server, which tests without Docker run on. */
+/** Tests the embedded server, which tests use without Docker. */
 class EmbeddedServerIT {
 
   private static final int PROCESSES = 2;
 
   private static final int THREADS = 2;
 
-  /** As the test classes of a build do that is the first one on its machine. */
+  /** The test classes of the first build on a machine start like this. */
   @Test
   void threads_and_processes_that_start_at_once_all_get_a_server(@TempDir Path empty)
       throws Exception {
@@ -47,7 +47,7 @@ class EmbeddedServerIT {
     }
   }
 
-  /** Starts servers from several threads at once, and asks each for its version. */
+  /** Starts servers from several threads at once, and queries each for its version. */
   public static void main(String... arguments) throws Exception {
     CountDownLatch ready = new CountDownLatch(THREADS);
     ExecutorService threads = Executors.newFixedThreadPool(THREADS);

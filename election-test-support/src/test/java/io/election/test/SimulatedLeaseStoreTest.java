@@ -11,8 +11,8 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store in memory, on which the simulation, the exhaustive search and the test kit run, does what
- * the real ones do.
+ * Shows that the store in memory, which the simulation, the exhaustive search and the test kit use,
+ * behaves like the real ones.
  */
 class SimulatedLeaseStoreTest extends OlderToolsContract {
 

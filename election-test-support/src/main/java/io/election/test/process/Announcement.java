@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
  * An event that a process published.
  *
  * @param node the process
- * @param acquired whether leadership was acquired, else lost
+ * @param acquired whether leadership was acquired, rather than lost
  * @param term the term that began or ended
  */
 public record Announcement(String node, boolean acquired, long term) {
@@ -17,12 +17,12 @@ public record Announcement(String node, boolean acquired, long term) {
       "published Leadership(Acquired|Lost)Event\\[serviceId=([^,]*),.* term=(\\d+),");
 
   /**
-   * Reads a line of a process's log.
+   * Parses a line of a process's log.
    *
    * @param node the process
-   * @param serviceId the election that counts
+   * @param serviceId the election of the event
    * @param line the line
-   * @return the event, if the line tells of one in that election
+   * @return the event, if the line reports one in that election
    */
   public static Optional<Announcement> parse(String node, String serviceId, String line) {
     Matcher matcher = LINE.matcher(line);

@@ -3,20 +3,24 @@ package io.election.test.process;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A stretch of time in which a process surely claimed to lead: from after the first {@code true} to
+ * An interval in which a process certainly claimed to lead: from after the first {@code true} to
  * before the last one of a term.
  *
  * @param node the process
- * @param term the term; {@link #NO_TERM} of a tool that knows no terms
+ * @param term the term; {@link #NO_TERM} for a tool without terms
  * @param from {@link System#nanoTime()} after the first {@code true} was returned
- * @param to {@link System#nanoTime()} before the last {@code true} was asked for
+ * @param to {@link System#nanoTime()} before the call that returned the last {@code true}
  */
 public record Claim(String node, long term, long from, long to) {
 
-  /** The term of a tool that knows no terms. */
+  /** The term of a tool without terms. */
   public static final long NO_TERM = 0;
 
-  /** Tells a claim whose term counts. */
+  /**
+   * Whether this claim has a term.
+   *
+   * @return whether the term is not {@link #NO_TERM}
+   */
   public boolean hasTerm() {
     return this.term != NO_TERM;
   }
@@ -25,13 +29,13 @@ public record Claim(String node, long term, long from, long to) {
    * Compares two claims.
    *
    * @param other another claim, or none
-   * @return whether both are of one process in one term
+   * @return whether both are of the same process in the same term
    */
   public boolean isOfOneTermWith(@Nullable Claim other) {
     return other != null && this.term == other.term && this.node.equals(other.node);
   }
 
-  /** Forgets the term. */
+  /** Returns this claim without its term. */
   public Claim withoutTerm() {
     return new Claim(this.node, NO_TERM, this.from, this.to);
   }
@@ -41,10 +45,10 @@ public record Claim(String node, long term, long from, long to) {
   }
 
   /**
-   * Measures for how long this claim and another hold at once.
+   * Measures how long this claim and another one overlap.
    *
-   * @param other of another process
-   * @param since what was before does not count
+   * @param other a claim of another process
+   * @param since the time before this instant does not count
    * @return nanoseconds, at least 0
    */
   public long overlap(Claim other, long since) {

@@ -15,12 +15,12 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * When a process claimed to lead, in a mapped file: what was written survives {@code kill -9}, and
- * others can read it at any time. {@link System#nanoTime()} is one clock for all processes of a
- * machine.
+ * A log of when a process claimed to lead, in a memory-mapped file: its entries survive
+ * {@code kill -9}, and other processes can read it at any time. All processes of a machine share
+ * the clock of {@link System#nanoTime()}.
  *
- * <p>A process that stands more than once (in several elections, or as several nodes) has a track for
- * each; of one that stands once, track 0 is all there is.
+ * <p>A process that takes part more than once (in several elections, or as several nodes) has a
+ * track for each. A process that takes part once has only track 0.
  */
 public final class LeadershipLog {
 
@@ -45,7 +45,7 @@ public final class LeadershipLog {
 
   private final long silence;
 
-  /** The claim of each track that leads. */
+  /** By track that leads, the index of its claim. */
   private final Map<Integer, Integer> open = new HashMap<>();
 
   private LeadershipLog(MappedByteBuffer buffer, long silence) {
@@ -64,8 +64,8 @@ public final class LeadershipLog {
   }
 
   /**
-   * Opens a log in which a claim ends if the process is not asked for some time, for instance because
-   * it is paused.
+   * Opens a log in which a claim ends if the process is not sampled for some time, for example
+   * because it is paused.
    *
    * @param path the file
    * @param silence the time
@@ -83,10 +83,10 @@ public final class LeadershipLog {
   }
 
   /**
-   * Records an answer of a process that stands once.
+   * Records an answer of a process that takes part once.
    *
-   * @param before the instant before the question
-   * @param after the instant after the answer
+   * @param before the instant before the call
+   * @param after the instant after the call
    * @param term the term in which the process leads, or {@link #NOT_LEADING}
    */
   public void sample(long before, long after, long term) {
@@ -96,9 +96,9 @@ public final class LeadershipLog {
   /**
    * Records an answer.
    *
-   * @param track who was asked for what
-   * @param before the instant before the question
-   * @param after the instant after the answer
+   * @param track the election and node that the answer is for
+   * @param before the instant before the call
+   * @param after the instant after the call
    * @param term the term in which the process leads, or {@link #NOT_LEADING}
    */
   public void sample(int track, long before, long after, long term) {
@@ -129,28 +129,28 @@ public final class LeadershipLog {
     return count;
   }
 
-  /** Records in how many elections the process leads. */
+  /** Records the number of elections that the process leads. */
   public void led(int elections) {
     this.buffer.putLong(LED, elections);
   }
 
-  /** Tells in how many elections the process leads. */
+  /** Returns the number of elections that the process leads. */
   public long led() {
     return this.buffer.getLong(LED);
   }
 
-  /** Tells whether the process leads, on any track. */
+  /** Whether the process leads, on any track. */
   public boolean isLeading() {
     return this.buffer.getLong(LEADING) == 1;
   }
 
-  /** The instant at which the process was last asked; 0 for never. */
+  /** The instant of the last sample; 0 if there is none. */
   public long sampledAt() {
     return this.buffer.getLong(SAMPLED_AT);
   }
 
   /**
-   * Reads the claims of a process that stands once.
+   * Reads the claims of a process that takes part once.
    *
    * @param node the name of the process
    * @return its claims in their order
@@ -160,7 +160,7 @@ public final class LeadershipLog {
   }
 
   /**
-   * Reads the latest claims of a process that stands once.
+   * Reads the latest claims of a process that takes part once.
    *
    * @param node the name of the process
    * @param since claims that ended before this instant are left out

@@ -8,13 +8,13 @@ import java.util.Map;
 /**
  * A process to start.
  *
- * @param name names the process; unique in its cluster
- * @param program what runs in it; has to write a {@link LeadershipLog} where {@code --test.claims}
- *     says
- * @param properties its arguments, for instance {@code as.election.node-id=a}, without the dashes
- * @param jvmOptions beyond and after those of all processes
- * @param environment beyond that of this process
- * @param prefix what the command line begins with, for instance a program that starts the JVM
+ * @param name the name of the process; unique in its cluster
+ * @param program its main class; must write a {@link LeadershipLog} to the path in
+ *     {@code --test.claims}
+ * @param properties its arguments, for example {@code as.election.node-id=a}, without the dashes
+ * @param jvmOptions in addition to and after those of all processes
+ * @param environment in addition to that of this process
+ * @param prefix the beginning of the command line, for example a program that starts the JVM
  */
 public record Node(
     String name,
@@ -28,17 +28,17 @@ public record Node(
    * Describes a process.
    *
    * @param name its name
-   * @param program what runs in it
+   * @param program its main class
    */
   public Node(String name, Class<?> program) {
     this(name, program, List.of(), List.of(), Map.of(), List.of());
   }
 
   /**
-   * The same, its properties included, as another process.
+   * Returns a copy with another name and the same properties.
    *
    * @param process the other name
-   * @return the other process
+   * @return the copy
    */
   public Node called(String process) {
     return new Node(
@@ -46,10 +46,10 @@ public record Node(
   }
 
   /**
-   * The same with a property; the last one of a name counts.
+   * Returns a copy with an additional property; if a name occurs twice, the last one applies.
    *
    * @param property name and value
-   * @return the changed process
+   * @return the copy
    */
   public Node with(String property) {
     return new Node(
@@ -62,20 +62,20 @@ public record Node(
   }
 
   /**
-   * The same with its database behind a proxy.
+   * Returns a copy whose database is behind a proxy.
    *
-   * @param proxy leads to the database
-   * @return the changed process
+   * @param proxy a proxy to the database
+   * @return the copy
    */
   public Node through(TcpProxy proxy) {
     return with("spring.datasource.url=" + proxy.jdbcUrl());
   }
 
   /**
-   * The same with an option of its JVM.
+   * Returns a copy with an additional option of its JVM.
    *
    * @param option the option
-   * @return the changed process
+   * @return the copy
    */
   public Node withJvmOption(String option) {
     return new Node(
@@ -88,11 +88,11 @@ public record Node(
   }
 
   /**
-   * The same with an environment variable.
+   * Returns a copy with an environment variable.
    *
    * @param variable its name
    * @param value its value
-   * @return the changed process
+   * @return the copy
    */
   public Node withEnvironment(String variable, String value) {
     Map<String, String> environment = new HashMap<>(this.environment);
@@ -107,10 +107,10 @@ public record Node(
   }
 
   /**
-   * The same, started by a program.
+   * Returns a copy that a program starts.
    *
    * @param prefix the program and its arguments
-   * @return the changed process
+   * @return the copy
    */
   public Node startedBy(String... prefix) {
     return new Node(
@@ -123,10 +123,10 @@ public record Node(
   }
 
   /**
-   * The same with another program.
+   * Returns a copy with another main class.
    *
-   * @param program the program
-   * @return the changed process
+   * @param program the main class
+   * @return the copy
    */
   public Node running(Class<?> program) {
     return new Node(

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** A {@link Node} in a JVM of its own. */
+/** A {@link Node} that runs in its own JVM. */
 public final class NodeProcess {
 
   private static final int SIGTERM_EXIT = 128 + 15;
@@ -43,8 +43,8 @@ public final class NodeProcess {
    * Starts a process.
    *
    * @param node the process
-   * @param folder where its files go
-   * @param properties what it is told, in place of the node's own properties
+   * @param folder the folder for its files
+   * @param properties its properties, in place of those of the node
    * @return the process, which may not be up yet
    */
   public static NodeProcess start(Node node, Path folder, List<String> properties) {
@@ -79,29 +79,28 @@ public final class NodeProcess {
     }
   }
 
-  /** Starts the process again after it has ended; its files go on. */
+  /** Starts the process again after it has ended; its files are kept. */
   public void restart() {
     this.startedAt = System.nanoTime();
     this.process = launch();
   }
 
-  /** The name of the process. */
   public String name() {
     return this.node.name();
   }
 
-  /** What was started. */
+  /** The description from which this process was started. */
   public Node node() {
     return this.node;
   }
 
-  /** The process as the operating system knows it. */
+  /** The process id of the operating system. */
   public long pid() {
     return this.process.pid();
   }
 
   /**
-   * Whether the process has been asked since it was started.
+   * Whether the process has recorded a sample since it was started.
    *
    * @return whether it is up
    * @throws IllegalStateException if it has ended instead
@@ -114,12 +113,12 @@ public final class NodeProcess {
     return sampled;
   }
 
-  /** Whether the process runs, if only in a pause. */
+  /** Whether the process runs or is paused. */
   public boolean isAlive() {
     return this.process.isAlive();
   }
 
-  /** Whether the process said that it leads when it was last asked, which is not long ago. */
+  /** Whether the process led at its last sample, which must be recent. */
   public boolean leads() {
     return this.process.isAlive()
         && this.claims.isLeading()
@@ -127,18 +126,18 @@ public final class NodeProcess {
         && System.nanoTime() - this.claims.sampledAt() < FRESH;
   }
 
-  /** What the process writes down. */
+  /** The log in which the process records when it leads. */
   public LeadershipLog leadershipLog() {
     return this.claims;
   }
 
-  /** When the process led. */
+  /** The claims of the process to lead. */
   public List<Claim> claims() {
     return this.claims.claims(name());
   }
 
   /**
-   * When the process led of late.
+   * The recent claims of the process to lead.
    *
    * @param since claims that ended before this instant are left out
    * @return its claims in their order
@@ -154,9 +153,9 @@ public final class NodeProcess {
   }
 
   /**
-   * What the process has published.
+   * The events that the process has published.
    *
-   * @param serviceId the election that counts
+   * @param serviceId the election of the events
    * @return the events in their order
    */
   public List<Announcement> announcements(String serviceId) {
@@ -167,14 +166,14 @@ public final class NodeProcess {
     }
   }
 
-  /** Whether the process was asked to end, and did, with all that belongs to it. */
+  /** Whether the process ended on request, with no event listener still running. */
   public boolean endedCleanly() {
     return !this.process.isAlive()
         && this.process.exitValue() == SIGTERM_EXIT
         && logLines("a listener of leadership events still runs").isEmpty();
   }
 
-  /** What the process has printed. */
+  /** The output of the process. */
   public String log() {
     try {
       return Files.readString(this.log);
@@ -184,9 +183,9 @@ public final class NodeProcess {
   }
 
   /**
-   * What the process has printed of something.
+   * The lines of the output that contain a text.
    *
-   * @param part a part of the lines
+   * @param part the text
    * @return the lines
    */
   public List<String> logLines(String part) {
@@ -195,20 +194,20 @@ public final class NodeProcess {
     }
   }
 
-  /** Kills the process and waits until it is gone. */
+  /** Kills the process and waits until it has ended. */
   public void kill() {
     signal(Signal.KILL);
     awaitEnd();
   }
 
-  /** Asks for a clean stop and waits for it. */
+  /** Requests a clean stop and waits for it. */
   public void stop() {
     signal(Signal.TERM);
     awaitEnd();
   }
 
   /**
-   * Asks for a clean stop, and kills the process if it does not end in time.
+   * Requests a clean stop, and kills the process if it does not end in time.
    *
    * @param grace the time
    * @return whether it ended in time
@@ -223,24 +222,23 @@ public final class NodeProcess {
     return ended;
   }
 
-  /** Asks for a clean stop. */
+  /** Stops the process cleanly and measures how long that takes. */
   public Duration timeToStop() {
     long asked = System.nanoTime();
     stop();
     return Duration.ofNanos(System.nanoTime() - asked);
   }
 
-  /** Freezes the process. */
   public void pause() {
     signal(Signal.STOP);
   }
 
-  /** Lets a frozen process go on. */
+  /** Resumes a paused process. */
   public void resume() {
     signal(Signal.CONT);
   }
 
-  /** Ends the process, whatever it does. */
+  /** Ends the process, whatever its state. */
   public void destroy() {
     if (this.process.isAlive()) {
       this.process.destroyForcibly();
@@ -248,12 +246,10 @@ public final class NodeProcess {
     }
   }
 
-  /** Sends a signal. */
   public void signal(Signal signal) {
     signal.send(this.process.toHandle());
   }
 
-  /** Waits until the process has ended. */
   public void awaitEnd() {
     try {
       if (!this.process.waitFor(60, TimeUnit.SECONDS)) {

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Decides from what the processes claimed and announced whether the promise was kept. */
+/** Decides from the claims and events of the processes whether the promise was kept. */
 public final class SafetyJudge {
 
   private final List<Claim> claims;
@@ -16,7 +16,7 @@ public final class SafetyJudge {
 
   private final Set<String> ended;
 
-  /** Creates a judge of claims alone. */
+  /** Creates a judge of claims only. */
   public SafetyJudge(List<Claim> claims) {
     this(claims, List.of(), Set.of());
   }
@@ -24,9 +24,9 @@ public final class SafetyJudge {
   /**
    * Creates a judge.
    *
-   * @param claims of all processes
-   * @param announcements of all processes, each one's in their order
-   * @param ended the processes that had time to announce all
+   * @param claims the claims of all processes
+   * @param announcements the events of all processes, those of each process in their order
+   * @param ended the processes that had time to publish all their events
    */
   public SafetyJudge(List<Claim> claims, List<Announcement> announcements, Set<String> ended) {
     this.claims = claims.stream().sorted(Comparator.comparingLong(Claim::from)).toList();
@@ -40,8 +40,8 @@ public final class SafetyJudge {
   }
 
   /**
-   * Finds what was broken: two processes that claimed to lead at one instant, a term that did not grow,
-   * events that do not alternate.
+   * Finds violations: two processes that claimed to lead at the same instant, a term that did not
+   * increase, or events that do not alternate.
    *
    * @return a sentence for each violation; empty if the promise was kept
    */

@@ -28,15 +28,15 @@ import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The network between processes and a server, to be broken on purpose: a TCP proxy on a port of its
- * own.
+ * The network between processes and a server, which can be broken on purpose: a TCP proxy on its
+ * own port.
  *
- * <p>What is lost is held, and flows when the proxy is healed, as what TCP sends again: statements of a
- * client that has long given up do run.
+ * <p>Lost data are held, and flow when the proxy is healed, as if TCP had sent them again:
+ * statements of a client that has long given up do run.
  */
 public final class TcpProxy implements AutoCloseable {
 
-  /** As much as a packet holds. */
+  /** The size of a packet. */
   private static final int CHUNK = 1460;
 
   /** Hundreds of nodes may connect at once. */
@@ -99,10 +99,10 @@ public final class TcpProxy implements AutoCloseable {
   }
 
   /**
-   * Opens a proxy to a port of this machine, by a protocol that is known.
+   * Opens a proxy to a port of this machine, for a known protocol.
    *
    * @param port the port
-   * @param requestCounters gives each connection what counts the requests in its packets
+   * @param requestCounters supplies the counter of the requests in the packets of a connection
    * @return the proxy
    */
   public static TcpProxy to(int port, Supplier<ToIntFunction<byte[]>> requestCounters) {
@@ -120,9 +120,9 @@ public final class TcpProxy implements AutoCloseable {
   }
 
   /**
-   * Opens a proxy that listens where it is told.
+   * Opens a proxy that listens at a given address.
    *
-   * @param host its address
+   * @param host the address of the proxy
    * @param port its port
    * @param database the database
    * @return the proxy
@@ -136,20 +136,20 @@ public final class TcpProxy implements AutoCloseable {
     return InetAddress.getLoopbackAddress();
   }
 
-  /** Where the proxy listens. */
+  /** The port of the proxy. */
   public int port() {
     return this.address.getPort();
   }
 
-  /** The URL of the database by way of this proxy. */
+  /** The URL of the database through this proxy. */
   public String jdbcUrl() {
     return jdbcUrl(this.address.getAddress().getHostAddress());
   }
 
   /**
-   * The URL of the database by way of this proxy.
+   * The URL of the database through this proxy.
    *
-   * @param host a name that leads to the address of this proxy
+   * @param host a name that resolves to the address of this proxy
    * @return the URL
    */
   public String jdbcUrl(String host) {
@@ -158,23 +158,23 @@ public final class TcpProxy implements AutoCloseable {
         .replaceFirst("//[^/]*/", "//" + host + ":" + port() + "/");
   }
 
-  /** Nothing that clients send arrives. */
+  /** Loses everything that clients send. */
   public void loseRequests() {
     this.requests.hold();
   }
 
-  /** Nothing that the server sends arrives. */
+  /** Loses everything that the server sends. */
   public void loseAnswers() {
     this.answers.hold();
   }
 
-  /** Nothing arrives, in either direction. */
+  /** Loses everything in both directions. */
   public void cut() {
     loseRequests();
     loseAnswers();
   }
 
-  /** Refuses new connections; those that are there stay. */
+  /** Refuses new connections; existing ones are kept. */
   public synchronized void refuse() {
     if (this.listener != null) {
       close(this.listener);
@@ -182,18 +182,19 @@ public final class TcpProxy implements AutoCloseable {
     }
     Thread listening = this.listening;
     if (listening != null) {
-      // A socket that a thread waits on goes on accepting until that thread has noticed.
+      // A socket that a thread waits on accepts connections until that thread has noticed the
+      // close.
       Awaitility.await("the listener ends").until(() -> !listening.isAlive());
       this.listening = null;
     }
   }
 
-  /** Resets all connections, as a server does that does not know them. */
+  /** Resets all connections, like a server that does not know them. */
   public void reset() {
     this.connections.forEach(Connection::reset);
   }
 
-  /** Resets all connections again and again, until healed. */
+  /** Resets all connections repeatedly, until the proxy is healed. */
   public void resetEvery(Duration interval) {
     synchronized (this.cutterLock) {
       this.resetMillis = interval.toMillis();
@@ -202,27 +203,27 @@ public final class TcpProxy implements AutoCloseable {
   }
 
   /**
-   * All bytes take their time, in each direction.
+   * Delays all bytes, in each direction.
    *
-   * @param delay the least time
-   * @param jitter what may be added
+   * @param delay the shortest delay
+   * @param jitter the longest random addition
    */
   public void delay(Duration delay, Duration jitter) {
     this.requests.delay(delay, jitter);
     this.answers.delay(delay, jitter);
   }
 
-  /** Lets no more bytes pass in a second, in each direction. */
+  /** Limits the bytes that pass per second, in each direction. */
   public void limit(int bytesPerSecond) {
     this.requests.limit(bytesPerSecond);
     this.answers.limit(bytesPerSecond);
   }
 
   /**
-   * Lets the server answer the last of some statements, swallows the answer, and resets the
-   * connection. Happens once.
+   * Lets the server answer the last of a sequence of statements, discards the answer, and resets
+   * the connection. Happens once.
    *
-   * @param texts parts of statements that follow each other on one connection, whatever their case
+   * @param texts parts of statements that follow each other on one connection; case does not matter
    * @return whether it has happened
    */
   public Trap resetAfterAnswerTo(String... texts) {
@@ -231,12 +232,12 @@ public final class TcpProxy implements AutoCloseable {
     return armed;
   }
 
-  /** Makes new connections lead to another port of this machine. */
+  /** Directs new connections to another port of this machine. */
   public void moveTo(int port) {
     this.target = port;
   }
 
-  /** Ends all faults; what was held flows. */
+  /** Ends all faults; held data flow. */
   public void heal() {
     this.trap = null;
     resetEvery(Duration.ZERO);
@@ -249,22 +250,25 @@ public final class TcpProxy implements AutoCloseable {
     }
   }
 
-  /** How many requests clients have sent; how many packets, if the protocol is not known. */
+  /**
+   * The number of requests that clients have sent; the number of packets if the protocol is not
+   * known.
+   */
   public long requestCount() {
     return this.requestCount.get();
   }
 
-  /** How many connections were reset here. */
+  /** The number of connections that this proxy has reset. */
   public int resetCount() {
     return this.resets.get();
   }
 
-  /** How many connections are open. */
+  /** The number of open connections. */
   public int connectionCount() {
     return this.connections.size();
   }
 
-  /** How long a client has waited at most until an answer came, or it gave up. */
+  /** The longest time that a client has waited until an answer arrived or the client gave up. */
   public Duration longestWait() {
     return Duration.ofNanos(this.longestWait.get());
   }
@@ -333,7 +337,7 @@ public final class TcpProxy implements AutoCloseable {
     try {
       socket.setSoLinger(true, 0);
     } catch (IOException ex) {
-      // It is closed already.
+      // The socket is already closed.
     }
     close(socket);
   }
@@ -346,7 +350,7 @@ public final class TcpProxy implements AutoCloseable {
     }
   }
 
-  /** A reset that waits for its statements. */
+  /** A reset that waits for a sequence of statements. */
   public static final class Trap {
 
     private final List<String> texts;
@@ -360,13 +364,13 @@ public final class TcpProxy implements AutoCloseable {
           Arrays.stream(texts).map((text) -> text.toLowerCase(Locale.ROOT)).toList();
     }
 
-    /** Whether it has happened. */
+    /** Whether the reset has happened. */
     public boolean isSprung() {
       return this.sprung;
     }
   }
 
-  /** What happens to all that goes in one direction. */
+  /** The faults of one direction. */
   private static final class Flow {
 
     private boolean held;
@@ -401,12 +405,12 @@ public final class TcpProxy implements AutoCloseable {
       notifyAll();
     }
 
-    /** When what arrives now may pass. */
+    /** The instant at which data that arrive now may pass. */
     synchronized long due() {
       return System.nanoTime() + this.delayNanos + (long) (Math.random() * this.jitterNanos);
     }
 
-    /** Waits until so many bytes that were due at an instant have passed. */
+    /** Waits until a number of bytes that were due at an instant may pass. */
     synchronized void pass(long due, int bytes) throws InterruptedException {
       while (this.held || (this.delayNanos > 0 && due - System.nanoTime() > 0)) {
         wait(millis(this.held ? Long.MAX_VALUE : due - System.nanoTime()));
@@ -426,7 +430,7 @@ public final class TcpProxy implements AutoCloseable {
     }
   }
 
-  /** Bytes on their way; none at the end of a stream. */
+  /** Bytes in transit; none at the end of a stream. */
   private static final class Packet {
 
     final byte[] bytes;
@@ -529,7 +533,7 @@ public final class TcpProxy implements AutoCloseable {
       } catch (InterruptedException ex) {
         Thread.currentThread().interrupt();
       } catch (IOException ex) {
-        // The other end is gone. What is on the way in the other direction may still arrive.
+        // The other end is closed. Data in transit in the other direction may still arrive.
         if (this.open.decrementAndGet() == 0) {
           end();
         }
@@ -543,7 +547,7 @@ public final class TcpProxy implements AutoCloseable {
       }
     }
 
-    /** Looks for the statements of the trap. */
+    /** Searches the bytes for the statements of the trap. */
     private void look(byte[] bytes) {
       Trap trap = TcpProxy.this.trap;
       if (trap == null) {

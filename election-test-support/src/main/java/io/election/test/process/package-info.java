@@ -1,6 +1,6 @@
 /**
- * Processes that stand for election, the network between them and their server, and the judge of what
- * they claimed.
+ * Processes that take part in elections, the network between them and their server, and the judge
+ * of their claims.
  */
 @NullMarked
 package io.election.test.process;

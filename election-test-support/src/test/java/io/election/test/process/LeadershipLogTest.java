@@ -68,7 +68,7 @@ class LeadershipLogTest {
     assertThat(claim.overlap(new Claim("b", 2, 150, 300), 180)).isEqualTo(20);
     assertThat(claim.overlap(new Claim("b", 2, 201, 300), 0)).isZero();
     assertThat(claim.overlap(new Claim("b", 2, 120, 130), 0)).isEqualTo(10);
-    // The clock may be negative, and may turn over.
+    // The clock may be negative, and may overflow.
     assertThat(new Claim("a", 1, Long.MAX_VALUE - 10, Long.MIN_VALUE + 10)
             .overlap(new Claim("b", 2, Long.MIN_VALUE, Long.MIN_VALUE + 50), Long.MAX_VALUE - 100))
         .isEqualTo(10);

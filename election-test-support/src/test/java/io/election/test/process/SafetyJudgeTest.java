@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** The judge is judged first, with good histories and bad ones. */
+/** Tests the judge with good and bad histories. */
 class SafetyJudgeTest {
 
   @Test

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The broken network is itself checked, on a server that sends back what it gets. */
+/** Tests the broken network with a server that echoes what it receives. */
 @Timeout(30)
 class TcpProxyTest {
 
@@ -218,7 +218,7 @@ class TcpProxyTest {
     client.setSoTimeout(10_000);
   }
 
-  /** Sends back what it gets. */
+  /** Echoes what it receives. */
   private static final class Echo implements AutoCloseable {
 
     private final ServerSocket listener;
