@@ -5,10 +5,10 @@ import io.election.test.TestDatabase;
 import java.time.Duration;
 import javax.sql.DataSource;
 
-/** Makes what is under test on a test database. */
+/** Creates the objects under test on a test database. */
 final class Database {
 
-  /** Longer than a busy machine holds up a statement. */
+  /** Longer than a statement can take on a busy machine. */
   static final Duration OPERATION_TIMEOUT = Duration.ofSeconds(10);
 
   static final Duration RENEW_INTERVAL = Duration.ofSeconds(2);

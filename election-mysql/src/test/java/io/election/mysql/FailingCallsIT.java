@@ -33,7 +33,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Whatever call of the driver fails, and however, the store works afterwards and has lost nothing. */
+/**
+ * Shows that the store works and has lost nothing after any call of the driver failed in any way.
+ */
 class FailingCallsIT {
 
   private static final Ending ENDING =
@@ -56,7 +58,6 @@ class FailingCallsIT {
   private final MysqlLeaseStore store = new MysqlLeaseStore(
       this.watched, SchemaMode.NONE, Database.OPERATION_TIMEOUT, Database.RENEW_INTERVAL, true);
 
-  /** Connections that are open. */
   private final Set<Connection> open = ConcurrentHashMap.newKeySet();
 
   private final AtomicInteger calls = new AtomicInteger();
@@ -67,7 +68,7 @@ class FailingCallsIT {
     this.administrator = this.database.connect().createStatement();
   }
 
-  /** What is asked of the store, which has led two elections in their first terms. */
+  /** The operations of the store, which has led two elections in their first terms. */
   private enum Call {
     READ {
       @Override
@@ -176,7 +177,7 @@ class FailingCallsIT {
     }
   }
 
-  /** Not at each, which would be thousands. */
+  /** Fails only some of the calls: there are thousands. */
   @Test
   @Tag("faults")
   void whatever_call_of_the_driver_fails_in_a_migration_nothing_is_lost() throws Exception {
@@ -198,7 +199,7 @@ class FailingCallsIT {
   /**
    * Lets one call of the driver fail.
    *
-   * @return how many there were
+   * @return how many calls there were
    */
   private int failAt(int number, ThrowingCallable work) {
     this.calls.set(0);

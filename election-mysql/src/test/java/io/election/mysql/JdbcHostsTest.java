@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is made of the hosts in a URL. */
+/** How the hosts in a URL are split and shown. */
 class JdbcHostsTest {
 
   @ParameterizedTest

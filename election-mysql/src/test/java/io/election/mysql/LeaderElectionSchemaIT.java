@@ -39,11 +39,11 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The schema on one server. */
+/** Tests the schema on one server. */
 @OnEveryServer
 class LeaderElectionSchemaIT extends ServerDatabase {
 
-  /** The hand-made table that teams already have, word for word. */
+  /** The hand-made table that teams already have, verbatim. */
   private static final String HAND_MADE = """
       CREATE TABLE leader_election (
           service_id varchar(128) NOT NULL COMMENT '服务名称，如：AS',
@@ -53,7 +53,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
       ) ENGINE=InnoDB DEFAULT CHARSET=utf8 COMMENT='select master node'
       """;
 
-  /** The same as a server made it whose keys were short, with as long a name as they allow. */
+  /** The same table from a server with short keys, with the longest name that they allow. */
   private static final String SHORT_KEYS = """
       CREATE TABLE leader_election (
           service_id varchar(255) NOT NULL,
@@ -63,11 +63,14 @@ class LeaderElectionSchemaIT extends ServerDatabase {
       ) ENGINE=InnoDB DEFAULT CHARSET=utf8 ROW_FORMAT=COMPACT
       """;
 
-  /** What runs against it on each node, word for word but for the two parameters. */
+  /**
+   * The statement that each node runs against the hand-made table, verbatim except for the two
+   * parameters.
+   */
   private static final String HAND_MADE_ELECTION =
       "insert ignore into leader_election(service_id, leader_id, last_active_time) values('AutoScaling', '%s', now()) on duplicate key update leader_id = if(last_active_time <= now() - interval %d second, values(leader_id), leader_id), last_active_time = if(leader_id = values(leader_id), values(last_active_time), last_active_time)";
 
-  /** The table of another tool, word for word. */
+  /** The table of another tool, verbatim. */
   private static final String OTHER_TOOLS = """
       CREATE TABLE leader_election (
         id int(10) unsigned not null auto_increment comment '主键id',
@@ -79,7 +82,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
       ) ENGINE=InnoDB default charset=utf8mb4 comment 'leader选举'
       """;
 
-  /** A history as an unreleased version made it, which could not tell why a term ended. */
+  /** A history table of an unreleased version, which could not record why a term ended. */
   private static final String FIRST_HISTORY = """
       CREATE TABLE leader_election_history (
           service_id   varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
@@ -95,10 +98,15 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
   private static final Instruction ALICE = new Instruction("alice", "canary");
 
-  /** What docs/operations.md says is needed on both tables where somebody else makes them. */
+  /**
+   * The privileges that docs/operations.md requires on both tables if somebody else creates them.
+   */
   private static final List<String> USE = List.of("SELECT", "INSERT", "UPDATE");
 
-  /** What docs/operations.md says is needed on the database where the election makes them. */
+  /**
+   * The privileges that docs/operations.md requires on the database if the election creates the
+   * tables.
+   */
   private static final List<String> MAKE =
       List.of("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER");
 
@@ -242,7 +250,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
         .contains("CREATE TABLE leader_election_history (");
   }
 
-  /** Flyway has run steps of other contents under these numbers there. */
+  /** Flyway has run migrations with other contents under these numbers there. */
   @Test
   void tables_of_an_unreleased_version_are_not_made_to_look_complete() {
     Database.withTables(this.database);
@@ -426,7 +434,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
     assertThat(refused.remedy()).contains("ALTER TABLE leader_election_history");
   }
 
-  /** All that tell names apart, and two that do not. */
+  /** All collations that distinguish the names, and two that do not. */
   private List<String> collations() {
     String binary = this.database.query(
         "SELECT GROUP_CONCAT(collation_name) FROM information_schema.collations WHERE character_set_name = 'utf8mb4' AND collation_name LIKE '%\\_bin'");
@@ -456,7 +464,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
       try (LeaseStore store =
           Database.store(dataSource, url, SchemaMode.VALIDATE, Database.OPERATION_TIMEOUT)) {
         assertIsUsable(store);
-        // Whose lease is unknown, so that the history is asked.
+        // The lease is unknown, so the history is read.
         this.database.execute("UPDATE leader_election SET lease_millis = NULL");
         assertThat(store.read(Set.of("case"))).as("%s, %s", collation, driver).hasSize(1);
         assertThat(store.designate("case", "third", ALICE)).isTrue();
@@ -613,7 +621,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
     Database.schema(this.database, SchemaMode.MIGRATE).ensure();
     this.database.execute("DROP TABLE leader_election_member");
-    // Flyway has run that step.
+    // Flyway has run that migration.
     Database.schema(this.database, SchemaMode.MIGRATE).ensure();
     assertThat(tables()).doesNotContain("leader_election_member");
     assertIsUsable();
@@ -719,7 +727,10 @@ class LeaderElectionSchemaIT extends ServerDatabase {
         "SELECT GROUP_CONCAT(term ORDER BY term) FROM leader_election_history WHERE service_id = BINARY 'case'");
   }
 
-  /** What keeps a user from taking part with these grants on the two tables. */
+  /**
+   * The problem of a user with these privileges on the two tables; {@code null} if the user can
+   * take part.
+   */
   private @Nullable String problemOfUser(List<String> leases, List<String> history)
       throws Exception {
     TestDatabase database = Database.withTables(server().newDatabase());
@@ -730,7 +741,10 @@ class LeaderElectionSchemaIT extends ServerDatabase {
     return problem(database, user, SchemaMode.VALIDATE);
   }
 
-  /** What keeps a user from making, upgrading or mending the tables with these grants. */
+  /**
+   * The problem of a user with these privileges; {@code null} if the user can create, upgrade and
+   * repair the tables.
+   */
   private @Nullable String problemOfMaker(List<String> grants) throws Exception {
     for (String found : List.of("nothing", "the hand-made table", "a migration that failed")) {
       TestDatabase database = server().newDatabase();
@@ -753,7 +767,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
     return null;
   }
 
-  /** What keeps a user from all that the election ever does. */
+  /** The problem of a user; {@code null} if the user can do all that the election ever does. */
   private static @Nullable String problem(TestDatabase database, String user, SchemaMode mode)
       throws Exception {
     TestDataSource dataSource = new TestDataSource(database.jdbcUrl(), user, database.password());

@@ -40,7 +40,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
-/** What the store does when the database does not do as it should, and what it says then. */
+/** How the store behaves when the database fails, and what it reports. */
 @OnEveryServer
 class LeaseStoreFaultsIT extends ServerDatabase {
 
@@ -48,7 +48,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
 
   private static final Ending RESIGNED = new Ending(LeadershipLostEvent.Reason.RESIGNED, null);
 
-  /** What a call may take beyond its time-out on a busy machine. */
+  /** The time that a call may take beyond its time-out on a busy machine. */
   private static final Duration GRACE = Duration.ofSeconds(2);
 
   private MysqlLeaseStore store;
@@ -156,7 +156,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     assertRenews(row);
   }
 
-  /** Connections through a proxy that does not pass on one of the settings. */
+  /** Connections through a proxy that drops one of the settings. */
   private DataSource without(String setting, String url) {
     DataSource source = source(url);
     return ConnectionSource.of(() -> Watched.of(
@@ -609,7 +609,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     return connection;
   }
 
-  /** What the server has executed for the store's connection. */
+  /** The number of statements that the server has executed for the store's connection. */
   private static long statements(List<Connection> connections) throws Exception {
     try (Statement statement = connections.get(0).createStatement();
         ResultSet rows = statement.executeQuery("SHOW SESSION STATUS LIKE 'Questions'")) {

@@ -11,7 +11,9 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.params.Parameter;
 
-/** The contract with each driver, and with what users set in their URLs and pools. */
+/**
+ * Runs the contract with each driver, and with settings that users have in their URLs and pools.
+ */
 @OnEveryServer
 class LeaseStoreIT {
 
@@ -81,7 +83,7 @@ class LeaseStoreIT {
     return new HikariDataSource(config);
   }
 
-  /** The contract on the outer class's server, with one way to connect. */
+  /** The contract on the outer class's server, with one kind of connection. */
   abstract class OnThisServer extends LeaseTablesContract {
 
     private final Function<TestDatabase, DataSource> connecting;

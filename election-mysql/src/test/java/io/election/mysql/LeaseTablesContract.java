@@ -25,7 +25,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
-/** The contract on the two tables of one database, with one way to connect. */
+/** The contract on the two tables of one database, with one kind of connection. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class LeaseTablesContract extends OlderToolsContract {
 
@@ -35,10 +35,10 @@ abstract class LeaseTablesContract extends OlderToolsContract {
   private MysqlLeaseStore store;
   private MysqlLeaseStore another;
 
-  /** The server to run on. */
+  /** The server that the tests use. */
   abstract TestServer server();
 
-  /** Where connections come from; closed after all tests if it can be. */
+  /** The source of connections; closed after all tests if it is closeable. */
   abstract DataSource dataSource(TestDatabase database);
 
   @BeforeAll
@@ -87,7 +87,10 @@ abstract class LeaseTablesContract extends OlderToolsContract {
     return new SqlEdits();
   }
 
-  /** A checkpoint has what there was before the first use, and each process that it gives uses that. */
+  /**
+   * A checkpoint contains the state before the first use, and each process restored from it uses
+   * that state.
+   */
   @Test
   void a_record_is_own_to_one_of_the_stores_that_were_restored_from_one_checkpoint()
       throws Exception {

@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
-/** The DDL where people look for it. */
+/** The jar and the documentation contain the same DDL. */
 class LeaseTablesTest {
 
   @Test

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Nodes with many elections, driven by their electors in real time. */
+/** Tests nodes with many elections, driven by their electors in real time. */
 @Execution(ExecutionMode.CONCURRENT)
 @OnEveryServer
 class ManyElectionsIT extends ServerDatabase {
@@ -55,14 +55,14 @@ class ManyElectionsIT extends ServerDatabase {
     this.nodes.forEach(node -> node.elector.stop());
   }
 
-  /** One process with its elections, which the server knows by an account of its own. */
+  /** One process with its elections, which the server identifies by a user of its own. */
   private final class Node {
 
     final String user;
 
     final ConcurrentLinkedQueue<LeadershipEvent> lost = new ConcurrentLinkedQueue<>();
 
-    /** Of the first election. */
+    /** The renewals of the first election. */
     final AtomicInteger renewals = new AtomicInteger();
 
     final Elector elector;
@@ -144,7 +144,7 @@ class ManyElectionsIT extends ServerDatabase {
         .atMost(Duration.ofMinutes(1))
         .until(() ->
             follower.services.stream().allMatch(service -> service.leaderId().isPresent()));
-    // By then all fall due together.
+    // After two renewals all elections are due at the same time.
     leader.awaitRenewals(2);
 
     long begin = System.nanoTime();
@@ -155,7 +155,7 @@ class ManyElectionsIT extends ServerDatabase {
     int renewals = leader.renewals.get() - renewalsBefore;
     Statements ofLeader = statements(leader).minus(leaderBefore);
     Statements ofFollower = statements(follower).minus(followerBefore);
-    // Once a lease each node announces itself, and reads the members.
+    // Once per lease each node announces itself and reads the members.
     long leases = (System.nanoTime() - begin) / SETTINGS.leaseDuration().toNanos() + 1;
 
     System.out.printf(
@@ -167,7 +167,7 @@ class ManyElectionsIT extends ServerDatabase {
         ofFollower,
         start,
         SETTINGS.leaseDuration().toSeconds());
-    // The counters are read while the electors go on.
+    // The counters are read while the electors run.
     assertThat(ofLeader.updates()).isBetween(renewals - 1L, renewals + 1L + leases);
     assertThat(ofLeader.others()).isZero();
     assertThat(ofLeader.selects()).isLessThanOrEqualTo(leases);
@@ -213,7 +213,7 @@ class ManyElectionsIT extends ServerDatabase {
     assertThat(leader.lost).as("it came back, and no other was lost").hasSize(1);
   }
 
-  /** What a node has sent. */
+  /** The statements that a node has sent. */
   private record Statements(long updates, long selects, long others) {
 
     Statements minus(Statements before) {
@@ -229,7 +229,7 @@ class ManyElectionsIT extends ServerDatabase {
     }
   }
 
-  /** By the server's own counters. */
+  /** Reads the server's own counters. */
   private Statements statements(Node node) {
     if (server().isMariaDb()) {
       return new Statements(

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The members on one server. */
+/** Tests the register of members on one server. */
 @OnEveryServer
 class MembersIT extends ServerDatabase {
 

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the fence lets through, what it refuses, and what it leaves alone. */
+/** Tests what the fence permits, what it refuses, and what it does not touch. */
 @OnEveryServer
 class MysqlCommitFenceIT extends ServerDatabase {
 
@@ -78,7 +78,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
     seeTheTermOpen();
     work();
     if (isolation == Connection.TRANSACTION_SERIALIZABLE) {
-      // What it has read stays locked: the other node takes over only when this work is over.
+      // The rows that it read stay locked: the other node takes over only when this work is over.
       assertThatThrownBy(this::takeOver).hasMessageContaining("Lock wait timeout exceeded");
       return;
     }
@@ -171,7 +171,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   void a_client_that_vanishes_before_its_commit_holds_nobody_up_for_long() throws Exception {
     work();
     assertThat(hold()).isNotNull();
-    // It says no more. The server ends the session after two renew intervals.
+    // The client sends nothing more. The server ends the session after two renew intervals.
     Awaitility.await()
         .atMost(Duration.ofSeconds(30))
         .ignoreExceptionsInstanceOf(LeaseStoreException.class)
@@ -456,7 +456,9 @@ class MysqlCommitFenceIT extends ServerDatabase {
         "SELECT CONCAT(@@SESSION.wait_timeout, '/', @@SESSION.innodb_lock_wait_timeout)"));
   }
 
-  /** The worker's connection, some calls of whose statements fail after the SQL they last ran. */
+  /**
+   * The worker's connection; calls of its statements fail depending on the SQL that they last ran.
+   */
   private Connection failing(BiPredicate<String, String> fails) {
     ClassLoader loader = getClass().getClassLoader();
     return (Connection) Proxy.newProxyInstance(
@@ -511,7 +513,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
     assertThat(committed()).isZero();
   }
 
-  /** Names a node and its election. */
+  /** The election service of a node, with only the ids that the fence reads. */
   private record Election(String nodeId) implements ElectionService {
 
     @Override

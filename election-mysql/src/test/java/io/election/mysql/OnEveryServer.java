@@ -23,9 +23,10 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
 import org.junit.jupiter.params.support.ParameterDeclarations;
 
 /**
- * A class that is run on every server that is supported: on the default server in each build, on the others
- * with {@code -Pfaults}, which also runs on the default server what has the tag {@code faults}. The class has
- * a {@link Server} as its parameter. A server that is missing here is skipped by its name.
+ * Runs a class on every supported server: on the default server in each build, and on the others
+ * with {@code -Pfaults}. That profile also runs the tests with the tag {@code faults} on the
+ * default server. The class has a {@link Server} as its parameter. A server that is not available
+ * is reported as skipped, with its name.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
@@ -57,7 +58,7 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
       this.running = running;
     }
 
-    /** The running server; aborts the test if it is missing here. */
+    /** The running server; aborts the test if it is not available. */
     TestServer running() {
       return this.running.get();
     }
@@ -68,7 +69,10 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
     }
   }
 
-  /** The servers of this run, by {@code election.test.servers}: {@code default}, {@code others} or {@code all}. */
+  /**
+   * The servers of this run, by {@code election.test.servers}: {@code default}, {@code others} or
+   * {@code all}.
+   */
   final class Servers implements ArgumentsProvider {
 
     @Override
@@ -99,7 +103,10 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
     }
   }
 
-  /** Skips what needs a server that is missing, and names the servers in reports, which only number them. */
+  /**
+   * Skips the tests of a server that is not available, and names the servers in reports, which only
+   * number them.
+   */
   final class Start
       implements BeforeClassTemplateInvocationCallback, TestExecutionExceptionHandler {
 

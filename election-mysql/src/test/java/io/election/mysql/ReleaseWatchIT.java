@@ -46,7 +46,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
-/** How followers hear that a lease was handed back. */
+/** How followers learn that a lease was handed back. */
 @OnEveryServer
 class ReleaseWatchIT extends ServerDatabase {
 
@@ -80,7 +80,7 @@ class ReleaseWatchIT extends ServerDatabase {
     assertThat(heard.join()).isTrue();
   }
 
-  /** With a threshold of 0 every statement counts as slow, so that nobody has to wait for long. */
+  /** With a threshold of 0 every statement counts as slow, so the test does not wait long. */
   @Test
   void waiting_for_a_signal_is_no_slow_query() throws Exception {
     String settings = "SET GLOBAL log_output = '%s', slow_query_log = %s, long_query_time = %s";
@@ -97,7 +97,7 @@ class ReleaseWatchIT extends ServerDatabase {
         holder.close();
         assertThat(heard.join()).isTrue();
       }
-      // A statement is logged after its answer, and before its connection ends.
+      // A statement is logged after its answer and before its connection ends.
       String connections = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = '%s'"
           .formatted(this.database.name());
       within().until(() -> "0".equals(server().query(connections)));
@@ -363,7 +363,7 @@ class ReleaseWatchIT extends ServerDatabase {
     assertThat(attempts).as("attempts to connect").hasValue(before);
   }
 
-  /** The next regular look is far away. */
+  /** The next regular poll is far away. */
   @Test
   void a_leader_that_stops_is_followed_at_once() {
     LeaseSettings settings = new LeaseSettings(
@@ -408,7 +408,7 @@ class ReleaseWatchIT extends ServerDatabase {
     return store;
   }
 
-  /** Its connection outlives the test. */
+  /** A store whose connection outlives the test. */
   private MysqlLeaseStore patientStore(DataSource dataSource) {
     ElectionDatabase database = new ElectionDatabase(dataSource, this.database.jdbcUrl());
     MysqlLeaseStore store = new MysqlLeaseStore(
@@ -452,7 +452,7 @@ class ReleaseWatchIT extends ServerDatabase {
     return heard;
   }
 
-  /** Waits until so many connections wait for the lock of a holder in this test's database. */
+  /** Waits until a number of connections wait for the lock of a holder in this test's database. */
   private void awaitWaiting(int count) {
     String waiting =
         "SELECT COUNT(*) FROM information_schema.processlist WHERE db = '%s' AND state = 'User lock'"
@@ -470,7 +470,7 @@ class ReleaseWatchIT extends ServerDatabase {
     return Awaitility.await().atMost(Duration.ofMinutes(1)).pollInterval(Duration.ofMillis(20));
   }
 
-  /** Does something before each statement about a user-level lock. */
+  /** Runs an action before each statement about a user-level lock. */
   private static DataSource beforeLocks(DataSource dataSource, BeforeLock before) {
     return ConnectionSource.of(() -> {
       Connection connection = dataSource.getConnection();

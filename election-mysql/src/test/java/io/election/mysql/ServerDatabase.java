@@ -6,7 +6,9 @@ import io.election.test.TestServer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.Parameter;
 
-/** A class that is run on every server, with a new database and all tables for each test. */
+/**
+ * Base class of tests that run on every server, with a new database and all tables for each test.
+ */
 abstract class ServerDatabase {
 
   @Parameter

@@ -44,7 +44,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Faults of a whole server, which is one of its own. */
+/** Tests faults of a whole server, which no other class uses. */
 class ServerFaultsIT {
 
   private static final Duration TIMEOUT = Duration.ofMillis(500);
@@ -158,7 +158,7 @@ class ServerFaultsIT {
     assertThat(this.store.read(Set.of(driver))).hasSize(1);
     server.execute("SET GLOBAL read_only = 1");
     try {
-      // First on the session that was open, then on one that is opened.
+      // First on the open session, then on a new one.
       assertFails(() -> this.store.read(Set.of(driver)), "is read-only (");
       assertFails(() -> this.store.read(Set.of(driver)), "is read-only (");
     } finally {
@@ -289,7 +289,7 @@ class ServerFaultsIT {
     }
   }
 
-  /** What another transaction sees of an election that is committed. */
+  /** A column of the committed election, as another transaction sees it. */
   private static String seen(Connection other, String column) throws SQLException {
     try (Statement statement = other.createStatement();
         ResultSet row = statement.executeQuery(
@@ -332,7 +332,7 @@ class ServerFaultsIT {
         .hasMessageMatching(".*(PKIX path|CertPathValidator).*");
   }
 
-  /** As a proxy does that keeps its clients over a failover. */
+  /** As behind a proxy that keeps its clients during a failover. */
   @ParameterizedTest
   @ValueSource(strings = {"mysql", "mariadb"})
   void a_session_that_moved_to_another_server_grants_nothing(String driver) throws Exception {
@@ -381,7 +381,7 @@ class ServerFaultsIT {
         assertThat(other.own()).isFalse();
       });
     }
-    // A session that was opened there is another matter: the record is this node's.
+    // In contrast, a session that was opened on that server finds the record to be this node's.
     assertThat(this.store.renew("a", Map.of("billing", 1L))).containsExactly("billing");
   }
 
@@ -413,7 +413,7 @@ class ServerFaultsIT {
         database.jdbcUrl(driver, ""), database.username(), database.password());
   }
 
-  /** A call that may fail. */
+  /** A function that may fail. */
   @FunctionalInterface
   private interface ThrowingFunction<T, R> {
 

@@ -12,7 +12,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
-/** JDBC objects whose every call is announced before it is made, down to the columns of a row. */
+/** JDBC objects that report every call before it is made, including the reads of columns. */
 final class Watched {
 
   private static final Set<Class<?>> TYPES = Set.of(
@@ -27,8 +27,8 @@ final class Watched {
   /**
    * Watches a connection.
    *
-   * @param before told of each call; may throw
-   * @param rewrite what becomes of each SQL text
+   * @param before receives each call; may throw
+   * @param rewrite rewrites each SQL text
    */
   static Connection of(
       Connection connection, Consumer<Method> before, UnaryOperator<String> rewrite) {
