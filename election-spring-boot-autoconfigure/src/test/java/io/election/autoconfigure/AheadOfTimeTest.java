@@ -47,7 +47,7 @@ import org.springframework.core.test.tools.CompileWithForkedClassLoader;
 import org.springframework.core.test.tools.TestCompiler;
 import org.springframework.util.ReflectionUtils;
 
-/** What Spring writes down as code at build time starts without the auto-configuration. */
+/** The code that Spring generates at build time starts without the auto-configuration. */
 class AheadOfTimeTest {
 
   private static final String[] DISABLED = {
@@ -136,7 +136,7 @@ class AheadOfTimeTest {
         .matches(reflection.onMethodInvocation(DataSourceProperties.class, "setUrl"))
         .matches(
             reflection.onType(TypeReference.of("org.springframework.messaging.MessageHandler")));
-    // Each name by which the sources look for a class.
+    // Matches each class name that the sources look up.
     Pattern lookedFor = Pattern.compile("isPresent\\(\\s*\"([\\w.]*\\w)\"");
     Set<String> names = new TreeSet<>();
     try (Stream<Path> sources = Files.walk(Path.of("src", "main", "java"))) {

@@ -19,7 +19,7 @@ import java.time.Clock;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
 
-/** What each module may know. */
+/** The dependencies that each module may have. */
 class ArchitectureTest {
 
   private static final JavaClasses CLASSES = new ClassFileImporter()
@@ -53,12 +53,12 @@ class ArchitectureTest {
     }
   };
 
-  /** Of the test kit, what configures a Spring Boot test. */
+  /** The part of the test kit that configures Spring Boot tests. */
   private static final DescribedPredicate<JavaClass> SPRING_TEST = resideInAnyPackage(
           "io.election.testing")
       .and(simpleNameStartingWith("AutoConfigureElection"));
 
-  /** The sample's database, which tests run on, too. */
+  /** The sample's database, which tests use too. */
   private static final DescribedPredicate<JavaClass> SAMPLE =
       resideInAnyPackage("io.election.embedded");
 

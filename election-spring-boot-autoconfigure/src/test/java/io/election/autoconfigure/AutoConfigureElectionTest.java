@@ -24,7 +24,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.event.EventListener;
 
-/** The one line that a test of a Spring Boot application on H2 needs to decide its elections. */
+/** One annotation lets a test of a Spring Boot application on H2 decide its elections. */
 @SpringBootTest(
     webEnvironment = WebEnvironment.NONE,
     properties = {

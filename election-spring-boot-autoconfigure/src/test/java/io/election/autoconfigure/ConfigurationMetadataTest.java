@@ -27,7 +27,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.convert.DurationStyle;
 import org.springframework.boot.json.JsonParserFactory;
 
-/** What an editor shows of the properties, and the table of the documentation, are complete and right. */
+/** The descriptions that editors show, and the documentation's table, are complete and correct. */
 class ConfigurationMetadataTest {
 
   private static final String PREFIX = "as.election";
@@ -113,7 +113,7 @@ class ConfigurationMetadataTest {
     });
   }
 
-  /** The components of the properties' records, by the names that users write. */
+  /** Returns the components of the property records by the names that users write. */
   private static Map<String, Parameter> expected() {
     Map<String, Parameter> expected = new TreeMap<>();
     addComponents(PREFIX, ElectionProperties.class, expected);

@@ -27,7 +27,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.EventListener;
 
-/** The test kit's election as a bean of an application, with its database on H2. */
+/** The test kit's election as a bean of an application whose database is H2. */
 class DecidedElectionTest {
 
   private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What readers copy from the documentation: Java compiles with the imports that it shows, commands run. */
+/** Examples that readers copy work: Java compiles with the imports that it shows, commands run. */
 class DocumentationTest {
 
   private static final Path ROOT = Path.of("..");
@@ -38,7 +38,10 @@ class DocumentationTest {
 
   private static final Pattern COMMAND = Pattern.compile("(?:\\$ )?((?:mvn|curl|java|kubectl) .*)");
 
-  /** What a reader's own project has: everything but {@code io.election}, which the examples import. */
+  /**
+   * The classes that a reader's own project has: all but {@code io.election}, which the examples
+   * import.
+   */
   private static final String IMPORTS = """
       import static org.awaitility.Awaitility.await;
 
@@ -60,7 +63,7 @@ class DocumentationTest {
       import org.testcontainers.mysql.MySQLContainer;
       """;
 
-  /** The application around the examples. */
+  /** The application that surrounds the examples. */
   private static final String PROJECT = """
       package example;
 
@@ -115,7 +118,7 @@ class DocumentationTest {
     }
   }
 
-  /** An unquoted {@code ?}, {@code *} or {@code [} is a pattern, which zsh refuses if no file matches. */
+  /** An unquoted {@code ?}, {@code *} or {@code [} is a pattern. zsh rejects it if no file matches. */
   @ParameterizedTest
   @MethodSource("pages")
   void commandsHaveNoPatterns(Path page) throws IOException {
@@ -141,7 +144,7 @@ class DocumentationTest {
         .anyMatch((folder) -> Files.isExecutable(Path.of(folder, "zsh")));
   }
 
-  /** Runs a command in which the programs do nothing, and gives what zsh says of it. */
+  /** Runs a command with its programs replaced by stubs. Returns what zsh prints. */
   private static String runInZsh(String command) throws Exception {
     String script = "mvn() { : }; curl() { : }; java() { : }; kubectl() { : }\n" + command + "\n";
     Process zsh =

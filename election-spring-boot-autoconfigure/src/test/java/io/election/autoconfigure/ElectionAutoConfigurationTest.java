@@ -348,7 +348,7 @@ class ElectionAutoConfigurationTest {
         .contains("as.election.enabled=false");
   }
 
-  /** Whether the election is switched off or not, since the starter brings JDBC. */
+  /** Fails whether or not the election is switched off, since the starter brings JDBC. */
   @ParameterizedTest
   @ValueSource(strings = {"true", "false"})
   void applicationWithoutDatabaseIsToldWhatToSet(String enabled) {
@@ -363,7 +363,7 @@ class ElectionAutoConfigurationTest {
         .contains("as.election.algorithm=ManualAllocation");
   }
 
-  /** Beside R2DBC Spring Boot makes no DataSource of these settings. */
+  /** With R2DBC, Spring Boot creates no DataSource from these settings. */
   @Test
   void settingsWithoutDataSourceAreRefusedOnlyForWhatTheyAre() {
     assertThat(failure(

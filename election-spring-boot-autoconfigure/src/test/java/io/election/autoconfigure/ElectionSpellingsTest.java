@@ -34,7 +34,7 @@ import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
 
-/** However a switch or a choice is spelled, the application does what the bound value says. */
+/** The application follows the bound value of a switch or a choice, however it is spelled. */
 class ElectionSpellingsTest {
 
   private static final String PREFIX = "as.election.";
@@ -43,7 +43,7 @@ class ElectionSpellingsTest {
 
   private static final List<String> OFF = List.of("false", "FALSE", "off", "Off", "no", "0");
 
-  /** What shows in the application whether a switch is on. */
+  /** The effects in the application that show whether a switch is on. */
   private static final Map<String, Predicate<AssertableApplicationContext>> EFFECTS = Map.of(
       "enabled", (context) -> isMysql(context),
       "expose-endpoint",
@@ -56,7 +56,7 @@ class ElectionSpellingsTest {
       "mysql.hand-back-signals",
           (context) -> context.getBean(ElectionProperties.class).mysql().handBackSignals());
 
-  /** Without a server: the node starts as a follower. */
+  /** Runs without a server: the node starts as a follower. */
   private final ApplicationContextRunner mysql = new ApplicationContextRunner()
       .withConfiguration(AutoConfigurations.of(
           ElectionAutoConfiguration.class,
@@ -79,7 +79,7 @@ class ElectionSpellingsTest {
   @MethodSource("switches")
   void switchMeansWhatIsBound(String name, boolean on, String value) {
     List<Function<String, ApplicationContextRunner>> spellings = spellings(name);
-    // Each spelling of the name with what conditions that compare text misread.
+    // Try each spelling of the name with the values that conditions misread if they compare text.
     boolean misread = value.equals("on") || value.equals("off");
     for (var spelled : misread ? spellings : spellings.subList(0, 1)) {
       spelled.apply(value).run((context) -> {
@@ -155,7 +155,7 @@ class ElectionSpellingsTest {
     }
   }
 
-  /** As a property in kebab and camel case, with underscores, and as an environment variable. */
+  /** Returns the name in kebab case, in camel case, with underscores, and as an environment variable. */
   private List<Function<String, ApplicationContextRunner>> spellings(String name) {
     String camel = PREFIX + name.replaceAll("-", "");
     String underscored = PREFIX + name.replace('-', '_');
@@ -207,7 +207,7 @@ class ElectionSpellingsTest {
     }
   }
 
-  /** The properties of a type, by their names after the prefix. */
+  /** Returns the properties of a type by their names after the prefix. */
   private static Map<String, Class<?>> components(Class<?> type) {
     Map<String, Class<?>> all = new TreeMap<>();
     components("", ElectionProperties.class, all);

@@ -14,7 +14,7 @@ class LocalNodeTest {
     LocalNode node = new LocalNode(new MockEnvironment(), null, host::get);
     assertThat(node.id()).startsWith("first:");
 
-    // The process is restored from a checkpoint, on another host.
+    // The process is restored from a checkpoint on another host.
     host.set("second");
 
     assertThat(node.lookedUp().id()).startsWith("second:").isEqualTo(node.id());

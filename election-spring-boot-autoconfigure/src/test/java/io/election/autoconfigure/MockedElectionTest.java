@@ -31,7 +31,7 @@ import org.springframework.context.annotation.Import;
 import org.springframework.test.context.bean.override.mockito.MockitoBean;
 import org.springframework.test.context.bean.override.mockito.MockitoSpyBean;
 
-/** The elections as mocks, in an application whose database is H2. */
+/** Mocked elections in an application whose database is H2. */
 class MockedElectionTest {
 
   @Nested

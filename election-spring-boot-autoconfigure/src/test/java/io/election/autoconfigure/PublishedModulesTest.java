@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What Maven Central and the module path ask for. */
+/** The requirements of Maven Central and of the module path. */
 class PublishedModulesTest {
 
   @Test
@@ -18,7 +18,7 @@ class PublishedModulesTest {
         .contains("<url>https://", "<licenses>", "<developers>", "<scm ", "<connection>scm:git:");
   }
 
-  /** A name that changes later breaks the modules that require it. */
+  /** Renaming a module later breaks the modules that require it. */
   @ParameterizedTest
   @CsvSource({
     "election-core, io.election.core",

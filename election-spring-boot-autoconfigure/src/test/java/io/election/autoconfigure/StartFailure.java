@@ -11,7 +11,7 @@ import org.springframework.core.io.support.SpringFactoriesLoader;
 import org.springframework.core.io.support.SpringFactoriesLoader.ArgumentResolver;
 import org.springframework.core.io.support.SpringFactoriesLoader.FailureHandler;
 
-/** What Spring Boot would print of a start that failed. */
+/** The text that Spring Boot would print about a failed start. */
 public final class StartFailure {
 
   private StartFailure() {}

@@ -3,12 +3,12 @@ package io.election.autoconfigure;
 import io.election.ElectionService;
 import org.springframework.beans.factory.ListableBeanFactory;
 
-/** An application's own service, as small as can be. */
+/** A minimal service of an application. */
 public class SwitchedElection implements ElectionService {
 
   private volatile boolean leader;
 
-  /** The registry that the auto-configuration makes of such beans. */
+  /** Creates the registry that the auto-configuration creates for such beans. */
   public static Elections registry(ListableBeanFactory beans) {
     return new Elections(beans);
   }

@@ -4,7 +4,7 @@ import io.election.lease.MemoryLeaseStore;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/** A store as an application brings one. */
+/** A lease store that an application provides. */
 class NotebookLeaseStore extends MemoryLeaseStore {
 
   private final Queue<String> closers = new ConcurrentLinkedQueue<>();
@@ -19,7 +19,7 @@ class NotebookLeaseStore extends MemoryLeaseStore {
     this.closers.add(Thread.currentThread().getName());
   }
 
-  /** The threads that have closed the store. */
+  /** Returns the threads that have closed the store. */
   Queue<String> closers() {
     return this.closers;
   }

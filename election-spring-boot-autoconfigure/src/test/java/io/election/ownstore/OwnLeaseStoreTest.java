@@ -31,7 +31,7 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 
-/** A {@link LeaseStore} bean is all that an application has to bring for elections of its own kind. */
+/** An application needs only a {@link LeaseStore} bean to elect on its own kind of store. */
 @ExtendWith(OutputCaptureExtension.class)
 class OwnLeaseStoreTest {
 
@@ -146,7 +146,7 @@ class OwnLeaseStoreTest {
             .isInstanceOf(ManualAllocationElectionService.class));
   }
 
-  /** The elector may need it longer than the context. */
+  /** The elector may need the store for longer than the context. */
   @Test
   void isClosedByTheElectorAndNobodyElse() {
     this.application.run(
@@ -155,7 +155,7 @@ class OwnLeaseStoreTest {
     assertThat(this.store.closers()).containsExactly("election-elector");
   }
 
-  /** Visible to the filtered class loader, too. */
+  /** Public, so that the filtered class loader sees it too. */
   public static class Job {
 
     @LeaderOnly

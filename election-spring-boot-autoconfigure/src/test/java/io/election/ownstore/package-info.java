@@ -1,2 +1,2 @@
-/** An application that keeps its leases in a store of its own, without MySQL's module. */
+/** An application with its own lease store, without the MySQL module. */
 package io.election.ownstore;

@@ -4,7 +4,7 @@ import io.election.LeaderOnly;
 import org.springframework.stereotype.Service;
 import org.springframework.transaction.annotation.Transactional;
 
-/** What only one node may do, in a transaction of JPA. */
+/** Leader-only work in a JPA transaction. */
 @Service
 class Billing {
 

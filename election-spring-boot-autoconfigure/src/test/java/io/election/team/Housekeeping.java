@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Component;
 
-/** Its method is not public: Spring's scheduler does not ask for that. */
+/** Its scheduled method is not public, since Spring's scheduler does not require that. */
 @Component
 @LeaderOnly
 class Housekeeping {
@@ -21,7 +21,7 @@ class Housekeeping {
     this.runs.cleanings().incrementAndGet();
   }
 
-  /** Lasts for as long as the archive takes. */
+  /** Runs for as long as the copying takes. */
   void archive(Runnable copying) {
     copying.run();
   }

@@ -3,7 +3,7 @@ package io.election.team;
 import org.springframework.stereotype.Component;
 import org.springframework.transaction.support.TransactionTemplate;
 
-/** Public, so that the compiler makes bridges to the methods of its base. */
+/** Public, so that the compiler generates bridge methods for those of its base class. */
 @Component
 public class InvoiceSending extends ScheduledSending {
 

@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Component;
 
-/** What has run on this node, and a job of every node. */
+/** Counts what has run on this node, and holds a job that runs on every node. */
 @Component
 class Runs {
 

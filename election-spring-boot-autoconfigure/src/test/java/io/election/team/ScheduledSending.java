@@ -4,7 +4,7 @@ import io.election.LeaderOnly;
 import java.util.concurrent.TimeUnit;
 import org.springframework.scheduling.annotation.Scheduled;
 
-/** A base that is not public, for a job that is. */
+/** The package-private base class of a public job. */
 abstract class ScheduledSending {
 
   private final Runs runs;

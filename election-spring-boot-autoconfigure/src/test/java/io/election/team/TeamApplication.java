@@ -3,7 +3,7 @@ package io.election.team;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.scheduling.annotation.EnableScheduling;
 
-/** A service as a team writes one: web, JPA, tables of its own, jobs, actuator. */
+/** A typical service of a team: web, JPA, its own tables, jobs, actuator. */
 @SpringBootApplication
 @EnableScheduling
 class TeamApplication {}

@@ -51,7 +51,7 @@ import org.springframework.core.NestedExceptionUtils;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.messaging.handler.annotation.MessageMapping;
 
-/** What the starter promises holds in an application as a team writes it, on a real database. */
+/** The starter keeps its promises in a typical application on a real database. */
 @ExtendWith(OutputCaptureExtension.class)
 class TeamApplicationIT {
 
@@ -232,7 +232,7 @@ class TeamApplicationIT {
       stopping.close();
       int cleanings = runs.cleanings().get();
       long version = version();
-      // Renewed for longer than a lease lasts.
+      // The renewals last longer than a lease.
       await().atMost(LONG).until(() -> version() >= version + 8);
       assertGoesOn(runs.heartbeats());
       assertThat(runs.cleanings()).hasValue(cleanings);
@@ -272,7 +272,7 @@ class TeamApplicationIT {
     return run(web, List.of("--as.election.node-id=team-node"), sources);
   }
 
-  /** Another node of the service, without a web server. */
+  /** Starts another node of the service, without a web server. */
   private static ConfigurableApplicationContext neighbour(String nodeId, String... arguments) {
     List<String> own = new ArrayList<>(List.of(arguments));
     own.add("--as.election.node-id=" + nodeId);
@@ -291,7 +291,7 @@ class TeamApplicationIT {
         "--as.election.lease-duration=3s",
         "--as.election.renew-interval=500ms",
         "--spring.datasource.url=" + DATABASE.jdbcUrl(),
-        // Those of the pool alone.
+        // These credentials are set for the pool only.
         "--spring.datasource.hikari.username=" + DATABASE.username(),
         "--spring.datasource.hikari.password=" + DATABASE.password(),
         "--spring.jpa.hibernate.ddl-auto=validate",
@@ -306,7 +306,7 @@ class TeamApplicationIT {
     return application.getBean(ElectionService.class);
   }
 
-  /** Until the lease is handed back: who resumes before stands aside for a lease. */
+  /** Waits until the lease is handed back. A node that resumes earlier stands aside for a lease. */
   private static void pause() throws Exception {
     election().pause(new Instruction("alice", "canary"));
     await()
@@ -319,7 +319,7 @@ class TeamApplicationIT {
     await().atMost(LONG).until(() -> runs.get() > before + 1);
   }
 
-  /** Twice, so that the last one began after this. */
+  /** Waits for two skipped calls: the second one began after this method was called. */
   private static void awaitSkipped(String method) {
     long before = skipped(method);
     await().atMost(LONG).until(() -> skipped(method) > before + 1);
@@ -369,13 +369,13 @@ class TeamApplicationIT {
     }
   }
 
-  /** As another node does when the lease has run out. */
+  /** Takes the election over, as another node does when the lease has expired. */
   private static void takeOver() {
     ElectionDatabase database = new ElectionDatabase(DATABASE.dataSource(), DATABASE.jdbcUrl());
     try (MysqlLeaseStore store =
         new MysqlLeaseStore(database, MysqlLeaseStore.SchemaMode.NONE, PATIENCE, PATIENCE, true)) {
       OptionalLong taken = OptionalLong.empty();
-      while (taken.isEmpty()) { // the leader may renew in between
+      while (taken.isEmpty()) { // the leader may renew between the two statements
         LeaseRow row = store.read(Set.of("team")).get("team").row();
         taken = store.take("team", row, "b", 60_000, 0, "EXPIRED");
       }
@@ -384,7 +384,7 @@ class TeamApplicationIT {
     }
   }
 
-  /** What a team may write that would run nowhere, or everywhere; not found by scanning. */
+  /** Misuses that would run on no node, or on every node. Component scanning does not find them. */
   static final class Mistakes {
 
     static class Early {

@@ -10,7 +10,7 @@ import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.stereotype.Component;
 
-/** Puts a proxy around the pool and each of its connections, as libraries do that trace statements. */
+/** Wraps the pool and each of its connections in a proxy, as libraries do that trace statements. */
 @Component
 class TracingDataSources implements BeanPostProcessor {
 

@@ -1,2 +1,2 @@
-/** An application that uses most of what the starter meets in practice. */
+/** An application with most of the features that the starter meets in practice. */
 package io.election.team;

@@ -43,7 +43,7 @@ import org.yaml.snakeyaml.Yaml;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** The dashboard and the alert rules ask for nothing that an application does not expose. */
+/** The dashboard and the alert rules query only what an application exposes. */
 class DashboardAndAlertsIT {
 
   private static final Path DOCS = Path.of("..", "docs");
@@ -52,11 +52,11 @@ class DashboardAndAlertsIT {
 
   private static final Pattern LABEL = Pattern.compile("(\\w+)=\"((?:[^\"\\\\]|\\\\.)*)\"");
 
-  /** Labels by which series are grouped or joined; of those in group 1 each has to be there. */
+  /** Labels by which series are grouped or joined. After a word in group 1 each label must exist. */
   private static final Pattern GROUPING =
       Pattern.compile("\\b(?:(by|on)|without|ignoring|group_left|group_right)\\s*\\(([^)]*)\\)");
 
-  /** A name that is no function's, and what its labels have to be. */
+  /** A metric name, which no parenthesis follows, and its label matchers. */
   private static final Pattern SELECTOR =
       Pattern.compile("(?<![\\w:.])([a-zA-Z_:][\\w:]*+)(?!\\s*\\()(?:\\{([^}]*)})?");
 
@@ -70,7 +70,7 @@ class DashboardAndAlertsIT {
           new MapConfigurationPropertySource())
       .bindOrCreate("as.election", ElectionProperties.class);
 
-  /** What the labels of a scraped target add. */
+  /** Labels that the scraped target adds. */
   private static final List<String> TARGET = List.of("instance", "environment", "namespace");
 
   @BeforeAll
@@ -95,7 +95,7 @@ class DashboardAndAlertsIT {
           + application.getEnvironment().getProperty("local.server.port")
           + "/actuator/prometheus");
       Job job = application.getBean(Job.class);
-      // Until a leader has counted all that one counts.
+      // Wait until a leader has counted everything that a leader counts.
       await().atMost(Duration.ofSeconds(60)).until(() -> {
         job.run();
         scraped = read(HttpClient.newHttpClient()
@@ -118,7 +118,7 @@ class DashboardAndAlertsIT {
     scraped = null;
   }
 
-  /** The check itself. */
+  /** Tests the check itself. */
   @Test
   void whatIsNotExposedIsFound() {
     assertThat(missing("rate(election_calls_seconds_count{outcome=\"ran\",method=~\"$m\"}[1m])"))
@@ -273,7 +273,7 @@ class DashboardAndAlertsIT {
     assertThat(missing(expression)).as(expression).isEmpty();
   }
 
-  /** The metrics, labels and values that an expression asks for and no series has. */
+  /** Returns the metrics, labels and values that an expression uses and no series has. */
   private static List<String> missing(String expression) {
     List<String> missing = new ArrayList<>();
     Set<String> grouped = new HashSet<>();

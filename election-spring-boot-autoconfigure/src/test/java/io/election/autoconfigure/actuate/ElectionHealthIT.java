@@ -26,7 +26,7 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ApplicationContext;
 
-/** What monitoring sees of a node on a real database. */
+/** The health and status that monitoring sees of a node on a real database. */
 @ExtendWith(OutputCaptureExtension.class)
 class ElectionHealthIT {
 
@@ -89,7 +89,7 @@ class ElectionHealthIT {
   @Test
   void aNodeThatMayReadAndNotWriteIsDownAndSaysSoOnceAMinute(CapturedOutput output)
       throws Exception {
-    // Makes the tables, and hands back.
+    // Creates the tables, and hands back.
     this.application.run((context) -> assertThat(context).hasNotFailed());
     String reader = this.database.name() + "_r";
     this.database.execute("CREATE USER '" + reader + "'@'%' IDENTIFIED BY 'reader'");
@@ -105,7 +105,7 @@ class ElectionHealthIT {
               .contains("The database answers, but some calls have failed for ")
               .contains("denied");
         });
-    // MariaDB's driver logs each refusal itself.
+    // MariaDB's driver logs each refused login itself.
     assertThat(output.getAll().lines())
         .filteredOn((line) -> line.matches(".* WARN .*] i(o|\\.e).*denied.*"))
         .hasSizeBetween(1, 2);

@@ -26,7 +26,7 @@ import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import reactor.core.publisher.Mono;
 
-/** What a node on a real database tells its meter registry. */
+/** The meters of a node on a real database. */
 class ElectionMetricsIT {
 
   private static final Duration LONG = Duration.ofSeconds(30);
@@ -163,7 +163,7 @@ class ElectionMetricsIT {
 
     private volatile Runnable running = () -> {};
 
-    /** Through the proxy, which has fields of its own. */
+    /** A setter, since the proxy has its own fields. */
     void running(Runnable running) {
       this.running = running;
     }

@@ -28,7 +28,7 @@ public final class EndpointAccess {
         new LeaderEndpointProperties(Show.ALWAYS, Set.of()));
   }
 
-  /** Exposes the endpoint as at the start of an application. */
+  /** Exposes the endpoint as the start of an application does. */
   public static void expose(ConfigurableEnvironment environment) {
     new LeaderEndpointExposure().postProcessEnvironment(environment, new SpringApplication());
   }

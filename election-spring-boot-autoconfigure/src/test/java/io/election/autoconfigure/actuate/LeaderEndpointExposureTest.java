@@ -62,7 +62,7 @@ class LeaderEndpointExposureTest {
     this.environment
         .getPropertySources()
         .addLast(new MapPropertySource("later", Map.of(INCLUDE, "info")));
-    // As Spring Boot does when all configuration classes have been read.
+    // Spring Boot does this when it has read all configuration classes.
     DefaultPropertiesPropertySource.moveToEnd(this.environment);
     assertThat(this.environment.getProperty(INCLUDE)).isEqualTo("info");
   }

@@ -40,7 +40,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** The endpoint on a real web server, in front of an application's own service. */
+/** The endpoint on a real web server, with an application's own service. */
 class LeaderEndpointTest {
 
   private static final String DETAILS = "management.endpoint.leader.show-details=always";
@@ -274,7 +274,7 @@ class LeaderEndpointTest {
             {"five", "five"},
             {"host:8081:22", "host:8081:22"},
             {"host:8082", "host:8082:3"},
-            // This node, which is not yet read as a member.
+            // This node is not yet listed as a member.
             {"host:8080:4711", "host:8080:4711"}
           }) {
             HttpResponse<String> accepted = designate(web, name[0], "");
@@ -506,7 +506,7 @@ class LeaderEndpointTest {
     }
   }
 
-  /** An application's own service that tells all it can. */
+  /** An application's own service that provides everything the endpoint can show. */
   static final class DecidableElection implements ElectionService {
 
     volatile String name = "sample-app";

@@ -143,7 +143,7 @@ class InterruptibleCallsTest {
     assertThat(isInterrupted()).isFalse();
   }
 
-  /** Calls that begin and end all the time, while leaderships come and go. */
+  /** Calls begin and end continuously while leadership comes and goes. */
   @RepeatedTest(20)
   void threadIsNeverInterruptedOutsideOfACall() throws Exception {
     AtomicLong term = new AtomicLong(1);
@@ -160,7 +160,7 @@ class InterruptibleCallsTest {
         }
       });
     }
-    // Until losses have hit calls, or nothing would have been shown.
+    // Continue until losses have hit calls: otherwise the test would prove nothing.
     await().pollDelay(Duration.ZERO).pollInterval(Duration.ofNanos(1)).until(() -> {
       for (int loss = 0; loss < 100; loss++) {
         this.calls.interrupt(term.getAndIncrement());

@@ -79,7 +79,7 @@ import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.Transactional;
 import reactor.core.publisher.Mono;
 
-/** Beans, proxies, contexts and return types of every kind: guarded, or refused by name. */
+/** Beans, proxies, contexts and return types of every kind are guarded, or refused by name. */
 @ExtendWith(OutputCaptureExtension.class)
 class LeaderOnlyBeansTest {
 
@@ -258,7 +258,7 @@ class LeaderOnlyBeansTest {
         arguments("declared as anything", bean(Anything.class), false));
   }
 
-  /** A publisher is asked at each subscription, and counted, whatever hides its type. */
+  /** A publisher is checked and counted at each subscription, whatever hides its type. */
   @ParameterizedTest(name = "{0}")
   @MethodSource("hidden")
   void publishersOfHiddenTypesAreGuarded(
@@ -393,7 +393,7 @@ class LeaderOnlyBeansTest {
         .contains("as.election.manual.leader-id");
   }
 
-  /** Without an election of its own. */
+  /** Has no election of its own. */
   private ApplicationContextRunner contextRunner() {
     return new ApplicationContextRunner()
         .withConfiguration(AutoConfigurations.of(
@@ -460,7 +460,7 @@ class LeaderOnlyBeansTest {
     return ((Taker<Object>) job).take(text);
   }
 
-  /** As clients of other services are made, or repositories (these by Spring's own proxies). */
+  /** Creates proxies like those of service clients, or of repositories (with Spring's own proxies). */
   record Proxies(Class<?> type, boolean spring) implements FactoryBean<Object> {
 
     @Override

@@ -118,7 +118,7 @@ class LeaderOnlyCallsTest {
     start.countDown();
     this.election.lostLeader();
     while (this.calls.isRunning("default")) {
-      // Without a word at the end this would wait for ever.
+      // This would wait forever if the end of a call were not signalled.
       assertThat(ends.tryAcquire(10, TimeUnit.SECONDS)).isTrue();
     }
     handedBack.set(true);

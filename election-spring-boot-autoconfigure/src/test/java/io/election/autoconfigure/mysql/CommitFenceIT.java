@@ -69,7 +69,7 @@ import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-/** Work of a deposed leader is not committed, whoever manages the transactions. */
+/** Work of a deposed leader is not committed, whichever component manages the transactions. */
 class CommitFenceIT {
 
   private static final Duration PATIENCE = Duration.ofSeconds(5);
@@ -150,7 +150,7 @@ class CommitFenceIT {
       TransactionTemplate transaction = context.getBean(TransactionTemplate.class);
       assertThatThrownBy(() -> transaction.executeWithoutResult((status) -> {
             job.call(() -> insert(context, 1));
-            // The call is over; the transaction still depends on it.
+            // The call is over, but the transaction still depends on its term.
             takeOver(database);
           }))
           .isInstanceOf(LeadershipLostException.class);
@@ -499,7 +499,7 @@ class CommitFenceIT {
           job.call(
               () -> transaction.executeWithoutResult((status) -> entities.persist(new Entry(1))));
           assertThat(sessionTimeouts(context)).isEqualTo(before);
-          // Hibernate does not make its connection read-only in this mode.
+          // In this mode Hibernate does not make its connection read-only.
           TransactionTemplate reading =
               new TransactionTemplate(transaction.getTransactionManager());
           reading.setReadOnly(true);
@@ -604,7 +604,7 @@ class CommitFenceIT {
         });
   }
 
-  /** The work of a call in a transaction, and of one around it, is committed in its term alone. */
+  /** Work of a call, in its own transaction or in one around it, is committed only in its term. */
   private static void assertFenced(TestDatabase database, ApplicationContext context) {
     Job job = leading(context);
     TransactionTemplate transaction = context.getBean(TransactionTemplate.class);
@@ -636,7 +636,7 @@ class CommitFenceIT {
     return context.getBean(Job.class);
   }
 
-  /** So that the first node leads at once. */
+  /** Lets the first node lead at once. */
   private static void releaseLease(TestDatabase database) {
     try {
       store(database, MysqlLeaseStore.SchemaMode.MIGRATE).ensureTables();
@@ -647,11 +647,11 @@ class CommitFenceIT {
         "INSERT INTO leader_election (service_id, leader_id, lease_millis) VALUES ('orders', '', 0)");
   }
 
-  /** As another node does when the lease has run out. */
+  /** Takes the election over, as another node does when the lease has expired. */
   private static void takeOver(TestDatabase database) {
     try (MysqlLeaseStore store = store(database, MysqlLeaseStore.SchemaMode.NONE)) {
       OptionalLong taken = OptionalLong.empty();
-      while (taken.isEmpty()) { // the leader may renew in between
+      while (taken.isEmpty()) { // the leader may renew between the two statements
         LeaseRow row = store.read(Set.of("orders")).get("orders").row();
         taken = store.take("orders", row, "b", 60_000, 0, "EXPIRED");
       }
@@ -762,7 +762,7 @@ class CommitFenceIT {
 
   static class ChildJob extends Job {}
 
-  /** As one for JTA: what it commits is not seen. */
+  /** Has a transaction manager like one for JTA: the commit fence does not see its commits. */
   @Configuration(proxyBeanMethods = false)
   static class Opaque {
 

@@ -24,7 +24,7 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ApplicationContext;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 
-/** The election connects with the credentials that the application's pool connects with. */
+/** The election connects with the credentials of the application's pool. */
 @ExtendWith(OutputCaptureExtension.class)
 class CredentialsIT {
 

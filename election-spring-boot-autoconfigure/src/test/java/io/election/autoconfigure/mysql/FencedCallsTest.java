@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.dao.DataAccessException;
 
-/** What the fence throws. */
+/** The exceptions that the commit fence throws. */
 class FencedCallsTest {
 
   @ParameterizedTest

@@ -49,7 +49,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 
-/** The whole in an application, on a real database. */
+/** The complete election in an application, on a real database. */
 @ExtendWith(OutputCaptureExtension.class)
 class MysqlElectionIT {
 
@@ -186,7 +186,7 @@ class MysqlElectionIT {
       assertThat(output).doesNotContain("handed term 1 back");
       this.application.withPropertyValues("as.election.node-id=b").run((other) -> {
         ElectionService follower = other.getBean(ElectionService.class);
-        // Renewed for longer than the lease lasts, though its context is closed.
+        // The elector renews for longer than the lease lasts, although its context is closed.
         long version = version();
         await().atMost(LONG).until(() -> version() >= version + 10);
         assertThat(follower.isLeader()).isFalse();
@@ -284,7 +284,7 @@ class MysqlElectionIT {
     assertThat(tables()).isZero();
   }
 
-  /** As beside R2DBC, where Spring Boot makes no DataSource. */
+  /** With R2DBC, for example, Spring Boot creates no DataSource. */
   @Test
   void settingsWithoutDataSourceAreUsed() {
     this.election
@@ -312,7 +312,7 @@ class MysqlElectionIT {
         });
   }
 
-  /** As datasource-proxy does it. */
+  /** Wraps the pool as datasource-proxy does. */
   @Test
   void settingsOfAWrappedPoolAreUsed() {
     this.election
@@ -320,7 +320,7 @@ class MysqlElectionIT {
         .run(MysqlElectionIT::awaitLeader);
   }
 
-  /** As p6spy does it. */
+  /** Wraps the driver as P6Spy does. */
   @Test
   void driverThatWrapsAnotherIsUsed() {
     this.election
@@ -341,7 +341,7 @@ class MysqlElectionIT {
         .run(MysqlElectionIT::awaitLeader);
   }
 
-  /** MariaDB shows no attributes unless its performance_schema is switched on. */
+  /** MariaDB shows connection attributes only if its performance_schema is on. */
   @ParameterizedTest
   @ValueSource(strings = {"mysql", "mariadb"})
   void connectionsOfTheElectionBearItsName(String driver) {

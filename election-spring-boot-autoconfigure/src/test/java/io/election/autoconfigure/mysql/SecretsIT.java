@@ -42,7 +42,7 @@ import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 
-/** A password in a JDBC URL, however it is written, is neither logged nor shown. */
+/** A password in a JDBC URL is neither logged nor shown, in whichever form it is written. */
 class SecretsIT {
 
   private static final Duration LONG = Duration.ofSeconds(60);
@@ -239,7 +239,7 @@ class SecretsIT {
     return context.getBean(HealthIndicator.class).health();
   }
 
-  /** Nor half of it. */
+  /** The text does not contain a part of the password either. */
   private static void isFreeOfSecrets(String text) {
     assertThat(text).doesNotContain("Keep1", "this2", "to3your", "3yourself");
   }

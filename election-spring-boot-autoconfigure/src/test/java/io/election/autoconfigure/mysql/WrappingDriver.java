@@ -9,7 +9,7 @@ import java.util.Properties;
 import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
-/** Hands connections of another driver on, whose URL follows its own prefix. */
+/** Returns connections of another driver, whose URL follows the prefix of this one. */
 public final class WrappingDriver implements Driver {
 
   private static final String PREFIX = "jdbc:wrapped:";

@@ -3,7 +3,7 @@ package io.election.autoconfigure.leaderonly.elsewhere;
 import io.election.LeaderOnly;
 import org.springframework.scheduling.annotation.Scheduled;
 
-/** Has methods that classes of other packages do not inherit. */
+/** Has methods that classes in other packages do not inherit. */
 public class Neighbour {
 
   @LeaderOnly
@@ -11,7 +11,7 @@ public class Neighbour {
     return "ran";
   }
 
-  /** The same without an annotation of its own. */
+  /** Has such a method without {@code @LeaderOnly}. */
   public static class Ticking {
 
     @Scheduled(fixedDelay = 1000)
