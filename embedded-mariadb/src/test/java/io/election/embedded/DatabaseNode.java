@@ -3,7 +3,7 @@ package io.election.embedded;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** A node reduced to its use of the database: joins at once, leaves when its input ends. */
+/** A node reduced to its use of the database. Joins at once, and leaves when its input ends. */
 final class DatabaseNode {
 
   static final String JOINED = "answering at ";

@@ -23,11 +23,11 @@ import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Real processes, a real server: who starts it, who joins it, who stops it. */
+/** Real processes start, join and stop a real server. */
 @EnabledIf(
     value = "io.election.embedded.MariaDbPrograms#existForThisPlatform",
     disabledReason = "there is no embedded MariaDB for this platform")
-@TestMethodOrder(OrderAnnotation.class) // the first one unpacks for the others
+@TestMethodOrder(OrderAnnotation.class) // the first test unpacks the server for the others
 class EmbeddedDatabaseIT {
 
   private static final Duration TIMEOUT = Duration.ofMinutes(2);
@@ -46,7 +46,7 @@ class EmbeddedDatabaseIT {
   @Test
   @Order(1)
   void nodesThatStartAtOnceUnpackOnceAndShareOneServer() throws IOException {
-    // what somebody left who was killed while unpacking
+    // left by a process that was killed while it unpacked the server
     Path unfinished = directory.resolve("mariadb-11.4.5.unfinished/bin");
     Files.createDirectories(unfinished);
     Files.writeString(unfinished.resolve("mariadbd"), "half a serv");
@@ -198,7 +198,7 @@ class EmbeddedDatabaseIT {
       }
     }
 
-    /** Waits until the node has joined. */
+    /** Waits until the node has joined. Returns its URL. */
     String url() {
       await()
           .atMost(TIMEOUT)

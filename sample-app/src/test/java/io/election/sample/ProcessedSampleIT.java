@@ -19,7 +19,7 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 
-/** The sample as ahead-of-time processing has written it down, with another database than then. */
+/** The sample after ahead-of-time processing, on another database than at build time. */
 @EnabledIfSystemProperty(
     named = "spring.aot.enabled",
     matches = "true",

@@ -16,7 +16,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.jdbc.core.simple.JdbcClient;
 
-/** The job on a node whose leadership the test decides; without a scheduler, so that the test runs it. */
+/** The test decides whether the job's node leads. It runs the job itself, since there is no scheduler. */
 @SpringBootTest(
     webEnvironment = WebEnvironment.NONE,
     properties = "spring.datasource.url=jdbc:h2:mem:report;MODE=MySQL")
@@ -33,7 +33,7 @@ class ReportJobTest {
 
   @Test
   void theReportIsWrittenWhileThisNodeLeads() {
-    job.writeReport(); // nobody leads yet
+    job.writeReport(); // no node leads yet
 
     election.lead();
     job.writeReport();

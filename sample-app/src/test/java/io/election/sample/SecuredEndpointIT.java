@@ -43,8 +43,8 @@ import org.springframework.security.web.SecurityFilterChain;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The sample behind Spring Security, with all its endpoints open, on a real database and as a user with
- * no more than the documented grants.
+ * The sample behind Spring Security with all its endpoints exposed. It runs on a real database, as
+ * a user with only the documented grants.
  */
 @DisabledIfSystemProperty(
     named = "spring.aot.enabled",
@@ -165,7 +165,7 @@ class SecuredEndpointIT {
         .contains("election 'sample-app': a new election was forced by operator: for a rest");
   }
 
-  /** Of the term that ended last, once the record names who is to lead next. */
+  /** Returns the end of the last ended term when the record names the next leader, else {@code null}. */
   private static String lastEndIn(String leaderId) {
     return leaderId.equals(leaderInDatabase())
         ? DATABASE.query(
@@ -260,7 +260,7 @@ class SecuredEndpointIT {
 
   @Test
   void idThatLooksLikeSqlIsJustAName() throws Exception {
-    // The first takes the way of a leader, the others that of a follower.
+    // The first designation takes the leader's path, the others take the follower's.
     for (String id : List.of("'; DROP TABLE leader_election; -- x", "x' OR '1'='1", "\\'\"`%s{}")) {
       assertThat(status("operator:writes", "POST", LEADER, designation(id))).isEqualTo(202);
       await().atMost(LONG).until(() -> id.equals(leaderInDatabase()));
@@ -375,7 +375,7 @@ class SecuredEndpointIT {
         .toList();
   }
 
-  /** Anew for each application, since Spring Boot may have set logging up anew for it. */
+  /** Repeated for each application, since Spring Boot may have set up logging again for it. */
   private static void listen() {
     LOGGED.start();
     root().addAppender(LOGGED);
@@ -385,7 +385,7 @@ class SecuredEndpointIT {
     return (Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
   }
 
-  /** Who may do what; no configuration class, so that the sample does not find it by itself. */
+  /** The permissions of each user. Not a configuration class, so that component scanning skips it. */
   static class Security {
 
     @Bean
@@ -402,7 +402,7 @@ class SecuredEndpointIT {
               .anyRequest()
               .denyAll())
           .httpBasic(Customizer.withDefaults())
-          // Credentials come with each request, and no cookie keeps them.
+          // Each request carries its credentials; no cookie stores them.
           .csrf((csrf) -> csrf.disable())
           .build();
     }

@@ -18,7 +18,7 @@ import org.springframework.context.annotation.Import;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.jdbc.core.simple.JdbcClient;
 
-/** Two nodes of the service in one JVM: a lease of five seconds passes at once. */
+/** Two nodes of the service in one JVM. A lease of five seconds passes at once. */
 @DisabledIfSystemProperty(
     named = "spring.aot.enabled",
     matches = "true",
@@ -48,14 +48,14 @@ class TwoNodesTest {
     assertThat(runs()).containsExactly("a in term 1");
 
     a.inElection.pause();
-    writeReports(); // its lease runs on
+    writeReports(); // the lease of a has not expired
     assertThat(runs()).containsExactly("a in term 1", "a in term 1");
 
     election.advance(LEASE.plus(RENEW_INTERVAL));
     writeReports();
     assertThat(runs()).containsExactly("a in term 1", "a in term 1", "b in term 2");
 
-    a.inElection.resume(); // and does not lead when it wakes
+    a.inElection.resume(); // a does not lead when it wakes up
     writeReports();
     assertThat(runs()).endsWith("b in term 2", "b in term 2");
   }
@@ -81,7 +81,7 @@ class TwoNodesTest {
         .list();
   }
 
-  /** An application with a part in the election. */
+  /** An application that takes part in the election. */
   private final class Node {
 
     final ConfigurableApplicationContext application;
