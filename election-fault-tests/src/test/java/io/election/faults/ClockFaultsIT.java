@@ -16,10 +16,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * What may happen to wall clocks, of the database and of nodes. Without libfaketime, and without
- * Docker for the database's, these are skipped. That monotonic clocks differ in rate, and that a
- * machine is suspended, cannot be had here: {@code LeaseSettingsTest.fault_28_clock_rates_differ},
- * {@code CandidacyTest.fault_28_machine_is_suspended} and the schedules of {@code SimulationTest} have
+ * Faults of the wall clocks of the database and of the nodes. They are skipped without libfaketime,
+ * and those of the database without Docker. Two faults cannot be produced here: monotonic clocks
+ * with different rates, and a suspended machine. {@code
+ * LeaseSettingsTest.fault_28_clock_rates_differ}, {@code
+ * CandidacyTest.fault_28_machine_is_suspended} and the schedules of {@code SimulationTest} cover
  * them.
  */
 @Tag("faults")
@@ -42,7 +43,7 @@ class ClockFaultsIT {
         assertThat(offset(database)).isBetween(-3_610L, -3_590L);
         cluster.staysLeader(leader, LEASE.plus(RENEW));
 
-        // Jumping each second, then slewing at half the speed again.
+        // The clock jumps each second, then slews at half the speed again.
         long end = System.nanoTime() + LEASE.multipliedBy(2).toNanos();
         cluster
             .within(LEASE.multipliedBy(3), "the clock has jumped")
@@ -62,7 +63,7 @@ class ClockFaultsIT {
             });
         assertThat(leader.lastClaim().term()).isEqualTo(leader.claims().get(0).term());
 
-        // Above all, no hour without a leader: neither way.
+        // A jump in either direction must not leave an hour without a leader.
         leader.kill();
         NodeProcess next = cluster.awaitLeaderOtherThan(leader);
         cluster.printGap("kill -9 with the database's clock 2 h back", leader, next);
@@ -132,7 +133,7 @@ class ClockFaultsIT {
       clocks.get(next.name()).setOffset(Duration.ofHours(-2));
       cluster.staysLeader(next, LEASE.multipliedBy(2));
 
-      // Nor does a follower care.
+      // A follower does not depend on it either.
       for (Duration offset : List.of(Duration.ofHours(2), Duration.ofHours(-2))) {
         cluster.nodes().stream()
             .filter((node) -> node != next)
@@ -149,18 +150,18 @@ class ClockFaultsIT {
         .with("spring.datasource.url=" + database.jdbcUrl() + "&sessionVariables=" + variables);
   }
 
-  /** Sets the clock so that an instant comes in the middle of the next lease. */
+  /** Sets the clock so that it reaches an instant in the middle of the next lease. */
   private static void throughMidOf(FakeClock clock, Instant instant) {
     clock.setOffset(Duration.between(Instant.now(), instant).minus(LEASE.dividedBy(2)));
   }
 
-  /** By how many seconds the database's clock is ahead. */
+  /** Returns how many seconds the database's clock is ahead. */
   private static long offset(TestDatabase database) {
     String time = database.query("SELECT UNIX_TIMESTAMP()");
     return Long.parseLong(time) - Instant.now().getEpochSecond();
   }
 
-  /** The offset of the server's zone now, in seconds. */
+  /** Returns the current offset of the server's time zone in seconds. */
   private static String zone(TestDatabase database) {
     return database.query("SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW())");
   }

@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.FileSystemUtils;
 
 /**
- * Processes on one database. What they claim is judged when the scenario is over: exactly, since
- * safety has no tolerance. How long something takes is only ever bounded generously.
+ * Processes on one database. At the end of the scenario their claims are judged exactly, since
+ * safety has no tolerance. Durations have only generous bounds.
  */
 final class Cluster {
 
@@ -37,7 +37,7 @@ final class Cluster {
 
   static final Duration OPERATION_TIMEOUT = Duration.ofMillis(500);
 
-  /** For what has to happen at all, on a machine where much else happens. */
+  /** The extra time for events that must happen at some point, on a busy machine. */
   static final Duration SLACK = Duration.ofSeconds(30);
 
   private final TestDatabase database;
@@ -67,31 +67,31 @@ final class Cluster {
     }
   }
 
-  /** What is done to a cluster that need not have a leader. */
+  /** A scenario for a cluster that may have no leader yet. */
   @FunctionalInterface
   interface Start {
 
     void run(Cluster cluster) throws Exception;
   }
 
-  /** What is done to a cluster whose leader is known. */
+  /** A scenario for a cluster whose leader is known. */
   @FunctionalInterface
   interface Scenario {
 
     void run(Cluster cluster, NodeProcess leader) throws Exception;
   }
 
-  /** Plays a scenario on three nodes that differ in nothing, and judges what they claimed. */
+  /** Plays a scenario on three identical nodes, and judges what they claimed. */
   static void run(TestDatabase database, Scenario scenario) throws Exception {
     run(database, threeNodes(), scenario);
   }
 
-  /** Plays a scenario on nodes of choice, and judges what they claimed. */
+  /** Plays a scenario on the given nodes, and judges what they claimed. */
   static void run(TestDatabase database, List<Node> nodes, Scenario scenario) throws Exception {
     run(database, LEASE, RENEW, nodes, scenario);
   }
 
-  /** Plays a scenario with a lease of choice. */
+  /** Plays a scenario with the given lease. */
   static void run(
       TestDatabase database, Duration lease, Duration renew, List<Node> nodes, Scenario scenario)
       throws Exception {
@@ -102,7 +102,7 @@ final class Cluster {
     });
   }
 
-  /** Plays a scenario on nodes that run, but may have no leader yet. */
+  /** Plays a scenario on running nodes that may have no leader yet. */
   static void start(
       TestDatabase database, Duration lease, Duration renew, List<Node> nodes, Start scenario)
       throws Exception {
@@ -165,14 +165,12 @@ final class Cluster {
         .orElseThrow();
   }
 
-  /** Waits until a node leads. */
   NodeProcess awaitLeader() {
     return within(patience(), "a node leads")
         .until(this::leader, Optional::isPresent)
         .orElseThrow();
   }
 
-  /** Waits until a node leads that is not the one named. */
   NodeProcess awaitLeaderOtherThan(NodeProcess last) {
     return within(patience(), "a node other than " + last + " leads")
         .until(this::leader, (leader) -> leader.isPresent() && leader.get() != last)
@@ -187,13 +185,12 @@ final class Cluster {
     within(patience(), "nobody leads").until(() -> leader().isEmpty());
   }
 
-  /** Waits until a node has logged something. */
   void awaitLog(NodeProcess node, String text) {
     within(Duration.ofSeconds(30), node + " logs '" + text + "'")
         .until(() -> !node.logLines(text).isEmpty());
   }
 
-  /** Waits until the last thing that a node published is a loss. */
+  /** Waits until the last event that a node published is a loss. */
   void awaitLoss(NodeProcess node) {
     within(Duration.ofSeconds(30), node + " announces its loss").until(() -> {
       List<Announcement> published = node.announcements(Cluster.SERVICE);
@@ -201,7 +198,7 @@ final class Cluster {
     });
   }
 
-  /** Waits until the record was written so many times more. */
+  /** Waits until the record was written {@code count} more times. */
   void awaitWrites(int count) {
     long goal = version() + count;
     within(patience().plus(this.renew.multipliedBy(2L * count)), count + " writes")
@@ -219,7 +216,7 @@ final class Cluster {
     return this.nodes.stream().filter(NodeProcess::leads).findFirst();
   }
 
-  /** Waits for what has to happen; a slow machine is given more time, since figures tell of times. */
+  /** Waits for an event. A slow machine gets more time, since figures report durations. */
   ConditionFactory within(Duration duration, String what) {
     return Awaitility.await(what)
         .atMost(duration.plus(SLACK))
@@ -245,14 +242,14 @@ final class Cluster {
   /**
    * Waits for a leader after a fault, and prints how long that took.
    *
-   * @param fault what is over
-   * @param end the instant when it was over
+   * @param fault the fault that is over
+   * @param end the instant at which it ended
    */
   NodeProcess awaitRecovery(String fault, long end) {
     return awaitRecovery(fault, end, patience());
   }
 
-  /** The same with more patience. */
+  /** The same with a given patience. */
   NodeProcess awaitRecovery(String fault, long end, Duration patience) {
     NodeProcess leader = within(patience, "a node leads after: " + fault)
         .until(this::leader, Optional::isPresent)
@@ -268,14 +265,14 @@ final class Cluster {
     return leader;
   }
 
-  /** Prints how long nobody led between two claims that follow each other. */
+  /** Prints how long no node led between two successive claims. */
   void printGap(String what, NodeProcess last, NodeProcess next) {
     System.out.printf(
         "Measured: %s: %.3f s without a leader (lease %s, renew interval %s)%n",
         what, gapSeconds(last, next), this.lease, this.renew);
   }
 
-  /** From the last claim of a node to the first one of its successor. */
+  /** Returns the time from the last claim of a node to the first claim of its successor. */
   double gapSeconds(NodeProcess last, NodeProcess next) {
     long end = last.claims().get(last.claims().size() - 1).to();
     return next.claims().stream()
@@ -285,12 +282,11 @@ final class Cluster {
         .orElseThrow();
   }
 
-  /** Lease, poll and two operation time-outs, three times. */
+  /** Three times the sum of lease, poll and two operation time-outs. */
   private Duration patience() {
     return this.lease.plus(this.renew).plus(OPERATION_TIMEOUT.multipliedBy(2)).multipliedBy(3);
   }
 
-  /** Ends all nodes and judges what they claimed. */
   private void close() {
     this.nodes.stream().filter(NodeProcess::isAlive).forEach(NodeProcess::resume);
     this.nodes.stream().filter(NodeProcess::isAlive).forEach(NodeProcess::stop);
@@ -307,7 +303,7 @@ final class Cluster {
     deleteFiles();
   }
 
-  /** Adds to what stopped a scenario half-way what may be at the root of it. */
+  /** Adds violations, which may be the root cause, to the failure that stopped a scenario. */
   private void judge(Throwable failure) {
     List<String> violations = judge().violations();
     if (!violations.isEmpty()) {
@@ -316,29 +312,31 @@ final class Cluster {
     }
   }
 
-  /** Says that the scenario breaks a rule on purpose: the promise must be seen broken at its end. */
+  /** Declares that the scenario breaks a rule on purpose: the end must show a broken promise. */
   void expectViolations() {
     this.broken = true;
   }
 
   /**
-   * Says that the database has lost a term with all that told of it: another node may lead in it, but
-   * nobody at the same time.
+   * Declares that the database has lost a term with all its traces. Another node may lead in this
+   * term, but no two nodes at the same time.
    *
-   * @param claim made in that term
+   * @param claim a claim made in that term
    */
   void expectTermLost(Claim claim) {
     this.lost = claim;
   }
 
-  /** Waits until a node has led for so long without a break, which it may have done already. */
+  /**
+   * Waits until a node has led without a break for a duration. That time may already have passed.
+   */
   void awaitSteady(NodeProcess node, Duration duration) {
     within(patience().plus(duration.multipliedBy(2)), node + " leads for " + duration)
         .until(() ->
             node.leads() && node.lastClaim().to() - node.lastClaim().from() > duration.toNanos());
   }
 
-  /** Watches that a leader goes on in its term. */
+  /** Checks that a leader continues to lead in its term. */
   void staysLeader(NodeProcess leader, Duration duration) {
     Claim claim = leader.lastClaim();
     within(patience().plus(duration), leader + " goes on for " + duration)
@@ -355,7 +353,7 @@ final class Cluster {
     }
   }
 
-  /** Prints the logs of all nodes, for a test that failed. */
+  /** Prints the logs of all nodes after a failed test. */
   private void dump() {
     this.nodes.forEach((node) -> System.out.println("---- " + node + "\n" + node.log()));
   }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** A process that is paused between its work and the commit. */
+/** A process is paused between its work and the commit. */
 class CommitFenceProcessIT {
 
   private static final Duration LONG = Duration.ofSeconds(30);

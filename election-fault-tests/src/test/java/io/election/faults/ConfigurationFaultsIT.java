@@ -46,10 +46,10 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.NestedExceptionUtils;
 
-/** What nodes may be set up like, in number, name, and settings; and how often they are started. */
+/** Variants of a set-up: the number, names and settings of nodes, and repeated starts. */
 class ConfigurationFaultsIT {
 
-  /** A node of many in this process. */
+  /** One of many nodes in this process. */
   private record LocalNode(
       String name, ElectionService service, Elector elector, AtomicBoolean dead) {}
 
@@ -60,7 +60,7 @@ class ConfigurationFaultsIT {
     int count = 100;
     Duration lease = Duration.ofSeconds(5);
     Duration renew = Duration.ofSeconds(1);
-    // Of its own, since it is the server that counts.
+    // The test has its own server, since the server counts statements.
     try (TestServer server = TestServer.startOwn()) {
       TestDatabase database = server.newDatabase();
       hundredNodes(folder, count, lease, renew, database);
@@ -111,7 +111,7 @@ class ConfigurationFaultsIT {
       System.out.printf(
           "Measured: leader of %d nodes cut off: next leader after %.3f s; %d statements that may write changed %d rows until it had led for 4 renewals (lease %s, renew interval %s)%n",
           count, (first.from() - died) / 1e9, statements, rows, lease, renew);
-      // Each follower tries once at most, and all but one in vain; then there are renewals.
+      // Each follower tries at most once, and only one succeeds. Then there are renewals.
       assertThat(statements).as("statements").isLessThan(count + 20);
       assertThat(rows).as("rows").isLessThan(20);
       assertThat(sampler.judge().violations()).isEmpty();
@@ -146,7 +146,7 @@ class ConfigurationFaultsIT {
     return new LocalNode(name, new LeaseElectionService(Cluster.SERVICE, elector), elector, dead);
   }
 
-  /** A store that is reached no more from the death of its node on. */
+  /** A store that becomes unreachable when its node dies. */
   private static LeaseStore mortal(LeaseStore store, AtomicBoolean dead) {
     return (LeaseStore) Proxy.newProxyInstance(
         LeaseStore.class.getClassLoader(),
@@ -342,7 +342,7 @@ class ConfigurationFaultsIT {
     }
     assertNothingIsLeft(database);
 
-    // Contexts that follow each other in one process.
+    // Contexts start one after the other in one process.
     for (int i = 0; i < 5; i++) {
       try (ConfigurableApplicationContext context = run(database, SamplingNode.class)) {
         awaitLeads(context.getBean(ElectionService.class));
@@ -399,7 +399,7 @@ class ConfigurationFaultsIT {
     }
   }
 
-  /** An application whose last part fails once it leads. */
+  /** An application in which the last component fails once the node leads. */
   @Configuration
   static class FailingNode extends SamplingNode {
 

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 
-/** A share of a processor that processes can be put into: a cgroup, of version 1 or 2. */
+/** A processor quota for processes: a cgroup of version 1 or 2. */
 final class CpuQuota implements AutoCloseable {
 
   private static final int PERIOD_MICROS = 100_000;
@@ -19,7 +19,9 @@ final class CpuQuota implements AutoCloseable {
     this.group = group;
   }
 
-  /** Makes a group; the test is aborted, that is skipped with a reason, where that is not allowed. */
+  /**
+   * Creates a group. Aborts the test (reported as skipped with a reason) if that is not allowed.
+   */
   static CpuQuota ofPercent(int percent) {
     int quota = PERIOD_MICROS / 100 * percent;
     String name = "election-test-" + ProcessHandle.current().pid();
@@ -56,7 +58,7 @@ final class CpuQuota implements AutoCloseable {
     Files.writeString(this.group.resolve("cgroup.procs"), Long.toString(node.pid()));
   }
 
-  /** Sets all processes free. */
+  /** Moves all processes out of the group. */
   void lift() throws IOException {
     for (String pid : Files.readAllLines(this.group.resolve("cgroup.procs"))) {
       Files.writeString(this.group.resolveSibling("cgroup.procs"), pid);

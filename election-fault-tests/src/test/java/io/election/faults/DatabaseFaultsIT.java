@@ -21,13 +21,13 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a database server, which is one of our own, does to three nodes. */
+/** Faults of a database server, started for the test, under three nodes. */
 class DatabaseFaultsIT {
 
-  /** Longer than a server takes to start again. */
+  /** Longer than a restart of the server takes. */
   private static final Duration LONG_LEASE = Duration.ofSeconds(12);
 
-  /** What a call may take beyond its time-out on a busy machine. */
+  /** The extra time of a call beyond its time-out on a busy machine. */
   private static final Duration GRACE = Duration.ofSeconds(2);
 
   private static TestServer server;
@@ -55,7 +55,7 @@ class DatabaseFaultsIT {
     restart("18 database killed and started", server::kill);
   }
 
-  /** The leader stays the leader in its term, for the server has forgotten nothing. */
+  /** The leader keeps its leadership and term, since the server has lost nothing. */
   private void restart(String fault, Runnable end) throws Exception {
     Cluster.run(
         this.database,
@@ -119,7 +119,9 @@ class DatabaseFaultsIT {
     });
   }
 
-  /** It proves by the row that nobody else has led meanwhile, and need not wait for a lease. */
+  /**
+   * The row proves that no other node has led meanwhile, so the leader need not wait for a lease.
+   */
   @Test
   @Tag("faults")
   void fault_19_leader_leads_again_at_once_after_the_database_was_paused() throws Exception {
@@ -163,7 +165,7 @@ class DatabaseFaultsIT {
 
           holder.setAutoCommit(false);
           statement.executeQuery("SELECT * FROM leader_election").close();
-          // It waits for the transaction, and all others wait for it.
+          // The ALTER waits for the transaction, and all others wait for the ALTER.
           CompletableFuture<Void> alter = CompletableFuture.runAsync(() ->
               this.database.execute("ALTER TABLE leader_election ADD COLUMN note varchar(10)"));
           cluster.awaitNoLeader();
@@ -180,7 +182,7 @@ class DatabaseFaultsIT {
     }
   }
 
-  /** What a server does on a full disk is its own business: MySQL hangs and looks once a minute. */
+  /** The behaviour on a full disk depends on the server: MySQL hangs and checks once a minute. */
   @Test
   @Tag("faults")
   void fault_20_disk_full() throws Exception {
@@ -252,7 +254,7 @@ class DatabaseFaultsIT {
     return node + "_" + this.database.name();
   }
 
-  /** Asked on a connection that is there: another could not be had. */
+  /** Queries on an existing connection, since no other could be opened. */
   private long version(Statement statement) throws SQLException {
     try (ResultSet rows = statement.executeQuery(
         "SELECT version FROM " + this.database.name() + ".leader_election")) {
@@ -268,7 +270,7 @@ class DatabaseFaultsIT {
             this.database.jdbcUrl(), this.database.username(), this.database.password()));
       }
     } catch (SQLException ex) {
-      // That was the last one.
+      // All connections are taken.
     }
   }
 

@@ -25,7 +25,7 @@ final class Endpoint {
     this.port = port;
   }
 
-  /** An endpoint on a port that is free now. */
+  /** Creates an endpoint on a port that is currently free. */
   static Endpoint onFreePort() {
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return new Endpoint(socket.getLocalPort());
@@ -34,7 +34,7 @@ final class Endpoint {
     }
   }
 
-  /** A node that serves this endpoint, open to all. */
+  /** Returns a node that serves this endpoint without authentication. */
   Node on(Node node) {
     return node.with("spring.main.web-application-type=servlet")
         .with("server.port=" + this.port)
@@ -45,7 +45,7 @@ final class Endpoint {
         .with("management.endpoint.health.show-details=always");
   }
 
-  /** What the node says of its health as far as the election goes: 200 if it is well, else 503. */
+  /** Returns the status of the node's election health: 200 if it is healthy, else 503. */
   int health() throws IOException {
     return exchange(request("health/election").GET()).statusCode();
   }
@@ -54,7 +54,7 @@ final class Endpoint {
     return send(request().GET(), 200);
   }
 
-  /** By force: a node that is cut off is no member. */
+  /** Designates with {@code force}, since a node that is cut off is not a member. */
   void designate(String node) throws IOException {
     send(
         request()

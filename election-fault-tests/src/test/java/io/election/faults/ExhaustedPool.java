@@ -13,7 +13,7 @@ import org.springframework.boot.ApplicationRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** Takes all connections of the application's pool and keeps them, as work does that never ends. */
+/** Takes all connections of the application's pool and keeps them, like work that never ends. */
 @Configuration(proxyBeanMethods = false)
 class ExhaustedPool {
 
@@ -33,7 +33,7 @@ class ExhaustedPool {
   ApplicationRunner exhaust(DataSource pool) {
     return (arguments) -> {
       boolean refused = false;
-      // On a slow machine the pool refuses before it is full: connecting takes too long.
+      // On a slow machine the pool refuses before it is full, since connecting takes too long.
       while (!refused || this.held.size() < CONNECTIONS) {
         refused = !holdsAnother(pool);
       }

@@ -12,7 +12,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
 
-/** Prints how long nobody leads when leaders end, round after round. Asserts safety, not speed. */
+/**
+ * Prints how long no node leads after a leader ends, in several rounds. Asserts safety, not speed.
+ */
 @Tag("faults")
 @Isolated("it measures")
 class FailoverGapIT {

@@ -16,10 +16,10 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The table of faults in the documentation and the tests are one. */
+/** The table of faults in the documentation matches the tests. */
 class FaultTableTest {
 
-  /** 48 and 49 are about stores that this version does not have. */
+  /** Faults 48 and 49 are about stores that this version does not have. */
   private static final Set<Integer> NOT_APPLICABLE = Set.of(48, 49);
 
   private final String table;
@@ -48,7 +48,7 @@ class FaultTableTest {
   void everyTestInTheTableIsThere() throws Exception {
     Set<String> names = tests().map(Method::getName).collect(Collectors.toSet());
     assertThat(documented()).allSatisfy((name) -> {
-      if (!name.startsWith("fault_28")) { // with injected clocks, in the core
+      if (!name.startsWith("fault_28")) { // tested with injected clocks in the core
         assertThat(names).contains(name);
       }
     });

@@ -6,19 +6,18 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 
 /**
- * What a careful receiver of a leader's writes does: it appends them, and refuses those of a term below
- * the highest one that it has seen.
+ * A careful receiver of a leader's writes: it appends them, and refuses writes with a term below
+ * the highest that it has seen.
  */
 final class FencedRegister {
 
   private final Connection connection;
 
-  /** A writer's view of the register. */
+  /** Creates a writer's view of the register. */
   FencedRegister(Connection connection) {
     this.connection = connection;
   }
 
-  /** Makes the register. */
   static void create(TestDatabase database) {
     database.execute(
         "CREATE TABLE register (id int PRIMARY KEY, term bigint, node varchar(128), n bigint)",
@@ -27,7 +26,7 @@ final class FencedRegister {
         CREATE TABLE register_log (id bigint AUTO_INCREMENT PRIMARY KEY,
             term bigint, node varchar(128), n bigint, refused_for_term bigint)
         """,
-        // In the order in which the register was changed.
+        // Logs writes in the order in which they changed the register.
         """
         CREATE TRIGGER register_accepts AFTER UPDATE ON register FOR EACH ROW
         INSERT INTO register_log (term, node, n) VALUES (NEW.term, NEW.node, NEW.n)
@@ -35,8 +34,8 @@ final class FencedRegister {
   }
 
   /**
-   * Writes, by one statement alone: a process that is paused inside a transaction would hold its locks
-   * against the next leader.
+   * Writes with a single statement: a process that is paused inside a transaction would hold its
+   * locks against the next leader.
    *
    * @return whether the write was accepted
    */
@@ -71,7 +70,10 @@ final class FencedRegister {
     return count(database, "refused_for_term > term");
   }
 
-  /** Accepted writes that come after one of a higher term: none, if the register is one. */
+  /**
+   * Counts the accepted writes that come after a write of a higher term. The register must have
+   * none.
+   */
   static long outOfOrder(TestDatabase database) {
     return count(database, """
         refused_for_term IS NULL AND term < (

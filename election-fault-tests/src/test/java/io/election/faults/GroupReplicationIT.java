@@ -23,8 +23,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /**
- * Three processes on three MySQL servers in Group Replication, by one URL with three hosts. Prints how
- * long nobody leads when the primary ends; asserts safety, and that somebody leads again.
+ * Three processes on three MySQL servers in Group Replication, through one URL with three hosts.
+ * Prints how long no node leads when the primary ends. Asserts safety, and that a node leads again.
  */
 @Tag("faults")
 @Isolated("it measures")
@@ -128,7 +128,6 @@ class GroupReplicationIT {
     print(what, outages);
   }
 
-  /** Times in nanoseconds since the fault. */
   private record Outage(long primary, long lost, long led) {
 
     double gap() {
@@ -136,7 +135,7 @@ class GroupReplicationIT {
     }
   }
 
-  /** Ends the primary, waits until the leader has stepped down, and until a node leads again. */
+  /** Ends the primary. Waits until the leader has stepped down and a node leads again. */
   private Outage outage(Cluster cluster, Consumer<TestServer> end) {
     NodeProcess leader = cluster.awaitLeader();
     TestServer primary = group.primary().orElseThrow();
@@ -152,12 +151,12 @@ class GroupReplicationIT {
         .orElseThrow();
     Claim first = next.lastClaim();
     assertThat(first.term()).isGreaterThan(last.term());
-    // Nobody can have seen the record there before that server began to take writes.
+    // No node can have seen the record there before that server began to take writes.
     assertThat(first.from() - withoutPrimary).isGreaterThan(LEASE.toNanos());
     return new Outage(elected - begin, last.to() - begin, first.from() - begin);
   }
 
-  /** Gives the last instant at which there surely was no other primary. */
+  /** Returns the last instant at which there was certainly no other primary. */
   private static long awaitPrimaryOtherThan(TestServer last, Cluster cluster) {
     AtomicLong without = new AtomicLong();
     cluster.within(Duration.ofSeconds(60), "the group has another primary").until(() -> {
@@ -222,7 +221,7 @@ class GroupReplicationIT {
 
   private void conflicts() throws Exception {
     onThreeNodes(cluster -> {
-      // The three are on the first member of the URL, these on the others.
+      // The three nodes are on the first member of the URL, these on the others.
       List<TestServer> members = group.members();
       for (int i = 1; i < members.size(); i++) {
         cluster.add(on(SamplingNode.named("on-" + i), List.of(members.get(i))));
@@ -240,7 +239,7 @@ class GroupReplicationIT {
         over.set(true);
         writer.join();
       }
-      // Now those on all members stand for one election.
+      // Now the nodes on all members take part in one election.
       NodeProcess leader = cluster.awaitLeader();
       leader.kill();
       NodeProcess next = cluster.awaitLeaderOtherThan(leader);
@@ -255,14 +254,14 @@ class GroupReplicationIT {
     });
   }
 
-  /** Writes to the election's row without end. */
+  /** Writes to the election's row continuously. */
   private void write(TestServer member, AtomicBoolean over) {
     while (!over.get()) {
       try {
         member.execute(
             "UPDATE %s.leader_election SET version = version + 1".formatted(this.database.name()));
       } catch (IllegalStateException ex) {
-        // This time the conflict was its own.
+        // This writer lost the conflict itself.
         Thread.onSpinWait();
       }
     }

@@ -16,8 +16,8 @@ import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /**
- * A {@link SamplingNode} with a scheduled job, every 50 ms: a run works for 20 ms and puts a row into
- * the table {@code run}. What begins and what is committed goes into the log.
+ * A {@link SamplingNode} with a job that is scheduled every 50 ms. A run works for 20 ms and
+ * inserts a row into the table {@code run}. The log shows each run that begins and each commit.
  */
 @SpringBootConfiguration
 @EnableAutoConfiguration
@@ -40,7 +40,7 @@ class JobNode {
     return new Job(jdbc, transaction);
   }
 
-  /** What runs on the leader. */
+  /** The leader-only job. */
   static class Job {
 
     private final JdbcTemplate jdbc;

@@ -14,8 +14,8 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 
 /**
- * The election's connections as a proxy gives them that keeps its clients over a failover: they lead to
- * the server whose URL a file names.
+ * The election's connections through a proxy that keeps its clients over a failover. They lead to
+ * the server whose URL is in a file.
  */
 @Configuration(proxyBeanMethods = false)
 class KeepingProxy {

@@ -14,9 +14,9 @@ import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 
 /**
- * A {@link SamplingNode} with three scheduled jobs, a short one, a longer one, and one that is longer than
- * a stop waits. Each run keeps a row of the table {@code ledger}: from when to when it has surely run, by
- * the clock that all processes of a machine share.
+ * A {@link SamplingNode} with three scheduled jobs: a short one, a longer one, and one that takes
+ * longer than a stop waits. Each run keeps a row of the table {@code ledger}: the interval in which
+ * it certainly ran, by the clock that all processes of a machine share.
  */
 @SpringBootConfiguration
 @EnableAutoConfiguration
@@ -24,7 +24,7 @@ import org.springframework.scheduling.annotation.Scheduled;
 @Import(SamplingNode.Events.class)
 class LedgerNode {
 
-  /** Makes the table. */
+  /** Creates the table. */
   static final String DDL =
       "CREATE TABLE ledger (id bigint PRIMARY KEY AUTO_INCREMENT, job varchar(16) NOT NULL, node varchar(128) NOT NULL, began bigint NOT NULL, ran_until bigint NOT NULL)";
 
@@ -42,7 +42,7 @@ class LedgerNode {
     return new Jobs(jdbc, node, shortJob, longerJob, longestJob);
   }
 
-  /** What runs on the leader. */
+  /** The leader-only jobs. */
   static class Jobs {
 
     private static final long BEAT_NANOS = Duration.ofMillis(20).toNanos();
@@ -84,7 +84,10 @@ class LedgerNode {
       run("longest", this.longestJob);
     }
 
-    /** Works until it is done or its scheduler interrupts it. The instants lie within the run. */
+    /**
+     * Works until it is done or its scheduler interrupts it. The recorded instants lie within the
+     * run.
+     */
     private void run(String job, Duration duration) {
       long began = System.nanoTime();
       this.jdbc.update(

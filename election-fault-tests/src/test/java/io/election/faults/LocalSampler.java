@@ -12,7 +12,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
 import org.awaitility.Awaitility;
 
-/** Samples nodes that live in the test's own process, as {@link SamplingNode} does in processes. */
+/** Samples nodes inside the test's own process, as {@link SamplingNode} does in other processes. */
 final class LocalSampler implements AutoCloseable {
 
   private final Path folder;

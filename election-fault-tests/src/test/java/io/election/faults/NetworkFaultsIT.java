@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a network does to three nodes, each behind a proxy of its own. */
+/** Faults of the network between the database and three nodes, each behind its own proxy. */
 class NetworkFaultsIT {
 
   private final TestDatabase database = TestDatabase.newDatabase();
@@ -56,7 +56,7 @@ class NetworkFaultsIT {
     }
   }
 
-  /** One node that loses the database is replaced, and follows when it finds it again. */
+  /** A node that loses the database is replaced. It follows when it reaches the database again. */
   private static void breakLeader(
       String fault, Cluster cluster, NodeProcess leader, TcpProxy proxy, Consumer<TcpProxy> how) {
     Claim last = leader.lastClaim();

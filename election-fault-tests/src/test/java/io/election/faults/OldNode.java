@@ -17,8 +17,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tool that teams wrote by hand before: every second or two it runs one statement, and leads until
- * the next one says otherwise. It has no deadline and no terms.
+ * The tool that teams wrote by hand before. Every second or two it runs one statement, and leads
+ * until the next statement says otherwise. It has no deadline and no terms.
  */
 final class OldNode {
 
@@ -46,7 +46,7 @@ final class OldNode {
         next = System.nanoTime()
             + TimeUnit.MILLISECONDS.toNanos(ThreadLocalRandom.current().nextLong(1000, 2000));
       }
-      // In this thread, so that no answer comes between two samples unseen.
+      // Sampled in this thread, so that every answer is seen.
       long now = System.nanoTime();
       claims.sample(now, now, leader ? Claim.NO_TERM : LeadershipLog.NOT_LEADING);
       LockSupport.parkNanos(1_000_000);
@@ -56,7 +56,7 @@ final class OldNode {
   private boolean attempt() {
     try {
       if (this.connection == null) {
-        // Otherwise a losing statement changes a row as well, and all of them lead.
+        // Without this flag a losing statement changes a row as well, and all of the nodes lead.
         this.connection = DriverManager.getConnection(
             this.settings.get("spring.datasource.url") + "&useAffectedRows=true",
             this.settings.get("spring.datasource.username"),

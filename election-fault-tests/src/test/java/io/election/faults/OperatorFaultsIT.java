@@ -22,7 +22,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** People and monitors that use the endpoint of three nodes while something is broken. */
+/** People and monitors use the endpoint of three nodes while a fault lasts. */
 @Tag("faults")
 class OperatorFaultsIT {
 
@@ -66,7 +66,9 @@ class OperatorFaultsIT {
     }
   }
 
-  /** Designates and forces all the while: for longer than a lease, and after it is healed. */
+  /**
+   * Designates and forces continuously, during a fault longer than a lease and after it is healed.
+   */
   private void decideDuring(
       String fault, Cluster cluster, Consumer<NodeProcess> how, Consumer<NodeProcess> heal) {
     NodeProcess leader = cluster.awaitLeader();
@@ -94,7 +96,7 @@ class OperatorFaultsIT {
     cluster.awaitRecovery("46 decisions during " + fault, System.nanoTime());
   }
 
-  /** Tells a node of choice that another shall lead, or that there shall be an election. */
+  /** Asks a random node to designate another, or to force a new election. */
   private final class Decisions implements Round {
 
     private final Random random = new Random(46);
@@ -134,7 +136,8 @@ class OperatorFaultsIT {
           int scrapes = nanos.size();
           long begin = System.nanoTime();
           monitor.awaitRounds(120);
-          // The electors go on with theirs: one statement in each renew interval, or a new session.
+          // The electors continue meanwhile: one statement in each renew interval, or a new
+          // session.
           long intervals = (System.nanoTime() - begin) / Cluster.RENEW.toNanos() + 1;
           assertThat(requests(proxies) - asked)
               .as("packets to the database during %d scrapes", nanos.size() - scrapes)
@@ -183,7 +186,7 @@ class OperatorFaultsIT {
     return sum[0];
   }
 
-  /** The median, since a machine that is busy holds up one or the other scrape. */
+  /** Uses the median, since a busy machine delays single scrapes. */
   private static void printLatency(String what, List<Long> nanos) {
     List<Long> sorted = nanos.stream().sorted().toList();
     long median = sorted.get(sorted.size() / 2);
@@ -203,14 +206,14 @@ class OperatorFaultsIT {
     return nodes;
   }
 
-  /** What a loop does again and again. */
+  /** One round of a loop. */
   @FunctionalInterface
   private interface Round {
 
     void run() throws IOException;
   }
 
-  /** Somebody who does something again and again, whether it succeeds or not. */
+  /** A client that repeats a request, whether it succeeds or not. */
   private static final class Loop implements AutoCloseable {
 
     private final Thread thread;

@@ -8,8 +8,8 @@ import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * Packets of some ports that the kernel drops on the loopback interface. The rules go with this object,
- * or with the JVM.
+ * Drops packets of some ports on the loopback interface, in the kernel. The rules end with this
+ * object or with the JVM.
  */
 final class PacketFilter implements AutoCloseable {
 
@@ -19,7 +19,7 @@ final class PacketFilter implements AutoCloseable {
 
   private final Thread cleanup = new Thread(this::removeAll, "packet-filter-cleanup");
 
-  /** A filter for packets from and to some ports. */
+  /** Creates a filter for packets from and to some ports. */
   PacketFilter(Integer... ports) {
     this.ports = List.of(ports);
     Runtime.getRuntime().addShutdownHook(this.cleanup);
@@ -45,7 +45,7 @@ final class PacketFilter implements AutoCloseable {
     loseAnswers();
   }
 
-  /** Drops some packets, in each direction. */
+  /** Drops some packets in each direction. */
   void lose(double probability) {
     String[] some = {"-m", "statistic", "--mode", "random", "--probability", "" + probability};
     add("--dport", some);

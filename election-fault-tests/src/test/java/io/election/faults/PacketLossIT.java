@@ -9,7 +9,7 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Packets that the kernel really drops; skipped where it cannot be told to. */
+/** The kernel really drops packets. Skipped where it cannot be made to drop them. */
 @Tag("faults")
 class PacketLossIT {
 

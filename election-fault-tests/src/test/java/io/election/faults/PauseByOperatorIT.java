@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Nodes that an operator tells to stand aside until further notice. */
+/** An operator makes nodes stand aside until further notice. */
 @Tag("faults")
 class PauseByOperatorIT {
 
@@ -73,7 +73,7 @@ class PauseByOperatorIT {
 
       endpoint(paused).resume();
       cluster.awaitLeads(paused);
-      // Each member has a mark of its own that says whether it is paused.
+      // Each member has its own mark that says whether it is paused.
       assertThat(endpoint(paused).show().replaceFirst("\"members\":.*$", ""))
           .contains("\"leader\":true")
           .doesNotContain("\"paused\":");

@@ -27,10 +27,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What may happen to a process: it dies, sleeps, starves, or has listeners and jobs that misbehave. */
+/** Faults of a process: it dies, is paused, starves, or has listeners and jobs that misbehave. */
 class ProcessFaultsIT {
 
-  /** Drain time-out, and some calls to a database that does not answer. */
+  /** The drain time-out, plus some calls to a database that does not answer. */
   private static final Duration TIME_TO_STOP = Duration.ofSeconds(20);
 
   @Test
@@ -196,7 +196,7 @@ class ProcessFaultsIT {
       cluster.staysLeader(leader, LEASE.multipliedBy(2));
       follower.resume();
 
-      // Whoever takes the election over now is caught in the middle of it, with a lock on the row.
+      // The next node that takes over is caught in the middle of it, with a lock on the row.
       database.execute("""
           CREATE TRIGGER slow_take BEFORE UPDATE ON leader_election FOR EACH ROW
           IF NEW.leader_id <> OLD.leader_id THEN
@@ -254,7 +254,7 @@ class ProcessFaultsIT {
           next == troubled ? "the same" : "another",
           String.join(", ", troubled.logLines("memory is back")));
 
-      // Its loops have survived: it takes over when nobody else is there, and says so.
+      // Its loops have survived: it takes over when no other node is left, and logs that.
       cluster.nodes().stream().filter((node) -> node != troubled).forEach(NodeProcess::kill);
       cluster.awaitLeads(troubled);
       assertThat(troubled.timeToStop()).isLessThan(TIME_TO_STOP);
@@ -265,8 +265,8 @@ class ProcessFaultsIT {
   }
 
   /**
-   * Needs cgroups. On a JVM with virtual threads their carriers are taken as well: the test's own, or
-   * the first in {@code /usr/lib/jvm} that has them.
+   * Needs cgroups. On a JVM with virtual threads the fault also occupies their carriers. That JVM
+   * is the test's own, or the first in {@code /usr/lib/jvm} with virtual threads.
    */
   @Test
   @Tag("faults")
@@ -310,7 +310,10 @@ class ProcessFaultsIT {
     return Optional.empty();
   }
 
-  /** The shell leaves out the first argument, which is the JVM of the test. */
+  /**
+   * Starts the node on another JVM: the shell drops its first argument, which is the JVM of the
+   * test.
+   */
   private static Node startedBy(Path java, Node node) {
     return node.startedBy("sh", "-c", "shift; exec \"$0\" \"$@\"", java.toString())
         .with("spring.threads.virtual.enabled=true");
@@ -374,7 +377,7 @@ class ProcessFaultsIT {
         .orElseThrow();
   }
 
-  /** The fault's own duration. */
+  /** Waits for the duration of the fault itself. */
   private static void letPass(Cluster cluster, Duration duration) {
     long end = now() + duration.toNanos();
     cluster.within(duration.plusSeconds(5), duration + " have passed").until(() -> now() - end > 0);

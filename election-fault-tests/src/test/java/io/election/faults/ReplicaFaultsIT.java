@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Three processes on a MySQL server with an asynchronous replica, which loses what it has not yet
- * received: what is kept then, and, in the last test, what is not.
+ * received. The tests show what holds then. The last one shows what does not.
  */
 @Tag("faults")
 class ReplicaFaultsIT {
@@ -66,7 +66,7 @@ class ReplicaFaultsIT {
   void fault_30_failover_to_a_replica_that_lost_the_last_writes() throws Exception {
     onThreeNodes(Duration.ZERO, (cluster, servers, database) -> {
       NodeProcess first = cluster.awaitLeader();
-      // This one sees nothing but the replica, from before the failover.
+      // This node sees only the replica, from before the failover.
       NodeProcess replicas =
           cluster.add(on(SamplingNode.named("replicas"), database, List.of(servers.replica())));
       cluster.awaitUp();
@@ -76,8 +76,8 @@ class ReplicaFaultsIT {
       long lost = second.lastClaim().term();
       awaitReplicaStale(cluster, servers, database);
 
-      // The failover: the row on the replica has not changed for more than a lease, second leads by
-      // what is lost, and its promise still holds.
+      // At the failover the row on the replica has not changed for more than a lease. The second
+      // leader leads by a write that is lost, and its lease still holds.
       servers.source().kill();
       long promoted = System.nanoTime();
       servers.promote();
@@ -86,7 +86,7 @@ class ReplicaFaultsIT {
       Claim claim = third.lastClaim();
       assertThat(claim.from() - promoted).isGreaterThan(LEASE.toNanos());
       if (third == replicas) {
-        // It has seen nothing of the lost term, cannot know of it, and may use it again.
+        // This node has seen nothing of the lost term, cannot know of it, and may use it again.
         cluster.expectTermLost(second.lastClaim());
         assertThat(claim.term()).isGreaterThanOrEqualTo(lost);
       } else {
@@ -127,7 +127,7 @@ class ReplicaFaultsIT {
       servers.awaitSameData();
       servers.promote();
 
-      // Nobody looks at the time: the leader finds its row, and goes on.
+      // No decision reads the time: the leader finds its row and continues.
       cluster
           .within(LEASE.multipliedBy(3), "the leader has followed")
           .until(() -> !leader.logLines("is another server now").isEmpty());
@@ -146,8 +146,8 @@ class ReplicaFaultsIT {
   }
 
   /**
-   * The last renewal is lost; the followers' sessions outlive the failover, and the leader is cut off
-   * from the new primary.
+   * The last renewal is lost. The followers' sessions outlive the failover, and the leader is cut
+   * off from the new primary.
    */
   @Test
   void fault_53_failover_behind_a_proxy_that_keeps_its_connections(@TempDir Path folder)
@@ -173,7 +173,7 @@ class ReplicaFaultsIT {
         cluster
             .within(renew, "the followers have seen it")
             .until(() -> System.nanoTime() - renewed > renew.toNanos() / 2);
-        // Not for as long as their sessions may rest.
+        // Pauses the followers, but for less than their sessions may idle.
         followers.forEach(NodeProcess::pause);
         cluster.awaitWrites(1);
         servers.source().execute("SET GLOBAL super_read_only = ON");
@@ -209,7 +209,7 @@ class ReplicaFaultsIT {
       assertThat(lagging.claims()).isEmpty();
       assertThat(lagging.logLines("is read-only (")).isNotEmpty();
 
-      // Even with nobody else to lead, what a replica shows grants nothing.
+      // Even if no other node could lead, a row on a replica grants nothing.
       leader.kill();
       NodeProcess next = cluster.awaitLeaderOtherThan(leader);
       assertThat(next).isNotEqualTo(lagging);
@@ -249,7 +249,7 @@ class ReplicaFaultsIT {
         cluster.expectViolations();
         cluster.awaitLeads(moved);
         assertThat(old.leads()).isTrue();
-        // But it says so before, and takes its time.
+        // But the node logs the change before, and waits for a lease.
         assertThat(moved.logLines("is another server now")).hasSize(1);
         assertThat(moved.lastClaim().from() - promoted).isGreaterThan(LEASE.toNanos());
         assertThat(old.logLines("is another server now")).isEmpty();
@@ -257,7 +257,7 @@ class ReplicaFaultsIT {
     }
   }
 
-  /** Ends the connections of all nodes, which may come back at once. */
+  /** Kills the connections of all nodes. The nodes may connect again at once. */
   private static void disconnectAll(TestServer server, TestDatabase database) {
     String ids =
         server.query("SELECT GROUP_CONCAT(id) FROM information_schema.processlist WHERE user = '%s'"
@@ -266,7 +266,7 @@ class ReplicaFaultsIT {
       try {
         server.execute("KILL " + id);
       } catch (IllegalStateException ex) {
-        // It has ended by itself.
+        // The connection has already ended.
         assertThat(ex.getMessage()).contains("Unknown thread");
       }
     }

@@ -13,7 +13,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Three nodes are restarted one after the other, while a job runs every 50 ms. */
+/** Three nodes are restarted one after the other while a job runs every 50 ms. */
 @Tag("faults")
 class RollingRestartIT {
 
@@ -21,7 +21,7 @@ class RollingRestartIT {
 
   private static final Duration RENEW = Duration.ofSeconds(1);
 
-  /** The leader goes first wherever it still is an old node, which is the worst order. */
+  /** The leader is restarted first as long as it is an old node, which is the worst order. */
   @Test
   void rolling_restart_of_three_nodes_cuts_no_job_off() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
@@ -54,9 +54,9 @@ class RollingRestartIT {
   }
 
   /**
-   * Jobs that last for longer than a stop waits, and a platform that kills what has not ended in time. No
-   * two processes run one job at a time. {@code -Drolling.restarts=20} takes the times of a service with
-   * Spring Boot's defaults: jobs of 1, 15 and 60 s, and SIGKILL after 30 s.
+   * Jobs take longer than a stop waits, and the platform kills a process that has not ended in
+   * time. No two processes run one job at the same time. {@code -Drolling.restarts=20} uses the
+   * times of a service with Spring Boot's defaults: jobs of 1, 15 and 60 s, and SIGKILL after 30 s.
    */
   @Test
   void rolling_restarts_overlap_no_two_runs_of_a_job() throws Exception {
@@ -102,7 +102,7 @@ class RollingRestartIT {
     });
   }
 
-  /** The node under its old id, in files of its own. */
+  /** Returns the node under its old id, with its own files. */
   private static Node anew(Node node) {
     return SamplingNode.named(node.name() + "-anew")
         .running(node.program())

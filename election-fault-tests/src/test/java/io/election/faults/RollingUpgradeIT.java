@@ -12,14 +12,14 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Nodes of ours and nodes with hand-written SQL on one table, as in a rolling upgrade. */
+/** Our nodes and nodes with hand-written SQL share one table, as in a rolling upgrade. */
 @Tag("faults")
 class RollingUpgradeIT {
 
-  /** After which the hand-written SQL takes over, by the database's clock. */
+  /** The hand-written SQL takes over after this time, by the database's clock. */
   private static final Duration OLD_INTERVAL = Duration.ofSeconds(5);
 
-  /** At most the old interval. */
+  /** The lease may not be longer than the old interval. */
   private static final Duration LEASE = OLD_INTERVAL;
 
   private static final Duration RENEW = Duration.ofSeconds(1);
@@ -31,7 +31,7 @@ class RollingUpgradeIT {
     List<Node> nodes =
         Stream.of("old-1", "old-2", "old-3").map(RollingUpgradeIT::old).toList();
     Cluster.run(database, LEASE, RENEW, nodes, (cluster, first) -> {
-      // There: each time one of the old nodes ends, the leader first.
+      // Upgrade: one old node after the other is replaced, the leader first.
       replace(cluster, first, true, SamplingNode.named("new-1"));
       replace(cluster, anyOld(cluster), false, SamplingNode.named("new-2"));
       replace(cluster, anyOld(cluster), true, SamplingNode.named("new-3"));
@@ -39,7 +39,7 @@ class RollingUpgradeIT {
       assertThat(isOld(leader)).isFalse();
       assertThat(leader.lastClaim().hasTerm()).isTrue();
 
-      // And back: killed, stopped, and stopped when no other node of ours is left to take over.
+      // Downgrade: nodes are killed, stopped, and stopped when none of ours is left to take over.
       replace(cluster, leader, true, old("old-4"));
       replace(cluster, anyNew(cluster), false, old("old-5"));
       NodeProcess last = anyNew(cluster);
@@ -51,7 +51,8 @@ class RollingUpgradeIT {
       cluster.printGap("SIGTERM of the last leader of ours, followed by an old node", last, old);
       assertThat(database.query("SELECT lease_millis FROM leader_election")).isEqualTo("0");
 
-      // Though the row still says that the lease was handed back, it belongs to who keeps it.
+      // The row still says that the lease was handed back, but the node that keeps writing it owns
+      // it.
       NodeProcess again = cluster.add(SamplingNode.named("new-4"));
       cluster.awaitUp();
       cluster.staysLeader(old, LEASE.multipliedBy(2));
@@ -62,8 +63,8 @@ class RollingUpgradeIT {
   }
 
   /**
-   * Why the lease must not be longer than the old interval: a leader of ours that is cut off goes on
-   * until its deadline, but the old tool follows when its own interval has passed.
+   * The lease must not be longer than the old interval: a leader of ours that is cut off continues
+   * until its deadline, but the old tool takes over when its own interval has passed.
    */
   @Test
   void fault_42_a_lease_longer_than_the_old_interval_makes_two_leaders() throws Exception {
@@ -80,7 +81,7 @@ class RollingUpgradeIT {
     });
   }
 
-  /** The same with a lease that is as long as the old interval. */
+  /** Same scenario, but with a lease as long as the old interval. */
   @Test
   void fault_42_a_lease_as_long_as_the_old_interval_makes_one_leader() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
@@ -96,8 +97,8 @@ class RollingUpgradeIT {
   }
 
   /**
-   * Why a node of ours needs an id that no old node has: the old tool leaves the mark of a lease that
-   * was handed back, and such a lease belongs to whom it names.
+   * A node of ours needs an id that no old node has: the old tool leaves the mark of a handed-back
+   * lease, and such a lease belongs to the node that it names.
    */
   @Test
   void fault_42_one_id_for_old_and_new_makes_two_leaders() throws Exception {
@@ -123,7 +124,7 @@ class RollingUpgradeIT {
     database.execute("KILL " + connection);
   }
 
-  /** Ends a node; waits for a leader, and for the node that comes instead. */
+  /** Ends a node, then waits for a leader and for the replacement. */
   private static void replace(Cluster cluster, NodeProcess node, boolean kill, Node next) {
     boolean led = node.leads();
     if (kill) {

@@ -10,8 +10,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Notes in the database itself whether a node ever lowers the term or the version of a record. What
- * tests edit by hand, as root, does not count.
+ * Records in the database itself whether a node ever lowers the term or the version of a record.
+ * Edits that tests make as root do not count.
  */
 final class RowAudit {
 
@@ -21,7 +21,7 @@ final class RowAudit {
     this.database = database;
   }
 
-  /** Begins the audit; {@code null} if the table has no terms yet. */
+  /** Begins the audit. Returns {@code null} if the table has no terms yet. */
   static @Nullable RowAudit install(TestDatabase database) {
     String columns = database.query("""
         SELECT COUNT(*) FROM information_schema.columns
@@ -44,7 +44,7 @@ final class RowAudit {
     return new RowAudit(database);
   }
 
-  /** What fell. */
+  /** Returns the values that were lowered. */
   List<String> falls() {
     List<String> falls = new ArrayList<>();
     try (Connection connection = this.database.connect();

@@ -18,14 +18,14 @@ import org.springframework.context.event.EventListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 
-/** A process that has the starter and asks each millisecond whether it leads. */
+/** A process that has the starter, and asks every millisecond whether it leads. */
 @SpringBootConfiguration
 @EnableAutoConfiguration
 class SamplingNode {
 
   private static final Logger log = LoggerFactory.getLogger(SamplingNode.class);
 
-  /** A process whose node id is its name. */
+  /** Returns a process whose node id is its name. */
   static Node named(String name) {
     return new Node(name, SamplingNode.class).with("as.election.node-id=" + name);
   }
@@ -34,7 +34,7 @@ class SamplingNode {
     sample(SpringApplication.run(SamplingNode.class, arguments));
   }
 
-  /** Asks for ever. */
+  /** Samples without end. */
   static void sample(ConfigurableApplicationContext context) {
     LeadershipLog claims =
         LeadershipLog.open(Path.of(context.getEnvironment().getRequiredProperty("test.claims")));
@@ -43,7 +43,7 @@ class SamplingNode {
       try {
         sample(election, claims);
       } catch (OutOfMemoryError ex) {
-        // The question costs no memory, the term does.
+        // The question allocates no memory, but the term does.
       }
       LockSupport.parkNanos(1_000_000);
     }
@@ -53,7 +53,7 @@ class SamplingNode {
     long before = System.nanoTime();
     boolean leader = election.isLeader();
     long after = System.nanoTime();
-    // Where leadership ends between the two questions, the claim is counted in a term of its own.
+    // If leadership ends between the two questions, the term is unknown and the sample is left out.
     long term = leader
         ? election.leadership().map(Leadership::term).orElse(Long.MAX_VALUE)
         : LeadershipLog.NOT_LEADING;
@@ -67,7 +67,6 @@ class SamplingNode {
     return new Events();
   }
 
-  /** Prints what is published. */
   static class Events {
 
     @EventListener

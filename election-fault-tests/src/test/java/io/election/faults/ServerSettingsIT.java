@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Three processes on a server whose global settings are not the usual ones. */
+/** Three processes on a server with unusual global settings. */
 @Tag("faults")
 class ServerSettingsIT {
 
@@ -29,7 +29,7 @@ class ServerSettingsIT {
         Assertions.assertThat(globals).isNotNull();
         Cluster.start(database, Cluster.LEASE, Cluster.RENEW, nodes, (cluster) -> {
           NodeProcess first = cluster.awaitLeader();
-          // Others see each renewal, so that it is committed.
+          // Other sessions see each renewal, so it is committed.
           cluster.awaitWrites(5);
           first.stop();
           NodeProcess second = cluster.awaitLeaderOtherThan(first);

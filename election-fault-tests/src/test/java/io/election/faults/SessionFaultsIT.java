@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What others do to the connections, the locks and the account of three nodes. */
+/** Faults of the connections, the locks and the account of three nodes. */
 class SessionFaultsIT {
 
   private final TestDatabase database = TestDatabase.newDatabase();
@@ -77,7 +77,7 @@ class SessionFaultsIT {
             leader.stop();
             cluster
                 .within(Duration.ofSeconds(60), "a follower is the victim of a deadlock")
-                // InnoDB shows its transactions as they were, unless nobody has looked for 100 ms.
+                // InnoDB refreshes its list of transactions only if it was not read for 100 ms.
                 .pollInterval(Duration.ofMillis(250))
                 .until(() -> {
                   if (isTakingOver()) {
@@ -87,7 +87,7 @@ class SessionFaultsIT {
                     holder.rollback();
                     lockHistory(statement);
                   } else if (cluster.leader().isPresent()) {
-                    // Somebody took over in the moment without locks: there has to be another.
+                    // A node took over in the moment without locks: force another take-over.
                     this.database.execute("UPDATE leader_election SET leader_id = ''");
                   }
                   return cluster.nodes().stream()
@@ -99,13 +99,13 @@ class SessionFaultsIT {
         });
   }
 
-  /** Locks the second of the two tables that a take-over locks, in a transaction that is the heavier. */
+  /** Locks the second of the two tables that a take-over locks, in the heavier transaction. */
   private static void lockHistory(Statement statement) throws SQLException {
     statement.execute("INSERT INTO heavy (v) VALUES (1)" + ", (1)".repeat(500));
     statement.executeQuery("SELECT * FROM leader_election_history FOR UPDATE").close();
   }
 
-  /** Whether somebody has changed the first table and waits for the second. */
+  /** Whether a node has changed the first table and waits for the second. */
   private boolean isTakingOver() {
     return !"0".equals(this.database.query("""
             SELECT COUNT(*) FROM information_schema.innodb_trx
@@ -142,7 +142,7 @@ class SessionFaultsIT {
     NodeProcess leader = cluster.awaitLeader();
     int refused = leader.logLines("refuses the user").size();
     this.database.execute(sql);
-    // Those that are connected go on for a while.
+    // Open connections continue to work for a while.
     killSessions();
     cluster.awaitNoLeader();
     cluster.awaitLoss(leader);

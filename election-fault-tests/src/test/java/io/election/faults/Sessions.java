@@ -22,13 +22,13 @@ final class Sessions {
     return ids;
   }
 
-  /** Ends all sessions of a user, by force. */
+  /** Kills all sessions of a user. */
   static void kill(Statement administrator, String user) throws SQLException {
     for (long id : of(administrator, user)) {
       try {
         administrator.execute("KILL " + id);
       } catch (SQLException ex) {
-        // It has ended by itself.
+        // The session has already ended.
       }
     }
   }

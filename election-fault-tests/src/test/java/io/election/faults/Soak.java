@@ -27,8 +27,8 @@ import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 
 /**
- * Random faults against a few nodes, one after the other and together, for a given time. From time to
- * time all of them end, and a leader has to appear.
+ * Random faults on a few nodes, one after the other and together, for a given time. At intervals
+ * all of them end, and a leader must appear.
  */
 final class Soak {
 
@@ -36,10 +36,10 @@ final class Soak {
 
   private static final Duration LONGEST_FAULT = Cluster.LEASE.multipliedBy(5).dividedBy(2);
 
-  /** An attempt of the driver's own to reach a server that it may have paused itself. */
+  /** Short time-outs for attempts to reach a server that this class may have paused itself. */
   private static final String IMPATIENT = "&connectTimeout=2000&socketTimeout=2000";
 
-  /** The end of what has ended by itself. */
+  /** The end of a fault that has already ended. */
   private static final BooleanSupplier NOTHING = () -> true;
 
   private final TestServer server;
@@ -50,12 +50,12 @@ final class Soak {
 
   private final Map<String, TcpProxy> proxies = new TreeMap<>();
 
-  /** The life that each node is in. */
+  /** The current process of each node. */
   private final Map<String, NodeProcess> lives = new TreeMap<>();
 
   private final List<Kind> kinds = new ArrayList<>();
 
-  /** The statements that undo faults; no harm where there is nothing to undo. */
+  /** The statements that undo faults. They do no harm if there is nothing to undo. */
   private final List<String> undoings = new ArrayList<>();
 
   private final List<Ongoing> ongoing = new ArrayList<>();
@@ -71,9 +71,9 @@ final class Soak {
   /**
    * Creates a soak.
    *
-   * @param server is paused, stopped and killed
+   * @param server the server to pause, stop and kill
    * @param seed decides which faults come when; the processes' own pace does not repeat
-   * @param nodes how many
+   * @param nodes the number of nodes
    */
   Soak(TestServer server, long seed, int nodes) {
     this.server = server;
@@ -85,7 +85,7 @@ final class Soak {
     addKinds();
   }
 
-  /** Injects faults for a time and lets the cluster judge. */
+  /** Injects faults for a duration, and lets the cluster judge. */
   void run(Duration duration) throws Exception {
     long begin = System.nanoTime();
     Cluster.run(this.database, nodes(), (started, leader) -> {
@@ -130,7 +130,7 @@ final class Soak {
     }
   }
 
-  /** The leader as often as not. */
+  /** Picks the leader half of the time, otherwise any node. */
   private String victim() {
     if (this.random.nextBoolean()) {
       for (Map.Entry<String, NodeProcess> life : this.lives.entrySet()) {
@@ -153,14 +153,14 @@ final class Soak {
 
   private void endWhatIsDue() {
     for (Ongoing fault : List.copyOf(this.ongoing)) {
-      // The server may be away just now, by another fault: then later.
+      // Another fault may have taken the server away: then this one ends later.
       if (System.nanoTime() - fault.endAt() >= 0 && fault.end().getAsBoolean()) {
         this.ongoing.remove(fault);
       }
     }
   }
 
-  /** The server first: what others undo by SQL waits for it. */
+  /** Ends the faults of the server first, since others wait for it to undo their SQL. */
   private void healAll() {
     List<Ongoing> faults = new ArrayList<>(this.ongoing);
     this.ongoing.clear();
@@ -171,7 +171,7 @@ final class Soak {
         .until(fault.end()::getAsBoolean));
   }
 
-  /** A statement that nobody waited for may have been run after what undoes it. */
+  /** Undoes all SQL again: a statement that nobody waited for may have run after its undo. */
   private void undoAll() {
     this.undoings.forEach((sql) -> attempt((statement) -> statement.execute(sql)));
   }
@@ -246,7 +246,7 @@ final class Soak {
     this.lives.put(node, this.cluster.add(life(node)));
   }
 
-  /** The same node as a new process. */
+  /** Returns the same node as a new process. */
   private Node life(String node) {
     return SamplingNode.named(node + "." + ++this.starts)
         .through(this.proxies.get(node))
@@ -268,7 +268,7 @@ final class Soak {
     }));
   }
 
-  /** What an operator may do by mistake, and undoes. */
+  /** A mistake of an operator, and its undo. */
   private void sql(String name, String begin, String end) {
     String user = this.database.username();
     this.undoings.add(end.formatted(user));
@@ -276,13 +276,13 @@ final class Soak {
       boolean done = attempt((statement) -> statement.execute(begin.formatted(user)));
       return () -> {
         boolean undone = attempt((statement) -> statement.execute(end.formatted(user)));
-        // What was never done cannot always be undone.
+        // A statement that was never run cannot always be undone.
         return undone || !done;
       };
     }));
   }
 
-  /** A lock that a session holds, which ends with it. */
+  /** A lock that a session holds until the session ends. */
   private void held(String name, String lock) {
     this.kinds.add(new Kind(name, "sql", (node) -> {
       try {
@@ -331,11 +331,11 @@ final class Soak {
     try {
       connection.abort(Runnable::run);
     } catch (SQLException ex) {
-      // It is gone already.
+      // The connection is already gone.
     }
   }
 
-  /** Whether it was done; the server may be away, or locked. */
+  /** Returns whether the statement ran. The server may be away, or the rows locked. */
   private boolean attempt(Sql sql) {
     try (Connection connection = connect();
         Statement statement = connection.createStatement()) {
@@ -404,7 +404,7 @@ final class Soak {
         violations.size());
   }
 
-  /** A kind of fault; one at a time in each place, where {@code *} is the node. */
+  /** A kind of fault. Each place has one fault at a time; {@code *} stands for the node. */
   private record Kind(String name, String place, Fault fault) {}
 
   private record Ongoing(String place, long endAt, BooleanSupplier end) {}
@@ -412,7 +412,7 @@ final class Soak {
   @FunctionalInterface
   private interface Fault {
 
-    /** Begins, and gives what ends it, which tells whether it could. */
+    /** Begins the fault. Returns what ends it, which reports whether that succeeded. */
     BooleanSupplier begin(String node);
   }
 

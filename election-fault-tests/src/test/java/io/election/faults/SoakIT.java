@@ -7,8 +7,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Everything at random. A minute by default; {@code -Dsoak.duration=PT30M} lasts longer, {@code
- * -Dsoak.seed} repeats the faults, {@code -Dsoak.nodes} says how many nodes suffer.
+ * Random faults. The test takes a minute by default: {@code -Dsoak.duration=PT30M} makes it longer,
+ * {@code -Dsoak.seed} repeats the faults, {@code -Dsoak.nodes} sets the number of nodes.
  */
 @Tag("faults")
 class SoakIT {

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A database that is not where it should be. */
+/** The database is unavailable when the nodes start, or moves to another address. */
 @Tag("faults")
 class StartFaultsIT {
 
@@ -78,7 +78,7 @@ class StartFaultsIT {
           this.database,
           Cluster.threeNodes().stream()
               .map((node) -> node.startedBy(inOwnNamespace)
-                  // A JVM keeps an address for 30 s, unless told otherwise.
+                  // By default a JVM caches an address for 30 s.
                   .withJvmOption("-Dsun.net.inetaddr.ttl=1")
                   .with("spring.datasource.url=" + here.jdbcUrl("database.test")))
               .toList(),

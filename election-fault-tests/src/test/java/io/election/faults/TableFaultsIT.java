@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What operators may do to the tables while nodes run. */
+/** Edits of the tables by operators while nodes run. */
 class TableFaultsIT {
 
   @Test
@@ -58,7 +58,7 @@ class TableFaultsIT {
     });
   }
 
-  /** Edits, after which the next leader has waited for a whole lease. */
+  /** Runs an edit after which the next leader must wait for a whole lease. Returns that leader. */
   private static NodeProcess forcedAfterAWholeLease(
       Cluster cluster, TestDatabase database, String edit) {
     long before = System.nanoTime();
@@ -99,7 +99,7 @@ class TableFaultsIT {
         database.execute("UPDATE leader_election SET " + harmless);
         cluster.staysLeader(leader, RENEW.multipliedBy(3));
       }
-      // The lease of 24 days ends with its leader, who hands it over.
+      // The lease of 24 days ends when its leader hands it over.
       designated = cluster.follower();
       database.execute("UPDATE leader_election SET leader_id = '" + designated.name() + "'");
       cluster.awaitLeads(designated);
@@ -116,7 +116,7 @@ class TableFaultsIT {
         assertThat(leader.lastClaim().term()).as(edit).isGreaterThanOrEqualTo(term);
       }
 
-      // Nobody but the nodes knows the last term then.
+      // From here on only the nodes know the last term.
       letNodesSee(cluster);
       database.execute("DELETE FROM leader_election", "DELETE FROM leader_election_history");
       long emptied = System.nanoTime();

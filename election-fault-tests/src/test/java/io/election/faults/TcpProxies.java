@@ -9,22 +9,22 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/** Nodes on one database, each behind a proxy of its own. */
+/** Nodes on one database, each behind its own proxy. */
 final class TcpProxies implements AutoCloseable {
 
-  /** For who measures waits for answers: the wait for a signal is meant to be long. */
+  /** For tests that measure waits for answers: the wait for a signal is long on purpose. */
   static final String WITHOUT_SIGNALS = "as.election.mysql.hand-back-signals=false";
 
   private final Map<String, TcpProxy> proxies = new LinkedHashMap<>();
 
-  /** TcpProxies of three nodes. */
+  /** Creates the proxies of three nodes. */
   static TcpProxies to(TestDatabase database) {
     TcpProxies proxies = new TcpProxies();
     Cluster.threeNodes().forEach((node) -> proxies.proxies.put(node.name(), TcpProxy.to(database)));
     return proxies;
   }
 
-  /** The nodes behind the proxies, with some more properties. */
+  /** Returns the nodes behind the proxies, with additional properties. */
   List<Node> nodes(String... properties) {
     return this.proxies.entrySet().stream()
         .map((entry) -> {

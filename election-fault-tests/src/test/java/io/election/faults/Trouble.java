@@ -8,16 +8,18 @@ import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** What a {@link TroubledNode} does to itself. */
+/** The faults that a {@link TroubledNode} inflicts on itself. */
 enum Trouble {
-  /** Nothing is left of the heap for some seconds. */
+  /** The heap is exhausted for some seconds. */
   NO_MEMORY {
     @Override
     void begin() {
       daemon("allocator", Trouble::allocate);
     }
   },
-  /** Hundreds of threads want to run; the common pool and the carriers of virtual threads are taken. */
+  /**
+   * Hundreds of threads compete; the common pool and the carriers of virtual threads are occupied.
+   */
   NO_PROCESSOR {
     @Override
     void begin() {
@@ -40,21 +42,21 @@ enum Trouble {
       block();
     }
   },
-  /** A listener throws what nobody expects. */
+  /** A listener throws an unexpected throwable. */
   LISTENER_THROWS {
     @Override
     void begin() {
       throw new StackOverflowError("thrown by a listener");
     }
   },
-  /** A listener was interrupted and says so, as it should. */
+  /** A listener was interrupted and restores the interrupt, as it should. */
   LISTENER_INTERRUPTED {
     @Override
     void begin() {
       Thread.currentThread().interrupt();
     }
   },
-  /** Somebody interrupts all threads that are not his. */
+  /** Foreign code interrupts all threads that it does not own. */
   ALL_INTERRUPTED {
     @Override
     void begin() {
@@ -65,7 +67,7 @@ enum Trouble {
               .forEach(Thread::interrupt));
     }
   },
-  /** No trouble in the listener; the job of the node never ends. */
+  /** The listener works, but the node's job never ends. */
   JOB_BLOCKS {
     @Override
     void begin() {}
@@ -73,7 +75,7 @@ enum Trouble {
 
   static final long SECONDS = 8;
 
-  /** Called by a listener when the node has become leader. */
+  /** Begins the fault. A listener calls this when the node has become leader. */
   abstract void begin();
 
   static void block() {
@@ -120,14 +122,16 @@ enum Trouble {
     thread.start();
   }
 
-  /** A virtual thread never leaves its carrier while it runs: to others that is like being pinned. */
+  /**
+   * Starts a virtual thread that never leaves its carrier, which affects others as pinning does.
+   */
   private static void startVirtual(Runnable task) {
     try {
       Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);
       start.invoke(null, task);
       System.out.println("a virtual thread keeps its carrier");
     } catch (NoSuchMethodException ex) {
-      // Before Java 21.
+      // This JVM is older than Java 21.
     } catch (ReflectiveOperationException ex) {
       throw new IllegalStateException(ex);
     }

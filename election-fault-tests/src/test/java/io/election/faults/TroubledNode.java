@@ -19,8 +19,8 @@ import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 
 /**
- * A process that gets into {@link Trouble} when it becomes leader: each time, or, with {@code
- * --test.once} naming a file, only if it is the first of all to do so.
+ * A process that gets into {@link Trouble} each time it becomes leader. With {@code --test.once}
+ * naming a file, it does so only if it is the first of all processes.
  */
 @SpringBootConfiguration
 @EnableAutoConfiguration
@@ -59,7 +59,7 @@ class TroubledNode {
     return new Listener(trouble(environment), environment.getProperty("test.once"));
   }
 
-  /** Work that never ends. */
+  /** A job that never ends. */
   static class Job {
 
     @LeaderOnly
@@ -69,7 +69,7 @@ class TroubledNode {
     }
   }
 
-  /** Where trouble begins. */
+  /** The listener that begins the trouble. */
   record Listener(Trouble trouble, String once) {
 
     @EventListener

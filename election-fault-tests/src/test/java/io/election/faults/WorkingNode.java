@@ -19,8 +19,8 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /**
- * A {@link SamplingNode} that also writes into the table {@code work}: one transaction a term, which
- * stays open until the file exists that {@code --test.gate} names.
+ * A {@link SamplingNode} that also writes into the table {@code work}, in one transaction a term.
+ * The transaction stays open until the file exists that {@code --test.gate} names.
  */
 @SpringBootConfiguration
 @EnableAutoConfiguration
@@ -68,7 +68,7 @@ class WorkingNode {
     return new Job(jdbc, transaction, Path.of(environment.getRequiredProperty("test.gate")));
   }
 
-  /** What a leader does. */
+  /** The leader's work. */
   static class Job {
 
     private final JdbcTemplate jdbc;

@@ -16,8 +16,9 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Import;
 
 /**
- * A process that asks whether it leads, thinks, and then writes to a {@link FencedRegister}. Nearly all
- * of its time lies between the question and the action, where a pause is to hit it.
+ * A process that asks whether it leads, pauses, and then writes to a {@link FencedRegister}. It
+ * spends most of its time between the question and the write, so that a pause of the process falls
+ * there.
  */
 @SpringBootConfiguration
 @EnableAutoConfiguration
