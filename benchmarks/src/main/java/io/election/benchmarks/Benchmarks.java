@@ -15,14 +15,14 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Runs all benchmarks, one after the other, each in a process of its own.
+ * Runs all benchmarks one after the other, each in its own process.
  *
  * <pre>
  * java -cp benchmarks/target/benchmarks.jar io.election.benchmarks.Benchmarks [--quick] [--results=folder]
  * </pre>
  *
- * <p>In the folder there is one folder, or file, of results of each; {@code --quick} leaves out what
- * takes longest, and runs the rest briefly.
+ * <p>The results folder has one folder or file for each benchmark. {@code --quick} skips the
+ * longest measurements and shortens the others.
  */
 public final class Benchmarks {
 
@@ -35,9 +35,10 @@ public final class Benchmarks {
   }
 
   /**
-   * Measures everything. Ends with 1 if one of the programs does not end with 0.
+   * Runs all benchmarks. Exits with 1 if one of the programs does not exit with 0.
    *
-   * @param arguments {@code --quick}; {@code --results=folder}, else one below {@code benchmarks}
+   * @param arguments {@code --quick}; {@code --results=folder}, by default a folder below {@code
+   *     benchmarks}
    * @throws Exception if a program or a server does not start
    */
   public static void main(String[] arguments) throws Exception {
@@ -110,7 +111,7 @@ public final class Benchmarks {
     finish(main, new ProcessBuilder(command(main, arguments)).inheritIO());
   }
 
-  /** For a program without files of its own. */
+  /** Runs a program that writes no files, and stores its output. */
   private void runInto(Path file, String main, String... arguments)
       throws IOException, InterruptedException {
     finish(

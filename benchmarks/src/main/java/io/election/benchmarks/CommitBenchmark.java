@@ -25,8 +25,8 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /**
- * What the commit fence adds to a transaction of one insert. Needs a database:
- * {@code -p url=jdbc:mysql://host/database -p username=… -p password=…}.
+ * Measures what the commit fence adds to a transaction with one insert. Needs a database: {@code -p
+ * url=jdbc:mysql://host/database -p username=… -p password=…}.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -40,11 +40,10 @@ public class CommitBenchmark {
   @Param("jdbc:mysql://localhost/benchmark")
   public String url = "";
 
-  /** Who may do anything there. */
+  /** A user with all privileges there. */
   @Param("root")
   public String username = "";
 
-  /** The password. */
   @Param("")
   public String password = "";
 
@@ -54,22 +53,14 @@ public class CommitBenchmark {
   @SuppressWarnings("NullAway.Init")
   private Job job;
 
-  /** Creates the state; JMH calls it. */
   public CommitBenchmark() {}
 
-  /** Work in a transaction. */
   public static class Job {
 
     private final TransactionTemplate transaction;
 
     private final JdbcTemplate jdbc;
 
-    /**
-     * Creates the job; Spring calls it.
-     *
-     * @param transaction the transactions
-     * @param jdbc the database
-     */
     public Job(TransactionTemplate transaction, JdbcTemplate jdbc) {
       this.transaction = transaction;
       this.jdbc = jdbc;
@@ -85,7 +76,7 @@ public class CommitBenchmark {
     @LeaderOnly
     public void rest() {}
 
-    /** Asks the database for nothing. */
+    /** Sends a statement that does nothing. */
     public void ask() {
       this.jdbc.execute("DO 1");
     }
@@ -97,12 +88,11 @@ public class CommitBenchmark {
     }
   }
 
-  /** An application with jobs. */
   @Configuration(proxyBeanMethods = false)
   @EnableAutoConfiguration
   static class Application {}
 
-  /** Makes a node that leads. */
+  /** Starts a node that leads. */
   @Setup(Level.Trial)
   public void start() {
     this.context = new SpringApplicationBuilder(Application.class, Job.class)
@@ -124,31 +114,31 @@ public class CommitBenchmark {
     }
   }
 
-  /** Ends the node. */
+  /** Stops the node. */
   @TearDown(Level.Trial)
   public void stop() {
     this.context.close();
   }
 
-  /** A guarded call whose commits would be fenced, without any. */
+  /** Makes a guarded call that commits nothing. Its commits would be fenced. */
   @Benchmark
   public void guardedCall() {
     this.job.rest();
   }
 
-  /** A statement that does nothing, which the others are multiples of. */
+  /** Runs a statement that does nothing. The other results are multiples of it. */
   @Benchmark
   public void roundTrip() {
     this.job.ask();
   }
 
-  /** A transaction as it is. */
+  /** Commits a transaction without the fence. */
   @Benchmark
   public void plainCommit() {
     this.job.work();
   }
 
-  /** The same on the leader, with the fence. */
+  /** Commits the same transaction on the leader, with the fence. */
   @Benchmark
   public void fencedCommit() {
     this.job.workOnLeader();

@@ -28,7 +28,7 @@ import org.openjdk.jmh.annotations.Warmup;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.core.env.MapPropertySource;
 
-/** What a question and a guarded call cost, beside the clock reads that they are made of. */
+/** Measures a leadership query and a guarded call, next to the clock reads that they consist of. */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -55,22 +55,19 @@ public class LeadershipBenchmark {
 
   private final Job plain = new UnguardedJob();
 
-  /** Creates the state; JMH calls it. */
   public LeadershipBenchmark() {}
 
-  /** What is guarded. */
+  /** The interface of the guarded job. */
   public interface Job {
 
-    /** Runs it. */
     void run();
   }
 
-  /** A job as an application has it. */
+  /** A guarded job as in an application. */
   public static class GuardedJob implements Job {
 
     private int runs;
 
-    /** Creates the job; Spring calls it. */
     public GuardedJob() {}
 
     @Override
@@ -90,7 +87,7 @@ public class LeadershipBenchmark {
     }
   }
 
-  /** Makes a node that leads, or one that is not eligible. */
+  /** Starts a node that leads, or one that is not eligible. */
   @Setup(Level.Trial)
   public void start() {
     LeaseSettings settings = new LeaseSettings(
@@ -126,32 +123,30 @@ public class LeadershipBenchmark {
     this.guarded = this.context.getBean(GuardedJob.class);
   }
 
-  /** Ends the node. */
+  /** Stops the node. */
   @TearDown(Level.Trial)
   public void stop() {
     this.context.close();
     this.elector.stop();
   }
 
-  /** One read of the monotonic clock. */
+  /** Reads the monotonic clock once. */
   @Benchmark
   public long clockRead() {
     return System.nanoTime();
   }
 
-  /** The question. */
+  /** Asks whether the node leads. */
   @Benchmark
   public boolean isLeader() {
     return this.election.isLeader();
   }
 
-  /** A guarded call. */
   @Benchmark
   public void leaderOnlyCall() {
     this.guarded.run();
   }
 
-  /** A plain call. */
   @Benchmark
   public void plainCall() {
     this.plain.run();

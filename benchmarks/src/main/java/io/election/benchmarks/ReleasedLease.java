@@ -14,7 +14,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** A store in which every lease is free to take and every renewal succeeds: what is measured is not it. */
+/** A store in which every lease is free and every renewal succeeds. It is not what is measured. */
 final class ReleasedLease implements LeaseStore {
 
   private static final LeaseRow ROW = new LeaseRow("", 1, 1, 0L, null, "", "");

@@ -24,8 +24,8 @@ import org.openjdk.jmh.annotations.Warmup;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
- * What ShedLock adds to a job, beside {@link LeadershipBenchmark}. Needs a database: {@code -p
- * url=jdbc:mysql://host/database -p username=… -p password=…}.
+ * Measures what ShedLock adds to a job, for comparison with {@link LeadershipBenchmark}. Needs a
+ * database: {@code -p url=jdbc:mysql://host/database -p username=… -p password=…}.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -41,11 +41,10 @@ public class ShedLockBenchmark {
   @Param("jdbc:mysql://localhost/benchmark")
   public String url = "";
 
-  /** Who may do anything there. */
+  /** A user with all privileges there. */
   @Param("root")
   public String username = "";
 
-  /** The password. */
   @Param("")
   public String password = "";
 
@@ -57,10 +56,9 @@ public class ShedLockBenchmark {
 
   private int runs;
 
-  /** Creates the state; JMH calls it. */
   public ShedLockBenchmark() {}
 
-  /** Makes the table, and a lock that another process holds. */
+  /** Creates the table, and a lock that another process holds. */
   @Setup(Level.Trial)
   public void start() {
     this.dataSource = new HikariDataSource();
@@ -96,19 +94,18 @@ public class ShedLockBenchmark {
         .build();
   }
 
-  /** Closes the connections. */
   @TearDown(Level.Trial)
   public void stop() {
     this.dataSource.close();
   }
 
-  /** A job that gets the lock, and gives it back. */
+  /** Runs a job that gets the lock and releases it. */
   @Benchmark
   public void lockedCall() {
     call("free");
   }
 
-  /** A job whose lock another process holds. */
+  /** Runs a job whose lock another process holds. */
   @Benchmark
   public void refusedCall() {
     call("held");

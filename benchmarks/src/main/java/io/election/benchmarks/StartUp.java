@@ -24,15 +24,16 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 
 /**
- * What the starter adds to the start of an application: fresh JVMs in turn, without the election
- * ({@code as.election.enabled=false}), with it on tables that are there already, so that Flyway has
- * nothing to do, and with it on an empty database, where Flyway makes them.
+ * Measures what the starter adds to the start of an application. It starts fresh JVMs in turn:
+ * without the election ({@code as.election.enabled=false}); with the election on existing tables,
+ * so that Flyway has nothing to do; and with the election on an empty database, where Flyway
+ * creates the tables.
  *
  * <pre>
  * java -cp benchmarks.jar io.election.benchmarks.StartUp --spring.datasource.url=jdbc:mysql://… …
  * </pre>
  *
- * <p>The user has to be allowed to create databases, whose names begin with that in the URL.
+ * <p>The user must be allowed to create databases. Their names begin with the one in the URL.
  */
 @SpringBootConfiguration
 @EnableAutoConfiguration
@@ -50,22 +51,22 @@ public class StartUp {
   /**
    * A start.
    *
-   * @param millis from main to started, by the application's own word
-   * @param processorMillis of the process from its begin, which other processes disturb less
-   * @param classes that were loaded
+   * @param millis from main to started, as the application reports it
+   * @param processorMillis processor time since the process began, which other processes disturb
+   *     less
+   * @param classes the number of loaded classes
    */
   private record Start(double millis, double processorMillis, double classes) {}
 
-  /** Creates the configuration; Spring calls it. */
   public StartUp() {}
 
-  /** Uses the database at start, as the applications do that have one. */
+  /** Uses the database at start, as applications with a database do. */
   @Bean
   InitializingBean database(DataSource dataSource) {
     return () -> dataSource.getConnection().close();
   }
 
-  /** An application of its own, in a JVM that is started for it. */
+  /** The application, in a JVM that is started for it. */
   static final class Application {
 
     private Application() {}
@@ -88,7 +89,7 @@ public class StartUp {
   /**
    * Measures.
    *
-   * @param arguments the application's, above all its database
+   * @param arguments the application's arguments, above all its database
    */
   public static void main(String[] arguments) throws IOException {
     List<Start> without = new ArrayList<>();

@@ -1,4 +1,4 @@
-/** What a question and a guarded call cost, by JMH. */
+/** JMH benchmarks of a leadership query and a guarded call. */
 @NullMarked
 package io.election.benchmarks;
 

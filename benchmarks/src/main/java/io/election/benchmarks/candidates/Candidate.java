@@ -3,30 +3,31 @@ package io.election.benchmarks.candidates;
 import io.election.test.process.Claim;
 import java.util.List;
 
-/** A way to elect a leader, as an application would use it. */
+/** A way to elect a leader, as an application uses it. */
 interface Candidate {
 
   /**
    * Takes part in elections.
    *
-   * @param elections their names
-   * @throws Exception if it cannot
+   * @param elections the names of the elections
+   * @throws Exception if it cannot take part
    */
   void join(List<String> elections) throws Exception;
 
   /**
-   * Answers as the application is answered.
+   * Answers as it would answer an application.
    *
-   * @param election one of those joined
+   * @param election one of the joined elections
    * @return whether this process leads
    */
   boolean isLeader(String election);
 
   /**
-   * Tells the term in which this process leads.
+   * Returns the term in which this process leads.
    *
-   * @param election one of those joined, which this process leads
-   * @return the term; {@link Claim#NO_TERM} if there are none, or if it has just ended
+   * @param election a joined election that this process leads
+   * @return the term; {@link Claim#NO_TERM} if the candidate has no terms, or if the term has just
+   *     ended
    */
   default long term(String election) {
     return Claim.NO_TERM;

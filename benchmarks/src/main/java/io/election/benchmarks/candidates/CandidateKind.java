@@ -5,12 +5,12 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.function.Function;
 
-/** Who is measured. */
+/** The candidates that are measured. */
 public enum CandidateKind {
   /** The starter of this repository. */
   ELECTION(
       "election", Backend.MYSQL, Duration.ofSeconds(10), Duration.ofSeconds(2), OurCandidate::new),
-  /** One statement a second, as copied from project to project; takes over after five seconds. */
+  /** One statement a second, as copied from project to project. Takes over after five seconds. */
   HAND_WRITTEN(
       "hand-written SQL",
       Backend.MYSQL,
@@ -24,17 +24,19 @@ public enum CandidateKind {
       Duration.ofSeconds(10),
       Duration.ofMillis(500),
       SpringIntegrationCandidate::new),
-  /** A job every 100 ms; it has no default lease. */
+  /** A job every 100 ms. It has no default lease. */
   SHEDLOCK(
       "ShedLock", Backend.MYSQL, Duration.ZERO, Duration.ofMillis(100), ShedLockCandidate::new),
-  /** {@code LeaderLatch}; asks for 60 s, of which a ZooKeeper with its sample settings grants 40 s. */
+  /**
+   * {@code LeaderLatch}. It asks for 60 s, of which ZooKeeper with its sample settings grants 40 s.
+   */
   CURATOR(
       "Curator LeaderLatch",
       Backend.ZOOKEEPER,
       Duration.ofSeconds(40),
       Duration.ofSeconds(20),
       CuratorCandidate::new),
-  /** An etcd election; jetcd has no default lease: that of etcd's own Go client. */
+  /** An etcd election. jetcd has no default lease, so this uses the one of etcd's own Go client. */
   JETCD(
       "jetcd election",
       Backend.ETCD,
@@ -66,7 +68,7 @@ public enum CandidateKind {
   }
 
   /**
-   * What it is called in tables.
+   * Returns the name in tables.
    *
    * @return the name
    */
@@ -75,7 +77,7 @@ public enum CandidateKind {
   }
 
   /**
-   * Where it keeps who leads.
+   * Returns the kind of server that it elects on.
    *
    * @return the server
    */
@@ -84,7 +86,7 @@ public enum CandidateKind {
   }
 
   /**
-   * How long it takes for dead if nothing is set.
+   * Returns the default time after which it replaces a silent leader.
    *
    * @return the lease; zero if there is no default
    */
@@ -93,7 +95,7 @@ public enum CandidateKind {
   }
 
   /**
-   * How often it confirms its lease if nothing is set.
+   * Returns the default interval at which it renews its lease.
    *
    * @return the interval
    */
@@ -102,19 +104,19 @@ public enum CandidateKind {
   }
 
   /**
-   * What it is called in options and files.
+   * Returns the name in options and files.
    *
-   * @return for instance {@code hand-written}
+   * @return for example {@code hand-written}
    */
   public String id() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
   /**
-   * Finds by name.
+   * Returns the candidate with a name.
    *
    * @param id the name in options and files
-   * @return who is called so
+   * @return the candidate
    */
   public static CandidateKind of(String id) {
     return valueOf(id.toUpperCase(Locale.ROOT).replace('-', '_'));

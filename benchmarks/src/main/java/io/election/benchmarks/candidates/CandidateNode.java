@@ -7,10 +7,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 
-/** A process that takes part and is asked each millisecond whether it leads. */
+/** A process that takes part, and asks every millisecond whether it leads. */
 public final class CandidateNode {
 
-  /** What a line begins with that tells the cost of a question in nanoseconds. */
+  /** The prefix of the output line with the cost of a leadership query in nanoseconds. */
   public static final String QUESTION = "A question costs ";
 
   private static final long MILLISECOND = 1_000_000;
@@ -24,8 +24,8 @@ public final class CandidateNode {
   /**
    * Takes part until killed or stopped.
    *
-   * @param arguments {@link CandidateSettings#arguments()}, {@code test.claims=…}, the log to write,
-   *     and {@code question=true} to measure first what a question costs
+   * @param arguments {@link CandidateSettings#arguments()}; {@code test.claims=…}, the log to
+   *     write; and {@code question=true} to measure the cost of a leadership query first
    * @throws Exception if it cannot take part
    */
   public static void main(String[] arguments) throws Exception {
@@ -42,7 +42,7 @@ public final class CandidateNode {
     sample(candidate, elections, claims);
   }
 
-  /** Asks in a tight loop once the process leads. */
+  /** Queries the leadership in a tight loop once the process leads. */
   private static void measureQuestion(Candidate candidate, String election) {
     while (!candidate.isLeader(election)) {
       LockSupport.parkNanos(MILLISECOND);
@@ -59,7 +59,7 @@ public final class CandidateNode {
         System.out.println("Lost the leadership while it was asked for");
       }
     }
-    // The first half warms up.
+    // The first half is the warm-up.
     double[] warm = Arrays.copyOfRange(nanos, BLOCKS / 2, BLOCKS);
     Arrays.sort(warm);
     System.out.println(QUESTION + warm[warm.length / 2]);

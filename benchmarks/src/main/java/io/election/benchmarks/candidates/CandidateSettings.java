@@ -11,18 +11,18 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * What a process needs to take part.
+ * The settings with which a process takes part.
  *
- * @param kind who takes part
- * @param node its name
+ * @param kind the candidate
+ * @param node the name of the process
  * @param address the server: a JDBC URL, or host and port
- * @param username of the database
- * @param password of the database
- * @param lease after which a silent leader may be replaced
- * @param renew how often a leader confirms its lease, and followers look, where that can be set
- * @param defaults whether all that has a default is left at it
- * @param group what the names of its elections begin with
- * @param elections how many it takes part in
+ * @param username the user of the database
+ * @param password the password of the database
+ * @param lease the time after which a silent leader may be replaced
+ * @param renew how often a leader renews its lease and followers poll, where that can be set
+ * @param defaults whether everything with a default keeps it
+ * @param group the prefix of its elections' names
+ * @param elections the number of elections that it takes part in
  */
 public record CandidateSettings(
     CandidateKind kind,
@@ -36,7 +36,7 @@ public record CandidateSettings(
     String group,
     int elections) {
 
-  /** Gives the settings to a process. */
+  /** Returns the settings as arguments of a process. */
   public List<String> arguments() {
     return new ArrayList<>(List.of(
         "kind=" + this.kind.id(),
@@ -51,7 +51,7 @@ public record CandidateSettings(
         "elections=" + this.elections));
   }
 
-  /** The same for another node. */
+  /** Returns the same settings for another node. */
   CandidateSettings named(String name) {
     return new CandidateSettings(
         this.kind,
@@ -86,7 +86,10 @@ public record CandidateSettings(
         .collect(Collectors.toMap((pair) -> pair[0], (pair) -> pair[1]));
   }
 
-  /** Who is not asked for so long is not known to claim anything, for instance while it is paused. */
+  /**
+   * Opens the log. A node that is not sampled for 100 ms, for example while paused, counts as
+   * claiming nothing.
+   */
   static LeadershipLog claims(Map<String, String> arguments) {
     return LeadershipLog.open(Path.of(value(arguments, "test.claims")), Duration.ofMillis(100));
   }

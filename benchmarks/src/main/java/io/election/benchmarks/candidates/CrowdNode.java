@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 
-/** A process that takes part many times, as if it were as many processes. */
+/** A process that takes part many times, as if it were that many processes. */
 public final class CrowdNode {
 
   private static final long MILLISECOND = 1_000_000;
@@ -14,13 +14,14 @@ public final class CrowdNode {
   private CrowdNode() {}
 
   /**
-   * Takes part until killed. Each member of the crowd has a track of the log for each election; {@link
-   * LeadershipLog#led()} is how often one leads.
+   * Takes part until killed. Each member of the crowd has its own track of the log for each
+   * election. {@link LeadershipLog#led()} is how often one of them leads.
    *
-   * @param arguments as those of {@link CandidateNode}, and {@code crowd=…}, how many take part;
-   *     {@code start-ms=…}, over which time they start; {@code sample-ms=…}, how often they are asked;
-   *     {@code signals=false} for electors that do not wait for hand-back signals
-   * @throws Exception if they cannot
+   * @param arguments as those of {@link CandidateNode}, and {@code crowd=…}, the number of members;
+   *     {@code start-ms=…}, the time over which they start; {@code sample-ms=…}, the interval at
+   *     which they are sampled; {@code signals=false} for electors that do not wait for hand-back
+   *     signals
+   * @throws Exception if they cannot take part
    */
   public static void main(String[] arguments) throws Exception {
     Map<String, String> values = CandidateSettings.parse(arguments);

@@ -9,7 +9,10 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
-/** Curator's {@code LeaderLatch}. The lease is the session time-out, whose third is the renew interval. */
+/**
+ * Curator's {@code LeaderLatch}. The lease is the session time-out. A third of it is the renew
+ * interval.
+ */
 final class CuratorCandidate implements Candidate {
 
   private final CandidateSettings settings;

@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
-/** Our elector without Spring Boot, of which a process holds hundreds. */
+/** Our elector without Spring Boot. A process holds hundreds of them. */
 final class ElectorCandidate implements Candidate {
 
   private final Map<String, LeaseElectionService> elections = new HashMap<>();

@@ -12,8 +12,9 @@ import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
- * What is copied from project to project: every second one statement, and whoever changed a row leads
- * until its next statement. It has no deadline, no terms and nothing to hand back.
+ * The code that is copied from project to project: each second every node runs one statement, and a
+ * node that changed a row leads until its next statement. It has no deadline, no terms and no
+ * hand-back.
  */
 final class HandWrittenCandidate implements Candidate {
 
@@ -29,7 +30,7 @@ final class HandWrittenCandidate implements Candidate {
 
   @Override
   public void join(List<String> elections) {
-    // Otherwise a losing statement counts as a change as well, and all of them lead.
+    // Without this flag a losing statement counts as a change as well, and all of the nodes lead.
     DataSource dataSource = Pool.open(this.settings, "&useAffectedRows=true");
     Pool.createTable(dataSource, HandWrittenLease.TABLE);
     JdbcTemplate jdbc = new JdbcTemplate(dataSource);

@@ -15,7 +15,8 @@ import java.util.concurrent.TimeoutException;
 
 /**
  * An etcd election by jetcd: a lease that jetcd keeps alive, and a campaign. The process leads from
- * the end of its campaign until the keep-alive says that the lease is gone; then it begins anew.
+ * the end of its campaign until the keep-alive reports that the lease is gone. Then it starts
+ * again.
  */
 final class JetcdCandidate implements Candidate {
 
@@ -120,7 +121,7 @@ final class JetcdCandidate implements Candidate {
     }
   }
 
-  /** The lease is gone when the keep-alive ends, however it ends. */
+  /** The lease is gone when the keep-alive ends, for whatever reason. */
   private static final class Loss implements StreamObserver<LeaseKeepAliveResponse> {
 
     private final CountDownLatch lost;

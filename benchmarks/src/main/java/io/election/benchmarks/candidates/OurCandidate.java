@@ -59,7 +59,7 @@ final class OurCandidate implements Candidate {
     return service != null && service.isLeader();
   }
 
-  /** Nothing: Spring Boot's own shutdown hook closes the context. */
+  /** Does nothing, since Spring Boot's own shutdown hook closes the context. */
   @Override
   public void leave() {}
 }

@@ -8,7 +8,7 @@ import javax.sql.DataSource;
 import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.core.JdbcTemplate;
 
-/** The connections of the candidates that bring none, as Spring Boot would make them. */
+/** The connections of candidates that have none, configured as by Spring Boot. */
 final class Pool {
 
   private static final int TABLE_EXISTS = 1050;
@@ -22,13 +22,13 @@ final class Pool {
     config.setPassword(settings.password());
     config.setMinimumIdle(1);
     if (settings.node().contains("-")) {
-      // One of hundreds in this process: it needs no more.
+      // One of hundreds of nodes in this process needs no more.
       config.setMaximumPoolSize(2);
     }
     return new HikariDataSource(config);
   }
 
-  /** Makes a table unless another node has. */
+  /** Creates a table unless another node has created it. */
   static void createTable(DataSource dataSource, String sql) {
     try {
       new JdbcTemplate(dataSource).execute(sql);

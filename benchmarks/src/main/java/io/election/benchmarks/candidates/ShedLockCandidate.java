@@ -19,8 +19,8 @@ import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
- * A job every 100 ms that ShedLock lets run in one place. ShedLock elects nobody: a process counts as
- * leading while its job runs, which is 90 of the 100 ms.
+ * A job every 100 ms that ShedLock runs on one process at a time. ShedLock elects no leader: a
+ * process counts as the leader while its job runs, which is 90 of the 100 ms.
  */
 final class ShedLockCandidate implements Candidate {
 
@@ -53,7 +53,7 @@ final class ShedLockCandidate implements Candidate {
         new JdbcTemplateLockProvider(JdbcTemplateLockProvider.Configuration.builder()
             .withJdbcTemplate(new JdbcTemplate(dataSource))
             .usingDbTime()
-            // By default the name of the host, which is the same for all processes here.
+            // The default is the host's name, which is the same for all processes here.
             .withLockedByValue(this.settings.node())
             .build()));
     for (String election : elections) {
@@ -73,7 +73,7 @@ final class ShedLockCandidate implements Candidate {
     }
   }
 
-  /** Works for so many milliseconds of its own: a pause does not count as work. */
+  /** Works for a number of its own milliseconds: a pause does not count as work. */
   private void work(String election) {
     this.running.put(election, true);
     try {

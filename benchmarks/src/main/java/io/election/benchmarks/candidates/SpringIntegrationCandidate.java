@@ -70,7 +70,7 @@ final class SpringIntegrationCandidate implements Candidate {
     JdbcLockRegistry registry = new JdbcLockRegistry(repository, this.settings.lease());
     registry.setIdleBetweenTries(this.settings.renew());
     if (this.settings.elections() > 1) {
-      // Locks of a process share so many stripes, and an election whose stripe is taken never
+      // The locks of a process share this many stripes. An election whose stripe is taken never
       // leads.
       registry.setCacheCapacity(MANY_STRIPES);
     }

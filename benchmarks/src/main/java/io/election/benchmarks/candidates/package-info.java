@@ -1,4 +1,7 @@
-/** Those who elect a leader, each in a process of its own, asked each millisecond. */
+/**
+ * The candidates that elect a leader. Each runs in its own process and is sampled every
+ * millisecond.
+ */
 @NullMarked
 package io.election.benchmarks.candidates;
 

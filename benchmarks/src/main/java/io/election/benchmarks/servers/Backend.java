@@ -6,7 +6,7 @@ import org.opentest4j.TestAbortedException;
 
 /** A kind of server. */
 public enum Backend {
-  /** MySQL in a container; without Docker the embedded MariaDB. */
+  /** MySQL in a container, or the embedded MariaDB without Docker. */
   MYSQL(Requests.Protocol.MYSQL) {
     @Override
     public Server start() throws NotInstalledException {
@@ -17,7 +17,7 @@ public enum Backend {
       }
     }
   },
-  /** ZooKeeper in a JVM of its own. */
+  /** ZooKeeper in its own JVM. */
   ZOOKEEPER(Requests.Protocol.ZOOKEEPER) {
     @Override
     public Server start() throws IOException {
@@ -46,16 +46,17 @@ public enum Backend {
    * Starts a server.
    *
    * @return the server, ready for clients
-   * @throws NotInstalledException if this machine has none
+   * @throws NotInstalledException if this machine does not have the server
    * @throws IOException if it does not start
    */
   public abstract Server start() throws NotInstalledException, IOException;
 
   /**
-   * Opens the way of one process to a server: a proxy that counts statements of MySQL and whatever
-   * else its driver sends, requests and pings of ZooKeeper, messages of gRPC.
+   * Opens a proxy between one process and a server. It counts the commands of MySQL (statements and
+   * everything else that the driver sends), the requests and pings of ZooKeeper, or the messages of
+   * gRPC.
    *
-   * @param port of the server on this machine
+   * @param port the port of the server on this machine
    * @return the proxy
    */
   public TcpProxy proxyTo(int port) {

@@ -9,14 +9,14 @@ import java.sql.Statement;
 import java.util.HashMap;
 import java.util.Map;
 
-/** The database server of the tests. */
+/** The tests' database server. */
 final class MysqlServer implements Server {
 
   private final TestServer server;
 
   private final ProcessorTime processorTime;
 
-  /** Kept, since a server in a storm of connections may let nobody in. */
+  /** Kept open, since a server may refuse new connections during a connection storm. */
   private Connection connection;
 
   private MysqlServer(TestServer server) {

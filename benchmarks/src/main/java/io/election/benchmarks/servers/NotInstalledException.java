@@ -1,6 +1,6 @@
 package io.election.benchmarks.servers;
 
-/** There is no such server on this machine. */
+/** Thrown when this machine does not have a server. */
 public final class NotInstalledException extends Exception {
 
   NotInstalledException(String message, Throwable cause) {

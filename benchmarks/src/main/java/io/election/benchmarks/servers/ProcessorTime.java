@@ -7,10 +7,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.OptionalDouble;
 
-/** The processor time of a server in a container, where this machine is the one that runs it. */
+/** The processor time of a server in a container, if the container runs on this machine. */
 final class ProcessorTime {
 
-  /** What {@code sysconf(_SC_CLK_TCK)} gives on every Linux of today. */
+  /** The value of {@code sysconf(_SC_CLK_TCK)} on every current Linux. */
   private static final double TICKS_A_SECOND = 100;
 
   private static final int USER_TICKS = 11;
@@ -39,14 +39,14 @@ final class ProcessorTime {
     }
   }
 
-  /** Gives the time since the start of the process. */
+  /** Returns the time since the start of the process. */
   OptionalDouble seconds() {
     if (!Files.isReadable(this.stat)) {
       return OptionalDouble.empty();
     }
     try {
       String line = Files.readString(this.stat);
-      // The name, in brackets, may hold blanks.
+      // The name, in brackets, may contain blanks.
       String[] cells = line.substring(line.lastIndexOf(')') + 2).split(" ");
       return OptionalDouble.of(
           (Long.parseLong(cells[USER_TICKS]) + Long.parseLong(cells[USER_TICKS + 1]))

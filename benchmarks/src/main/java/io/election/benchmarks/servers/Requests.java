@@ -2,12 +2,12 @@ package io.election.benchmarks.servers;
 
 import java.util.function.ToIntFunction;
 
-/** Counts what a client asks for on one connection, from the bytes that it sends. */
+/** Counts the requests of a client on one connection, from the bytes that it sends. */
 final class Requests implements ToIntFunction<byte[]> {
 
-  /** How requests are told apart. */
+  /** How to recognize a request. */
   enum Protocol {
-    /** A length of three bytes and a number: the packet number 0 is a command. */
+    /** A length of three bytes and a number. A packet with number 0 is a command. */
     MYSQL(0, 4) {
       @Override
       long length(byte[] header) {
@@ -19,7 +19,7 @@ final class Requests implements ToIntFunction<byte[]> {
         return header[3] == 0;
       }
     },
-    /** A length of four bytes: all packets are requests, pings among them. */
+    /** A length of four bytes. All packets are requests, including pings. */
     ZOOKEEPER(0, 4) {
       @Override
       long length(byte[] header) {
@@ -34,7 +34,7 @@ final class Requests implements ToIntFunction<byte[]> {
         return true;
       }
     },
-    /** A preface, then frames: each data frame that is not empty is a message of gRPC. */
+    /** A preface, then frames. Each data frame that is not empty is a gRPC message. */
     HTTP_2(24, 9) {
       @Override
       long length(byte[] header) {
@@ -73,14 +73,14 @@ final class Requests implements ToIntFunction<byte[]> {
 
   private long skip;
 
-  /** Counts one connection. */
+  /** Creates a counter for one connection. */
   Requests(Protocol protocol) {
     this.protocol = protocol;
     this.header = new byte[protocol.header];
     this.skip = protocol.preface;
   }
 
-  /** Counts the requests whose header ends in these bytes. */
+  /** Returns the number of requests whose header ends in these bytes. */
   @Override
   public int applyAsInt(byte[] bytes) {
     int count = 0;

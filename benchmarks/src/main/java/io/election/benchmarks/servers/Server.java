@@ -2,50 +2,48 @@ package io.election.benchmarks.servers;
 
 import java.util.Map;
 
-/** A server that runs, and can be frozen. */
+/** A running server that can be frozen. */
 public interface Server extends AutoCloseable {
 
-  /** What it is. */
+  /** Returns the product and version. */
   String version();
 
-  /** Makes a place: an empty database, where there are databases. */
+  /** Creates a place: an empty database, if the server has databases. */
   Place newPlace();
 
   /**
-   * What the server has counted since its start, for instance {@code Questions}, and its processor
-   * time as {@code cpu_seconds} where it can be known.
+   * Returns what the server has counted since its start, for example {@code Questions}, and its
+   * processor time as {@code cpu_seconds} if it is known.
    *
-   * @return the counters by name; none where there are none
+   * @return the counters by name; empty if there are none
    */
   Map<String, Double> counters();
 
-  /** Freezes the server: it accepts connections and never answers. */
+  /** Freezes the server: it accepts connections but never answers. */
   void pause();
 
-  /** Lets it go on. */
+  /** Lets a frozen server continue. */
   void resume();
 
   @Override
   void close();
 
-  /** Where the nodes of one candidate meet. */
+  /** The place where the nodes of one candidate meet. */
   interface Place {
 
-    /** The port of the server on 127.0.0.1. */
+    /** Returns the server's port on 127.0.0.1. */
     int port();
 
     /**
-     * The address for clients.
+     * Returns the address for clients.
      *
-     * @param port of the server, or of a proxy to it
+     * @param port the port of the server, or of a proxy to it
      * @return a JDBC URL, or host and port
      */
     String address(int port);
 
-    /** The user. */
     String username();
 
-    /** The user's password. */
     String password();
   }
 }

@@ -23,7 +23,7 @@ import org.apache.zookeeper.server.ZooKeeperServerMain;
 import org.awaitility.Awaitility;
 import org.springframework.util.FileSystemUtils;
 
-/** A server as a process of this machine. */
+/** A server that runs as a process of this machine. */
 final class ServerProcess implements Server {
 
   private final Process process;
@@ -41,7 +41,9 @@ final class ServerProcess implements Server {
     this.folder = folder;
   }
 
-  /** One ZooKeeper, with the tick of its sample configuration and no limit of connections. */
+  /**
+   * Starts one ZooKeeper, with the tick of its sample configuration and no limit on connections.
+   */
   static Server zooKeeper() throws IOException {
     Path folder = Files.createTempDirectory("zookeeper-");
     int port = freePort();
@@ -67,7 +69,7 @@ final class ServerProcess implements Server {
     return server;
   }
 
-  /** One etcd with its default settings. */
+  /** Starts one etcd with its default settings. */
   static Server etcd() throws IOException {
     Process asked =
         new ProcessBuilder("etcd", "--version").redirectErrorStream(true).start();

@@ -8,7 +8,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Prints the medians of two folders of result files beside each other, for instance of two versions.
+ * Prints the medians of two folders of result files, for example of two versions, side by side.
  *
  * <pre>
  * java -cp benchmarks/target/benchmarks.jar io.election.benchmarks.sidebyside.Compare before after
@@ -19,7 +19,7 @@ public final class Compare {
   private Compare() {}
 
   /**
-   * Compares.
+   * Compares the two folders.
    *
    * @param arguments two folders
    * @throws IOException if they cannot be read

@@ -46,13 +46,13 @@ final class Contestant implements AutoCloseable {
   private final Map<NodeProcess, TcpProxy> proxies = new HashMap<>();
 
   /**
-   * Creates it without processes.
+   * Creates a contestant without processes.
    *
    * @param kind the candidate
    * @param timing its lease and renew interval
-   * @param server where it elects
-   * @param group names its elections
-   * @param elections how many
+   * @param server the server that it elects on
+   * @param group the prefix of its elections' names
+   * @param elections the number of elections
    */
   Contestant(CandidateKind kind, Timing timing, Server server, String group, int elections) {
     this.place = server.newPlace();
@@ -78,18 +78,18 @@ final class Contestant implements AutoCloseable {
     return add(node(name, CandidateNode.class), "question=false");
   }
 
-  /** Adds a process that measures what a question costs. */
+  /** Adds a process that measures the cost of a leadership query. */
   NodeProcess addWithQuestion(String name) {
     return add(
         node(name, CandidateNode.class).withJvmOption("-XX:TieredStopAtLevel=4"), "question=true");
   }
 
-  /** Adds a process that is many followers. */
+  /** Adds a process with many followers. */
   NodeProcess addCrowd(String name, int size) {
     return add(node(name, CrowdNode.class).withJvmOption("-Xmx1g"), "crowd=" + size);
   }
 
-  /** Adds a process that is many nodes, too many for a proxy. */
+  /** Adds a process with many nodes, too many for a proxy. */
   NodeProcess addStorm(String name, int size, Duration start) {
     Node node = node(name, CrowdNode.class).withJvmOption("-Xmx1g");
     return add(
@@ -98,11 +98,10 @@ final class Contestant implements AutoCloseable {
         "crowd=" + size,
         "start-ms=" + start.toMillis(),
         "sample-ms=50",
-        // Would take as many connections again.
+        // Signals would need as many connections again.
         "signals=false");
   }
 
-  /** Creates the tables of this election. */
   void createTables() throws LeaseStoreException {
     String address = this.place.address(this.place.port());
     ElectionDatabase database = new ElectionDatabase(
@@ -168,7 +167,7 @@ final class Contestant implements AutoCloseable {
     return this.nodes;
   }
 
-  /** The way of a process to its server. */
+  /** Returns the proxy between a process and its server. */
   TcpProxy proxyOf(NodeProcess node) {
     return Objects.requireNonNull(this.proxies.get(node), node.name());
   }
@@ -197,7 +196,7 @@ final class Contestant implements AutoCloseable {
             .isPresent());
   }
 
-  /** Waits until a node claims to lead after an instant, and gives the first such claim. */
+  /** Waits until a node claims to lead after an instant, and returns the first such claim. */
   Claim awaitClaimAfter(long instant) {
     return within(patience(), "a node of " + kind().title() + " leads")
         .until(
@@ -208,7 +207,7 @@ final class Contestant implements AutoCloseable {
         .orElseThrow();
   }
 
-  /** For how long since an instant two led at once. */
+  /** Returns how long two nodes have led at once since an instant. */
   long overlap(long since) {
     long sum = 0;
     for (int i = 0; i < this.nodes.size(); i++) {
@@ -223,7 +222,7 @@ final class Contestant implements AutoCloseable {
     return sum;
   }
 
-  /** Starts anew after something went wrong. */
+  /** Restarts all processes after a failure. */
   void restartAll() throws InterruptedException {
     for (NodeProcess node : this.nodes) {
       proxyOf(node).heal();
@@ -232,7 +231,7 @@ final class Contestant implements AutoCloseable {
     }
   }
 
-  /** Lease, interval, and what a busy machine adds, twice. */
+  /** Twice the sum of lease and renew interval, plus extra time for a busy machine. */
   Duration patience() {
     return this.settings.lease().plus(this.settings.renew()).multipliedBy(2).plusSeconds(20);
   }
@@ -244,7 +243,7 @@ final class Contestant implements AutoCloseable {
         .pollInterval(Duration.ofMillis(20));
   }
 
-  /** The end of each process's output. */
+  /** Returns the last lines of each process's output. */
   String logs() {
     StringBuilder logs = new StringBuilder();
     for (NodeProcess node : this.nodes) {
@@ -257,7 +256,7 @@ final class Contestant implements AutoCloseable {
     return logs.toString();
   }
 
-  /** Stops all processes, cleanly if they can. */
+  /** Stops all processes, cleanly if possible. */
   @Override
   public void close() {
     this.nodes.forEach(NodeProcess::resume);

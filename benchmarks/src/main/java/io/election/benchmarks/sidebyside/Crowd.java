@@ -13,8 +13,9 @@ import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
 
 /**
- * What hundreds of followers in one election ask of their server, for whose row locks they wait, and
- * what happens when their leader dies. One candidate after the other, since the server counts for all.
+ * Measures what hundreds of followers in one election request from their server, how often they
+ * wait for row locks, and what happens when their leader dies. Candidates run one after the other,
+ * since the server counts for all of them.
  */
 final class Crowd {
 
@@ -69,7 +70,7 @@ final class Crowd {
     if (kind.backend() == Backend.MYSQL) {
       add(kind, "row_lock_waits_per_s", (rowLockWaits(server) - waited) / seconds);
     }
-    // ShedLock's leader is whoever runs the job.
+    // ShedLock's leader is the process that runs the job.
     await("a leads still", () -> leader.leads() || crowd.leads());
     boolean leads = leader.leads();
     long killed = System.nanoTime();

@@ -17,8 +17,8 @@ import org.awaitility.core.ConditionFactory;
 import org.awaitility.core.ConditionTimeoutException;
 
 /**
- * What a leader and a follower ask their server for each second while nothing happens, by the number
- * of elections that they take part in.
+ * Measures what a leader and a follower request from their server per second without any fault, by
+ * the number of elections that they take part in.
  */
 final class Load {
 
@@ -39,12 +39,12 @@ final class Load {
 
   void measure(List<CandidateKind> kinds, int elections) throws InterruptedException {
     long start = System.nanoTime();
-    // So many that one candidate alone keeps two cores busy take turns.
+    // With so many elections one candidate keeps two cores busy, so candidates take turns.
     ExecutorService threads =
         Executors.newFixedThreadPool(elections > ALL_AT_ONCE ? 1 : kinds.size());
     List<Future<?>> measurements = new ArrayList<>();
     for (CandidateKind kind : kinds) {
-      // A job every 100 ms is one by assumption; 500 of them say nothing about ShedLock.
+      // One job every 100 ms is an assumption; 500 of them say nothing about ShedLock.
       if (kind != CandidateKind.SHEDLOCK || elections == 1) {
         this.servers
             .find(kind.backend())
@@ -85,7 +85,7 @@ final class Load {
       within(who + " leads in " + elections + " elections")
           .until(() -> leader.leadershipLog().led() == elections || ranOnce(contestant));
     } catch (ConditionTimeoutException ex) {
-      // Nothing else runs, and yet it does not: a figure of its own.
+      // Nothing else runs, and yet it does not lead all elections: record that as a figure.
       System.out.println(
           who + " leads in " + leader.leadershipLog().led() + " of " + elections + " elections");
       System.out.println(contestant.logs());
@@ -125,7 +125,7 @@ final class Load {
         .pollInterval(Duration.ofMillis(100));
   }
 
-  /** ShedLock leads in nothing between two jobs. */
+  /** ShedLock leads no election between two jobs. */
   private static boolean ranOnce(Contestant contestant) {
     return contestant.kind() == CandidateKind.SHEDLOCK && contestant.leader().isPresent();
   }

@@ -9,18 +9,18 @@ import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Locale;
 
-/** On what was measured. */
+/** Describes the machine of the measurement. */
 public final class Machine {
 
   private Machine() {}
 
   /**
-   * Describes it.
+   * Describes the machine at the start.
    *
-   * @param results where it is told
+   * @param results the results that receive the description
    * @param servers names and versions of the servers
-   * @param arguments of the program
-   * @throws IOException if the machine does not say
+   * @param arguments the program's arguments
+   * @throws IOException if the machine cannot be described
    */
   public static void describe(Results results, String servers, String... arguments)
       throws IOException {
@@ -36,7 +36,7 @@ public final class Machine {
     results.about("load at the begin", load());
   }
 
-  /** Describes what has changed. */
+  /** Describes what has changed by the end. */
   public static void describeEnd(Results results) {
     results.about("load at the end", load());
   }
@@ -58,7 +58,7 @@ public final class Machine {
         .orElse("unknown processor");
   }
 
-  /** The jars that are measured. */
+  /** Returns the jars that are measured. */
   private static List<String> libraries() throws IOException {
     Path jar = Path.of(System.getProperty("java.class.path")).toAbsolutePath().getParent();
     Path folder = jar == null ? Path.of("lib") : jar.resolve("lib");

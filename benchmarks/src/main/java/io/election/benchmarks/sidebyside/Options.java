@@ -12,12 +12,12 @@ import java.util.stream.Stream;
 /**
  * What to measure.
  *
- * @param candidates who takes part
- * @param scenarios what happens to them
- * @param rounds how often, with equal settings
- * @param defaultRounds how often some of it happens again, with everyone's defaults
- * @param loads with how many elections requests are counted
- * @param crowd how many followers one election has, to count row locks; 0 for none
+ * @param candidates the candidates to measure
+ * @param scenarios the scenarios to play
+ * @param rounds the number of rounds with equal settings
+ * @param defaultRounds the number of rounds of some scenarios with each candidate's defaults
+ * @param loads the numbers of elections with which requests are counted
+ * @param crowd the number of followers in one election, to count row locks; 0 for none
  * @param results the folder of the files
  * @param pictures the folder of the pictures
  */

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 
-/** Draws result files as SVG: a row for each candidate, a point for each round. */
+/** Draws result files as SVG, with a row for each candidate and a point for each round. */
 public final class Pictures {
 
   private static final int LEFT = 150;
@@ -23,7 +23,7 @@ public final class Pictures {
   private Pictures() {}
 
   /**
-   * Draws pictures from result files, and writes their tables anew.
+   * Draws pictures from result files, and writes their tables again.
    *
    * @param arguments the folder of the files, and the folder of the pictures
    * @throws IOException if they cannot be read or written

@@ -1,14 +1,14 @@
 package io.election.benchmarks.sidebyside;
 
 /**
- * Where a scenario puts its figures.
+ * Records the figures of a scenario.
  *
  * @param results all figures
  * @param timing the settings in force
- * @param scenario what is played
- * @param contestant to whom
- * @param round from 1
- * @param servers the servers of all
+ * @param scenario the scenario that is played
+ * @param contestant the processes that it is played on
+ * @param round the round, from 1
+ * @param servers the servers of all contestants
  */
 record Recorder(
     Results results,

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What was measured, in files that are written line by line, so that nothing is lost. */
+/** The measurements, in files that are written line by line so that nothing is lost. */
 public final class Results {
 
   private static final String MEASURES = "measures.csv";
@@ -28,7 +28,7 @@ public final class Results {
   }
 
   /**
-   * Begins results; those that are in the folder are replaced.
+   * Creates empty results. Replaces those in the folder.
    *
    * @param folder where the files go
    * @return no results yet
@@ -62,35 +62,33 @@ public final class Results {
     return results;
   }
 
-  /** Adds a figure. */
   public synchronized void add(Row row) {
     this.rows.add(row);
     append(MEASURES, row.line());
   }
 
   /**
-   * Tells something of how the figures came about.
+   * Adds a fact about how the figures were obtained.
    *
-   * @param name of what
-   * @param value what is told
+   * @param name the name of the fact
+   * @param value the fact
    */
   public synchronized void about(String name, String value) {
     this.about.put(name, value);
     append(ABOUT, name + ": " + value);
   }
 
-  /** All figures. */
   public synchronized List<Row> rows() {
     return List.copyOf(this.rows);
   }
 
-  /** What is told of how the figures came about. */
+  /** Returns the facts about how the figures were obtained. */
   public synchronized Map<String, String> about() {
     return Map.copyOf(this.about);
   }
 
   /**
-   * All figures of a measure.
+   * Returns all figures of a measure.
    *
    * @param settings as in {@link Row}
    * @param scenario as in {@link Row}

@@ -11,8 +11,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Plays scenarios on all candidates at the same time, so that a slow minute of the machine hits all of
- * them.
+ * Plays scenarios on all candidates at the same time, so that a slow minute of the machine affects
+ * all of them.
  */
 final class Rounds {
 
@@ -35,7 +35,7 @@ final class Rounds {
 
   void play(Scenario scenario, int round) throws InterruptedException {
     long start = System.nanoTime();
-    // Of those whose fate is shared nobody begins before all are ready.
+    // In a scenario that hits all candidates at once, none begins before all are ready.
     CountDownLatch waiting = new CountDownLatch(scenario.isAtOnce() ? this.contestants.size() : 0);
     List<Future<?>> plays = new ArrayList<>();
     for (Contestant contestant : this.contestants) {
@@ -56,7 +56,7 @@ final class Rounds {
         this.timing.id(), scenario.id(), round, (System.nanoTime() - start) / 1_000_000_000);
   }
 
-  /** All nodes run, one leads, and the others have had time to notice. */
+  /** Waits until all nodes run, one leads, and the others have had time to notice. */
   private static void awaitReady(Contestant contestant) throws InterruptedException {
     contestant.awaitLeader();
     TimeUnit.MILLISECONDS.sleep(Math.min(3000, 2 * contestant.renew().toMillis()));
@@ -70,7 +70,7 @@ final class Rounds {
     if (ready) {
       attempt(contestant, scenario, round, () -> {
         if (!scenario.isAtOnce()) {
-          // At any instant between two renewals.
+          // Begins at a random instant between two renewals.
           TimeUnit.MILLISECONDS.sleep(
               ThreadLocalRandom.current().nextLong(1 + contestant.renew().toMillis()));
         }
@@ -81,7 +81,7 @@ final class Rounds {
     }
   }
 
-  /** A candidate that does not get over it is started anew, and that is a figure too. */
+  /** Restarts a candidate that fails, and records the failure as a figure. */
   private boolean attempt(Contestant contestant, Scenario scenario, int round, Action action)
       throws InterruptedException {
     try {

@@ -6,10 +6,10 @@ import java.util.List;
  * One figure.
  *
  * @param settings {@code equal} or {@code defaults}
- * @param scenario what was done
- * @param candidate to whom
- * @param round in which round, from 1
- * @param measure what was measured
+ * @param scenario the scenario that was played
+ * @param candidate the candidate that it was played on
+ * @param round the round, from 1
+ * @param measure the name of the measure
  * @param value the figure, in the unit that the measure's name ends with
  */
 public record Row(

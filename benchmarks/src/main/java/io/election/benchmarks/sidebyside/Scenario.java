@@ -10,7 +10,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
-/** Something that happens to a leader. */
+/** A fault or a stop of a leader. */
 enum Scenario {
   /** {@code kill -9}. */
   KILL {
@@ -57,7 +57,7 @@ enum Scenario {
       recordGap(contestant, leader, start, recorder);
     }
   },
-  /** The servers answer nobody for eight seconds. */
+  /** The servers answer no client for eight seconds. */
   STALL {
     @Override
     void play(Contestant contestant, NodeProcess leader, Recorder recorder)
@@ -81,13 +81,13 @@ enum Scenario {
 
   private static final Duration STALLED = Duration.ofSeconds(8);
 
-  /** What a count is multiplied with, since all else is nanoseconds that become milliseconds. */
+  /** The factor for counts: all other values are nanoseconds that become milliseconds. */
   private static final long MILLION = 1_000_000;
 
   abstract void play(Contestant contestant, NodeProcess leader, Recorder recorder)
       throws InterruptedException;
 
-  /** Whether it happens to all candidates at the same instant. */
+  /** Returns whether it happens to all candidates at the same instant. */
   boolean isAtOnce() {
     return false;
   }
@@ -106,7 +106,7 @@ enum Scenario {
     recordGap(contestant, leader, start, recorder);
   }
 
-  /** From the last claim of the leader to the first one of the next, and how long both led. */
+  /** Records the time from the leader's last claim to the next leader's first, and any overlap. */
   private static void recordGap(
       Contestant contestant, NodeProcess leader, long start, Recorder recorder) {
     long before = start - TimeUnit.SECONDS.toNanos(1);
@@ -129,7 +129,7 @@ enum Scenario {
     recorder.add("overlap_ms", contestant.overlap(start));
   }
 
-  /** For how long nodes led between two instants. */
+  /** Returns how long nodes led between two instants. */
   private static long claimed(List<NodeProcess> nodes, long from, long to) {
     Claim window = new Claim("", Claim.NO_TERM, from, to);
     return nodes.stream()

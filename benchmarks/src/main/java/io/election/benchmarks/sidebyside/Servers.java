@@ -31,12 +31,12 @@ final class Servers implements AutoCloseable {
         servers.missing.put(backend, String.valueOf(ex.getMessage()));
       }
     }
-    // So that no container stays when this program is stopped.
+    // No container may stay when this program is stopped.
     Runtime.getRuntime().addShutdownHook(new Thread(servers::close));
     return servers;
   }
 
-  /** Puts another server in the place of one that has gone through something. */
+  /** Replaces a server that a measurement has worn out. */
   synchronized void renew(Backend backend) throws IOException {
     Server old = this.servers.remove(backend);
     if (old != null) {
@@ -49,17 +49,17 @@ final class Servers implements AutoCloseable {
     }
   }
 
-  /** The server, if this machine has one. */
+  /** Returns the server, if this machine has one. */
   Optional<Server> find(Backend backend) {
     return Optional.ofNullable(this.servers.get(backend));
   }
 
-  /** Why there is no server. */
+  /** Returns why there is no server. */
   String reason(Backend backend) {
     return this.missing.getOrDefault(backend, "not asked for");
   }
 
-  /** Freezes all servers for a while; of several calls at the same time the first one does it. */
+  /** Freezes all servers for a while. Of several concurrent calls only the first does so. */
   void pauseFor(Duration duration) throws InterruptedException {
     synchronized (this) {
       if (!this.paused) {

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Measures all candidates side by side: three processes of each, on the same servers.
+ * Measures all candidates side by side, with three processes of each on the same servers.
  *
  * <pre>
  * java -cp benchmarks/target/benchmarks.jar io.election.benchmarks.sidebyside.SideBySide [--quick]
@@ -20,8 +20,8 @@ public final class SideBySide {
   private SideBySide() {}
 
   /**
-   * Measures. Ends with 1 if our candidate ever had two leaders, or a scenario could not be played on
-   * it.
+   * Measures. Exits with 1 if our candidate ever had two leaders, or if a scenario could not be
+   * played on it.
    *
    * @param arguments see {@link Options}
    * @throws Exception if the servers do not start
@@ -42,7 +42,7 @@ public final class SideBySide {
       for (int elections : options.loads()) {
         new Load(results, servers).measure(options.candidates(), elections);
         if (elections > 1) {
-          // Once hundreds of campaigns were given up, etcd 3.4 answers no other any more.
+          // After hundreds of abandoned campaigns, etcd 3.4 does not answer any other.
           servers.renew(Backend.ETCD);
         }
       }

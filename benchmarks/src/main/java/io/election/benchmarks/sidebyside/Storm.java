@@ -24,8 +24,8 @@ import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
 
 /**
- * Runs a thousand nodes of this election in a hundred elections on one database, and kills those that
- * lead: first the one node that leads everything, then the process whose nodes lead most.
+ * Runs a thousand nodes of this election in a hundred elections on one database, and kills leaders:
+ * first the one node that leads everything, then the process whose nodes lead most.
  *
  * <pre>
  * java -cp benchmarks/target/benchmarks.jar io.election.benchmarks.sidebyside.Storm [--quick]
@@ -33,7 +33,7 @@ import org.awaitility.core.ConditionTimeoutException;
  */
 public final class Storm {
 
-  /** The first one is a single node, the others share the rest. */
+  /** The first process is a single node, the others share the rest. */
   private static final int PROCESSES = 6;
 
   private final Contestant contestant;
@@ -63,10 +63,10 @@ public final class Storm {
   }
 
   /**
-   * Measures. Ends with 1 if an election ever had two leaders, or none in the end.
+   * Measures. Exits with 1 if an election ever had two leaders, or has none at the end.
    *
-   * @param arguments {@code --nodes=1000 --elections=100}; {@code --results=folder}; {@code --quick}
-   *     for 60 nodes in 10 elections with half the lease
+   * @param arguments {@code --nodes=1000 --elections=100}; {@code --results=folder}; {@code
+   *     --quick} for 60 nodes in 10 elections with half the lease
    * @throws Exception if the server does not start
    */
   public static void main(String[] arguments) throws Exception {
@@ -136,7 +136,7 @@ public final class Storm {
     return this.contestant.nodes().stream().filter(NodeProcess::isAlive).toList();
   }
 
-  /** Whether each election has a leader among these nodes. */
+  /** Returns whether each election has a leader among these processes. */
   private boolean isLedBy(Collection<NodeProcess> processes) {
     return processes.stream()
             .mapToLong((process) -> process.leadershipLog().led())
@@ -144,7 +144,7 @@ public final class Storm {
         == this.elections;
   }
 
-  /** Measures while nothing happens. */
+  /** Measures without any fault. */
   private void rest(String phase) {
     Counters before = new Counters();
     sleep(this.contestant.lease().multipliedBy(2));
@@ -160,7 +160,7 @@ public final class Storm {
     Map<Integer, Long> open = new HashMap<>();
     claims(List.of(victim)).forEach((election, claims) -> {
       long last = claims.stream().mapToLong(Claim::to).max().orElseThrow();
-      // As often as it is asked.
+      // A claim this recent was still open, since nodes are sampled far more often.
       if (before.instant - last < TimeUnit.SECONDS.toNanos(1)) {
         open.put(election, last);
       }
@@ -187,7 +187,7 @@ public final class Storm {
     }
   }
 
-  /** How many leaderships have begun since an instant. */
+  /** Counts the leaderships that have begun since an instant. */
   private long begun(long since) {
     return claims().values().stream()
         .mapToLong((claims) -> claims.stream()
@@ -204,7 +204,7 @@ public final class Storm {
     return claims(this.contestant.nodes());
   }
 
-  /** What nodes have claimed, by election. */
+  /** Returns the claims of the nodes by election. */
   private Map<Integer, List<Claim>> claims(List<NodeProcess> processes) {
     Map<Integer, List<Claim>> byElection = new TreeMap<>();
     for (NodeProcess process : processes) {
@@ -220,14 +220,14 @@ public final class Storm {
     return byElection;
   }
 
-  /** What the server had counted at an instant. */
+  /** The server's counters at an instant. */
   private final class Counters {
 
     final long instant = System.nanoTime();
 
     final Map<String, Double> counts = Storm.this.server.counters();
 
-    /** Adds what it has counted since, a second. */
+    /** Adds the rates per second since that instant. */
     void addRates(String phase) {
       Map<String, Double> after = Storm.this.server.counters();
       double seconds = (System.nanoTime() - this.instant) / 1e9;
@@ -248,7 +248,7 @@ public final class Storm {
     }
   }
 
-  /** Generous: the figures say how long it took. */
+  /** Waits with a generous time-out, since the figures report the actual time. */
   private void await(String what, Callable<Boolean> condition) {
     Awaitility.await(what)
         .atMost(this.start

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 
-/** The figures as tables, of Markdown, which one can read as well as it is. */
+/** The figures as Markdown tables, which are also readable as plain text. */
 public final class Summary {
 
   private final Results results;
@@ -31,7 +31,7 @@ public final class Summary {
     return summary.text.toString();
   }
 
-  /** Whether our own candidate never had two leaders and got through everything. */
+  /** Returns whether our candidate never had two leaders and never failed. */
   static boolean isSound(Results results) {
     List<Row> faults = results.rows().stream()
         .filter((row) -> row.candidate().equals(CandidateKind.ELECTION.id()))
@@ -166,7 +166,7 @@ public final class Summary {
     line("");
   }
 
-  /** In how many elections a leader without rivals did not lead. */
+  /** Reports the number of elections led, if a leader without rivals did not lead all. */
   private String missing(String load, CandidateKind kind) {
     List<Double> led = this.results.values("equal", load, kind.id(), "led_count");
     int elections = Integer.parseInt(load.substring(5));
@@ -224,7 +224,7 @@ public final class Summary {
   }
 
   /**
-   * The value in the middle, or the mean of the two there.
+   * Returns the middle value, or the mean of the two middle values.
    *
    * @param values at least one, in any order
    * @return the median

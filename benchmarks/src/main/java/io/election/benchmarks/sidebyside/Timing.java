@@ -4,9 +4,9 @@ import io.election.benchmarks.candidates.CandidateKind;
 import java.time.Duration;
 import java.util.Locale;
 
-/** How long leases last. */
+/** The lease and renew interval of a measurement. */
 enum Timing {
-  /** The same for all: 5 s, confirmed each second where that can be set. */
+  /** The same for all candidates: a lease of 5 s, renewed each second where that can be set. */
   EQUAL {
     @Override
     Duration lease(CandidateKind kind) {
@@ -18,7 +18,7 @@ enum Timing {
       return Duration.ofSeconds(1);
     }
   },
-  /** What each has if nothing is set. */
+  /** The defaults of each candidate. */
   DEFAULTS {
     @Override
     Duration lease(CandidateKind kind) {

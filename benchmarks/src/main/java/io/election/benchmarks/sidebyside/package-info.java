@@ -1,4 +1,4 @@
-/** All candidates side by side: who is without a leader for how long, and who has two. */
+/** Compares all candidates: how long each has no leader, and whether it ever has two. */
 @NullMarked
 package io.election.benchmarks.sidebyside;
 

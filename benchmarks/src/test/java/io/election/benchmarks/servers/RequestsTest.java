@@ -35,7 +35,7 @@ class RequestsTest {
     assertThat(count(Requests.Protocol.HTTP_2, sent)).isEqualTo(2);
   }
 
-  /** However the bytes are cut into packets. */
+  /** Returns the count, which does not depend on how the bytes are split into packets. */
   private static long count(Requests.Protocol protocol, byte[] sent) {
     long whole = count(protocol, sent, sent.length);
     for (int size : new int[] {1, 3, 7, 1460}) {
