@@ -218,6 +218,8 @@ class FailingCallsIT {
   private void assertNothingIsLeft(String what) {
     assertThat(this.open).as("connections after a failure of %s", what).isEmpty();
     Awaitility.await("threads after a failure of " + what)
+        .pollDelay(Duration.ZERO)
+        .pollInterval(Duration.ofMillis(5))
         .until(() -> Thread.getAllStackTraces().keySet().stream()
             .noneMatch(thread -> thread.getName().equals(THREADS)));
   }
