@@ -122,9 +122,13 @@ class NetworkFaultsIT {
   void fault_14_delay_with_jitter_and_56_kbit_a_second() throws Exception {
     try (TcpProxies proxies = TcpProxies.to(this.database)) {
       List<Node> nodes =
-          proxies.nodes(TcpProxies.WITHOUT_SIGNALS, "as.election.operation-timeout=2500ms");
+          proxies.nodes(TcpProxies.WITHOUT_SIGNALS, "as.election.operation-timeout=7s");
       Cluster.run(
-          this.database, Duration.ofSeconds(8), Duration.ofSeconds(1), nodes, (cluster, leader) -> {
+          this.database,
+          Duration.ofSeconds(16),
+          Duration.ofSeconds(1),
+          nodes,
+          (cluster, leader) -> {
             proxies.forEach((proxy) -> proxy.delay(Duration.ofMillis(450), Duration.ofMillis(100)));
             cluster.awaitWrites(6);
             assertThat(proxies.of(leader).longestWait()).isGreaterThan(Duration.ofMillis(900));
