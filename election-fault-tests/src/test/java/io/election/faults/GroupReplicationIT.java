@@ -34,7 +34,7 @@ class GroupReplicationIT {
 
   private static final Duration RENEW = Duration.ofSeconds(1);
 
-  private static final int ROUNDS = 3;
+  private static final int ROUNDS = Integer.getInteger("group.rounds", 1);
 
   private static ReplicationGroup group;
 
