@@ -1,12 +1,10 @@
 package io.election.mysql;
 
-import java.io.PrintWriter;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.logging.Logger;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.flywaydb.core.Flyway;
@@ -121,8 +119,15 @@ final class SchemaMigrator {
   }
 
   /** Provides connections that are set up like the election's own and do not wait without bound. */
-  private record BoundedDataSource(ElectionDatabase database, List<Connection> opened)
-      implements DataSource {
+  private static final class BoundedDataSource extends AbstractDataSource {
+
+    private final ElectionDatabase database;
+    private final List<Connection> opened;
+
+    BoundedDataSource(ElectionDatabase database, List<Connection> opened) {
+      this.database = database;
+      this.opened = opened;
+    }
 
     @Override
     public Connection getConnection() throws SQLException {
@@ -131,42 +136,6 @@ final class SchemaMigrator {
       this.opened.add(session.connection());
       session.connection().setNetworkTimeout(Runnable::run, NETWORK_TIMEOUT_MILLIS);
       return session.connection();
-    }
-
-    @Override
-    public Connection getConnection(String username, String password) throws SQLException {
-      return getConnection();
-    }
-
-    @Override
-    public @Nullable PrintWriter getLogWriter() {
-      return null;
-    }
-
-    @Override
-    public void setLogWriter(PrintWriter out) {}
-
-    @Override
-    public void setLoginTimeout(int seconds) {}
-
-    @Override
-    public int getLoginTimeout() {
-      return 0;
-    }
-
-    @Override
-    public Logger getParentLogger() {
-      return Logger.getGlobal();
-    }
-
-    @Override
-    public <T> T unwrap(Class<T> type) throws SQLException {
-      throw new SQLException("Wraps no " + type);
-    }
-
-    @Override
-    public boolean isWrapperFor(Class<?> type) {
-      return false;
     }
   }
 }

@@ -4,11 +4,9 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import io.election.mysql.ElectionDatabase.Login;
-import java.io.PrintWriter;
 import java.sql.Connection;
 import java.sql.Driver;
 import java.sql.SQLException;
-import java.sql.SQLFeatureNotSupportedException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -16,18 +14,16 @@ import java.util.List;
 import java.util.Properties;
 import java.util.Set;
 import java.util.function.Supplier;
-import java.util.logging.Logger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Opens a new connection at each call with the current login. If the URL names several hosts, it
  * connects to the first one that accepts writes.
  */
-final class UnpooledDataSource implements DataSource {
+final class UnpooledDataSource extends AbstractDataSource {
 
   /** The server's error number for a write that it refuses because it is read-only. */
   private static final int READ_ONLY_SERVER = 1290;
@@ -66,7 +62,8 @@ final class UnpooledDataSource implements DataSource {
   }
 
   @Override
-  public Connection getConnection(String username, String password) throws SQLException {
+  public Connection getConnection(@Nullable String username, @Nullable String password)
+      throws SQLException {
     return connect(this.logins.get(), username, password);
   }
 
@@ -196,43 +193,5 @@ final class UnpooledDataSource implements DataSource {
       }
     }
     return secrets;
-  }
-
-  @Override
-  public int getLoginTimeout() {
-    return 0;
-  }
-
-  @Override
-  public void setLoginTimeout(int seconds) {
-    throw new UnsupportedOperationException("The time-out is set at the creation");
-  }
-
-  @Override
-  public @Nullable PrintWriter getLogWriter() {
-    return null;
-  }
-
-  @Override
-  public void setLogWriter(@Nullable PrintWriter writer) {
-    throw new UnsupportedOperationException("There is no log writer");
-  }
-
-  @Override
-  public Logger getParentLogger() throws SQLFeatureNotSupportedException {
-    throw new SQLFeatureNotSupportedException("There is no parent logger");
-  }
-
-  @Override
-  public <T> T unwrap(Class<T> type) throws SQLException {
-    if (!type.isInstance(this)) {
-      throw new SQLException("This DataSource is no " + type.getName());
-    }
-    return type.cast(this);
-  }
-
-  @Override
-  public boolean isWrapperFor(Class<?> type) {
-    return type.isInstance(this);
   }
 }
