@@ -13,7 +13,6 @@ import java.time.temporal.ChronoUnit;
 import java.util.Collection;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.stream.Stream;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -57,12 +56,12 @@ class LeaseElectionConfiguration {
    * while after the context is closed.
    */
   @Bean
-  static BeanFactoryPostProcessor electorsCloseLeaseStores() {
-    return (beanFactory) -> Stream.of(
-            beanFactory.getBeanNamesForType(LeaseStore.class, true, false))
+  static BeanFactoryPostProcessor electorClosesLeaseStore(Environment environment) {
+    return (beanFactory) -> Optional.ofNullable(
+            ElectionAlgorithm.of(environment).storeBean(beanFactory))
         .filter(beanFactory::containsBeanDefinition)
         .map(beanFactory::getBeanDefinition)
-        .forEach((store) -> store.setDestroyMethodName(""));
+        .ifPresent((store) -> store.setDestroyMethodName(""));
   }
 
   /** Only the driver's lifecycle decides when the elector and its services start and stop. */

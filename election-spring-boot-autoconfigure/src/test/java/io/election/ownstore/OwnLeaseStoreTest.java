@@ -155,6 +155,15 @@ class OwnLeaseStoreTest {
     assertThat(this.store.closers()).containsExactly("election-elector");
   }
 
+  @Test
+  void isClosedWithItsContextIfTheElectorUsesAnother() {
+    NotebookLeaseStore other = new NotebookLeaseStore();
+    this.application
+        .withBean("diaryLeaseStore", LeaseStore.class, () -> other)
+        .run((context) -> assertThat(context).hasNotFailed());
+    assertThat(other.closers()).containsExactly(Thread.currentThread().getName());
+  }
+
   /** Public, so that the filtered class loader sees it too. */
   public static class Job {
 
