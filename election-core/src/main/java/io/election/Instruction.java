@@ -1,7 +1,7 @@
 package io.election;
 
 /**
- * The actor and the reason of a command to an election, for the log and the history.
+ * The actor and the reason of a command to an election, as the log and the history show them.
  *
  * @param by the actor; 1 to 128 characters
  * @param note the reason given by the actor; at most {@value #MAX_NOTE} characters, empty if none

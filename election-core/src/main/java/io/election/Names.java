@@ -14,7 +14,7 @@ public final class Names {
   /**
    * Checks a name.
    *
-   * @param what what the name denotes, for the message
+   * @param what the kind of name, as the message calls it
    * @param id the name
    * @return the name
    * @throws IllegalArgumentException if the name is empty or too long, contains control characters,

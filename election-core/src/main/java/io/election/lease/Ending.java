@@ -5,7 +5,7 @@ import io.election.LeadershipLostEvent;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Why a term ended, for the history.
+ * Why a term ended, as the history notes it.
  *
  * @param reason why the leader of the term stepped down
  * @param instruction the actor and the reason of the command that caused it; {@code null} if there

@@ -111,7 +111,7 @@ public interface LeaseStore extends AutoCloseable {
    * @param nodeId the new holder
    * @param leaseMillis its lease, in milliseconds
    * @param aboveTerm the new term is greater than this
-   * @param reason why the election could be taken over, for the history
+   * @param reason why the election could be taken over, which the history notes
    * @return the new term; empty if the record was not as read, another process has it locked, or
    *     the history has changed meanwhile: then nothing was changed, and the record should be read
    *     again
@@ -148,7 +148,7 @@ public interface LeaseStore extends AutoCloseable {
    * @param serviceId the election
    * @param nodeId the id of this node
    * @param term the term that this node held
-   * @param ending why the term ended, for the history; if it has no
+   * @param ending why the term ended, which the history notes; if it has no
    *     {@linkplain Ending#instruction() instruction}, what {@link #designate} has recorded is kept
    * @return whether the record named another node in this term, the history has this term as its
    *     newest and as this node's, and the lease is now released; if {@code false}, nothing was

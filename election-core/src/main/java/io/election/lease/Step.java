@@ -226,7 +226,7 @@ sealed interface Step {
    *
    * @param term the term held
    * @param successor the next leader; empty for any node
-   * @param ending the reason, for the history
+   * @param ending the reason, which the history notes
    */
   record Release(long term, String successor, Ending ending) implements Call<Boolean> {
 
@@ -251,7 +251,7 @@ sealed interface Step {
    * Release the record in favour of the node that an operator wrote into it.
    *
    * @param term the term that was held
-   * @param ending why it ended, for the history
+   * @param ending why it ended, which the history notes
    */
   record GiveWay(long term, Ending ending) implements Call<Boolean> {
 

@@ -138,7 +138,7 @@ final class LeaderEndpoint {
    * Designates the next leader, which must be a member of the election if the members are known.
    *
    * @param leaderId its id, or {@code host:port} if exactly one member's id begins with it
-   * @param reason the reason, for the log and the history
+   * @param reason the reason, which the log and the history show
    * @param force whether a node that is not a member is accepted
    * @param security the user who sent the request
    */
@@ -192,7 +192,7 @@ final class LeaderEndpoint {
   /**
    * Forces a new election.
    *
-   * @param reason the reason, for the log and the history
+   * @param reason the reason, which the log and the history show
    * @param security the user who sent the request
    */
   @DeleteOperation
@@ -207,7 +207,7 @@ final class LeaderEndpoint {
   /**
    * Makes this node stand aside in an election until it is resumed.
    *
-   * @param reason the reason, for the log and the history
+   * @param reason the reason, which the log and the history show
    * @param security the user who sent the request
    */
   @WriteOperation
