@@ -311,7 +311,11 @@ class TeamApplicationIT {
     election().pause(new Instruction("alice", "canary"));
     await()
         .atMost(LONG)
-        .until(() -> "0".equals(DATABASE.query("SELECT lease_millis FROM leader_election")));
+        .until(
+            () -> "0"
+                .equals(
+                    DATABASE.query(
+                        "SELECT COUNT(*) FROM leader_election WHERE leader_id = 'team-node' AND lease_millis > 0")));
   }
 
   private static void assertGoesOn(AtomicInteger runs) {
