@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import java.time.Duration;
-import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -15,7 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -23,49 +21,33 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests many elections on one node, over a simulated database in which every call takes time. */
-class ManyElectionsTest {
-
-  private static final Duration LEASE = Duration.ofSeconds(10);
+class ManyElectionsTest extends ElectorFixture {
 
   private static final Duration INTERVAL = Duration.ofSeconds(2);
 
   /** The tightest settings that are allowed: only one other call fits before a renewal. */
-  private static final LeaseSettings SETTINGS =
+  private static final LeaseSettings TIGHT =
       new LeaseSettings(LEASE, INTERVAL, Duration.ofMillis(3_900), Duration.ofSeconds(5), true);
-
-  private final AtomicLong clock = new AtomicLong();
-
-  private final SimulatedDatabase database = new SimulatedDatabase(() -> this.clock.get() / 1_000);
 
   private final List<LeadershipEvent> lost = new ArrayList<>();
 
+  ManyElectionsTest() {
+    this.stepMillis = 10;
+  }
+
   /** One process with its elections. */
-  private final class Node {
+  private final class BusyNode extends Node {
 
-    final SlowStore store = new SlowStore();
+    final SlowStore slow = (SlowStore) this.store;
 
-    final Elector elector;
-
-    final List<LeaseElectionService> services;
-
-    Node(String id, int elections) {
-      this.elector = new Elector(
-          this.store,
-          SETTINGS,
-          () -> id,
-          (serviceId) -> false,
-          (event) -> {
-            if (event instanceof LeadershipLostEvent) {
-              ManyElectionsTest.this.lost.add(event);
-            }
-          },
-          ManyElectionsTest.this.clock::get,
-          () -> Instant.EPOCH.plusNanos(ManyElectionsTest.this.clock.get()));
-      this.services = IntStream.range(0, elections)
-          .<LeaseElectionService>mapToObj(
-              (i) -> new LeaseElectionService("service-" + i, this.elector))
-          .toList();
-      this.elector.join(this.services);
+    BusyNode(String id, int elections) {
+      super(id, TIGHT, new SlowStore(), names(elections));
+      this.listener = (event) -> {
+        if (event instanceof LeadershipLostEvent) {
+          ManyElectionsTest.this.lost.add(event);
+        }
+      };
+      join();
     }
 
     LeaseElectionService service(int i) {
@@ -79,6 +61,10 @@ class ManyElectionsTest {
     long leading() {
       return this.services.stream().filter(LeaseElectionService::isLeader).count();
     }
+  }
+
+  private static String[] names(int elections) {
+    return IntStream.range(0, elections).mapToObj((i) -> "service-" + i).toArray(String[]::new);
   }
 
   /** Calls take time, and some records are locked. */
@@ -133,32 +119,29 @@ class ManyElectionsTest {
         throws LeaseStoreException {
       if (this.locked.contains(serviceId)) {
         this.calls.add("take");
-        tick(SETTINGS.operationTimeout());
+        tick(TIGHT.operationTimeout());
         throw new LeaseStoreException("locked");
       }
       return super.take(serviceId, seen, nodeId, leaseMillis, aboveTerm, reason);
     }
   }
 
-  private void tick(Duration duration) {
-    this.clock.addAndGet(duration.toNanos());
+  private BusyNode leaderOf(int elections) {
+    BusyNode node = new BusyNode("a", elections);
+    runUntilAllAreLed(node);
+    return node;
   }
 
-  private void step(Node... nodes) {
-    for (Node node : nodes) {
-      node.elector.step();
-    }
-    tick(Duration.ofMillis(10));
-  }
-
-  private void run(Duration duration, Node... nodes) {
-    long end = this.clock.get() + duration.toNanos();
-    while (this.clock.get() < end) {
-      step(nodes);
+  /** Creates records of a node that is dead, from one number up to another. */
+  private void createDead(int from, int to) throws LeaseStoreException {
+    try (SimulatedDatabase.Store dead = this.database.new Store()) {
+      for (int i = from; i < to; i++) {
+        dead.create("service-" + i, "dead", LEASE.toMillis(), 0);
+      }
     }
   }
 
-  private void runUntilAllAreLed(Node node) {
+  private void runUntilAllAreLed(BusyNode node) {
     long end = this.clock.get() + Duration.ofMinutes(10).toNanos();
     while (node.leading() < node.services.size()) {
       step(node);
@@ -168,40 +151,36 @@ class ManyElectionsTest {
 
   @Test
   void noNumberOfTakesKeepsALeaseFromBeingRenewed() throws Exception {
-    try (SimulatedDatabase.Store dead = this.database.new Store()) {
-      for (int i = 1; i < 300; i++) {
-        dead.create("service-" + i, "dead", LEASE.toMillis(), 0);
-      }
-    }
-    Node node = new Node("a", 300);
+    createDead(1, 300);
+    BusyNode node = new BusyNode("a", 300);
     node.store.before((name) -> tick(Duration.ofMillis(100)));
 
     runUntilAllAreLed(node);
 
-    assertThat(node.store.calls).filteredOn("take"::equals).hasSize(299);
+    assertThat(node.calls("take")).isEqualTo(299);
     assertThat(this.lost).isEmpty();
   }
 
   @Test
   void noNumberOfNewRecordsKeepsALeaseFromBeingRenewed() {
-    Node node = new Node("a", 200);
+    BusyNode node = new BusyNode("a", 200);
     node.store.before((name) -> tick(Duration.ofMillis(100)));
 
     runUntilAllAreLed(node);
 
-    assertThat(node.store.calls).filteredOn("create"::equals).hasSize(200);
+    assertThat(node.calls("create")).isEqualTo(200);
     assertThat(this.lost).isEmpty();
   }
 
   @ParameterizedTest
   @ValueSource(ints = {1, 50, 500})
   void aLeaderSendsOneRequestEachRenewIntervalAndAFollowerOneRead(int elections) {
-    Node leader = new Node("a", elections);
+    BusyNode leader = new BusyNode("a", elections);
     // The elections become due at different instants.
     leader.store.before((name) -> tick(Duration.ofMillis(5)));
     runUntilAllAreLed(leader);
     leader.store.before((name) -> {});
-    Node follower = new Node("b", elections);
+    BusyNode follower = new BusyNode("b", elections);
     run(INTERVAL.multipliedBy(2), leader, follower);
     leader.store.calls.clear();
     follower.store.calls.clear();
@@ -217,10 +196,9 @@ class ManyElectionsTest {
   @ParameterizedTest
   @ValueSource(ints = {50, 150, 350})
   void aFollowerOfRenewalsThatAreSeenLateHardlyReadsMoreOften(int millis) {
-    Node leader = new Node("a", 50);
-    runUntilAllAreLed(leader);
-    Node follower = new Node("b", 50);
-    follower.store.delay = Duration.ofMillis(millis);
+    BusyNode leader = leaderOf(50);
+    BusyNode follower = new BusyNode("b", 50);
+    follower.slow.delay = Duration.ofMillis(millis);
     run(INTERVAL.multipliedBy(10), leader, follower);
     follower.store.calls.clear();
 
@@ -231,12 +209,12 @@ class ManyElectionsTest {
 
   @Test
   void aFollowerOfSeveralLeadersSendsOneReadEachRenewInterval() {
-    List<Node> leaders = new ArrayList<>();
+    List<BusyNode> leaders = new ArrayList<>();
     for (String id : List.of("a", "b", "c")) {
-      leaders.add(new Node(id, 30));
+      leaders.add(new BusyNode(id, 30));
       tick(Duration.ofMillis(500));
     }
-    Node[] all = leaders.toArray(Node[]::new);
+    BusyNode[] all = leaders.toArray(BusyNode[]::new);
     for (int i = 0; i < 30; i++) {
       // Each node leads ten elections; the nodes are at different points of their intervals.
       int leader = i % 3;
@@ -248,7 +226,7 @@ class ManyElectionsTest {
     }
     run(LEASE.multipliedBy(3), all);
     assertThat(leaders).allSatisfy((node) -> assertThat(node.leading()).isPositive());
-    Node follower = new Node("d", 30);
+    BusyNode follower = new BusyNode("d", 30);
     run(INTERVAL.multipliedBy(2), leaders.get(0), leaders.get(1), leaders.get(2), follower);
     follower.store.calls.clear();
 
@@ -260,9 +238,8 @@ class ManyElectionsTest {
   @ParameterizedTest
   @ValueSource(ints = {3, 50})
   void aLockedRecordCostsItsOwnElectionTheLeadershipAndNoOther(int elections) {
-    Node node = new Node("a", elections);
-    runUntilAllAreLed(node);
-    node.store.locked.add("service-1");
+    BusyNode node = leaderOf(elections);
+    node.slow.locked.add("service-1");
 
     run(LEASE.multipliedBy(3), node);
 
@@ -271,79 +248,66 @@ class ManyElectionsTest {
       assertThat(((LeadershipLostEvent) event).reason())
           .isEqualTo(LeadershipLostEvent.Reason.EXPIRED);
     });
-    node.store.locked.clear();
+    node.slow.locked.clear();
     runUntilAllAreLed(node);
     assertThat(this.lost).hasSize(1);
   }
 
   @Test
   void aRecordThatCannotBeTakenKeepsNoOtherFromBeingTaken() throws Exception {
-    try (SimulatedDatabase.Store dead = this.database.new Store()) {
-      for (int i = 0; i < 20; i++) {
-        dead.create("service-" + i, "dead", LEASE.toMillis(), 0);
-      }
-    }
-    Node node = new Node("a", 20);
-    node.store.locked.addAll(Set.of("service-0", "service-1"));
+    createDead(0, 20);
+    BusyNode node = new BusyNode("a", 20);
+    node.slow.locked.addAll(Set.of("service-0", "service-1"));
 
     run(LEASE.multipliedBy(3), node);
 
     assertThat(node.leading()).isEqualTo(18);
     assertThat(this.lost).isEmpty();
-    node.store.locked.clear();
+    node.slow.locked.clear();
     runUntilAllAreLed(node);
   }
 
   @Test
   void aRecordThatCannotBeTakenIsShownThoughOthersAreRenewed() throws Exception {
-    try (SimulatedDatabase.Store dead = this.database.new Store()) {
-      for (int i = 0; i < 3; i++) {
-        dead.create("service-" + i, "dead", LEASE.toMillis(), 0);
-      }
-    }
-    Node node = new Node("a", 3);
-    node.store.locked.add("service-1");
+    createDead(0, 3);
+    BusyNode node = new BusyNode("a", 3);
+    node.slow.locked.add("service-1");
     run(LEASE.multipliedBy(6), node);
     assertThat(node.leading()).isEqualTo(2);
-    assertThat(node.elector.storeContact()).hasValueSatisfying((contact) -> {
-      assertThat(contact.failure()).isEqualTo("locked");
-      assertThat(contact.failing()).isGreaterThan(LEASE);
-    });
-    node.store.locked.clear();
+    assertThat(contact(node).failure()).isEqualTo("locked");
+    assertThat(contact(node).failing()).isGreaterThan(LEASE);
+    node.slow.locked.clear();
     runUntilAllAreLed(node);
-    assertThat(node.elector.storeContact())
-        .hasValueSatisfying((contact) -> assertThat(contact.failure()).isNull());
+    assertThat(contact(node).failure()).isNull();
   }
 
   @Test
   void whoLosesOneRaceLooksWhatIsLeftBeforeItTriesForMore() {
-    Node dead = new Node("dead", 20);
+    BusyNode dead = new BusyNode("dead", 20);
     runUntilAllAreLed(dead);
-    Node[] others =
-        IntStream.range(0, 20).mapToObj(i -> new Node("node-" + i, 20)).toArray(Node[]::new);
+    BusyNode[] others = IntStream.range(0, 20)
+        .mapToObj(i -> new BusyNode("node-" + i, 20))
+        .toArray(BusyNode[]::new);
     run(INTERVAL.multipliedBy(2), others);
 
     run(LEASE.plus(INTERVAL), others);
 
-    assertThat(Stream.of(others).mapToLong(Node::leading).sum()).isEqualTo(20);
-    assertThat(Stream.of(others).flatMap(node -> node.store.calls.stream()))
-        .filteredOn("take"::equals)
-        .hasSizeBetween(20, 40);
+    assertThat(Stream.of(others).mapToLong(BusyNode::leading).sum()).isEqualTo(20);
+    assertThat(Stream.of(others).mapToLong(node -> node.calls("take")).sum()).isBetween(20L, 40L);
   }
 
   private HistoryReader histories() {
     return new HistoryReader(
         this.database,
-        SETTINGS,
+        TIGHT,
         new Clocks(this.clock::get, InstantSource.system()),
         new ElectionLog("simulation"));
   }
 
   @Test
   void followersSpreadTheReadingOfHistoriesAndLeadersDoNot() {
-    Node leader = new Node("a", 2);
-    runUntilAllAreLed(leader);
-    Node follower = new Node("b", 2);
+    BusyNode leader = leaderOf(2);
+    BusyNode follower = new BusyNode("b", 2);
     run(INTERVAL.multipliedBy(2), leader, follower);
 
     HistoryReader ofLeader = histories();
@@ -357,25 +321,23 @@ class ManyElectionsTest {
 
   @Test
   void theHistoriesOfManyElectionsAreReadTogether() throws Exception {
-    Node node = new Node("a", 30);
-    runUntilAllAreLed(node);
+    BusyNode node = leaderOf(30);
     node.store.calls.clear();
     for (int i = 0; i < 6; i++) {
       tick(INTERVAL);
       step(node);
     }
     assertThat(node.store.calls).containsOnly("renew", "history", "prune");
-    assertThat(node.store.calls.stream().filter("history"::equals).count()).isLessThan(3);
-    assertThat(node.store.calls.stream().filter("prune"::equals).count()).isLessThan(3);
+    assertThat(node.calls("history")).isLessThan(3);
+    assertThat(node.calls("prune")).isLessThan(3);
     assertThat(node.services)
         .allSatisfy((service) -> assertThat(service.history()).hasSize(1));
   }
 
   @Test
   void aRenewalThatFailedInPartIsToldElectionByElectionAndIsNoSilenceOfTheStore() throws Exception {
-    Node node = new Node("a", 3);
-    runUntilAllAreLed(node);
-    node.store.locked.add("service-1");
+    BusyNode node = leaderOf(3);
+    node.slow.locked.add("service-1");
     this.database.designate("service-2", "b", null);
     Map<String, RenewalListener.Outcome> outcomes = new LinkedHashMap<>();
     node.elector.onRenewal((serviceId, outcome, duration) -> outcomes.put(serviceId, outcome));
@@ -391,15 +353,12 @@ class ManyElectionsTest {
     assertThat(node.services)
         .map(LeaseElectionService::isLeader)
         .containsExactly(true, true, false);
-    assertThat(node.elector.storeContact())
-        .hasValueSatisfying(
-            (contact) -> assertThat(contact.silence()).isLessThan(Duration.ofSeconds(1)));
+    assertThat(contact(node).silence()).isLessThan(Duration.ofSeconds(1));
   }
 
   @Test
   void oneStepHandsBackAllLeases() {
-    Node node = new Node("a", 50);
-    runUntilAllAreLed(node);
+    BusyNode node = leaderOf(50);
 
     node.elector.stop();
 
@@ -410,8 +369,7 @@ class ManyElectionsTest {
 
   @Test
   void oneStepServesAllWhoHaveAsked() throws Exception {
-    Node node = new Node("a", 3);
-    runUntilAllAreLed(node);
+    BusyNode node = leaderOf(3);
     node.service(0).designate("b");
     node.service(1).designate("b");
     node.service(2).lostLeader();
@@ -425,11 +383,10 @@ class ManyElectionsTest {
 
   @Test
   void whoAsksWaitsForRenewalsThatAreDueAndForNoLockedRecord() throws Exception {
-    Node node = new Node("a", 3);
-    runUntilAllAreLed(node);
+    BusyNode node = leaderOf(3);
     node.service(2).lostLeader();
     step(node);
-    node.store.locked.add("service-1");
+    node.slow.locked.add("service-1");
     tick(INTERVAL);
     node.store.calls.clear();
 

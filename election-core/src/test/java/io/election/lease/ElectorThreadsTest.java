@@ -1,0 +1,519 @@
+package io.election.lease;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.election.Instruction;
+import io.election.Leadership;
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipEvent;
+import io.election.LeadershipLostEvent;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Tests electors that run on their own threads. */
+class ElectorThreadsTest extends ElectorFixture {
+
+  private static final LeadershipLostEvent EXPIRED =
+      new LeadershipLostEvent("jobs", "a", 1, LeadershipLostEvent.Reason.EXPIRED);
+
+  private final Node node = new Node("a").start();
+
+  @Test
+  void theThreadThatWatchesDeadlinesWakesUpByItselfWhileACallHangs() {
+    LeaseSettings brief =
+        new LeaseSettings(ofMillis(600), ofMillis(100), ofMillis(100), ofSeconds(5), true);
+    List<LeadershipEvent> events = new CopyOnWriteArrayList<>();
+    SimulatedDatabase.Store store = this.database.new Store();
+    Elector elector = new Elector(
+        store,
+        brief,
+        () -> "a",
+        (serviceId) -> false,
+        events::add,
+        System::nanoTime,
+        InstantSource.system());
+    elector.start(List.of(new LeaseElectionService("brief", elector)));
+    Gate gate = new Gate();
+    try {
+      await().until(() -> !events.isEmpty());
+      store.before((name) -> gate.pass());
+      await().until(gate::isReached);
+      await().until(() -> events.get(events.size() - 1) instanceof LeadershipLostEvent);
+    } finally {
+      gate.open();
+      elector.stop();
+    }
+  }
+
+  @Test
+  void lossIsAnnouncedAtTheDeadlineWhileACallHangs() {
+    elect();
+    Gate gate = hangInTheNextCall(this.node);
+    tick(LEASE);
+    assertThat(this.node.service.isLeader()).isFalse();
+    wakeTheDeadlineWatch();
+    await().until(() -> this.node.events.contains(EXPIRED));
+    gate.open();
+    elect();
+    assertThat(this.node.service.leadership()).map(Leadership::term).contains(2L);
+  }
+
+  @Test
+  void aListenerThatBlocksDelaysNeitherRenewalsNorTheLoss() {
+    Gate listening = new Gate();
+    this.node.listener = (event) -> listening.pass();
+    elect();
+    await().until(listening::isReached);
+    for (int i = 0; i < 10; i++) {
+      int calls = this.node.store.calls.size();
+      tick(ofSeconds(2));
+      this.node.elector.wakeUp();
+      await().until(() -> this.node.store.calls.size() > calls && this.node.service.isLeader());
+    }
+  }
+
+  @Test
+  void leaderWorkIsUncoveredAtTheDeadlineWhileACallHangsAndAListenerBlocks() {
+    Gate listening = new Gate();
+    this.node.listener = (event) -> listening.pass();
+    elect();
+    await().until(listening::isReached);
+    hangInTheNextCall(this.node);
+    assertThat(this.node.uncovered).isEmpty();
+    tick(LEASE);
+    wakeTheDeadlineWatch();
+    await().until(() -> this.node.uncovered.equals(List.of(1L)));
+  }
+
+  @Test
+  void aListenerThatInterruptsItsThreadKeepsNoEventFromTheNext() {
+    Consumer<LeadershipEvent> recording = this.node.listener;
+    this.node.listener = (event) -> {
+      recording.accept(event);
+      Thread.currentThread().interrupt();
+    };
+    elect();
+    await().until(() -> this.node.events.size() == 1);
+    this.node.service.lostLeader();
+    await().until(() -> this.node.events.size() == 2);
+  }
+
+  @Test
+  void anInterruptionOfTheElectorsThreadEndsNothing() {
+    elect();
+    Thread.getAllStackTraces().keySet().stream()
+        .filter((thread) -> thread.getName().equals("election-elector"))
+        .forEach(Thread::interrupt);
+    tick(LEASE);
+    assertThat(this.node.service.isLeader()).isFalse();
+    elect();
+  }
+
+  @Test
+  void theWantOfMemoryEndsTheLeadershipAtItsDeadlineAndNothingElse() {
+    elect();
+    this.node.store.before((name) -> {
+      throw new OutOfMemoryError("injected");
+    });
+    tick(ofSeconds(2));
+    this.node.elector.wakeUp();
+    await().until(() -> lines().contains("the elector failed; it goes on"));
+    tick(LEASE);
+    await().until(() -> this.node.events.contains(EXPIRED));
+    this.node.heal();
+    elect();
+  }
+
+  @Test
+  void becomeLeaderThrowsWhatKeptTheAttemptFromBeingMade() {
+    this.node.fail("the store is away");
+    assertThatThrownBy(this.node.service::becomeLeader)
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessage("the store is away");
+  }
+
+  @Test
+  void becomeLeaderReturnsWhetherOrNotItWon() throws Exception {
+    this.node.service.becomeLeader();
+    assertThat(this.node.service.isLeader()).isFalse();
+    elect();
+    this.node.service.becomeLeader();
+    assertThat(this.node.service.isLeader()).isTrue();
+    this.node.service.lostLeader();
+    assertThat(this.node.service.isLeader()).isFalse();
+    await().until(() -> this.node.store.calls.contains("release"));
+    this.node.service.becomeLeader();
+    assertThat(this.node.service.isLeader()).isTrue();
+  }
+
+  @Test
+  void becomeLeaderWaitsNoLongerThanOneOperationTimeout() {
+    Gate gate = new Gate();
+    this.node.store.before((name) -> gate.pass());
+    assertThatThrownBy(this.node.service::becomeLeader)
+        .isInstanceOf(TimeoutException.class)
+        .hasMessage("The simulation store gave no answer within PT1S; the node goes on trying");
+  }
+
+  @Test
+  void aNodeThatIsNotEligibleOrNotRunningCannotStand() {
+    Node watcher = new Node("watcher", settings(Duration.ZERO, false)).start();
+    assertThatThrownBy(watcher.service::becomeLeader)
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("as.election.eligible=true");
+    this.node.elector.stop();
+    assertThatThrownBy(this.node.service::becomeLeader).isInstanceOf(IllegalStateException.class);
+  }
+
+  @Test
+  void anElectionWithoutARecordCannotBeDecided() {
+    this.node.elector.stop();
+    Node watcher = new Node("watcher", settings(Duration.ZERO, false)).start();
+    this.database.emptyTables();
+    assertThatThrownBy(() -> watcher.service.designate("a"))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("has no record yet");
+    assertThatThrownBy(watcher.service::forceElection).isInstanceOf(IllegalStateException.class);
+    assertThatThrownBy(() -> watcher.service.designate("a\nb"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("leader id 'a\\u000ab' must not contain control characters");
+  }
+
+  @Test
+  void stopsAndStartsAgainManyTimes() {
+    elect();
+    for (int i = 0; i < 50; i++) {
+      this.node.elector.stop();
+      assertThat(this.node.service.isLeader()).isFalse();
+      assertThat(this.database.row("jobs").isReleased()).isTrue();
+      this.node.start();
+      await().until(this.node.service::isLeader);
+    }
+    await().until(() -> this.node.events.size() == 101);
+    assertThat(threads("election-")).isLessThanOrEqualTo(3);
+  }
+
+  @Test
+  void aStopThatRunsOutOfPatienceKeepsTheLeaseUntilWorkHasEnded() {
+    electAndStopWithWork();
+    assertThat(this.node.service.isLeader()).isFalse();
+    for (int i = 0; i < 40; i++) {
+      int calls = this.node.store.calls.size();
+      advanceUntil(() -> this.node.store.calls.size() > calls);
+    }
+    assertThat(this.node.store.calls).doesNotContain("release");
+    assertThat(this.node.uncovered).containsExactly(1L);
+    assertThat(
+            linesWith(
+                "election 'jobs': node a was stopped, but leader work still runs: Jobs.nightly since 48 s; it keeps the lease until that or the process ends."))
+        .hasSizeBetween(2, 2 + (int) Duration.ofNanos(this.clock.get()).toMinutes());
+    assertThat(this.database.row("jobs").isReleased()).isFalse();
+    this.node.worksNoMore();
+    await().until(() -> threads("election-") == 0);
+    assertThat(this.database.row("jobs").isReleased()).isTrue();
+    assertThat(this.node.events)
+        .last()
+        .isEqualTo(new LeadershipLostEvent("jobs", "a", 1, LeadershipLostEvent.Reason.STOPPED));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"designate", "force", "pause", "lostLeader", "row"})
+  void aCommandEndsThatAtOnceAndNamesTheWork(String command) throws Exception {
+    electAndStopWithWork();
+    // No caller waits for the stop any more.
+    tick(SETTINGS.drainTimeout());
+    await().until(() -> {
+      this.node.elector.wakeUp();
+      return !linesWith("node a was stopped, but").isEmpty();
+    });
+    Instruction instruction = new Instruction("alice", "");
+    switch (command) {
+      case "designate" -> this.node.service.designate("b", instruction);
+      case "force" -> this.node.service.forceElection(instruction);
+      case "pause" -> this.node.service.pause(instruction);
+      case "lostLeader" -> this.node.service.lostLeader();
+      default -> {
+        nameInRecord("b");
+        tick(SETTINGS.renewInterval());
+        this.node.elector.wakeUp();
+      }
+    }
+    await().until(() -> threads("election-") == 0);
+    assertThat(this.database.row("jobs").isReleased()).isTrue();
+    assertThat(lines())
+        .contains(
+            "election 'jobs': node a, which was stopped, has no lease any more though leader work still runs: Jobs.nightly since 48 s; another node may start the same work now");
+    if (command.equals("designate")) {
+      assertThat(this.database.row("jobs").leaderId()).isEqualTo("b");
+      assertThat(this.database.terms("jobs").get(0).endReason()).isEqualTo("HANDED_OVER");
+    }
+  }
+
+  @Test
+  void aStartDoesNotStandUntilTheWorkFromBeforeTheStopHasEnded() {
+    electAndStopWithWork();
+    this.node.start();
+    Node anotherContext = new Node("a").start();
+    assertThat(
+            linesWith(
+                "election 'jobs': node a was started again, and does not stand until leader work from before the stop has ended: Jobs.nightly since 48 s."))
+        .hasSize(2);
+    assertThatThrownBy(this.node.service::becomeLeader)
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("does not stand for election 'jobs' yet");
+    int calls = this.node.store.calls.size();
+    advanceUntil(() -> this.node.store.calls.size() > calls + 10);
+    assertThat(this.node.service.isLeader()).isFalse();
+    assertThat(anotherContext.service.isLeader()).isFalse();
+    assertThat(anotherContext.store.calls).isEmpty();
+    stopWithoutPatience(anotherContext);
+    this.node.worksNoMore();
+    elect();
+    assertThat(this.node.service.leadership()).map(Leadership::term).contains(2L);
+  }
+
+  /**
+   * Another class loader shares no static state with this one, as after a restart by the developer
+   * tools. The elector distinguishes stores by their names.
+   */
+  @ParameterizedTest
+  @ValueSource(strings = {"b", "a"})
+  void noOtherNodeLeadsWhileAStoppedOneKeepsTheLease(String id) {
+    electAndStopWithWork();
+    Node other = new Node(
+            id,
+            SETTINGS,
+            this.database.new Store() {
+              @Override
+              public String name() {
+                return "another class loader's";
+              }
+            },
+            "jobs")
+        .start();
+    for (int i = 0; i < 15; i++) {
+      long renewals = this.node.calls("renew");
+      advanceUntil(() -> this.node.calls("renew") > renewals);
+      assertThat(other.service.isLeader()).isFalse();
+    }
+    this.node.worksNoMore();
+    advanceUntil(other.service::isLeader);
+    assertThat(this.node.store.calls).contains("release");
+  }
+
+  @Test
+  void aCommandToANewElectorOfTheProcessReachesTheWorkOfTheOldOne() throws Exception {
+    electAndStopWithWork();
+    tick(SETTINGS.drainTimeout());
+    Node anotherContext = new Node("a").start();
+    anotherContext.service.pause(new Instruction("alice", "upgrade"));
+    await().until(() -> this.database.row("jobs").isReleased());
+    await().until(() -> anotherContext.service.paused().isPresent());
+  }
+
+  @Test
+  void noTwoThreadsCallTheStoreThoughACallOfAnEarlierLifeHangs() {
+    AtomicInteger inside = new AtomicInteger();
+    AtomicInteger most = new AtomicInteger();
+    AtomicBoolean closedWithin = new AtomicBoolean();
+    Gate gate = new Gate();
+    Node stubborn = new Node("b");
+    stubborn.store.before((name) -> {
+      most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+      gate.pass();
+      inside.decrementAndGet();
+    });
+    stubborn.store.onClose = () -> closedWithin.compareAndSet(false, inside.get() > 0);
+    for (int i = 0; i < 3; i++) {
+      stubborn.start();
+      await().until(gate::isReached);
+      stopWithoutPatience(stubborn);
+    }
+    stubborn.start();
+    // Waiting threads end when they are stopped: only the one that hangs and the last one are left.
+    await().until(() -> threadsBesideTheFirst() == 2);
+    assertThat(inside).hasValue(1);
+    gate.open();
+    await().until(() -> threadsBesideTheFirst() == 1);
+    advanceUntil(() -> stubborn.service.leaderId().isPresent());
+    assertThat(most).hasValue(1);
+    assertThat(closedWithin).isFalse();
+  }
+
+  @Test
+  void afterItsDismissalAThreadMakesNoMoreCalls() {
+    Node busy = new Node(
+            "b",
+            SETTINGS,
+            this.database.new Store(),
+            IntStream.range(0, 10).mapToObj((i) -> "jobs-" + i).toArray(String[]::new))
+        .start();
+    advanceUntil(() -> busy.services.stream().allMatch(LeaseElectionService::isLeader));
+    Gate gate = hangInTheNextCall(busy);
+    stopWithoutPatience(busy);
+    busy.store.calls.clear();
+    gate.open();
+    await().until(() -> threadsBesideTheFirst() == 0);
+    assertThat(busy.store.calls).isEmpty();
+  }
+
+  @Test
+  void whatWasAskedOfOneLifeIsNotDoneInTheNext() {
+    elect();
+    Node other = new Node("b").start();
+    await().until(() -> other.service.leaderId().isPresent());
+    Gate gate = new Gate();
+    other.store.before((name) -> gate.pass());
+    advanceUntil(gate::isReached);
+    assertThatThrownBy(() -> other.service.designate("c")).isInstanceOf(TimeoutException.class);
+    stopWithoutPatience(other);
+    other.start();
+    gate.open();
+    advanceUntil(() -> other.service.leaderId().isPresent());
+    assertThat(other.store.calls).doesNotContain("designate");
+  }
+
+  @Test
+  void whoWaitsForAnAnswerWhenTheElectorStopsIsToldAtOnce() {
+    Node other = new Node(
+        "b",
+        new LeaseSettings(
+            Duration.ofMinutes(10), ofSeconds(2), Duration.ofMinutes(4), Duration.ZERO, true));
+    Gate gate = new Gate();
+    other.store.before((name) -> gate.pass());
+    other.start();
+    await().until(gate::isReached);
+    List<Throwable> outcomes = new CopyOnWriteArrayList<>();
+    Thread asking = new Thread(() -> {
+      try {
+        other.service.becomeLeader();
+      } catch (Exception ex) {
+        outcomes.add(ex);
+      }
+    });
+    asking.start();
+    await().until(() -> asking.getState() == Thread.State.TIMED_WAITING);
+    stopWithoutPatience(other);
+    await().until(() -> !outcomes.isEmpty());
+    assertThat(outcomes.get(0))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("is not running on this node");
+  }
+
+  @RepeatedTest(20)
+  void whoAsksDuringTheFirstStartIsAnsweredByItsThread() throws Exception {
+    Node other = new Node("b");
+    List<Throwable> failures = new CopyOnWriteArrayList<>();
+    CountDownLatch asking = new CountDownLatch(1);
+    Thread eager = new Thread(() -> {
+      boolean asked = false;
+      while (!asked) {
+        try {
+          asking.countDown();
+          other.service.becomeLeader();
+          asked = true;
+        } catch (IllegalStateException ex) {
+          if (!String.valueOf(ex.getMessage()).contains("is not running on this node")) {
+            failures.add(ex);
+            asked = true;
+          }
+        } catch (Exception ex) {
+          asked = true;
+        }
+      }
+    });
+    eager.start();
+    asking.await();
+    other.start();
+    eager.join();
+    assertThat(failures).isEmpty();
+  }
+
+  @Test
+  void workThatCannotSayWhetherItRunsIsWaitedForWhenTheElectorStops() {
+    elect();
+    AtomicInteger asked = new AtomicInteger();
+    this.node.isWorking = () -> {
+      if (asked.incrementAndGet() < 10) {
+        throw new IllegalStateException("unknown");
+      }
+      return false;
+    };
+    Thread stopping = new Thread(this.node.elector::stop);
+    stopping.start();
+    await().until(() -> {
+      this.node.elector.wakeUp();
+      return !stopping.isAlive();
+    });
+    assertThat(this.node.store.calls).contains("release");
+    assertThat(linesWith("whether leader work runs is unknown")).hasSize(1);
+  }
+
+  @Test
+  void stopsThoughTheStoreIsDead() {
+    elect();
+    this.node.fail("the store is away");
+    Thread stopping = new Thread(this.node.elector::stop);
+    stopping.start();
+    await().until(() -> this.node.store.calls.contains("release"));
+    assertThat(this.node.service.isLeader()).isFalse();
+    advanceUntil(() -> !stopping.isAlive());
+  }
+
+  private void elect() {
+    advanceUntil(this.node.service::isLeader);
+  }
+
+  private void electAndStopWithWork() {
+    elect();
+    this.node.works("Jobs.nightly since 48 s");
+    stopWithoutPatience(this.node);
+  }
+
+  /** Stops on an interrupted thread, so that the stop waits for nothing. */
+  private static void stopWithoutPatience(Node node) {
+    Thread stopping = new Thread(() -> {
+      Thread.currentThread().interrupt();
+      node.elector.stop();
+    });
+    stopping.start();
+    await().until(() -> !stopping.isAlive());
+  }
+
+  private Gate hangInTheNextCall(Node node) {
+    Gate gate = new Gate();
+    node.store.before((name) -> gate.pass());
+    tick(SETTINGS.renewInterval());
+    node.elector.wakeUp();
+    await().until(gate::isReached);
+    return gate;
+  }
+
+  /** Lets the thread that watches deadlines read the ticked clock. */
+  private void wakeTheDeadlineWatch() {
+    this.node
+        .elector
+        .events()
+        .add(new LeadershipAcquiredEvent(
+            "another", "a", 0, LeadershipAcquiredEvent.Reason.ALLOCATED));
+  }
+
+  private static long threadsBesideTheFirst() {
+    return threads("election-elector") - 1;
+  }
+}
