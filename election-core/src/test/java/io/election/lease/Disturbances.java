@@ -40,16 +40,16 @@ final class Disturbances {
   private static final Set<Fault> NOT_BESIDE_COPIES =
       Set.of(Fault.TABLES_EMPTIED, Fault.TERM_LOWERED);
 
-  private final Simulation simulation;
+  private final Simulation world;
 
-  Disturbances(Simulation simulation) {
-    this.simulation = simulation;
+  Disturbances(Simulation world) {
+    this.world = world;
   }
 
   void disturbLater(long mean) {
-    long pause = (long) (-Math.log(1 - this.simulation.random.nextDouble()) * mean);
-    this.simulation.after(pause, () -> {
-      if (this.simulation.faulty) {
+    long pause = (long) (-Math.log(1 - this.world.random.nextDouble()) * mean);
+    this.world.after(pause, () -> {
+      if (this.world.faulty) {
         disturb();
         disturbLater(mean);
       }
@@ -58,42 +58,40 @@ final class Disturbances {
 
   private void disturb() {
     List<SimulatedProcess> alive =
-        this.simulation.processes.stream().filter((process) -> process.alive).toList();
-    Fault fault = this.simulation.pick(this.simulation.drive.faults());
-    if (this.simulation.without.contains(fault)
-        || (this.simulation.company != Company.NONE && NOT_BESIDE_AN_OLDER_TOOL.contains(fault))
-        || (this.simulation.copies ? NOT_BESIDE_COPIES.contains(fault) : fault == Fault.COPIED)
+        this.world.processes.stream().filter((process) -> process.alive).toList();
+    Fault fault = this.world.pick(this.world.drive.faults());
+    if (this.world.without.contains(fault)
+        || (this.world.company != Company.NONE && NOT_BESIDE_AN_OLDER_TOOL.contains(fault))
+        || (this.world.copies ? NOT_BESIDE_COPIES.contains(fault) : fault == Fault.COPIED)
         || (fault == Fault.TABLES_EMPTIED && !mayBeEmptied(alive))) {
       return;
     }
-    String id = this.simulation.pick(this.simulation.ids);
-    SimulatedProcess process = alive.isEmpty() ? null : this.simulation.pick(alive);
+    String id = this.world.pick(this.world.ids);
+    SimulatedProcess process = alive.isEmpty() ? null : this.world.pick(alive);
     // A fault does most harm if it hits the leader, a process that waits to lead, or a request
     // under way.
-    SimulatedProcess prominent =
-        this.simulation.draw(2) == 0 ? this.simulation.leader() : warming();
-    if (prominent != null && this.simulation.draw(3) > 0) {
+    SimulatedProcess prominent = this.world.draw(2) == 0 ? this.world.leader() : warming();
+    if (prominent != null && this.world.draw(3) > 0) {
       process = prominent;
     }
-    long more = this.simulation.random.nextLong(3 * this.simulation.longestLease);
+    long more = this.world.random.nextLong(3 * this.world.longestLease);
     if (process != null && LASTING.contains(fault)) {
-      this.simulation.lasts(this.simulation.now + more);
+      this.world.lasts(this.world.now + more);
     }
-    LeaseRow row = this.simulation.database.row(Sent.SERVICE);
+    LeaseRow row = this.world.database.row(Sent.SERVICE);
     boolean done = switch (fault) {
       case RESTART, TWIN -> start(id, fault == Fault.TWIN, alive);
       case RESTORED_AGAIN, COPIED -> process != null && copy(process, fault == Fault.COPIED, alive);
       case DATABASE_STALLS -> stall(more);
       case ROW_LOCKED -> {
-        this.simulation.rowFreeAt = this.simulation.now + more;
-        this.simulation.lasts(this.simulation.rowFreeAt);
-        this.simulation.tell(
-            "somebody locks the row until " + Story.time(this.simulation.rowFreeAt));
+        this.world.rowFreeAt = this.world.now + more;
+        this.world.lasts(this.world.rowFreeAt);
+        this.world.tell("somebody locks the row until " + Story.time(this.world.rowFreeAt));
         yield true;
       }
       case DATABASE_CLOCK_STEPS -> {
-        this.simulation.databaseStep += (this.simulation.draw(2) == 0 ? 1 : -1)
-            * (this.simulation.draw(20_000) + this.simulation.draw(2) * 3_600_000L)
+        this.world.databaseStep += (this.world.draw(2) == 0 ? 1 : -1)
+            * (this.world.draw(20_000) + this.world.draw(2) * 3_600_000L)
             * 1_000;
         yield true;
       }
@@ -104,61 +102,60 @@ final class Disturbances {
             : edit(fault, row, (old) -> copy(old, someId(), old.term(), old.leaseMillis()));
       case DESIGNATED_AND_BACK ->
         edit(fault, row, (old) -> {
-          this.simulation.after(
-              this.simulation.random.nextLong(Simulation.SECOND),
+          this.world.after(
+              this.world.random.nextLong(Simulation.SECOND),
               () -> edit(
                   fault,
-                  this.simulation.database.row(Sent.SERVICE),
+                  this.world.database.row(Sent.SERVICE),
                   (later) -> copy(later, old.leaderId(), later.term(), later.leaseMillis())));
           return copy(old, someId(), old.term(), old.leaseMillis());
         });
       case LEASE_EDITED -> {
         // A lease that was handed back becomes valid again, and a late renewal finds it.
-        this.simulation.termEdited |= row != null && row.isReleased();
+        this.world.termEdited |= row != null && row.isReleased();
         yield edit(fault, row, (old) -> copy(old, old.leaderId(), old.term(), someLease()));
       }
       case TERM_LOWERED -> {
-        this.simulation.termEdited = true;
-        yield edit(fault, row, this.simulation.draw(2) == 0 ? this::undone : this::lowered);
+        this.world.termEdited = true;
+        yield edit(fault, row, this.world.draw(2) == 0 ? this::undone : this::lowered);
       }
       case REPLACED ->
         change(
-            this.simulation.draw(2) == 0
-                ? () -> this.simulation.database.replace(Sent.SERVICE, someId())
+            this.world.draw(2) == 0
+                ? () -> this.world.database.replace(Sent.SERVICE, someId())
                 : this::replaceWordForWord);
-      case DELETED -> change(() -> this.simulation.database.deleteRow(Sent.SERVICE));
+      case DELETED -> change(() -> this.world.database.deleteRow(Sent.SERVICE));
       case TABLES_EMPTIED ->
         change(() -> {
-          this.simulation.database.emptyTables();
-          this.simulation.judge.forgetTerms();
-          this.simulation.emptied++;
-          if (this.simulation.mixed) {
-            this.simulation.startsFrom = this.simulation.now + 2 * this.simulation.longestLease;
-            this.simulation.lasts(this.simulation.startsFrom);
+          this.world.database.emptyTables();
+          this.world.judge.forgetTerms();
+          this.world.emptied++;
+          if (this.world.mixed) {
+            this.world.startsFrom = this.world.now + 2 * this.world.longestLease;
+            this.world.lasts(this.world.startsFrom);
           }
         });
       default ->
         process != null
-            && (this.simulation.draw(2) == 0
+            && (this.world.draw(2) == 0
                 ? process.suffer(fault, more)
                 : process.ambush(fault, more));
     };
-    SimulatedProcess unaware = this.simulation.leader();
-    if (done && EDITS.contains(fault) && unaware != null && this.simulation.draw(2) == 0) {
-      this.simulation.lasts(this.simulation.now + more);
-      unaware.suffer(this.simulation.draw(2) == 0 ? Fault.PAUSE : Fault.CUT_OFF, more);
+    SimulatedProcess unaware = this.world.leader();
+    if (done && EDITS.contains(fault) && unaware != null && this.world.draw(2) == 0) {
+      this.world.lasts(this.world.now + more);
+      unaware.suffer(this.world.draw(2) == 0 ? Fault.PAUSE : Fault.CUT_OFF, more);
       if (fault == Fault.DELETED
-          && this.simulation.draw(2) == 0
-          && this.simulation.now >= this.simulation.startsFrom) {
+          && this.world.draw(2) == 0
+          && this.world.now >= this.world.startsFrom) {
         redeploy(unaware);
       }
     }
     if (done) {
-      this.simulation.tally.faults.merge(fault, 1L, Long::sum);
+      this.world.tally.faults.merge(fault, 1L, Long::sum);
       String edit = Story.edit(fault);
       if (edit != null) {
-        this.simulation.tell(
-            "%s: %s".formatted(edit, Story.row(this.simulation.database.row(Sent.SERVICE))));
+        this.world.tell("%s: %s".formatted(edit, Story.row(this.world.database.row(Sent.SERVICE))));
       }
     }
   }
@@ -168,14 +165,14 @@ final class Disturbances {
    * their own.
    */
   private boolean mayBeEmptied(List<SimulatedProcess> alive) {
-    if (!this.simulation.mixed) {
+    if (!this.world.mixed) {
       return true;
     }
-    LeaseRow row = this.simulation.database.row(Sent.SERVICE);
+    LeaseRow row = this.world.database.row(Sent.SERVICE);
     Long lease = row != null ? row.leaseMillis() : null;
-    return this.simulation.now > 3 * Simulation.SECOND
-        && this.simulation.lag == 0
-        && this.simulation.late == 0
+    return this.world.now > 3 * Simulation.SECOND
+        && this.world.lag == 0
+        && this.world.late == 0
         && lease != null
         && lease > 0
         && alive.stream()
@@ -188,15 +185,15 @@ final class Disturbances {
    * one.
    */
   private @Nullable Long someLease() {
-    return switch (this.simulation.draw(this.simulation.mixed ? 2 : 3)) {
+    return switch (this.world.draw(this.world.mixed ? 2 : 3)) {
       case 0 -> null;
       case 1 -> -5L;
-      default -> 1L + this.simulation.draw(5_000);
+      default -> 1L + this.world.draw(5_000);
     };
   }
 
   private @Nullable SimulatedProcess warming() {
-    return this.simulation.processes.stream()
+    return this.world.processes.stream()
         .filter((process) -> process.alive
             && process.service.candidate().candidacy().standing() instanceof Standing.Warming)
         .findFirst()
@@ -205,10 +202,10 @@ final class Disturbances {
 
   private boolean start(String id, boolean twin, List<SimulatedProcess> alive) {
     long running = alive.stream().filter((process) -> process.id.equals(id)).count();
-    if (running > (twin ? 1 : 0) || this.simulation.now < this.simulation.startsFrom) {
+    if (running > (twin ? 1 : 0) || this.world.now < this.world.startsFrom) {
       return false;
     }
-    this.simulation.startProcess(id);
+    this.world.startProcess(id);
     return true;
   }
 
@@ -220,11 +217,11 @@ final class Disturbances {
     long twins =
         alive.stream().filter((process) -> process.id.equals(original.id)).count();
     if (twins > 1
-        || this.simulation.now < this.simulation.startsFrom
+        || this.world.now < this.world.startsFrom
         || running && (original.isStill() || original.stopping || original.holds())) {
       return false;
     }
-    this.simulation.startProcess(new SimulatedProcess(original, ++this.simulation.lives, running));
+    this.world.startProcess(new SimulatedProcess(original, ++this.world.lives, running));
     return true;
   }
 
@@ -233,57 +230,56 @@ final class Disturbances {
    * survived.
    */
   private boolean failOver(LeaseRow row) {
-    List<Snapshot> behind = this.simulation.server.past().stream()
+    List<Snapshot> behind = this.world.server.past().stream()
         .filter((old) -> old.row() != null
             && old.row().leaderId().equals(row.leaderId())
             && old.row().term() == row.term()
             && Objects.equals(old.row().leaseMillis(), row.leaseMillis()))
         .toList();
     return !behind.isEmpty()
-        && change(() -> this.simulation.database.failOver(
-            Sent.SERVICE,
-            this.simulation.draw(2) == 0 ? behind.get(0) : this.simulation.pick(behind)));
+        && change(() -> this.world.database.failOver(
+            Sent.SERVICE, this.world.draw(2) == 0 ? behind.get(0) : this.world.pick(behind)));
   }
 
   /** Restarts all processes but one, so that they have seen nothing. */
   private void redeploy(SimulatedProcess spared) {
-    for (String id : this.simulation.ids) {
-      this.simulation.processes.stream()
+    for (String id : this.world.ids) {
+      this.world.processes.stream()
           .filter((process) -> process.alive && process != spared && process.id.equals(id))
           .toList()
           .forEach(SimulatedProcess::die);
       if (!id.equals(spared.id)) {
-        this.simulation.startProcess(id);
+        this.world.startProcess(id);
       }
     }
   }
 
   private boolean stall(long duration) {
-    this.simulation.databaseBackAt = this.simulation.now + duration;
-    this.simulation.lasts(this.simulation.databaseBackAt);
-    this.simulation.tell("the database hangs until " + Story.time(this.simulation.databaseBackAt));
+    this.world.databaseBackAt = this.world.now + duration;
+    this.world.lasts(this.world.databaseBackAt);
+    this.world.tell("the database hangs until " + Story.time(this.world.databaseBackAt));
     return true;
   }
 
   private boolean edit(Fault fault, @Nullable LeaseRow row, UnaryOperator<LeaseRow> edit) {
-    if (row == null || !this.simulation.faulty) {
+    if (row == null || !this.world.faulty) {
       return false;
     }
-    return change(() -> this.simulation.database.edit(Sent.SERVICE, edit));
+    return change(() -> this.world.database.edit(Sent.SERVICE, edit));
   }
 
   private boolean change(Runnable change) {
     change.run();
-    this.simulation.server.remember();
+    this.world.server.remember();
     return true;
   }
 
   private String someId() {
     // A node of an older tool is never designated: it would believe at once that it leads.
-    return switch (this.simulation.draw(8)) {
+    return switch (this.world.draw(8)) {
       case 0 -> "";
       case 1 -> "nobody";
-      default -> this.simulation.pick(this.simulation.ids);
+      default -> this.world.pick(this.world.ids);
     };
   }
 
@@ -293,22 +289,21 @@ final class Disturbances {
    * operators are told not to repeat the statement.
    */
   private void replaceWordForWord() {
-    Long lease = this.simulation.mixed || this.simulation.draw(2) == 0 ? null : Long.valueOf(5_000);
-    this.simulation.database.replace(Sent.SERVICE, someId(), lease, this.simulation.emptied);
+    Long lease = this.world.mixed || this.world.draw(2) == 0 ? null : Long.valueOf(5_000);
+    this.world.database.replace(Sent.SERVICE, someId(), lease, this.world.emptied);
   }
 
   private LeaseRow lowered(LeaseRow row) {
     return copy(
         row,
-        this.simulation.draw(2) == 0 ? someId() : row.leaderId(),
-        Math.max(0, row.term() - 1 - this.simulation.draw(3)),
+        this.world.draw(2) == 0 ? someId() : row.leaderId(),
+        Math.max(0, row.term() - 1 - this.world.draw(3)),
         row.leaseMillis());
   }
 
   /** The row as it was before the last take-over. */
   private LeaseRow undone(LeaseRow row) {
-    Map.Entry<Long, Term> last =
-        this.simulation.database.history(Sent.SERVICE).lowerEntry(row.term());
+    Map.Entry<Long, Term> last = this.world.database.history(Sent.SERVICE).lowerEntry(row.term());
     return last == null
         ? lowered(row)
         : copy(row, last.getValue().leaderId(), last.getKey(), row.leaseMillis());
@@ -318,7 +313,7 @@ final class Disturbances {
    * A node of an older tool takes a row that was handed back, but leaves it marked as handed back.
    */
   private boolean isHeldByAnOlderTool(@Nullable LeaseRow row) {
-    return this.simulation.company != Company.NONE && row != null && row.isReleased();
+    return this.world.company != Company.NONE && row != null && row.isReleased();
   }
 
   private static LeaseRow copy(

@@ -186,8 +186,8 @@ final class ExhaustiveSearch {
 
   private final SimulatedDatabase database = new SimulatedDatabase();
 
-  /** The server as it serves each life of each process. */
-  private final Map<String, LeaseStore> servers = new HashMap<>();
+  /** By token, the access of each life of each process. */
+  private final Map<String, Rules.Access> accesses = new HashMap<>();
 
   private final List<Candidacy.Node> nodes = new ArrayList<>();
 
@@ -267,9 +267,9 @@ final class ExhaustiveSearch {
     return this.names.get(i) + "/" + life;
   }
 
-  private LeaseStore server(int i, int life) {
-    return this.servers.computeIfAbsent(
-        token(i, life), (token) -> this.rules.store(this.database, token));
+  private Rules.Access access(int i, int life) {
+    return this.accesses.computeIfAbsent(
+        token(i, life), (token) -> Rules.Access.of(this.database, token));
   }
 
   private World initial() {
@@ -393,7 +393,7 @@ final class ExhaustiveSearch {
     this.database.restore(Sent.SERVICE, world.tables());
     Object outcome;
     try {
-      outcome = call.execute(server(i, late != null ? late.life() : part.life()));
+      outcome = this.rules.execute(call, access(i, late != null ? late.life() : part.life()));
     } catch (LeaseStoreException ex) {
       throw new IllegalStateException(ex);
     }
@@ -571,7 +571,7 @@ final class ExhaustiveSearch {
             candidacy = this.rules.answered(
                 candidacy,
                 step,
-                call.execute(server(i, world.parts().get(i).life())),
+                this.rules.execute(call, access(i, world.parts().get(i).life())),
                 new Timing(now, wall, now, wall));
           } catch (LeaseStoreException ex) {
             throw new IllegalStateException(ex);

@@ -17,7 +17,7 @@ final class Judge {
    */
   private record Tenure(SimulatedProcess process, long term, int epoch) {}
 
-  private final Simulation simulation;
+  private final Simulation world;
 
   private @Nullable Tenure tenure;
 
@@ -27,24 +27,23 @@ final class Judge {
   /** The highest term that the server granted since the tables were last emptied. */
   private long granted;
 
-  Judge(Simulation simulation) {
-    this.simulation = simulation;
+  Judge(Simulation world) {
+    this.world = world;
   }
 
   void judge() {
-    this.simulation.tally.instants++;
-    if (this.simulation.broken != null) {
-      throw this.simulation.broken;
+    this.world.tally.instants++;
+    if (this.world.broken != null) {
+      throw this.world.broken;
     }
     Claimant leader = null;
-    for (SimulatedProcess process : this.simulation.processes) {
+    for (SimulatedProcess process : this.world.processes) {
       leader = alone(leader, process);
       if (leader == process && process.isPaused()) {
-        throw this.simulation.violation(
-            "%s leads although it was paused".formatted(process.claim()));
+        throw this.world.violation("%s leads although it was paused".formatted(process.claim()));
       }
     }
-    for (OlderNode node : this.simulation.olderNodes) {
+    for (OlderNode node : this.world.olderNodes) {
       leader = alone(leader, node);
     }
     if (leader instanceof SimulatedProcess process
@@ -58,8 +57,7 @@ final class Judge {
       return leader;
     }
     if (leader != null) {
-      throw this.simulation.violation(
-          "Two leaders: %s and %s".formatted(leader.claim(), other.claim()));
+      throw this.world.violation("Two leaders: %s and %s".formatted(leader.claim(), other.claim()));
     }
     return other;
   }
@@ -69,9 +67,9 @@ final class Judge {
     if (last != null && last.process() == process && last.term() == term) {
       return;
     }
-    int epoch = this.epochs.getOrDefault(term, this.simulation.emptied);
+    int epoch = this.epochs.getOrDefault(term, this.world.emptied);
     if (last != null && last.epoch() == epoch && term <= last.term()) {
-      throw this.simulation.violation("%s leads in term %d after %s led in term %d"
+      throw this.world.violation("%s leads in term %d after %s led in term %d"
           .formatted(process, term, last.process(), last.term()));
     }
     this.tenure = new Tenure(process, term, epoch);
@@ -79,20 +77,20 @@ final class Judge {
 
   /** The commit fence checks the history, so it would refuse all work of such a leader. */
   void judgeRenewal(String nodeId, long term) {
-    Term held = this.simulation.database.history(Sent.SERVICE).get(term);
-    if (held != null && held.ended() && !this.simulation.termEdited) {
-      throw this.simulation.violation(
+    Term held = this.world.database.history(Sent.SERVICE).get(term);
+    if (held != null && held.ended() && !this.world.termEdited) {
+      throw this.world.violation(
           "Term %d of %s was renewed, which the history has ended".formatted(term, nodeId));
     }
   }
 
   void grant(String nodeId, long term) {
     if (term <= this.granted) {
-      throw this.simulation.violation(
+      throw this.world.violation(
           "Term %d was granted to %s after term %d".formatted(term, nodeId, this.granted));
     }
     this.granted = term;
-    this.epochs.put(term, this.simulation.emptied);
+    this.epochs.put(term, this.world.emptied);
   }
 
   /** Terms may start again. */

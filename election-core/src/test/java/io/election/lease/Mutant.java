@@ -1,26 +1,30 @@
 package io.election.lease;
 
-import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipAcquiredEvent.Reason;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.MemoryLeaseStore.Term;
+import io.election.lease.Rules.Access;
 import io.election.lease.Standing.Following;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
 import io.election.lease.Standing.Warming;
 import io.election.lease.Step.Create;
+import io.election.lease.Step.GiveWay;
 import io.election.lease.Step.KeepWarm;
 import io.election.lease.Step.Lead;
 import io.election.lease.Step.Read;
+import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Take;
 import java.time.Duration;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.BiPredicate;
+import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,8 +36,7 @@ enum Mutant {
   THE_DEADLINE_COUNTS_FROM_THE_ANSWERS_ARRIVAL(new Rules() {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      Timing arrival = new Timing(timing.now(), timing.wall(), timing.now(), timing.wall());
-      return super.answered(candidacy, step, outcome, arrival);
+      return super.answered(candidacy, step, outcome, atOnce(timing.now(), timing.wall()));
     }
   }),
 
@@ -44,7 +47,7 @@ enum Mutant {
       Candidacy after = super.answered(candidacy, step, outcome, timing);
       boolean renewed = !after.standing().equals(candidacy.standing());
       return renewed && after.standing() instanceof Leading leading
-          ? standing(after, extended(leading, margin(after).toNanos()))
+          ? extended(after, leading, after.node().settings().margin().toNanos())
           : after;
     }
   }),
@@ -55,9 +58,8 @@ enum Mutant {
     Candidacy failed(Candidacy candidacy, Step step, long now) {
       Candidacy after = super.failed(candidacy, step, now);
       return step instanceof Renew && after.standing() instanceof Leading leading
-          ? standing(
-              after,
-              extended(leading, now + after.node().settings().tenureNanos() - leading.deadline()))
+          ? extended(
+              after, leading, now + after.node().settings().tenureNanos() - leading.deadline())
           : after;
     }
   }),
@@ -81,14 +83,7 @@ enum Mutant {
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
       Candidacy after = super.answered(candidacy, step, outcome, timing);
       return after.standing() instanceof Leading leading
-          ? standing(
-              after,
-              new Leading(
-                  leading.term(),
-                  leading.deadline(),
-                  Long.MAX_VALUE,
-                  leading.since(),
-                  leading.reason()))
+          ? standing(after, until(leading, leading.deadline(), Long.MAX_VALUE))
           : after;
     }
   }),
@@ -96,15 +91,11 @@ enum Mutant {
   /** Rule 1: the renewal names the term. */
   A_RENEWAL_DOES_NOT_NAME_ITS_TERM(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public Set<String> renew(String nodeId, Map<String, Long> terms)
-            throws LeaseStoreException {
-          LeaseRow row = row();
-          return row == null ? Set.of() : super.renew(nodeId, Map.of(Sent.SERVICE, row.term()));
-        }
-      };
+    Object execute(Sent call, Access access) throws LeaseStoreException {
+      LeaseRow row = access.row();
+      return super.execute(
+          call.step() instanceof Renew && row != null ? call.with(new Renew(row.term())) : call,
+          access);
     }
   }),
 
@@ -116,9 +107,7 @@ enum Mutant {
       if (step instanceof Renew renew
           && (boolean) outcome
           && after.standing() instanceof SteppingDown) {
-        Take take = new Take(
-            new LeaseRow("", renew.term(), 0, 0L, null, "", ""),
-            LeadershipAcquiredEvent.Reason.RELEASED);
+        Take take = new Take(new LeaseRow("", renew.term(), 0, 0L, null, "", ""), Reason.RELEASED);
         return after.campaign(timing.now()).onTaken(take, OptionalLong.of(renew.term()), timing);
       }
       return after;
@@ -126,26 +115,11 @@ enum Mutant {
   }),
 
   /** Rule 2. */
-  WHO_CREATES_THE_ROW_LEADS_AT_ONCE(new Rules() {
-    @Override
-    Step next(Candidacy candidacy, long now, boolean working) {
-      return candidacy.standing() instanceof Warming warming && warming.created()
-          ? new Lead(warming.row())
-          : super.next(candidacy, now, working);
-    }
-  }),
+  WHO_CREATES_THE_ROW_LEADS_AT_ONCE(leadingIf(Warming::created)),
 
   /** Rule 2: a missing history does not mean that no process leads. */
-  WHO_CREATES_THE_FIRST_TERM_LEADS_AT_ONCE(new Rules() {
-    @Override
-    Step next(Candidacy candidacy, long now, boolean working) {
-      return candidacy.standing() instanceof Warming warming
-              && warming.created()
-              && warming.row().term() == 1
-          ? new Lead(warming.row())
-          : super.next(candidacy, now, working);
-    }
-  }),
+  WHO_CREATES_THE_FIRST_TERM_LEADS_AT_ONCE(
+      leadingIf((warming) -> warming.created() && warming.row().term() == 1)),
 
   /** Rule 2: the lease of the process that led before both tables were emptied. */
   THE_PROMISE_THAT_WAS_SEEN_IS_FORGOTTEN(new Rules() {
@@ -163,70 +137,27 @@ enum Mutant {
       if (!(candidacy.standing() instanceof Warming warming)) {
         return super.next(candidacy, now, working);
       }
-      LeaseRow row = warming.row();
-      Step step = super.next(
-          standing(
-              candidacy,
-              new Warming(
-                  withLease(row, ownMillis(candidacy), null), warming.since(), warming.created())),
-          now,
-          working);
-      if (step instanceof Take take) {
-        return new Take(row, take.reason());
-      }
-      if (step instanceof KeepWarm) {
-        return new KeepWarm(row, warming.since());
-      }
-      return step instanceof Lead ? new Lead(row) : step;
+      LeaseRow shortened = withLease(warming.row(), ownMillis(candidacy), null);
+      Warming hasty = new Warming(shortened, warming.since(), warming.created());
+      return onRow(super.next(standing(candidacy, hasty), now, working), warming.row());
     }
   }),
 
   /** A lease that an older tool or a manual edit left unknown counts as the last term's lease. */
-  AN_UNKNOWN_LEASE_COUNTS_AS_ONES_OWN(new Rules() {
-    @Override
-    Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
-      return super.read(
-          candidacy, row == null ? null : withLease(row, row.leaseMillis(), null), timing);
-    }
-
-    @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        LeaseRow asRead(LeaseRow seen) {
-          LeaseRow row = row();
-          return row != null && withLease(row, row.leaseMillis(), null).equals(seen) ? row : seen;
-        }
-      };
-    }
-  }),
+  AN_UNKNOWN_LEASE_COUNTS_AS_ONES_OWN(new Blind((row) -> withLease(row, row.leaseMillis(), null))),
 
   /**
    * Rule 3: a row that was handed to another node is left to that node for as long as the row
    * changes.
    */
-  A_ROW_HANDED_TO_ANOTHER_IS_TAKEN_AT_ONCE(new Rules() {
-    @Override
-    Step next(Candidacy candidacy, long now, boolean working) {
-      Observation seen = fresh(candidacy);
-      LeaseRow row = seen != null ? seen.row() : null;
-      return row != null && row.isReleased() && isFree(candidacy, now)
-          ? new Take(row, LeadershipAcquiredEvent.Reason.RELEASED)
-          : super.next(candidacy, now, working);
-    }
-  }),
+  A_ROW_HANDED_TO_ANOTHER_IS_TAKEN_AT_ONCE(new Hasty(
+      Reason.RELEASED,
+      (candidacy, seen, now) -> rowOf(seen).isReleased() && isFree(candidacy, now))),
 
   /** Rule 4: a term number proves nothing, not even one that this very process held. */
-  WHO_FINDS_ITS_NAME_IN_THE_ROW_TAKES_IT_AT_ONCE(new Rules() {
-    @Override
-    Step next(Candidacy candidacy, long now, boolean working) {
-      Observation seen = fresh(candidacy);
-      LeaseRow row = seen != null ? seen.row() : null;
-      return row != null && !row.isReleased() && isMine(candidacy, row)
-          ? new Take(row, LeadershipAcquiredEvent.Reason.DESIGNATED)
-          : super.next(candidacy, now, working);
-    }
-  }),
+  WHO_FINDS_ITS_NAME_IN_THE_ROW_TAKES_IT_AT_ONCE(new Hasty(
+      Reason.DESIGNATED,
+      (candidacy, seen, now) -> !rowOf(seen).isReleased() && isMine(candidacy, rowOf(seen)))),
 
   /** Rule 4: the process that led last may have been displaced since. */
   WHO_LED_THE_TERM_IN_THE_ROW_TAKES_IT_ANEW_AT_ONCE(new Rules() {
@@ -252,18 +183,16 @@ enum Mutant {
   /** Rule 4: a sealed row may have been written by a tool that does not know seals. */
   A_SEAL_OUTLASTS_WHAT_OTHERS_WRITE(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
-          Map<String, Reading> readings = new HashMap<>(super.read(serviceIds));
-          MemoryLeaseStore.Row row = database.rows.get(Sent.SERVICE);
-          readings.replaceAll((id, reading) -> new Reading(
-              reading.row().own(row.seal() != null && row.seal().owner().equals(token)),
-              reading.age()));
-          return readings;
-        }
-      };
+    Object execute(Sent call, Access access) throws LeaseStoreException {
+      Object outcome = super.execute(call, access);
+      if (!(call.step() instanceof Read)) {
+        return outcome;
+      }
+      MemoryLeaseStore.Row row = access.database().rows.get(Sent.SERVICE);
+      return reading(outcome)
+          .map((found) -> new Reading(
+              found.row().own(row.seal() != null && row.seal().owner().equals(access.token())),
+              found.age()));
     }
   }),
 
@@ -274,67 +203,57 @@ enum Mutant {
    */
   WHO_CREATES_THE_ROW_SEALS_IT(new BySealAlone() {
     @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public Optional<LeaseRow> create(
-            String serviceId, String nodeId, long leaseMillis, long aboveTerm)
-            throws LeaseStoreException {
-          Optional<LeaseRow> created = super.create(serviceId, nodeId, leaseMillis, aboveTerm);
-          created.ifPresent((row) -> seal());
-          return created;
-        }
-      };
+    Object execute(Sent call, Access access) throws LeaseStoreException {
+      Object outcome = super.execute(call, access);
+      if (call.step() instanceof Create && Rules.row(outcome) != null) {
+        seal(access);
+      }
+      return outcome;
     }
   }),
 
   /** Rule 4: a process may keep the row warm while another leads. */
   WHO_KEEPS_THE_ROW_WARM_SEALS_IT(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen)
-            throws LeaseStoreException {
-          Optional<LeaseRow> kept = super.keepWarm(serviceId, seen);
-          kept.ifPresent((row) -> seal());
-          return kept;
-        }
-      };
+    Object execute(Sent call, Access access) throws LeaseStoreException {
+      Object outcome = super.execute(call, access);
+      if (call.step() instanceof KeepWarm && Rules.row(outcome) != null) {
+        seal(access);
+      }
+      return outcome;
     }
   }),
 
   /** Rule 2: the lease of the process that led before the row was deleted. */
   THE_HISTORYS_LEASE_IS_IGNORED(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public Optional<LeaseRow> create(
-            String serviceId, String nodeId, long leaseMillis, long aboveTerm)
-            throws LeaseStoreException {
-          long above = Math.max(aboveTerm, newestTerm());
-          return withoutHistory(() -> super.create(serviceId, nodeId, leaseMillis, above));
-        }
-      };
+    Object execute(Sent call, Access access) throws LeaseStoreException {
+      NavigableMap<Long, Term> terms = access.database().history(Sent.SERVICE);
+      if (!(call.step() instanceof Create) || terms.isEmpty()) {
+        return super.execute(call, access);
+      }
+      Step.Caller caller = call.caller();
+      long above = Math.max(caller.highestTerm(), terms.lastKey());
+      Sent aware = new Sent(
+          call.step(),
+          new Step.Caller(caller.serviceId(), caller.nodeId(), caller.leaseMillis(), above),
+          call.at(),
+          call.wallAt());
+      return withoutTerms(access, Long.MIN_VALUE, () -> super.execute(aware, access));
     }
   }),
 
   /** Take: the new term is higher than every term in the history. */
   THE_HISTORYS_TERM_IS_IGNORED(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public Optional<LeaseRow> create(
-            String serviceId, String nodeId, long leaseMillis, long aboveTerm)
-            throws LeaseStoreException {
-          Map.Entry<Long, Term> newest = this.database.history(Sent.SERVICE).lastEntry();
-          long lease = newest == null ? 0 : newest.getValue().leaseMillis();
-          return withoutHistory(
-              () -> super.create(serviceId, nodeId, Math.max(lease, leaseMillis), aboveTerm));
-        }
-      };
+    Object execute(Sent call, Access access) throws LeaseStoreException {
+      NavigableMap<Long, Term> terms = access.database().history(Sent.SERVICE);
+      if (!(call.step() instanceof Create create) || terms.isEmpty()) {
+        return super.execute(call, access);
+      }
+      long lease = Math.max(terms.lastEntry().getValue().leaseMillis(), create.leaseMillis());
+      return withoutTerms(
+          access, Long.MIN_VALUE, () -> super.execute(call.with(new Create(lease)), access));
     }
   }),
 
@@ -344,7 +263,7 @@ enum Mutant {
     Step next(Candidacy candidacy, long now, boolean working) {
       Step step = super.next(candidacy, now, working);
       return step instanceof KeepWarm keepWarm && candidacy.standing() instanceof Following
-          ? new Take(keepWarm.row(), LeadershipAcquiredEvent.Reason.DESIGNATED)
+          ? new Take(keepWarm.row(), Reason.DESIGNATED)
           : step;
     }
   }),
@@ -401,35 +320,19 @@ enum Mutant {
   }),
 
   /** Keeping warm compares all that was read. */
-  THE_ROW_IS_KEPT_WARM_WITHOUT_COMPARING(new Rules() {
-    @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen)
-            throws LeaseStoreException {
-          return super.keepWarm(serviceId, isSameTerm(row(), seen) ? row() : seen);
-        }
-      };
-    }
-  }),
+  THE_ROW_IS_KEPT_WARM_WITHOUT_COMPARING(comparing(KeepWarm.class, Mutant::isSameTerm)),
 
   /** Rule 5. */
   ONES_OWN_LEASE_COUNTS_INSTEAD_OF_THE_HOLDERS(new Rules() {
     @Override
     Step next(Candidacy candidacy, long now, boolean working) {
       Observation seen = fresh(candidacy);
-      LeaseRow row = seen != null ? seen.row() : null;
-      if (row == null || row.isReleased()) {
+      if (seen == null || rowOf(seen).isReleased()) {
         return super.next(candidacy, now, working);
       }
-      LeaseRow shortened = withLease(row, ownMillis(candidacy), null);
-      Step step = super.next(
-          seen(candidacy, new Observation(shortened, seen.since(), false)), now, working);
-      if (step instanceof Take take) {
-        return new Take(row, take.reason());
-      }
-      return step instanceof KeepWarm ? new KeepWarm(row, seen.since()) : step;
+      LeaseRow shortened = withLease(rowOf(seen), ownMillis(candidacy), null);
+      Candidacy hasty = seen(candidacy, new Observation(shortened, seen.since(), false));
+      return onRow(super.next(hasty, now, working), rowOf(seen));
     }
   }),
 
@@ -437,48 +340,32 @@ enum Mutant {
   AN_OBSERVATION_BEGINS_BEFORE_THE_REQUEST_IS_SENT(new Rules() {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      return step instanceof Read
-          ? super.answered(
-              candidacy,
-              step,
-              outcome,
-              new Timing(timing.sent(), timing.wallSent(), timing.sent(), timing.wallSent()))
-          : super.answered(candidacy, step, outcome, timing);
+      return super.answered(
+          candidacy,
+          step,
+          outcome,
+          step instanceof Read ? atOnce(timing.sent(), timing.wallSent()) : timing);
     }
   }),
 
   /** Clocks: the database's clock proves nothing because it can be set. */
-  THE_DATABASES_CLOCK_TELLS_WHEN_A_LEASE_IS_OVER(new Rules() {
-    @Override
-    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      return sinceTheLastWrite(super.answered(candidacy, step, outcome, timing), outcome, timing);
-    }
-  }),
+  THE_DATABASES_CLOCK_TELLS_WHEN_A_LEASE_IS_OVER(new ByAge()),
 
   /**
    * Clocks: {@code now()} jumps by an hour when clocks go forward, although nobody sets the clock.
    */
-  NOW_TELLS_WHEN_A_LEASE_IS_OVER(new Rules() {
+  NOW_TELLS_WHEN_A_LEASE_IS_OVER(new ByAge() {
     @Override
-    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      return sinceTheLastWrite(super.answered(candidacy, step, outcome, timing), outcome, timing);
+    Object execute(Sent call, Access access) throws LeaseStoreException {
+      Object outcome = super.execute(call, access);
+      return call.step() instanceof Read ? reading(outcome).map(this::inSummerTime) : outcome;
     }
 
-    @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
-          Map<String, Reading> readings = new HashMap<>(super.read(serviceIds));
-          readings.replaceAll((id, reading) -> {
-            long written = Long.parseLong(reading.row().lastActiveTime());
-            long now = written + reading.age().toNanos() / 1_000;
-            boolean jumped = written < Simulation.SUMMER_TIME && now >= Simulation.SUMMER_TIME;
-            return new Reading(reading.row(), jumped ? reading.age().plusHours(1) : reading.age());
-          });
-          return readings;
-        }
-      };
+    private Reading inSummerTime(Reading reading) {
+      long written = Long.parseLong(reading.row().lastActiveTime());
+      long now = written + reading.age().toNanos() / 1_000;
+      boolean jumped = written < Simulation.SUMMER_TIME && now >= Simulation.SUMMER_TIME;
+      return new Reading(reading.row(), jumped ? reading.age().plusHours(1) : reading.age());
     }
   }),
 
@@ -497,101 +384,26 @@ enum Mutant {
   /**
    * Rule 5: the same row on another server, which may have missed renewals, counts as another row.
    */
-  THE_SERVER_IS_NOT_COMPARED(new Rules() {
-    @Override
-    Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
-      return super.read(candidacy, row == null ? null : anywhere(row), timing);
-    }
-
-    @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        LeaseRow asRead(LeaseRow seen) {
-          LeaseRow row = row();
-          return row != null && anywhere(row).equals(anywhere(seen)) ? row : seen;
-        }
-      };
-    }
-  }),
+  THE_SERVER_IS_NOT_COMPARED(new Blind(
+      (row) -> with(row, row.leaseMillis(), row.lastTermLeaseMillis(), row.lastTerm(), ""))),
 
   /** Every write compares all that was read: an operator may write exactly the same row twice. */
-  THE_HISTORY_OF_A_ROW_BY_HAND_IS_NOT_COMPARED(new Rules() {
-    @Override
-    Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
-      return super.read(candidacy, row == null ? null : apartFromHistory(row), timing);
-    }
-
-    @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        LeaseRow asRead(LeaseRow seen) {
-          LeaseRow row = row();
-          return row != null && apartFromHistory(row).equals(apartFromHistory(seen)) ? row : seen;
-        }
-      };
-    }
-  }),
+  THE_HISTORY_OF_A_ROW_BY_HAND_IS_NOT_COMPARED(new Blind(
+      (row) -> with(row, row.leaseMillis(), row.lastTermLeaseMillis(), null, row.source()))),
 
   /** Every write compares all that was read. */
-  THE_ROW_IS_TAKEN_WITHOUT_COMPARING(new Rules() {
-    @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public OptionalLong take(
-            String serviceId,
-            LeaseRow seen,
-            String nodeId,
-            long leaseMillis,
-            long aboveTerm,
-            String reason)
-            throws LeaseStoreException {
-          LeaseRow row = row();
-          return super.take(
-              serviceId, row != null ? row : seen, nodeId, leaseMillis, aboveTerm, reason);
-        }
-      };
-    }
-  }),
+  THE_ROW_IS_TAKEN_WITHOUT_COMPARING(comparing(Take.class, (row, seen) -> true)),
 
   /** Every write compares all that was read. */
-  THE_ROW_IS_TAKEN_COMPARING_ONLY_HOLDER_AND_TERM(new Rules() {
-    @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public OptionalLong take(
-            String serviceId,
-            LeaseRow seen,
-            String nodeId,
-            long leaseMillis,
-            long aboveTerm,
-            String reason)
-            throws LeaseStoreException {
-          return super.take(
-              serviceId,
-              isSameTerm(row(), seen) ? row() : seen,
-              nodeId,
-              leaseMillis,
-              aboveTerm,
-              reason);
-        }
-      };
-    }
-  }),
+  THE_ROW_IS_TAKEN_COMPARING_ONLY_HOLDER_AND_TERM(comparing(Take.class, Mutant::isSameTerm)),
 
   /** Affected rows: drivers also count a row that a losing statement left unchanged. */
   A_LOSING_STATEMENT_COUNTS_AS_WON(new Rules() {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
       boolean lost = step instanceof Take && ((OptionalLong) outcome).isEmpty();
-      return super.answered(
-          candidacy,
-          step,
-          lost ? OptionalLong.of(((Take) step).row().term() + 1) : outcome,
-          timing);
+      Object won = lost ? OptionalLong.of(((Take) step).row().term() + 1) : outcome;
+      return super.answered(candidacy, step, won, timing);
     }
   }),
 
@@ -604,19 +416,7 @@ enum Mutant {
   }),
 
   /** Every write compares all that was read. */
-  A_CREATED_TERM_IS_LED_WITHOUT_COMPARING(new Rules() {
-    @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public boolean lead(String serviceId, LeaseRow seen, long leaseMillis)
-            throws LeaseStoreException {
-          LeaseRow row = row();
-          return super.lead(serviceId, row != null ? row : seen, leaseMillis);
-        }
-      };
-    }
-  }),
+  A_CREATED_TERM_IS_LED_WITHOUT_COMPARING(comparing(Lead.class, (row, seen) -> true)),
 
   /** A process that was paused while it took the election over hands it back. */
   A_TAKE_THAT_WAS_UNDER_WAY_ENDS_A_PAUSE(new Rules() {
@@ -624,12 +424,7 @@ enum Mutant {
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
       if (step instanceof Take && candidacy.memory().paused() != null) {
         Candidacy after = super.answered(candidacy.resume(timing.now()), step, outcome, timing);
-        return new Candidacy(
-            after.node(),
-            after.memory().paused(candidacy.memory().paused()),
-            after.standing(),
-            after.seen(),
-            after.dueAt());
+        return memory(after, after.memory().paused(candidacy.memory().paused()));
       }
       return super.answered(candidacy, step, outcome, timing);
     }
@@ -638,17 +433,13 @@ enum Mutant {
   /** Rule 7: the release names the term. */
   A_RELEASE_DOES_NOT_NAME_ITS_TERM(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public boolean release(
-            String serviceId, String nodeId, long term, String successor, Ending ending)
-            throws LeaseStoreException {
-          LeaseRow row = row();
-          return super.release(
-              serviceId, nodeId, row != null ? row.term() : term, successor, ending);
-        }
-      };
+    Object execute(Sent call, Access access) throws LeaseStoreException {
+      LeaseRow row = access.row();
+      return super.execute(
+          call.step() instanceof Release release && row != null
+              ? call.with(new Release(row.term(), release.successor(), release.ending()))
+              : call,
+          access);
     }
   }),
 
@@ -656,73 +447,50 @@ enum Mutant {
    * Rule 7: a late release may find a row that another process has led meanwhile. This mutant does
    * not check for the newest term either, because each of the two checks is enough.
    */
-  A_RELEASE_IS_NOT_OF_WHO_LED_LAST(new Rules() {
+  A_RELEASE_IS_NOT_OF_WHO_LED_LAST(new Forgiving() {
     @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public boolean release(
-            String serviceId, String nodeId, long term, String successor, Ending ending)
-            throws LeaseStoreException {
-          LeaseRow row = row();
-          if (row != null && isMineIn(term, nodeId, row)) {
-            seal();
-          }
-          return withoutNewer(
-              term, () -> super.release(serviceId, nodeId, term, successor, ending));
-        }
-      };
+    Object execute(Sent call, Access access) throws LeaseStoreException {
+      LeaseRow row = access.row();
+      if (call.step() instanceof Release release
+          && row != null
+          && row.leaderId().equals(call.caller().nodeId())
+          && row.term() == release.term()) {
+        seal(access);
+      }
+      return super.execute(call, access);
     }
   }),
 
   /** Rule 7: a late release may find a row that this process has taken again meanwhile. */
-  A_RELEASE_IS_NOT_OF_THE_NEWEST_TERM(new Rules() {
-    @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public boolean release(
-            String serviceId, String nodeId, long term, String successor, Ending ending)
-            throws LeaseStoreException {
-          return withoutNewer(
-              term, () -> super.release(serviceId, nodeId, term, successor, ending));
-        }
-      };
-    }
-  }),
+  A_RELEASE_IS_NOT_OF_THE_NEWEST_TERM(new Forgiving()),
 
   /** Rule 7: no row is ever deleted. */
   A_RELEASE_DELETES_THE_ROW(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public boolean release(
-            String serviceId, String nodeId, long term, String successor, Ending ending)
-            throws LeaseStoreException {
-          boolean released = super.release(serviceId, nodeId, term, successor, ending);
-          if (released) {
-            this.database.deleteRow(serviceId);
-          }
-          return released;
-        }
-      };
+    Object execute(Sent call, Access access) throws LeaseStoreException {
+      Object outcome = super.execute(call, access);
+      if (call.step() instanceof Release && (boolean) outcome) {
+        access.database().deleteRow(Sent.SERVICE);
+      }
+      return outcome;
     }
   }),
 
   /** Rule 6: giving way names the term. */
   GIVING_WAY_NAMES_NEITHER_TERM_NOR_HISTORY(new Rules() {
     @Override
-    LeaseStore store(SimulatedDatabase database, String token) {
-      return new Broken(database, token) {
-        @Override
-        public boolean giveWay(String serviceId, String nodeId, long term, Ending ending) {
-          LeaseRow row = row();
-          if (row == null || row.leaderId().equals(nodeId)) {
-            return false;
-          }
-          this.database.edit(
-              serviceId,
+    Object execute(Sent call, Access access) throws LeaseStoreException {
+      if (!(call.step() instanceof GiveWay)) {
+        return super.execute(call, access);
+      }
+      LeaseRow row = access.row();
+      if (row == null || row.leaderId().equals(call.caller().nodeId())) {
+        return false;
+      }
+      access
+          .database()
+          .edit(
+              Sent.SERVICE,
               (before) -> new LeaseRow(
                   before.leaderId(),
                   before.term(),
@@ -731,9 +499,7 @@ enum Mutant {
                   null,
                   before.lastActiveTime(),
                   before.source()));
-          return true;
-        }
-      };
+      return true;
     }
   }),
 
@@ -758,21 +524,14 @@ enum Mutant {
   }),
 
   /** A lease that was read counts as at least as long as the process's own. */
-  A_ROWS_SHORTER_LEASE_COUNTS_AS_IT_IS(new Rules() {
-    @Override
-    Step next(Candidacy candidacy, long now, boolean working) {
-      Observation seen = fresh(candidacy);
-      LeaseRow row = seen != null ? seen.row() : null;
-      Long lease = row != null ? row.leaseMillis() : null;
-      return lease != null
-              && lease > 0
-              && !isMine(candidacy, row)
-              && isFree(candidacy, now)
-              && now - seen.since() >= Duration.ofMillis(lease).toNanos()
-          ? new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED)
-          : super.next(candidacy, now, working);
-    }
-  });
+  A_ROWS_SHORTER_LEASE_COUNTS_AS_IT_IS(new Hasty(Reason.EXPIRED, (candidacy, seen, now) -> {
+    Long lease = rowOf(seen).leaseMillis();
+    return lease != null
+        && lease > 0
+        && !isMine(candidacy, rowOf(seen))
+        && isFree(candidacy, now)
+        && now - seen.since() >= Duration.ofMillis(lease).toNanos();
+  }));
 
   final Rules rules;
 
@@ -780,98 +539,219 @@ enum Mutant {
     this.rules = rules;
   }
 
-  private static Duration margin(Candidacy candidacy) {
-    return candidacy.node().settings().margin();
+  // ---- broken decisions
+
+  /** Takes a row at once if a condition holds. */
+  private static class Hasty extends Rules {
+
+    interface Condition {
+      boolean isMet(Candidacy candidacy, Observation seen, long now);
+    }
+
+    private final Reason reason;
+
+    private final Condition condition;
+
+    Hasty(Reason reason, Condition condition) {
+      this.reason = reason;
+      this.condition = condition;
+    }
+
+    @Override
+    Step next(Candidacy candidacy, long now, boolean working) {
+      Observation seen = fresh(candidacy);
+      return seen != null && this.condition.isMet(candidacy, seen, now)
+          ? new Take(rowOf(seen), this.reason)
+          : super.next(candidacy, now, working);
+    }
   }
 
-  private static Leading extended(Leading leading, long nanos) {
-    return new Leading(
-        leading.term(),
-        leading.deadline() + nanos,
-        leading.wallDeadline() + nanos / 1_000_000,
-        leading.since(),
-        leading.reason());
+  /** Takes a row with its own seal at once, whether or not it was answered to lead. */
+  private static class BySealAlone extends Hasty {
+
+    BySealAlone() {
+      super(
+          Reason.EXPIRED,
+          (candidacy, seen, now) -> rowOf(seen).own()
+              && !rowOf(seen).isReleased()
+              && isMine(candidacy, rowOf(seen))
+              && rowOf(seen).term() == candidacy.memory().highestTerm()
+              && !candidacy.memory().watchOnly()
+              && candidacy.memory().paused() == null
+              && isFree(candidacy, now));
+    }
   }
 
-  private static long ownMillis(Candidacy candidacy) {
-    return candidacy.node().settings().leaseDuration().toMillis();
+  /** Starts each observation at the last write, using the age that was read with the row. */
+  private static class ByAge extends Rules {
+
+    @Override
+    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+      Candidacy after = super.answered(candidacy, step, outcome, timing);
+      Observation seen = fresh(after);
+      Reading reading = step instanceof Read ? reading(outcome).orElse(null) : null;
+      // The server of the search has no clock.
+      return seen == null || reading == null || reading.age().isZero()
+          ? after
+          : seen(after, new Observation(seen.row(), timing.now() - reading.age().toNanos(), false));
+    }
+  }
+
+  private static Rules leadingIf(Predicate<Warming> condition) {
+    return new Rules() {
+      @Override
+      Step next(Candidacy candidacy, long now, boolean working) {
+        return candidacy.standing() instanceof Warming warming && condition.test(warming)
+            ? new Lead(warming.row())
+            : super.next(candidacy, now, working);
+      }
+    };
+  }
+
+  // ---- servers whose statements compare less than they should
+
+  /** One kind of call finds the row unchanged if the row and the one that was seen are similar. */
+  private static Rules comparing(
+      Class<? extends Step> call, BiPredicate<LeaseRow, LeaseRow> similar) {
+    return new Rules() {
+      @Override
+      Object execute(Sent sent, Access access) throws LeaseStoreException {
+        return super.execute(
+            call.isInstance(sent.step()) ? onSimilarRow(sent, access, similar) : sent, access);
+      }
+    };
+  }
+
+  /** Neither the processes nor the server see some components of the row. */
+  private static class Blind extends Rules {
+
+    private final UnaryOperator<LeaseRow> rest;
+
+    Blind(UnaryOperator<LeaseRow> rest) {
+      this.rest = rest;
+    }
+
+    @Override
+    Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
+      return super.read(candidacy, row == null ? null : this.rest.apply(row), timing);
+    }
+
+    @Override
+    Object execute(Sent call, Access access) throws LeaseStoreException {
+      BiPredicate<LeaseRow, LeaseRow> similar =
+          (row, seen) -> this.rest.apply(row).equals(this.rest.apply(seen));
+      return super.execute(onSimilarRow(call, access, similar), access);
+    }
+  }
+
+  /** A release does not see terms newer than its own. */
+  private static class Forgiving extends Rules {
+
+    @Override
+    Object execute(Sent call, Access access) throws LeaseStoreException {
+      return call.step() instanceof Release release
+          ? withoutTerms(access, release.term(), () -> super.execute(call, access))
+          : super.execute(call, access);
+    }
+  }
+
+  private static Sent onSimilarRow(
+      Sent call, Access access, BiPredicate<LeaseRow, LeaseRow> similar) {
+    LeaseRow row = access.row();
+    LeaseRow seen = seenBy(call.step());
+    return row != null && seen != null && similar.test(row, seen)
+        ? call.with((Step.Call<?>) onRow(call.step(), row))
+        : call;
+  }
+
+  private static @Nullable LeaseRow seenBy(Step step) {
+    return step instanceof KeepWarm keepWarm
+        ? keepWarm.row()
+        : step instanceof Lead lead ? lead.row() : step instanceof Take take ? take.row() : null;
+  }
+
+  /** The step with another row. */
+  private static Step onRow(Step step, LeaseRow row) {
+    if (step instanceof Take take) {
+      return new Take(row, take.reason());
+    }
+    if (step instanceof KeepWarm keepWarm) {
+      return new KeepWarm(row, keepWarm.since());
+    }
+    return step instanceof Lead ? new Lead(row) : step;
+  }
+
+  @FunctionalInterface
+  private interface Execution {
+    Object execute() throws LeaseStoreException;
+  }
+
+  /** Executes a call that does not see the terms above one. */
+  private static Object withoutTerms(Access access, long above, Execution execution)
+      throws LeaseStoreException {
+    NavigableMap<Long, Term> terms = access.database().history(Sent.SERVICE);
+    NavigableMap<Long, Term> hidden = new TreeMap<>(terms.tailMap(above, false));
+    terms.keySet().removeAll(hidden.keySet());
+    Object outcome = execution.execute();
+    hidden.forEach(terms::putIfAbsent);
+    return outcome;
+  }
+
+  private static void seal(Access access) {
+    access
+        .database()
+        .rows
+        .computeIfPresent(
+            Sent.SERVICE,
+            (id, row) -> new MemoryLeaseStore.Row(
+                row.leaderId(),
+                row.term(),
+                row.version(),
+                row.leaseMillis(),
+                row.written(),
+                new MemoryLeaseStore.Seal(
+                    access.token(),
+                    row.version(),
+                    row.written(),
+                    access.database().source())));
+  }
+
+  // ---- values with another component
+
+  private static Timing atOnce(long now, long wall) {
+    return new Timing(now, wall, now, wall);
+  }
+
+  private static Candidacy extended(Candidacy candidacy, Leading leading, long nanos) {
+    return standing(
+        candidacy,
+        until(leading, leading.deadline() + nanos, leading.wallDeadline() + nanos / 1_000_000));
+  }
+
+  private static Leading until(Leading leading, long deadline, long wallDeadline) {
+    return new Leading(leading.term(), deadline, wallDeadline, leading.since(), leading.reason());
   }
 
   private static LeaseRow withLease(LeaseRow row, @Nullable Long lease, @Nullable Long lastTerms) {
+    return with(row, lease, lastTerms, row.lastTerm(), row.source());
+  }
+
+  private static LeaseRow with(
+      LeaseRow row,
+      @Nullable Long lease,
+      @Nullable Long lastTermsLease,
+      @Nullable Long lastTerm,
+      String source) {
     return new LeaseRow(
         row.leaderId(),
         row.term(),
         row.version(),
         lease,
-        lastTerms,
-        row.lastTerm(),
+        lastTermsLease,
+        lastTerm,
         row.lastActiveTime(),
-        row.source(),
+        source,
         row.own());
-  }
-
-  private static LeaseRow anywhere(LeaseRow row) {
-    return new LeaseRow(
-        row.leaderId(),
-        row.term(),
-        row.version(),
-        row.leaseMillis(),
-        row.lastTermLeaseMillis(),
-        row.lastTerm(),
-        row.lastActiveTime(),
-        "",
-        row.own());
-  }
-
-  private static LeaseRow apartFromHistory(LeaseRow row) {
-    return new LeaseRow(
-        row.leaderId(),
-        row.term(),
-        row.version(),
-        row.leaseMillis(),
-        row.lastTermLeaseMillis(),
-        null,
-        row.lastActiveTime(),
-        row.source(),
-        row.own());
-  }
-
-  /** Starts the observation at the last write, using the age that was read with the row. */
-  private static Candidacy sinceTheLastWrite(Candidacy after, Object outcome, Timing timing) {
-    Observation seen = fresh(after);
-    boolean read = outcome instanceof Optional<?> found && found.orElse(null) instanceof Reading;
-    if (seen == null || !read) {
-      return after;
-    }
-    Reading reading = (Reading) ((Optional<?>) outcome).orElseThrow();
-    if (reading.age().isZero()) {
-      // The server of the search has no clock.
-      return after;
-    }
-    return seen(after, new Observation(seen.row(), timing.now() - reading.age().toNanos(), false));
-  }
-
-  /** Whether the node may take a row. */
-  private static boolean isFree(Candidacy candidacy, long now) {
-    Memory memory = candidacy.memory();
-    return memory.running() && candidacy.node().settings().eligible() && !memory.isAside(now);
-  }
-
-  private static @Nullable Observation fresh(Candidacy candidacy) {
-    Observation seen = candidacy.seen();
-    return seen != null && !seen.stale() && candidacy.standing() instanceof Following ? seen : null;
-  }
-
-  private static boolean isMine(Candidacy candidacy, LeaseRow row) {
-    return row.leaderId().equals(candidacy.node().id());
-  }
-
-  private static boolean isSameTerm(@Nullable LeaseRow row, @Nullable LeaseRow other) {
-    return row != null
-        && other != null
-        && row.leaderId().equals(other.leaderId())
-        && row.term() == other.term()
-        && row.isReleased() == other.isReleased();
   }
 
   private static Candidacy standing(Candidacy candidacy, Standing standing) {
@@ -889,120 +769,43 @@ enum Mutant {
         candidacy.node(), candidacy.memory(), candidacy.standing(), seen, candidacy.dueAt());
   }
 
-  /** Takes a row with its own seal at once, whether or not it was answered to lead. */
-  private static class BySealAlone extends Rules {
+  // ---- what a mutant asks
 
-    @Override
-    Step next(Candidacy candidacy, long now, boolean working) {
-      Observation seen = fresh(candidacy);
-      LeaseRow row = seen != null ? seen.row() : null;
-      return row != null
-              && row.own()
-              && !row.isReleased()
-              && isMine(candidacy, row)
-              && row.term() == candidacy.memory().highestTerm()
-              && !candidacy.memory().watchOnly()
-              && candidacy.memory().paused() == null
-              && isFree(candidacy, now)
-          ? new Take(row, LeadershipAcquiredEvent.Reason.EXPIRED)
-          : super.next(candidacy, now, working);
-    }
+  private static long ownMillis(Candidacy candidacy) {
+    return candidacy.node().settings().leaseDuration().toMillis();
   }
 
-  /** A server whose statements compare less than they should. */
-  private static class Broken extends SimulatedDatabase.Store {
+  /** Whether the node may take a row. */
+  private static boolean isFree(Candidacy candidacy, long now) {
+    Memory memory = candidacy.memory();
+    return memory.running() && candidacy.node().settings().eligible() && !memory.isAside(now);
+  }
 
-    final SimulatedDatabase database;
+  /** The row that a follower has just seen; {@code null} if there was none. */
+  private static @Nullable Observation fresh(Candidacy candidacy) {
+    Observation seen = candidacy.seen();
+    boolean follows = candidacy.standing() instanceof Following;
+    return follows && seen != null && !seen.stale() && seen.row() != null ? seen : null;
+  }
 
-    final String token;
+  private static LeaseRow rowOf(Observation seen) {
+    return Objects.requireNonNull(seen.row());
+  }
 
-    Broken(SimulatedDatabase database, String token) {
-      database.super(token);
-      this.database = database;
-      this.token = token;
-    }
+  @SuppressWarnings("unchecked")
+  private static Optional<Reading> reading(Object outcome) {
+    return (Optional<Reading>) outcome;
+  }
 
-    @Nullable
-    LeaseRow row() {
-      return this.database.row(Sent.SERVICE, this.token);
-    }
+  private static boolean isMine(Candidacy candidacy, LeaseRow row) {
+    return row.leaderId().equals(candidacy.node().id());
+  }
 
-    /** The row that a statement compares with, instead of the one that was seen. */
-    LeaseRow asRead(LeaseRow seen) {
-      return seen;
-    }
-
-    @Override
-    public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) throws LeaseStoreException {
-      return super.keepWarm(serviceId, asRead(seen));
-    }
-
-    @Override
-    public boolean lead(String serviceId, LeaseRow seen, long leaseMillis)
-        throws LeaseStoreException {
-      return super.lead(serviceId, asRead(seen), leaseMillis);
-    }
-
-    @Override
-    public OptionalLong take(
-        String serviceId,
-        LeaseRow seen,
-        String nodeId,
-        long leaseMillis,
-        long aboveTerm,
-        String reason)
-        throws LeaseStoreException {
-      return super.take(serviceId, asRead(seen), nodeId, leaseMillis, aboveTerm, reason);
-    }
-
-    static boolean isMineIn(long term, String nodeId, LeaseRow row) {
-      return row.leaderId().equals(nodeId) && row.term() == term;
-    }
-
-    void seal() {
-      this.database.rows.computeIfPresent(
-          Sent.SERVICE,
-          (id, row) -> new MemoryLeaseStore.Row(
-              row.leaderId(),
-              row.term(),
-              row.version(),
-              row.leaseMillis(),
-              row.written(),
-              new MemoryLeaseStore.Seal(
-                  this.token, row.version(), row.written(), this.database.source())));
-    }
-
-    long newestTerm() {
-      NavigableMap<Long, Term> terms = this.database.history(Sent.SERVICE);
-      return terms.isEmpty() ? 0 : terms.lastKey();
-    }
-
-    Optional<LeaseRow> withoutHistory(Creation creation) throws LeaseStoreException {
-      NavigableMap<Long, Term> terms = this.database.history(Sent.SERVICE);
-      Map<Long, Term> before = new TreeMap<>(terms);
-      terms.clear();
-      Optional<LeaseRow> created = creation.create();
-      before.forEach(terms::putIfAbsent);
-      return created;
-    }
-
-    boolean withoutNewer(long term, Giving giving) throws LeaseStoreException {
-      NavigableMap<Long, Term> terms = this.database.history(Sent.SERVICE);
-      Map<Long, Term> newer = new TreeMap<>(terms.tailMap(term, false));
-      terms.keySet().removeAll(newer.keySet());
-      boolean given = giving.give();
-      terms.putAll(newer);
-      return given;
-    }
-
-    @FunctionalInterface
-    interface Giving {
-      boolean give() throws LeaseStoreException;
-    }
-
-    @FunctionalInterface
-    interface Creation {
-      Optional<LeaseRow> create() throws LeaseStoreException;
-    }
+  private static boolean isSameTerm(@Nullable LeaseRow row, @Nullable LeaseRow other) {
+    return row != null
+        && other != null
+        && row.leaderId().equals(other.leaderId())
+        && row.term() == other.term()
+        && row.isReleased() == other.isReleased();
   }
 }

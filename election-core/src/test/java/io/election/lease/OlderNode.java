@@ -3,7 +3,7 @@ package io.election.lease;
 /** A node of an older tool, which starts and stops but neither pauses nor loses its database. */
 final class OlderNode implements Claimant {
 
-  private final Simulation simulation;
+  private final Simulation world;
 
   private final String id;
 
@@ -13,18 +13,18 @@ final class OlderNode implements Claimant {
 
   private boolean believes;
 
-  OlderNode(Simulation simulation, String id) {
-    this.simulation = simulation;
+  OlderNode(Simulation world, String id) {
+    this.world = world;
     this.id = id;
-    if (this.simulation.draw(3) > 0) {
+    if (this.world.draw(3) > 0) {
       start();
     }
     comeOrGo();
   }
 
   private void comeOrGo() {
-    this.simulation.after(this.simulation.random.nextLong(6 * this.simulation.longestLease), () -> {
-      if (this.simulation.faulty) {
+    this.world.after(this.world.random.nextLong(6 * this.world.longestLease), () -> {
+      if (this.world.faulty) {
         if (this.runs) {
           end();
         } else {
@@ -36,7 +36,7 @@ final class OlderNode implements Claimant {
   }
 
   private void start() {
-    this.simulation.tell("%s, of an older tool, starts".formatted(this.id));
+    this.world.tell("%s, of an older tool, starts".formatted(this.id));
     this.runs = true;
     ask(++this.life);
   }
@@ -45,22 +45,22 @@ final class OlderNode implements Claimant {
     if (!this.runs) {
       return;
     }
-    this.simulation.tell("%s, of an older tool, ends".formatted(this.id));
+    this.world.tell("%s, of an older tool, ends".formatted(this.id));
     this.runs = false;
     this.believes = false;
   }
 
   private void ask(int life) {
-    this.simulation.after(latency(), () -> {
-      LeaseRow before = this.simulation.database.row(Sent.SERVICE);
+    this.world.after(latency(), () -> {
+      LeaseRow before = this.world.database.row(Sent.SERVICE);
       boolean changed =
-          this.simulation.database.contend(Sent.SERVICE, this.id, Simulation.OLDER_INTERVAL);
-      this.simulation.server.remember();
+          this.world.database.contend(Sent.SERVICE, this.id, Simulation.OLDER_INTERVAL);
+      this.world.server.remember();
       if (changed && (before == null || !before.leaderId().equals(this.id))) {
-        this.simulation.tell("    the server does it: %s, of an older tool, has the row: %s"
-            .formatted(this.id, Story.row(this.simulation.database.row(Sent.SERVICE))));
+        this.world.tell("    the server does it: %s, of an older tool, has the row: %s"
+            .formatted(this.id, Story.row(this.world.database.row(Sent.SERVICE))));
       }
-      this.simulation.after(latency(), () -> answered(life, changed));
+      this.world.after(latency(), () -> answered(life, changed));
     });
   }
 
@@ -70,13 +70,13 @@ final class OlderNode implements Claimant {
     }
     if (changed != this.believes) {
       this.believes = changed;
-      this.simulation.tell("%s, of an older tool, %s"
+      this.world.tell("%s, of an older tool, %s"
           .formatted(this.id, changed ? "believes that it leads" : "no longer believes it leads"));
       if (changed) {
-        this.simulation.tally.olderLeaderships++;
+        this.world.tally.olderLeaderships++;
       }
     }
-    this.simulation.after(Simulation.SECOND, () -> {
+    this.world.after(Simulation.SECOND, () -> {
       if (this.runs && life == this.life) {
         ask(life);
       }
@@ -84,8 +84,8 @@ final class OlderNode implements Claimant {
   }
 
   private long latency() {
-    return this.simulation.random.nextLong(
-        this.simulation.draw(4) == 0 ? 300 * Simulation.MILLI : 3 * Simulation.MILLI);
+    return this.world.random.nextLong(
+        this.world.draw(4) == 0 ? 300 * Simulation.MILLI : 3 * Simulation.MILLI);
   }
 
   @Override

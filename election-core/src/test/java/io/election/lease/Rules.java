@@ -19,6 +19,19 @@ class Rules {
 
   private static final Instruction OPERATOR = new Instruction("operator", "");
 
+  /** A process's access to the server. */
+  record Access(SimulatedDatabase database, String token, LeaseStore store) {
+
+    static Access of(SimulatedDatabase database, String token) {
+      return new Access(database, token, database.new Store(token));
+    }
+
+    @Nullable
+    LeaseRow row() {
+      return this.database.row(Sent.SERVICE, this.token);
+    }
+  }
+
   Step next(Candidacy candidacy, long now, boolean working) {
     return candidacy.next(now, working);
   }
@@ -73,9 +86,9 @@ class Rules {
     return false;
   }
 
-  /** The server, as it serves one process. */
-  LeaseStore store(SimulatedDatabase database, String token) {
-    return database.new Store(token);
+  /** What the server does with a call. */
+  Object execute(Sent call, Access access) throws LeaseStoreException {
+    return call.execute(access.store());
   }
 
   /**

@@ -16,6 +16,13 @@ record Sent(Step.Call<?> step, Step.Caller caller, long at, long wallAt) {
     return new Sent((Step.Call<?>) step, Step.Caller.of(SERVICE, candidacy), at, wallAt);
   }
 
+  /** To read the row, from whatever process. */
+  static final Sent READ = new Sent(new Step.Read(), new Step.Caller(SERVICE, "", 0, 0), 0, 0);
+
+  Sent with(Step.Call<?> step) {
+    return new Sent(step, this.caller, this.at, this.wallAt);
+  }
+
   Object execute(LeaseStore store) throws LeaseStoreException {
     return this.step.execute(store, this.caller);
   }

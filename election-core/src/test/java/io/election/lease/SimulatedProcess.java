@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /** A process of a node, with its clocks. */
 final class SimulatedProcess implements Claimant {
 
-  private final Simulation simulation;
+  private final Simulation world;
 
   final String id;
 
@@ -45,6 +45,8 @@ final class SimulatedProcess implements Claimant {
 
   /** The state that it has as the copy of a process; {@code null} if it is not a copy. */
   private final @Nullable Candidacy known;
+
+  final Rules.Access access;
 
   /** The server, as it serves this process. */
   final LeaseStore server;
@@ -88,8 +90,8 @@ final class SimulatedProcess implements Claimant {
 
   private @Nullable String seen;
 
-  SimulatedProcess(Simulation simulation, String id, int life) {
-    this(simulation, id, life, null, false);
+  SimulatedProcess(Simulation world, String id, int life) {
+    this(world, id, life, null, false);
   }
 
   /**
@@ -99,20 +101,16 @@ final class SimulatedProcess implements Claimant {
    *     was before the original started
    */
   SimulatedProcess(SimulatedProcess original, int life, boolean running) {
-    this(original.simulation, original.id, life, original, running);
+    this(original.world, original.id, life, original, running);
   }
 
   private SimulatedProcess(
-      Simulation simulation,
-      String id,
-      int life,
-      @Nullable SimulatedProcess original,
-      boolean running) {
-    this.simulation = simulation;
+      Simulation world, String id, int life, @Nullable SimulatedProcess original, boolean running) {
+    this.world = world;
     this.id = id;
     this.life = life;
     this.checkpoint = original != null ? original.checkpoint : toString();
-    this.settings = this.simulation.settings.get(id);
+    this.settings = this.world.settings.get(id);
     if (original != null && running) {
       this.token = original.token;
       this.known = original.service.candidate().candidacy();
@@ -122,20 +120,19 @@ final class SimulatedProcess implements Claimant {
       this.wallOrigin = original.wallOrigin;
       this.wallStep = original.wallStep;
     } else {
-      this.token = this.simulation.rules.token(this.checkpoint, toString());
+      this.token = this.world.rules.token(this.checkpoint, toString());
       this.known = null;
       // Twins run on separate machines.
-      this.rate = this.simulation.draw(3) == 0
-          ? 2 - this.simulation.rates.get(id)
-          : this.simulation.rates.get(id);
-      this.origin = this.simulation.draw(2) == 0
+      this.rate = this.world.draw(3) == 0 ? 2 - this.world.rates.get(id) : this.world.rates.get(id);
+      this.origin = this.world.draw(2) == 0
           ? Long.MAX_VALUE - 30 * Simulation.SECOND
           : -5 * Simulation.SECOND;
-      this.wallOrigin = this.simulation.draw(1_000_000) * 1_000_000L;
+      this.wallOrigin = this.world.draw(1_000_000) * 1_000_000L;
     }
-    this.server = this.simulation.rules.store(this.simulation.database, this.token);
+    this.access = Rules.Access.of(this.world.database, this.token);
+    this.server = this.access.store();
     this.elector = new Elector(
-        new RemoteStore(this.simulation, this),
+        new RemoteStore(this.world, this),
         this.settings,
         () -> id,
         (serviceId) -> isWorking(),
@@ -163,7 +160,7 @@ final class SimulatedProcess implements Claimant {
   // -- clocks
 
   private long active() {
-    return (this.suspendedAt >= 0 ? this.suspendedAt : this.simulation.now) - this.suspended;
+    return (this.suspendedAt >= 0 ? this.suspendedAt : this.world.now) - this.suspended;
   }
 
   long monotonic() {
@@ -171,9 +168,7 @@ final class SimulatedProcess implements Claimant {
   }
 
   long wall() {
-    return this.wallOrigin
-        + this.wallStep
-        + (long) (this.simulation.now * this.rate) / Simulation.MILLI;
+    return this.wallOrigin + this.wallStep + (long) (this.world.now * this.rate) / Simulation.MILLI;
   }
 
   /**
@@ -182,14 +177,14 @@ final class SimulatedProcess implements Claimant {
    */
   private long tick() {
     long reading = monotonic();
-    if (this.stepping && this.simulation.faulty && this.simulation.draw(1_000) == 0) {
-      long pause = this.simulation.random.nextLong(2 * this.simulation.longestLease);
-      this.simulation.tell(
+    if (this.stepping && this.world.faulty && this.world.draw(1_000) == 0) {
+      long pause = this.world.random.nextLong(2 * this.world.longestLease);
+      this.world.tell(
           "%s is paused for %s in the middle of its step".formatted(this, Story.time(pause)));
-      this.simulation.lasts(this.simulation.now + pause);
+      this.world.lasts(this.world.now + pause);
       this.stepping = false;
       this.frozen = true;
-      this.simulation.runUntil(this.simulation.now + pause);
+      this.world.runUntil(this.world.now + pause);
       this.frozen = false;
       awaken();
       this.stepping = true;
@@ -199,7 +194,7 @@ final class SimulatedProcess implements Claimant {
 
   long trueTime(long monotonic) {
     long ahead = monotonic - monotonic();
-    return this.simulation.now + (ahead <= 0 ? 0 : (long) Math.ceil(ahead / this.rate) + 1);
+    return this.world.now + (ahead <= 0 ? 0 : (long) Math.ceil(ahead / this.rate) + 1);
   }
 
   // -- what it claims
@@ -211,7 +206,7 @@ final class SimulatedProcess implements Claimant {
     }
     boolean stepping = this.stepping;
     this.stepping = false;
-    boolean leads = this.simulation.rules.leads(this.service);
+    boolean leads = this.world.rules.leads(this.service);
     this.stepping = stepping;
     return leads;
   }
@@ -228,17 +223,17 @@ final class SimulatedProcess implements Claimant {
 
   /** Whether it may take a row that is handed back. */
   boolean isCandidate() {
-    return mayStand() && standsAgain() <= this.simulation.now;
+    return mayStand() && standsAgain() <= this.world.now;
   }
 
   /** The instant from which it no longer stands aside. */
   long standsAgain() {
     Long until = this.service.candidate().candidacy().memory().asideUntil();
-    return until == null ? this.simulation.now : trueTime(until);
+    return until == null ? this.world.now : trueTime(until);
   }
 
   void grant(long term) {
-    this.simulation.judge.grant(this.id, term);
+    this.world.judge.grant(this.id, term);
   }
 
   @Override
@@ -252,7 +247,7 @@ final class SimulatedProcess implements Claimant {
   }
 
   private void deliver(LeadershipEvent event) {
-    this.simulation.tell("%s %s".formatted(this, Story.event(event)));
+    this.world.tell("%s %s".formatted(this, Story.event(event)));
     boolean acquired = event instanceof LeadershipAcquiredEvent;
     LeadershipEvent last = this.lastEvent;
     boolean alternates = last == null
@@ -262,33 +257,33 @@ final class SimulatedProcess implements Claimant {
             : last instanceof LeadershipAcquiredEvent && event.term() == last.term();
     if (!alternates) {
       // The elector catches exceptions of listeners, so the violation is stored here.
-      this.simulation.broken = this.simulation.violation("%s was told '%s' after '%s'"
+      this.world.broken = this.world.violation("%s was told '%s' after '%s'"
           .formatted(this, Story.event(event), last == null ? "nothing" : Story.event(last)));
     }
     this.lastEvent = event;
     if (event instanceof LeadershipAcquiredEvent won) {
-      this.simulation.tally.leaderships.merge(won.reason(), 1L, Long::sum);
+      this.world.tally.leaderships.merge(won.reason(), 1L, Long::sum);
     }
   }
 
   // -- its life
 
   private boolean isWorking() {
-    return this.simulation.now < this.workUntil;
+    return this.world.now < this.workUntil;
   }
 
   boolean isStill() {
-    return this.frozen || this.suspendedAt >= 0 || this.simulation.now < this.pausedUntil;
+    return this.frozen || this.suspendedAt >= 0 || this.world.now < this.pausedUntil;
   }
 
   /** Runs an action as soon as the process runs, if it is still alive. */
   private void later(long time, Runnable action) {
-    this.simulation.at(time, () -> {
+    this.world.at(time, () -> {
       if (!this.alive) {
         return;
       }
       if (isStill()) {
-        later(Math.max(this.pausedUntil, this.simulation.now + 20 * Simulation.MILLI), action);
+        later(Math.max(this.pausedUntil, this.world.now + 20 * Simulation.MILLI), action);
         return;
       }
       action.run();
@@ -300,7 +295,7 @@ final class SimulatedProcess implements Claimant {
 
   void wake(long delay) {
     long wake = ++this.wakes;
-    later(this.simulation.now + delay, () -> {
+    later(this.world.now + delay, () -> {
       if (wake == this.wakes && !this.busy) {
         work();
       }
@@ -320,27 +315,27 @@ final class SimulatedProcess implements Claimant {
   }
 
   private void work() {
-    if (this.simulation.drive == Drive.ELECTOR) {
+    if (this.world.drive == Drive.ELECTOR) {
       this.busy = true;
       this.stepping = true;
       try {
         long pause = this.elector.step();
         this.busy = false;
         this.stepping = false;
-        wake(trueTime(monotonic() + pause) - this.simulation.now + lateness());
+        wake(trueTime(monotonic() + pause) - this.world.now + lateness());
       } catch (Died dead) {
         return;
       }
     } else {
       Candidacy candidacy = this.service.candidate().update();
-      Step step = this.simulation.rules.next(candidacy, monotonic(), isWorking());
+      Step step = this.world.rules.next(candidacy, monotonic(), isWorking());
       if (step instanceof Await await) {
         long pause =
             Math.min(await.until() - monotonic(), this.settings.renewInterval().toNanos());
-        wake(trueTime(monotonic() + Math.max(pause, 0)) - this.simulation.now + lateness());
+        wake(trueTime(monotonic() + Math.max(pause, 0)) - this.world.now + lateness());
       } else {
         this.busy = true;
-        later(this.simulation.now + lateness(), () -> ask(step));
+        later(this.world.now + lateness(), () -> ask(step));
       }
     }
     if (this.stopping
@@ -350,12 +345,12 @@ final class SimulatedProcess implements Claimant {
   }
 
   private long lateness() {
-    return this.simulation.draw(3) == 0 ? 0 : this.simulation.random.nextLong(2 * Simulation.MILLI);
+    return this.world.draw(3) == 0 ? 0 : this.world.random.nextLong(2 * Simulation.MILLI);
   }
 
   private void ask(Step step) {
     Sent call = Sent.by(this.service.candidate().candidacy(), step, monotonic(), wall());
-    SimulatedServer.Request request = this.simulation.server.send(
+    SimulatedServer.Request request = this.world.server.send(
         this,
         () -> executed(call),
         new SimulatedServer.Wish(this, step::toString, step instanceof Step.Read));
@@ -366,19 +361,16 @@ final class SimulatedProcess implements Claimant {
         Timing timing = call.answered(monotonic(), wall());
         this.service
             .candidate()
-            .change((current) ->
-                this.simulation.rules.answered(current, step, request.outcome, timing));
+            .change((current) -> this.world.rules.answered(current, step, request.outcome, timing));
         hear(request.outcome);
         goOn();
       }
     });
     later(request.giveUpAt, () -> {
       if (!request.over) {
-        this.simulation.tell("%s gets no answer to what it asked: %s".formatted(this, step));
+        this.world.tell("%s gets no answer to what it asked: %s".formatted(this, step));
         long now = monotonic();
-        this.service
-            .candidate()
-            .change((current) -> this.simulation.rules.failed(current, step, now));
+        this.service.candidate().change((current) -> this.world.rules.failed(current, step, now));
         goOn();
       }
     });
@@ -391,35 +383,35 @@ final class SimulatedProcess implements Claimant {
 
   private Object executed(Sent call) throws LeaseStoreException {
     if (call.step() instanceof Step.Read) {
-      return this.simulation.server.look(this);
+      return this.world.server.look(this);
     }
-    Object outcome = call.execute(this.server);
+    Object outcome = this.world.rules.execute(call, this.access);
     if (call.step() instanceof Step.Create && ((Optional<?>) outcome).isEmpty()) {
-      this.simulation.raceLost = true;
+      this.world.raceLost = true;
     }
     if (call.step() instanceof Take && ((OptionalLong) outcome).isPresent()) {
       grant(((OptionalLong) outcome).getAsLong());
     } else if (call.step() instanceof Lead lead && (boolean) outcome) {
       grant(lead.row().term());
     } else if (call.step() instanceof Renew renew && (boolean) outcome) {
-      this.simulation.judge.judgeRenewal(this.id, renew.term());
+      this.world.judge.judgeRenewal(this.id, renew.term());
     }
     return outcome;
   }
 
   /** Traces an answer; a read is traced only if it differs from the last one. */
   private void hear(Object outcome) {
-    if (!this.simulation.tracing) {
+    if (!this.world.tracing) {
       return;
     }
     String heard = Story.outcome(outcome);
     boolean read =
         outcome instanceof Optional<?> found && !(found.orElse(null) instanceof LeaseRow);
     if (!read) {
-      this.simulation.tell("%s has the answer: %s".formatted(this, heard));
+      this.world.tell("%s has the answer: %s".formatted(this, heard));
     } else if (!heard.equals(this.seen)) {
       this.seen = heard;
-      this.simulation.tell("%s sees %s".formatted(this, heard));
+      this.world.tell("%s sees %s".formatted(this, heard));
     }
   }
 
@@ -432,10 +424,10 @@ final class SimulatedProcess implements Claimant {
       throws LeaseStoreException {
     this.stepping = false;
     SimulatedServer.Request request =
-        this.simulation.server.send(this, statement, new SimulatedServer.Wish(this, what, toRead));
+        this.world.server.send(this, statement, new SimulatedServer.Wish(this, what, toRead));
     spring(request);
     if (request.answerAt <= request.giveUpAt) {
-      this.simulation.runUntil(request.answerAt);
+      this.world.runUntil(request.answerAt);
       awaken();
     }
     this.stepping = true;
@@ -445,18 +437,17 @@ final class SimulatedProcess implements Claimant {
       return outcome;
     }
     this.stepping = false;
-    this.simulation.runUntil(Math.max(this.simulation.now, request.giveUpAt));
+    this.world.runUntil(Math.max(this.world.now, request.giveUpAt));
     awaken();
     this.stepping = true;
-    this.simulation.tell("%s gets no answer to what it asked: %s".formatted(this, what.get()));
+    this.world.tell("%s gets no answer to what it asked: %s".formatted(this, what.get()));
     throw new LeaseStoreException("no answer");
   }
 
   /** Continues to sleep if it was paused meanwhile. */
   private void awaken() {
     while (this.alive && isStill()) {
-      this.simulation.runUntil(
-          Math.max(this.pausedUntil, this.simulation.now + 20 * Simulation.MILLI));
+      this.world.runUntil(Math.max(this.pausedUntil, this.world.now + 20 * Simulation.MILLI));
     }
     if (!this.alive) {
       throw new Died();
@@ -466,9 +457,9 @@ final class SimulatedProcess implements Claimant {
   /** Lets the fault happen while the next request is under way. */
   boolean ambush(Fault fault, long duration) {
     this.ambush = () -> {
-      if (this.simulation.faulty) {
+      if (this.world.faulty) {
         suffer(fault, duration);
-        this.simulation.lasts(this.simulation.now + duration);
+        this.world.lasts(this.world.now + duration);
       }
     };
     return true;
@@ -479,8 +470,8 @@ final class SimulatedProcess implements Claimant {
     if (ambush != null) {
       this.ambush = null;
       long end = Math.min(request.answerAt, request.giveUpAt);
-      long now = this.simulation.now;
-      later(now + (end > now ? this.simulation.random.nextLong(end - now) : 0), ambush);
+      long now = this.world.now;
+      later(now + (end > now ? this.world.random.nextLong(end - now) : 0), ambush);
     }
   }
 
@@ -489,41 +480,41 @@ final class SimulatedProcess implements Claimant {
         || fault == Fault.RESUMED_BY_OPERATOR && !isPaused()) {
       return false;
     }
-    this.simulation.tell("%s %s".formatted(this, Story.fault(fault, duration)));
+    this.world.tell("%s %s".formatted(this, Story.fault(fault, duration)));
     switch (fault) {
       case CRASH -> die();
-      case PAUSE -> this.pausedUntil = this.simulation.now + duration;
+      case PAUSE -> this.pausedUntil = this.world.now + duration;
       case SUSPEND -> {
-        if (!this.simulation.suspends) {
+        if (!this.world.suspends) {
           return false;
         }
-        this.suspendedAt = this.simulation.now;
-        this.simulation.at(this.simulation.now + duration, this::resume);
+        this.suspendedAt = this.world.now;
+        this.world.at(this.world.now + duration, this::resume);
       }
       case WALL_CLOCK_STEPS -> {
-        if (this.simulation.suspends) {
+        if (this.world.suspends) {
           return false;
         }
-        this.wallStep += (this.simulation.draw(2) == 0 ? 1 : -1)
-            * (this.simulation.draw(20_000) + this.simulation.draw(2) * 3_600_000L);
+        this.wallStep += (this.world.draw(2) == 0 ? 1 : -1)
+            * (this.world.draw(20_000) + this.world.draw(2) * 3_600_000L);
       }
       case CUT_OFF -> {
-        int direction = this.simulation.draw(3);
+        int direction = this.world.draw(3);
         this.requestsCut = direction != 1;
         this.answersCut = direction != 0;
-        this.simulation.after(duration, () -> {
+        this.world.after(duration, () -> {
           this.requestsCut = false;
           this.answersCut = false;
         });
       }
-      case RESIGN -> command((current) -> this.simulation.rules.resigned(current, monotonic()));
+      case RESIGN -> command((current) -> this.world.rules.resigned(current, monotonic()));
       case PAUSED_BY_OPERATOR -> {
-        command((current) -> this.simulation.rules.paused(current, monotonic()));
+        command((current) -> this.world.rules.paused(current, monotonic()));
         // A schedule in which all nodes stand aside shows little.
-        later(this.simulation.now + duration, () -> {
+        later(this.world.now + duration, () -> {
           // A node that returns after the last fault is a fault itself: its name may be in use by
           // another.
-          if (this.simulation.faulty) {
+          if (this.world.faulty) {
             suffer(Fault.RESUMED_BY_OPERATOR, 0);
           }
         });
@@ -533,18 +524,18 @@ final class SimulatedProcess implements Claimant {
       case SIGNAL -> command((current) -> current.look(monotonic()));
       case HAND_OVER ->
         handOver(
-            this.simulation.company != Company.NONE && this.simulation.draw(2) == 0
-                ? this.simulation.pick(Simulation.OLDER_IDS)
-                : this.simulation.pick(this.simulation.ids));
+            this.world.company != Company.NONE && this.world.draw(2) == 0
+                ? this.world.pick(Simulation.OLDER_IDS)
+                : this.world.pick(this.world.ids));
       case STOP -> {
         this.stopping = true;
-        if (this.simulation.rules == Rules.PRODUCTION) {
+        if (this.world.rules == Rules.PRODUCTION) {
           this.elector.leave();
         } else {
-          command((current) -> this.simulation.rules.stopped(current, monotonic()));
+          command((current) -> this.world.rules.stopped(current, monotonic()));
         }
       }
-      case WORK -> this.workUntil = this.simulation.now + duration;
+      case WORK -> this.workUntil = this.world.now + duration;
       default -> throw new IllegalArgumentException(fault.name());
     }
     if (this.alive) {
@@ -571,14 +562,14 @@ final class SimulatedProcess implements Claimant {
 
   private void resume() {
     if (this.suspendedAt >= 0) {
-      this.suspended += this.simulation.now - this.suspendedAt;
+      this.suspended += this.world.now - this.suspendedAt;
       this.suspendedAt = -1;
-      this.simulation.tell("%s wakes".formatted(this));
+      this.world.tell("%s wakes".formatted(this));
     }
   }
 
   void die() {
-    this.simulation.tell("%s ends".formatted(this));
+    this.world.tell("%s ends".formatted(this));
     this.alive = false;
   }
 

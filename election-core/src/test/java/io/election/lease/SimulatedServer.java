@@ -7,7 +7,6 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -44,40 +43,38 @@ final class SimulatedServer {
 
   private record Dated(long at, Snapshot snapshot) {}
 
-  private final Simulation simulation;
+  private final Simulation world;
 
   private final Deque<Dated> past = new ArrayDeque<>();
 
-  SimulatedServer(Simulation simulation) {
-    this.simulation = simulation;
+  SimulatedServer(Simulation world) {
+    this.world = world;
   }
 
   Object serve(Statement statement, Wish wish) throws LeaseStoreException {
-    this.simulation.tally.calls++;
+    this.world.tally.calls++;
     Object outcome = statement.execute();
-    this.simulation.raceLost |= outcome instanceof OptionalLong term && term.isEmpty();
+    this.world.raceLost |= outcome instanceof OptionalLong term && term.isEmpty();
     remember();
-    if (this.simulation.tracing && !wish.toRead()) {
-      this.simulation.tell(
-          "    the server does it: %s -> %s".formatted(wish, Story.outcome(outcome)));
+    if (this.world.tracing && !wish.toRead()) {
+      this.world.tell("    the server does it: %s -> %s".formatted(wish, Story.outcome(outcome)));
     }
     return outcome;
   }
 
   void remember() {
-    this.past.addLast(
-        new Dated(this.simulation.now, this.simulation.database.snapshot(Sent.SERVICE)));
-    long kept = Math.max(2 * this.simulation.lag, 2 * this.simulation.longestLease);
-    while (this.past.size() > 1 && this.past.getFirst().at() < this.simulation.now - kept) {
+    this.past.addLast(new Dated(this.world.now, this.world.database.snapshot(Sent.SERVICE)));
+    long kept = Math.max(2 * this.world.lag, 2 * this.world.longestLease);
+    while (this.past.size() > 1 && this.past.getFirst().at() < this.world.now - kept) {
       this.past.removeFirst();
     }
   }
 
   /** The result of a read, possibly from a replica that lags. */
-  Optional<Reading> look(SimulatedProcess process) throws LeaseStoreException {
-    if (this.simulation.lag > 0 && this.simulation.faulty && this.simulation.draw(3) > 0) {
-      LeaseRow row = this.simulation.database.row(Sent.SERVICE, process.token);
-      long then = this.simulation.now - this.simulation.random.nextLong(this.simulation.lag);
+  Object look(SimulatedProcess process) throws LeaseStoreException {
+    if (this.world.lag > 0 && this.world.faulty && this.world.draw(3) > 0) {
+      LeaseRow row = this.world.database.row(Sent.SERVICE, process.token);
+      long then = this.world.now - this.world.random.nextLong(this.world.lag);
       for (Dated dated : this.past) {
         if (dated.at() > then) {
           break;
@@ -85,9 +82,9 @@ final class SimulatedServer {
         row = dated.snapshot().row(process.token);
       }
       return Optional.ofNullable(row)
-          .map((found) -> new Reading(found, this.simulation.database.age(found)));
+          .map((found) -> new Reading(found, this.world.database.age(found)));
     }
-    return Optional.ofNullable(process.server.read(Set.of(Sent.SERVICE)).get(Sent.SERVICE));
+    return this.world.rules.execute(Sent.READ, process.access);
   }
 
   /** Sends a request and draws its fate. */
@@ -95,39 +92,38 @@ final class SimulatedServer {
     Request request = new Request();
     request.giveUpAt = process.trueTime(
         process.monotonic() + process.settings.operationTimeout().toNanos());
-    long there = this.simulation.now + latency(process);
+    long there = this.world.now + latency(process);
     boolean sent = true;
-    if (this.simulation.faulty) {
-      double fate = this.simulation.random.nextDouble();
-      if (process.requestsCut || fate < this.simulation.loss / 2) {
+    if (this.world.faulty) {
+      double fate = this.world.random.nextDouble();
+      if (process.requestsCut || fate < this.world.loss / 2) {
         sent = false;
-      } else if (process.answersCut || fate < this.simulation.loss) {
+      } else if (process.answersCut || fate < this.world.loss) {
         request.answerLost = true;
       }
-      if (this.simulation.random.nextDouble() < this.simulation.late && there < request.giveUpAt) {
-        there =
-            request.giveUpAt + this.simulation.random.nextLong(3 * this.simulation.longestLease);
-        this.simulation.lasts(there);
-        this.simulation.tally.late++;
+      if (this.world.random.nextDouble() < this.world.late && there < request.giveUpAt) {
+        there = request.giveUpAt + this.world.random.nextLong(3 * this.world.longestLease);
+        this.world.lasts(there);
+        this.world.tally.late++;
       }
-      if (request.answerLost && this.simulation.draw(2) == 0) {
+      if (request.answerLost && this.world.draw(2) == 0) {
         // A broken connection is noticed sooner than a silent one.
-        request.giveUpAt = this.simulation.now
-            + this.simulation.random.nextLong(request.giveUpAt - this.simulation.now);
+        request.giveUpAt =
+            this.world.now + this.world.random.nextLong(request.giveUpAt - this.world.now);
       }
     }
     request.answerAt = there + latency(process);
     if (sent) {
-      this.simulation.at(there, () -> arrive(request, statement, wish));
+      this.world.at(there, () -> arrive(request, statement, wish));
     }
     return request;
   }
 
   private void arrive(Request request, Statement statement, Wish wish) {
-    if (this.simulation.now < this.simulation.databaseBackAt) {
-      long resumed = this.simulation.databaseBackAt + this.simulation.draw(3) * Simulation.MILLI;
-      this.simulation.lasts(resumed);
-      this.simulation.at(resumed, () -> arrive(request, statement, wish));
+    if (this.world.now < this.world.databaseBackAt) {
+      long resumed = this.world.databaseBackAt + this.world.draw(3) * Simulation.MILLI;
+      this.world.lasts(resumed);
+      this.world.at(resumed, () -> arrive(request, statement, wish));
       return;
     }
     try {
@@ -139,11 +135,10 @@ final class SimulatedServer {
   }
 
   long latency(SimulatedProcess process) {
-    if (this.simulation.faulty && this.simulation.random.nextDouble() < this.simulation.slow) {
-      return this.simulation.random.nextLong(
-          process.settings.operationTimeout().toNanos() * 6 / 10);
+    if (this.world.faulty && this.world.random.nextDouble() < this.world.slow) {
+      return this.world.random.nextLong(process.settings.operationTimeout().toNanos() * 6 / 10);
     }
-    return this.simulation.draw(4) == 0 ? 0 : this.simulation.random.nextLong(3 * Simulation.MILLI);
+    return this.world.draw(4) == 0 ? 0 : this.world.random.nextLong(3 * Simulation.MILLI);
   }
 
   /** The former states of the row, the oldest first. */
