@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
@@ -29,6 +30,8 @@ abstract class ElectorFixture {
 
   final AtomicLong clock = new AtomicLong();
 
+  volatile Ticker ticker = this.clock::get;
+
   /** How far the wall clock is ahead of the ticker, as after a machine slept. */
   final AtomicLong wallAhead = new AtomicLong();
 
@@ -46,6 +49,7 @@ abstract class ElectorFixture {
   void listen() {
     this.logged.start();
     logger().addAppender(this.logged);
+    logger().setLevel(Level.INFO);
   }
 
   @AfterEach
@@ -57,6 +61,7 @@ abstract class ElectorFixture {
       node.elector.wakeUp();
       node.elector.stop();
     }
+    logger().setLevel(Level.OFF);
     logger().detachAppender(this.logged);
   }
 
@@ -120,7 +125,7 @@ abstract class ElectorFixture {
           () -> id,
           work,
           (event) -> this.listener.accept(event),
-          ElectorFixture.this.clock::get,
+          () -> ElectorFixture.this.ticker.read(),
           () -> Instant.EPOCH.plusNanos(
               ElectorFixture.this.clock.get() + ElectorFixture.this.wallAhead.get()));
       this.services = Stream.of(serviceIds)

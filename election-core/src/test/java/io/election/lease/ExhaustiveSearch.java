@@ -1,7 +1,6 @@
 package io.election.lease;
 
 import io.election.lease.SimulatedDatabase.Snapshot;
-import io.election.lease.Standing.Following;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
 import io.election.lease.Standing.Warming;
@@ -17,12 +16,15 @@ import io.election.lease.Step.Take;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.Collections;
+import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,7 +48,6 @@ final class ExhaustiveSearch {
    * @param ids the node of each process; equal for twins
    * @param leases the lease of each process, in ticks; 2 or more
    * @param maxTerm the highest term that is granted
-   * @param maxStates the number of states at which the search ends
    * @param late how many requests of a process may be under way after it has given them up: 0 or 1
    * @param crashes how many processes may die and restart
    * @param commands how often a node may be told to step down, to hand over, or to pause; a paused
@@ -59,28 +60,12 @@ final class ExhaustiveSearch {
       List<String> ids,
       List<Integer> leases,
       int maxTerm,
-      int maxStates,
       int late,
       int crashes,
       int commands,
       int edits,
       boolean everyEdit,
-      boolean emptying) {
-
-    Bounds upTo(int states) {
-      return new Bounds(
-          this.ids,
-          this.leases,
-          this.maxTerm,
-          states,
-          this.late,
-          this.crashes,
-          this.commands,
-          this.edits,
-          this.everyEdit,
-          this.emptying);
-    }
-  }
+      boolean emptying) {}
 
   /**
    * The result of a search.
@@ -103,7 +88,12 @@ final class ExhaustiveSearch {
   private static final Object NOTHING = new Object();
 
   /** A request under way; {@code outcome} is {@code NOTHING} until it has been executed. */
-  private record Pending(Sent call, Object outcome) {}
+  private record Pending(Sent call, Object outcome) {
+
+    boolean mayBeLate() {
+      return this.outcome == NOTHING && !(this.call.step() instanceof Read);
+    }
+  }
 
   /**
    * A request that its sender has given up and that is still under way.
@@ -124,7 +114,7 @@ final class ExhaustiveSearch {
       int life) {
 
     Part after(Candidacy candidacy) {
-      return new Part(candidacy, this.pending, this.late, this.life);
+      return sending(candidacy, this.pending);
     }
 
     Part sending(Candidacy candidacy, @Nullable Pending pending) {
@@ -140,37 +130,44 @@ final class ExhaustiveSearch {
     }
   }
 
+  /** How many of the events that the bounds limit have happened. */
+  private record Spent(int crashes, int commands, int edits) {}
+
   private record World(
-      long tick,
-      Snapshot tables,
-      List<Part> parts,
-      int crashes,
-      int commands,
-      int edits,
-      long granted,
-      boolean termBroken) {
+      long tick, Snapshot tables, List<Part> parts, Spent spent, long granted, boolean termBroken) {
+
+    long now() {
+      return this.tick * TICK;
+    }
+
+    long wall() {
+      return now() / 1_000_000;
+    }
+
+    Candidacy candidacy(Part part) {
+      return part.candidacy().at(now(), wall());
+    }
 
     World with(int index, Part part) {
-      return with(this.tables, this.granted, this.termBroken, index, part);
-    }
-
-    World with(Snapshot tables, long granted, boolean termBroken, int index, Part part) {
       List<Part> parts = new ArrayList<>(this.parts);
       parts.set(index, part);
-      return new World(
-          this.tick, tables, parts, this.crashes, this.commands, this.edits, granted, termBroken);
+      return new World(this.tick, this.tables, parts, this.spent, this.granted, this.termBroken);
     }
 
-    World after(int crashes, int commands, int edits) {
-      return new World(
-          this.tick,
-          this.tables,
-          this.parts,
-          this.crashes + crashes,
-          this.commands + commands,
-          this.edits + edits,
-          this.granted,
-          this.termBroken);
+    World with(Snapshot tables, long granted, boolean termBroken) {
+      return new World(this.tick, tables, this.parts, this.spent, granted, termBroken);
+    }
+
+    World spending(int crashes, int commands, int edits) {
+      Spent spent = new Spent(
+          this.spent.crashes() + crashes,
+          this.spent.commands() + commands,
+          this.spent.edits() + edits);
+      return new World(this.tick, this.tables, this.parts, spent, this.granted, this.termBroken);
+    }
+
+    World ticked() {
+      return new World(this.tick + 1, this.tables, this.parts, this.spent, this.granted, false);
     }
   }
 
@@ -193,19 +190,21 @@ final class ExhaustiveSearch {
 
   private final List<String> names = new ArrayList<>();
 
-  private final int longest;
-
   private final int livenessEvery;
 
   private final Encoder encoder = new Encoder();
 
-  private final Visited visited = new Visited();
+  private final Set<Fingerprint> visited = new HashSet<>();
+
+  /** How each visited state was reached first, in the order of the visits. */
+  private final List<Origin> origins = new ArrayList<>();
+
+  private @Nullable String broken;
 
   ExhaustiveSearch(Bounds bounds, Rules rules, int livenessEvery) {
     this.bounds = bounds;
     this.rules = rules;
     this.livenessEvery = livenessEvery;
-    this.longest = bounds.leases().stream().mapToInt(Integer::intValue).max().orElseThrow();
     for (int i = 0; i < bounds.ids().size(); i++) {
       long lease = bounds.leases().get(i) * TICK;
       this.nodes.add(new Candidacy.Node(
@@ -220,56 +219,70 @@ final class ExhaustiveSearch {
     }
   }
 
-  Result run() {
+  /** Searches until all states are visited or a promise is broken, but only so many states. */
+  Result run(int maxStates) {
     ArrayDeque<World> frontier = new ArrayDeque<>();
     World first = initial();
-    this.visited.add(first, -1, 0);
+    isNew(first, -1, 0);
     frontier.add(first);
-    int[] led = new int[1];
-    String[] broken = new String[1];
+    int led = 0;
     int expanded = 0;
     int moves = 0;
     int lastOfLevel = 0;
-    while (!frontier.isEmpty()
-        && broken[0] == null
-        && this.visited.size < this.bounds.maxStates()) {
+    while (!frontier.isEmpty() && this.broken == null && this.origins.size() < maxStates) {
       World world = frontier.remove();
       int index = expanded++;
       if (leaders(world) > 0) {
-        led[0]++;
+        led++;
       } else if (index % this.livenessEvery == 0 && !leads(world)) {
-        broken[0] = "No leader follows though all is well" + trace(index, world);
+        this.broken = "No leader follows though all is well" + trace(index, world);
         break;
       }
       if (index > lastOfLevel) {
         moves++;
-        lastOfLevel = this.visited.size - 1;
+        lastOfLevel = this.origins.size() - 1;
       }
       int[] move = new int[1];
       expand(world, (next, format, arguments) -> {
         int number = move[0]++;
-        if (broken[0] != null || !this.visited.add(next, index, number)) {
-          return;
-        }
-        frontier.add(next);
-        if (next.termBroken()) {
-          broken[0] =
-              "A term was granted that is not above the last" + trace(this.visited.size - 1, next);
-        } else if (leaders(next) > 1) {
-          broken[0] = "Two leaders" + trace(this.visited.size - 1, next);
+        if (this.broken == null && isNew(next, index, number)) {
+          frontier.add(next);
+          judge(next);
         }
       });
     }
-    return new Result(this.visited.size, frontier.isEmpty(), moves, led[0], broken[0]);
+    return new Result(this.origins.size(), frontier.isEmpty(), moves, led, this.broken);
+  }
+
+  private void judge(World world) {
+    if (world.termBroken() || leaders(world) > 1) {
+      String broken =
+          world.termBroken() ? "A term was granted that is not above the last" : "Two leaders";
+      this.broken = broken + trace(this.origins.size() - 1, world);
+    }
+  }
+
+  private boolean isNew(World world, int parent, int move) {
+    boolean isNew = this.visited.add(this.encoder.encode(world));
+    if (isNew) {
+      this.origins.add(new Origin(parent, move));
+    }
+    return isNew;
   }
 
   private String token(int i, int life) {
     return this.names.get(i) + "/" + life;
   }
 
-  private Rules.Access access(int i, int life) {
-    return this.accesses.computeIfAbsent(
-        token(i, life), (token) -> Rules.Access.of(this.database, token));
+  private Object executed(Sent call, int i, int life) {
+    try {
+      return this.rules.execute(
+          call,
+          this.accesses.computeIfAbsent(
+              token(i, life), (token) -> Rules.Access.of(this.database, token)));
+    } catch (LeaseStoreException ex) {
+      throw new IllegalStateException(ex);
+    }
   }
 
   private World initial() {
@@ -277,21 +290,13 @@ final class ExhaustiveSearch {
     List<Part> parts = this.nodes.stream()
         .map((node) -> new Part(Candidacy.start(node, 0), null, null, 0))
         .toList();
-    return new World(0, this.database.snapshot(Sent.SERVICE), parts, 0, 0, 0, 0, false);
-  }
-
-  private static long nanos(World world) {
-    return world.tick() * TICK;
-  }
-
-  private static long wall(World world) {
-    return world.tick() * TICK / 1_000_000;
+    return new World(0, this.database.snapshot(Sent.SERVICE), parts, new Spent(0, 0, 0), 0, false);
   }
 
   private int leaders(World world) {
     int leaders = 0;
     for (Part part : world.parts()) {
-      if (this.rules.leads(part.candidacy(), nanos(world), wall(world))) {
+      if (this.rules.leads(part.candidacy(), world.now(), world.wall())) {
         leaders++;
       }
     }
@@ -309,31 +314,20 @@ final class ExhaustiveSearch {
         goOn(world, i, part, part.pending(), visitor);
       }
       if (part.late() != null) {
-        executeLate(world, i, part, part.late(), visitor);
+        execute(world, i, part, part.late().call(), part.late(), visitor);
       }
       command(world, i, part, visitor);
     }
     edit(world, visitor);
-    visitor.visit(
-        new World(
-            world.tick() + 1,
-            world.tables(),
-            world.parts(),
-            world.crashes(),
-            world.commands(),
-            world.edits(),
-            world.granted(),
-            false),
-        "a tick passes");
+    visitor.visit(world.ticked(), "a tick passes");
   }
 
   private void decide(World world, int i, Part part, Visitor visitor) {
-    long now = nanos(world);
-    Candidacy candidacy = part.candidacy().at(now, wall(world));
-    Step step = this.rules.next(candidacy, now, false);
+    Candidacy candidacy = world.candidacy(part);
+    Step step = this.rules.next(candidacy, world.now(), false);
     send(world, i, part, candidacy, step, visitor);
     if (candidacy.standing() instanceof SteppingDown) {
-      Step working = this.rules.next(candidacy, now, true);
+      Step working = this.rules.next(candidacy, world.now(), true);
       if (!working.equals(step)) {
         send(world, i, part, candidacy, working, visitor);
       }
@@ -343,7 +337,7 @@ final class ExhaustiveSearch {
   private void send(
       World world, int i, Part part, Candidacy candidacy, Step step, Visitor visitor) {
     if (!(step instanceof Await)) {
-      Sent call = Sent.by(candidacy, step, nanos(world), wall(world));
+      Sent call = Sent.by(candidacy, step, world.now(), world.wall());
       visitor.visit(
           world.with(i, part.sending(candidacy, new Pending(call, NOTHING))),
           "%s sends %s",
@@ -353,30 +347,27 @@ final class ExhaustiveSearch {
   }
 
   private void goOn(World world, int i, Part part, Pending pending, Visitor visitor) {
-    long now = nanos(world);
     Sent call = pending.call();
     String name = this.names.get(i);
-    Candidacy candidacy = part.candidacy().at(now, wall(world));
+    Candidacy candidacy = world.candidacy(part);
     boolean executed = pending.outcome() != NOTHING;
     if (executed) {
-      Timing timing = call.answered(now, wall(world));
+      Timing timing = call.answered(world.now(), world.wall());
+      Candidacy answered = this.rules.answered(candidacy, call.step(), pending.outcome(), timing);
       visitor.visit(
-          world.with(
-              i,
-              part.sending(
-                  this.rules.answered(candidacy, call.step(), pending.outcome(), timing), null)),
+          world.with(i, part.sending(answered, null)),
           "%s is answered %s",
           name,
           pending.outcome());
     } else {
       execute(world, i, part, call, null, visitor);
     }
-    Candidacy failed = this.rules.failed(candidacy, call.step(), now);
+    Candidacy failed = this.rules.failed(candidacy, call.step(), world.now());
     visitor.visit(
         world.with(i, part.sending(failed, null)),
         executed ? "%s gives up; the answer is lost" : "%s gives up; the request is lost",
         name);
-    if (!executed && isWrite(call) && part.late() == null && this.bounds.late() > 0) {
+    if (pending.mayBeLate() && part.late() == null && this.bounds.late() > 0) {
       visitor.visit(
           world.with(i, part.givingUp(failed, call)),
           "%s gives up; the request is still on its way",
@@ -384,37 +375,23 @@ final class ExhaustiveSearch {
     }
   }
 
-  private void executeLate(World world, int i, Part part, Late late, Visitor visitor) {
-    execute(world, i, part, late.call(), late, visitor);
-  }
-
   private void execute(
       World world, int i, Part part, Sent call, @Nullable Late late, Visitor visitor) {
     this.database.restore(Sent.SERVICE, world.tables());
-    Object outcome;
-    try {
-      outcome = this.rules.execute(call, access(i, late != null ? late.life() : part.life()));
-    } catch (LeaseStoreException ex) {
-      throw new IllegalStateException(ex);
-    }
+    Object outcome = executed(call, i, late != null ? late.life() : part.life());
     Snapshot tables = this.database.snapshot(Sent.SERVICE);
     if (tables.newestTerm() > this.bounds.maxTerm()) {
       return;
     }
-    long granted = world.granted();
-    boolean broken = false;
     long term = call.step() instanceof Take
         ? ((OptionalLong) outcome).orElse(-1)
         : call.step() instanceof Lead lead && (boolean) outcome ? lead.row().term() : -1;
-    if (term >= 0) {
-      broken = term <= granted;
-      granted = Math.max(granted, term);
-    }
+    boolean broken = term >= 0 && term <= world.granted();
     Part after = late != null
         ? new Part(part.candidacy(), part.pending(), null, part.life())
         : part.sending(part.candidacy(), new Pending(call, outcome));
     visitor.visit(
-        world.with(tables, granted, broken, i, after),
+        world.with(i, after).with(tables, Math.max(world.granted(), term), broken),
         late != null
             ? "a late request of %s is executed: %s -> %s"
             : "%s's request is executed: %s -> %s",
@@ -423,51 +400,44 @@ final class ExhaustiveSearch {
         outcome);
   }
 
-  private static boolean isWrite(Sent call) {
-    return !(call.step() instanceof Read);
-  }
-
   private void command(World world, int i, Part part, Visitor visitor) {
-    long now = nanos(world);
+    long now = world.now();
     String name = this.names.get(i);
-    if (world.crashes() < this.bounds.crashes()) {
+    if (world.spent().crashes() < this.bounds.crashes()) {
+      World crashed = world.spending(1, 0, 0);
       Candidacy fresh = Candidacy.start(this.nodes.get(i), now);
       visitor.visit(
-          world.after(1, 0, 0).with(i, part.begun(fresh, part.late())),
-          "%s is killed and starts",
-          name);
+          crashed.with(i, part.begun(fresh, part.late())), "%s is killed and starts", name);
       Pending pending = part.pending();
-      if (pending != null
-          && pending.outcome() == NOTHING
-          && isWrite(pending.call())
-          && part.late() == null
-          && this.bounds.late() > 0) {
+      if (pending != null && pending.mayBeLate() && part.late() == null && this.bounds.late() > 0) {
         visitor.visit(
-            world.after(1, 0, 0).with(i, part.begun(fresh, new Late(pending.call(), part.life()))),
+            crashed.with(i, part.begun(fresh, new Late(pending.call(), part.life()))),
             "%s is killed and starts; its request is still on its way",
             name);
       }
     }
-    if (part.candidacy().memory().paused() != null) {
-      Candidacy resumed = part.candidacy().at(now, wall(world)).resume(now);
-      visitor.visit(world.with(i, part.after(resumed)), "%s is resumed by an operator", name);
-    }
-    if (world.commands() < this.bounds.commands()) {
-      Candidacy candidacy = part.candidacy().at(now, wall(world));
+    Candidacy candidacy = world.candidacy(part);
+    boolean paused = candidacy.memory().paused() != null;
+    if (paused) {
       visitor.visit(
-          world.after(0, 1, 0).with(i, part.after(this.rules.resigned(candidacy, now))),
+          world.with(i, part.after(candidacy.resume(now))), "%s is resumed by an operator", name);
+    }
+    if (world.spent().commands() < this.bounds.commands()) {
+      World commanded = world.spending(0, 1, 0);
+      visitor.visit(
+          commanded.with(i, part.after(this.rules.resigned(candidacy, now))),
           "%s is told to step down",
           name);
-      if (candidacy.memory().paused() == null) {
+      if (!paused) {
         visitor.visit(
-            world.after(0, 1, 0).with(i, part.after(this.rules.paused(candidacy, now))),
+            commanded.with(i, part.after(this.rules.paused(candidacy, now))),
             "%s is paused by an operator",
             name);
       }
       if (candidacy.standing() instanceof Leading) {
         String other = this.bounds.ids().get((i + 1) % this.bounds.ids().size());
         visitor.visit(
-            world.after(0, 1, 0).with(i, part.after(candidacy.handOver(other, null, now))),
+            commanded.with(i, part.after(candidacy.handOver(other, null, now))),
             "%s is told to hand over to %s",
             name,
             other);
@@ -476,7 +446,7 @@ final class ExhaustiveSearch {
   }
 
   private void edit(World world, Visitor visitor) {
-    if (world.edits() >= this.bounds.edits()) {
+    if (world.spent().edits() >= this.bounds.edits()) {
       return;
     }
     LeaseRow row = world.tables().row();
@@ -484,58 +454,32 @@ final class ExhaustiveSearch {
       if (row != null && !row.leaderId().equals(id)) {
         edited(
             world,
-            () -> this.database.edit(
-                Sent.SERVICE,
-                (old) -> new LeaseRow(
-                    id,
-                    old.term(),
-                    old.version(),
-                    old.leaseMillis(),
-                    old.lastTermLeaseMillis(),
-                    old.lastActiveTime(),
-                    old.source())),
+            () -> this.database.edit(Sent.SERVICE, (old) -> Rows.named(old, id)),
             visitor,
-            "an operator writes %s into the row",
-            id);
+            "writes the name into the row: " + id);
       }
       if (this.bounds.everyEdit()) {
         edited(
             world,
             () -> this.database.replace(Sent.SERVICE, id),
             visitor,
-            "an operator replaces the row by one of %s",
-            id);
+            "replaces the row by one of " + id);
       }
     }
     if (this.bounds.everyEdit() && row != null) {
-      edited(
-          world,
-          () -> this.database.deleteRow(Sent.SERVICE),
-          visitor,
-          "an operator deletes the row");
+      edited(world, () -> this.database.deleteRow(Sent.SERVICE), visitor, "deletes the row");
     }
     if (this.bounds.emptying()) {
-      edited(world, this.database::emptyTables, visitor, "an operator empties both tables");
+      edited(world, this.database::emptyTables, visitor, "empties both tables");
     }
   }
 
-  private void edited(
-      World world, Runnable edit, Visitor visitor, String format, Object... arguments) {
+  private void edited(World world, Runnable edit, Visitor visitor, String what) {
     this.database.restore(Sent.SERVICE, world.tables());
     edit.run();
     Snapshot tables = this.database.snapshot(Sent.SERVICE);
-    visitor.visit(
-        new World(
-            world.tick(),
-            tables,
-            world.parts(),
-            world.crashes(),
-            world.commands(),
-            world.edits() + 1,
-            tables.newestTerm() == 0 ? 0 : world.granted(),
-            false),
-        format,
-        arguments);
+    long granted = tables.newestTerm() == 0 ? 0 : world.granted();
+    visitor.visit(world.spending(0, 0, 1).with(tables, granted, false), "an operator %s", what);
   }
 
   // ---- life
@@ -549,33 +493,22 @@ final class ExhaustiveSearch {
     List<Candidacy> candidacies = new ArrayList<>();
     for (Part part : world.parts()) {
       Pending pending = part.pending();
-      candidacies.add(
-          pending == null
-              ? part.candidacy()
-              : this.rules.failed(
-                  part.candidacy().at(nanos(world), wall(world)),
-                  pending.call().step(),
-                  nanos(world)));
+      Candidacy candidacy = pending == null
+          ? part.candidacy()
+          : this.rules.failed(world.candidacy(part), pending.call().step(), world.now());
+      candidacies.add(candidacy.resume(world.now()));
     }
-    candidacies.replaceAll((candidacy) -> candidacy.resume(nanos(world)));
-    long end = world.tick() + 2L * this.longest + 4;
-    for (long tick = world.tick(); tick <= end; tick++) {
-      long now = tick * TICK;
-      long wall = now / 1_000_000;
+    long end = world.tick() + 2L * Collections.max(this.bounds.leases()) + 4;
+    for (World later = world; later.tick() <= end; later = later.ticked()) {
+      long now = later.now();
+      long wall = later.wall();
       for (int i = 0; i < candidacies.size(); i++) {
         Candidacy candidacy = candidacies.get(i).at(now, wall);
         Step step = this.rules.next(candidacy, now, false);
         for (int turn = 0; turn < 8 && !(step instanceof Await); turn++) {
           Sent call = Sent.by(candidacy, step, now, wall);
-          try {
-            candidacy = this.rules.answered(
-                candidacy,
-                step,
-                this.rules.execute(call, access(i, world.parts().get(i).life())),
-                new Timing(now, wall, now, wall));
-          } catch (LeaseStoreException ex) {
-            throw new IllegalStateException(ex);
-          }
+          Object outcome = executed(call, i, world.parts().get(i).life());
+          candidacy = this.rules.answered(candidacy, step, outcome, call.answered(now, wall));
           step = this.rules.next(candidacy, now, false);
         }
         candidacies.set(i, candidacy);
@@ -589,10 +522,20 @@ final class ExhaustiveSearch {
 
   // ---- the trace of a broken promise
 
+  /**
+   * How a state was reached first.
+   *
+   * @param parent the number of the state before
+   * @param move the number of the move among those that are possible there
+   */
+  private record Origin(int parent, int move) {}
+
   private String trace(int index, World last) {
-    List<Integer> moves = new ArrayList<>();
-    for (int at = index; this.visited.parents[at] >= 0; at = this.visited.parents[at]) {
-      moves.add(0, (int) this.visited.moves[at]);
+    Deque<Integer> moves = new ArrayDeque<>();
+    for (Origin at = this.origins.get(index);
+        at.parent() >= 0;
+        at = this.origins.get(at.parent())) {
+      moves.push(at.move());
     }
     StringBuilder text = new StringBuilder(":%n".formatted());
     World[] world = {initial()};
@@ -616,6 +559,9 @@ final class ExhaustiveSearch {
 
   // ---- which states count as one
 
+  /** A hash of what can make a difference in a state. */
+  private record Fingerprint(long first, long second) {}
+
   /** Encodes the parts of a state that can make a difference. */
   private final class Encoder {
 
@@ -629,46 +575,44 @@ final class ExhaustiveSearch {
 
     private long second;
 
-    private void put(long value) {
-      this.first = (this.first ^ value) * 0x9E3779B97F4A7C15L;
-      this.first ^= this.first >>> 29;
-      this.second = (this.second + value + 0x632BE59BD9B4E019L) * 0xD6E8FEB86659FD93L;
-      this.second ^= this.second >>> 32;
+    private void put(long... values) {
+      for (long value : values) {
+        this.first = (this.first ^ value) * 0x9E3779B97F4A7C15L;
+        this.first ^= this.first >>> 29;
+        this.second = (this.second + value + 0x632BE59BD9B4E019L) * 0xD6E8FEB86659FD93L;
+        this.second ^= this.second >>> 32;
+      }
     }
 
-    void encode(World world) {
+    Fingerprint encode(World world) {
       this.first = 1;
       this.second = 2;
       this.written.clear();
-      this.now = nanos(world);
-      LeaseRow current = world.tables().row();
-      this.version = current != null ? current.version() : 0;
-      row(current);
-      owner(world);
-      put(world.tables().newestTerm());
-      put(world.tables().newest() != null ? world.tables().newest().leaseMillis() : -1);
-      put(world.crashes());
-      put(world.commands());
-      put(world.edits());
-      put(world.granted());
+      this.now = world.now();
+      Snapshot tables = world.tables();
+      Spent spent = world.spent();
+      this.version = tables.row() != null ? tables.row().version() : 0;
+      row(tables.row());
+      put(owner(world), bit(tables.sealed()), tables.newestTerm());
+      put(tables.newest() != null ? tables.newest().leaseMillis() : -1);
+      put(spent.crashes(), spent.commands(), spent.edits(), world.granted());
       for (int i = 0; i < world.parts().size(); i++) {
         Part part = world.parts().get(i);
         candidacy(part.candidacy());
-        put(part.candidacy().memory().ledHighest() && seesItsSeal(world, i, part) ? 1 : 0);
+        put(bit(part.candidacy().memory().ledHighest() && seesItsSeal(world, i, part)));
         Pending pending = part.pending();
-        if (pending == null) {
-          put(-7);
-        } else {
+        put(bit(pending != null));
+        if (pending != null) {
           call(pending.call(), part.candidacy());
           outcome(pending.outcome());
         }
-        if (part.late() == null) {
-          put(-8);
-        } else {
-          call(part.late().call(), part.candidacy());
-          put(part.life() - part.late().life());
+        Late late = part.late();
+        put(late != null ? part.life() - late.life() : -8);
+        if (late != null) {
+          call(late.call(), part.candidacy());
         }
       }
+      return new Fingerprint(this.first, this.second);
     }
 
     private void row(@Nullable LeaseRow row) {
@@ -676,21 +620,30 @@ final class ExhaustiveSearch {
         put(-1);
         return;
       }
-      id(row.leaderId());
-      put(row.term());
-      put(row.leaseMillis() == null ? -2 : row.leaseMillis());
-      put(row.lastTermLeaseMillis() == null ? -3 : row.lastTermLeaseMillis());
-      put(row.lastTerm() == null ? -4 : row.lastTerm());
-      put(row.own() ? 1 : 0);
       int known = this.written.indexOf(row.lastActiveTime());
       if (known < 0) {
         known = this.written.size();
         this.written.add(row.lastActiveTime());
       }
-      put(known);
+      put(
+          id(row.leaderId()),
+          row.term(),
+          orElse(row.leaseMillis(), -2),
+          orElse(row.lastTermLeaseMillis(), -3),
+          orElse(row.lastTerm(), -4),
+          bit(row.own()),
+          known);
       if (ExhaustiveSearch.this.rules.comparesVersions()) {
         put(row.version() - this.version);
       }
+    }
+
+    private static long orElse(@Nullable Long value, long other) {
+      return value != null ? value : other;
+    }
+
+    private static long bit(boolean value) {
+      return value ? 1 : 0;
     }
 
     /**
@@ -717,25 +670,22 @@ final class ExhaustiveSearch {
       return row != null && row.own() && row.term() == term;
     }
 
-    /** The seal of a life that has ended does not count. */
-    private void owner(World world) {
-      String owner = world.tables().owner();
-      int found = -1;
-      for (int i = 0; owner != null && i < world.parts().size(); i++) {
-        if (owner.equals(token(i, world.parts().get(i).life()))) {
-          found = i;
+    /** The number of the process that sealed the row, in its present life. */
+    private long owner(World world) {
+      for (int i = 0; i < world.parts().size(); i++) {
+        if (token(i, world.parts().get(i).life()).equals(world.tables().owner())) {
+          return i;
         }
       }
-      put(found);
-      put(world.tables().sealed() ? 1 : 0);
+      return -1;
     }
 
-    private void id(String id) {
-      put(id.isEmpty() ? 99 : ExhaustiveSearch.this.bounds.ids().indexOf(id));
+    private long id(String id) {
+      return id.isEmpty() ? 99 : ExhaustiveSearch.this.bounds.ids().indexOf(id);
     }
 
-    private void age(long since, long limit) {
-      put(Math.min((this.now - since) / TICK, limit / TICK));
+    private long age(long since, long limit) {
+      return Math.min((this.now - since) / TICK, limit / TICK);
     }
 
     /** The longest time for which a row is watched. */
@@ -750,84 +700,58 @@ final class ExhaustiveSearch {
                   : Math.max(row.promisedMillis(own), seen));
     }
 
-    private void ahead(long instant) {
-      put(instant <= this.now ? 0 : (instant - this.now + TICK - 1) / TICK);
+    private long ahead(long instant) {
+      return instant <= this.now ? 0 : (instant - this.now + TICK - 1) / TICK;
     }
 
     private void candidacy(Candidacy candidacy) {
       Memory memory = candidacy.memory();
-      put(memory.highestTerm());
-      put(memory.promisedMillis());
-      put((memory.watchOnly() ? 1 : 0) + (memory.paused() != null ? 2 : 0));
-      Long aside = memory.asideUntil();
-      ahead(aside == null ? this.now : aside);
+      put(memory.highestTerm(), memory.promisedMillis());
+      put(bit(memory.watchOnly()), bit(memory.paused() != null));
+      put(ahead(orElse(memory.asideUntil(), this.now)), ahead(candidacy.dueAt()));
       standing(candidacy.standing(), candidacy);
-      ahead(candidacy.dueAt());
       Observation seen = candidacy.seen();
-      if (seen == null) {
-        put(-4);
-      } else {
+      put(bit(seen != null));
+      if (seen != null) {
         row(seen.row());
-        age(seen.since(), promised(seen.row(), candidacy));
-        put(seen.stale() ? 1 : 0);
+        put(age(seen.since(), promised(seen.row(), candidacy)), bit(seen.stale()));
       }
     }
 
     private void standing(Standing standing, Candidacy candidacy) {
-      if (standing instanceof Following) {
-        put(11);
-      } else if (standing instanceof Warming warming) {
-        put(12);
+      put(standing.getClass().getName().hashCode());
+      if (standing instanceof Warming warming) {
         row(warming.row());
-        age(warming.since(), promised(warming.row(), candidacy));
-        put(warming.created() ? 1 : 0);
+        put(age(warming.since(), promised(warming.row(), candidacy)), bit(warming.created()));
       } else if (standing instanceof Leading leading) {
-        put(13);
-        put(leading.term());
-        ahead(leading.deadline());
+        put(leading.term(), ahead(leading.deadline()));
       } else if (standing instanceof SteppingDown down) {
-        put(14);
-        put(down.term());
-        ahead(down.deadline());
-        ahead(down.drainUntil());
-        ahead(down.retryAt());
-        id(down.successor());
-        put(down.displaced() ? 1 : 0);
-        put(down.patient() ? 1 : 0);
+        put(down.term(), ahead(down.deadline()), ahead(down.drainUntil()), ahead(down.retryAt()));
+        put(id(down.successor()), bit(down.displaced()), bit(down.patient()));
       }
     }
 
     private void call(Sent call, Candidacy candidacy) {
       Step step = call.step();
+      put(step.getClass().getName().hashCode());
       if (step instanceof Renew || step instanceof Lead || step instanceof Take) {
-        age(call.at(), candidacy.node().settings().leaseDuration().toNanos());
+        put(age(call.at(), candidacy.node().settings().leaseDuration().toNanos()));
       }
       if (step instanceof Create || step instanceof Take) {
         put(call.caller().highestTerm());
       }
-      if (step instanceof Read) {
-        put(21);
-      } else if (step instanceof Renew renew) {
-        put(22);
+      if (step instanceof Renew renew) {
         put(renew.term());
-      } else if (step instanceof Create) {
-        put(23);
       } else if (step instanceof KeepWarm keepWarm) {
-        put(24);
         row(keepWarm.row());
-        age(keepWarm.since(), promised(keepWarm.row(), candidacy));
+        put(age(keepWarm.since(), promised(keepWarm.row(), candidacy)));
       } else if (step instanceof Lead lead) {
-        put(25);
         row(lead.row());
       } else if (step instanceof Take take) {
-        put(26);
         row(take.row());
       } else if (step instanceof Release release) {
-        put(27);
-        put(release.term());
-        id(release.successor());
+        put(release.term(), id(release.successor()));
       } else if (step instanceof GiveWay giveWay) {
-        put(28);
         put(giveWay.term());
       }
     }
@@ -836,68 +760,13 @@ final class ExhaustiveSearch {
       if (outcome == NOTHING) {
         put(31);
       } else if (outcome instanceof Boolean done) {
-        put(done ? 32 : 33);
+        put(32, bit(done));
       } else if (outcome instanceof OptionalLong term) {
-        put(34);
-        put(term.orElse(-1));
+        put(34, term.orElse(-1));
       } else if (outcome instanceof Optional<?>) {
         put(35);
         row(Rules.row(outcome));
       }
-    }
-  }
-
-  /** The states found, in order, with the move by which each was reached first. */
-  private final class Visited {
-
-    int size;
-
-    int[] parents = new int[1 << 16];
-
-    short[] moves = new short[1 << 16];
-
-    private long[] first = new long[1 << 16];
-
-    private long[] second = new long[1 << 16];
-
-    /** A hash table with open addressing; an entry is the number of a state + 1. */
-    private int[] table = new int[1 << 18];
-
-    boolean add(World world, int parent, int move) {
-      Encoder encoder = ExhaustiveSearch.this.encoder;
-      encoder.encode(world);
-      int slot = slot(encoder.first, encoder.second);
-      if (this.table[slot] != 0) {
-        return false;
-      }
-      if (this.size == this.parents.length) {
-        this.parents = Arrays.copyOf(this.parents, this.size * 2);
-        this.moves = Arrays.copyOf(this.moves, this.size * 2);
-        this.first = Arrays.copyOf(this.first, this.size * 2);
-        this.second = Arrays.copyOf(this.second, this.size * 2);
-      }
-      this.parents[this.size] = parent;
-      this.moves[this.size] = (short) move;
-      this.first[this.size] = encoder.first;
-      this.second[this.size] = encoder.second;
-      this.table[slot] = ++this.size;
-      if (this.size > this.table.length / 2) {
-        this.table = new int[this.table.length * 2];
-        for (int i = 0; i < this.size; i++) {
-          this.table[slot(this.first[i], this.second[i])] = i + 1;
-        }
-      }
-      return true;
-    }
-
-    private int slot(long first, long second) {
-      int slot = (int) (first ^ (second >>> 17)) & (this.table.length - 1);
-      while (this.table[slot] != 0
-          && (this.first[this.table[slot] - 1] != first
-              || this.second[this.table[slot] - 1] != second)) {
-        slot = (slot + 1) & (this.table.length - 1);
-      }
-      return slot;
     }
   }
 }

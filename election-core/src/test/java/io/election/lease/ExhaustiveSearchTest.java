@@ -1,15 +1,17 @@
 package io.election.lease;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.election.lease.ExhaustiveSearch.Bounds;
 import io.election.lease.ExhaustiveSearch.Result;
-import java.lang.annotation.Retention;
-import java.lang.annotation.RetentionPolicy;
 import java.util.List;
 import java.util.Locale;
-import org.junit.jupiter.api.Test;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Checks every state that the production decisions can reach within bounds.
@@ -24,84 +26,68 @@ class ExhaustiveSearchTest {
 
   private static final List<String> TWO = List.of("a", "b");
 
-  private static final List<String> THREE = List.of("a", "b", "c");
-
   private static final List<String> TWINS = List.of("a", "a");
 
-  @Test
-  void twoNodesThatLoseRequestsAndAnswersAndArePausedNeverBothLead() {
-    search(true, new Bounds(TWO, List.of(2, 2), 3, 500_000, 0, 0, 0, 0, false, false));
+  private static final List<Integer> EQUAL = List.of(2, 2);
+
+  private static final List<Integer> UNEQUAL = List.of(2, 3);
+
+  private static Stream<Arguments> bounds() {
+    return Stream.of(
+        arguments("pauses", true, 500_000, new Bounds(TWO, EQUAL, 3, 0, 0, 0, 0, false, false)),
+        arguments("crashes", true, 500_000, new Bounds(TWO, EQUAL, 2, 0, 2, 0, 0, false, false)),
+        arguments("all", false, 400_000, new Bounds(TWO, UNEQUAL, 3, 1, 1, 1, 1, true, false)),
+        arguments(
+            "three nodes",
+            false,
+            300_000,
+            new Bounds(List.of("a", "b", "c"), List.of(2, 2, 2), 2, 0, 0, 0, 0, false, false)),
+        arguments("emptied", false, 400_000, new Bounds(TWO, EQUAL, 3, 0, 0, 0, 2, false, true)),
+        arguments(
+            "emptied, twins",
+            false,
+            300_000,
+            new Bounds(TWINS, EQUAL, 3, 0, 0, 0, 1, false, true)));
   }
 
-  @Test
-  void twoNodesThatCrashNeverBothLead() {
-    search(true, new Bounds(TWO, List.of(2, 2), 2, 500_000, 0, 2, 0, 0, false, false));
+  private static Stream<Arguments> thoroughBounds() {
+    return Stream.of(
+        arguments("commands", true, 4_000_000, new Bounds(TWO, EQUAL, 2, 0, 0, 1, 0, false, false)),
+        arguments("edits", true, 3_000_000, new Bounds(TWO, EQUAL, 2, 0, 0, 0, 1, true, false)),
+        arguments(
+            "edits, leases differ",
+            true,
+            4_000_000,
+            new Bounds(TWO, UNEQUAL, 2, 0, 0, 0, 1, true, false)),
+        arguments("late", true, 4_000_000, new Bounds(TWO, EQUAL, 2, 1, 0, 0, 0, false, false)),
+        arguments("twins", true, 4_000_000, new Bounds(TWINS, EQUAL, 2, 0, 1, 0, 1, true, false)));
   }
 
-  @Test
-  @Thorough
-  void twoNodesThatStepDownAndHandOverNeverBothLead() {
-    search(true, new Bounds(TWO, List.of(2, 2), 2, 4_000_000, 0, 0, 1, 0, false, false));
+  /** In all searches, requests and answers are lost, and nodes are paused. */
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("bounds")
+  void twoNeverLead(String what, boolean complete, int maxStates, Bounds bounds) {
+    search(what, complete, maxStates, bounds);
   }
 
-  @Test
-  @Thorough
-  void twoNodesWhoseRowIsEditedReplacedOrDeletedNeverBothLead() {
-    search(true, new Bounds(TWO, List.of(2, 2), 2, 3_000_000, 0, 0, 0, 1, true, false));
-  }
-
-  @Test
-  @Thorough
-  void twoNodesOfDifferentLeasesNeverBothLead() {
-    search(true, new Bounds(TWO, List.of(2, 3), 2, 4_000_000, 0, 0, 0, 1, true, false));
-  }
-
-  @Test
-  @Thorough
-  void twoNodesWithALateRequestEachNeverBothLead() {
-    search(true, new Bounds(TWO, List.of(2, 2), 2, 4_000_000, 1, 0, 0, 0, false, false));
-  }
-
-  @Test
-  void twoNodesWithAllOfItNeverBothLead() {
-    search(false, new Bounds(TWO, List.of(2, 3), 3, 400_000, 1, 1, 1, 1, true, false));
-  }
-
-  @Test
-  @Thorough
-  void twinsNeverBothLeadNorBlockEachOther() {
-    search(true, new Bounds(TWINS, List.of(2, 2), 2, 4_000_000, 0, 1, 0, 1, true, false));
-  }
-
-  @Test
-  void threeNodesNeverLeadTogether() {
-    search(false, new Bounds(THREE, List.of(2, 2, 2), 2, 300_000, 0, 0, 0, 0, false, false));
-  }
-
-  @Test
-  void twoNodesWhoseTablesAreEmptiedNeverBothLead() {
-    search(false, new Bounds(TWO, List.of(2, 2), 3, 400_000, 0, 0, 0, 2, false, true));
-  }
-
-  @Test
-  void twinsWhoseTablesAreEmptiedNeverBothLead() {
-    search(false, new Bounds(TWINS, List.of(2, 2), 3, 300_000, 0, 0, 0, 1, false, true));
-  }
-
-  @Retention(RetentionPolicy.RUNTIME)
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("thoroughBounds")
   @EnabledIfSystemProperty(
       named = "thorough",
       matches = ".*",
       disabledReason = "-Dthorough runs it: it has millions of states")
-  @interface Thorough {}
+  void twoNeverLeadWithinWiderBounds(String what, boolean complete, int maxStates, Bounds bounds) {
+    search(what, complete, maxStates, bounds);
+  }
 
-  private static void search(boolean complete, Bounds normal) {
-    Bounds bounds = DEEPER > 0 ? normal.upTo(DEEPER) : normal;
+  private static void search(String what, boolean complete, int maxStates, Bounds bounds) {
     long began = System.nanoTime();
-    Result result = new ExhaustiveSearch(bounds, Rules.PRODUCTION, 8).run();
+    Result result =
+        new ExhaustiveSearch(bounds, Rules.PRODUCTION, 8).run(DEEPER > 0 ? DEEPER : maxStates);
     System.out.printf(
         Locale.ROOT,
-        "search of %s: %d states, %s, with a leader in %d, %.1f s%n",
+        "search, %s, %s: %d states, %s, with a leader in %d, %.1f s%n",
+        what,
         bounds,
         result.states(),
         result.complete()
