@@ -82,11 +82,14 @@ final class Disturbances {
     boolean done = switch (fault) {
       case RESTART, TWIN -> start(id, fault == Fault.TWIN, alive);
       case RESTORED_AGAIN, COPIED -> process != null && copy(process, fault == Fault.COPIED, alive);
-      case DATABASE_STALLS -> stall(more);
+      case DATABASE_STALLS -> {
+        this.world.databaseBackAt = this.world.now + more;
+        this.world.lasts(this.world.databaseBackAt);
+        yield true;
+      }
       case ROW_LOCKED -> {
         this.world.rowFreeAt = this.world.now + more;
         this.world.lasts(this.world.rowFreeAt);
-        this.world.tell("somebody locks the row until " + Story.time(this.world.rowFreeAt));
         yield true;
       }
       case DATABASE_CLOCK_STEPS -> {
@@ -97,27 +100,24 @@ final class Disturbances {
       }
       case FAILOVER -> row != null && failOver(row);
       case DESIGNATED_BY_SQL ->
-        isHeldByAnOlderTool(row)
-            ? false
-            : edit(fault, row, (old) -> copy(old, someId(), old.term(), old.leaseMillis()));
+        // A node of an older tool takes a row that was handed back, but leaves it marked so.
+        !(this.world.company != Company.NONE && row != null && row.isReleased())
+            && edit((old) -> Rows.named(old, someId()));
       case DESIGNATED_AND_BACK ->
-        edit(fault, row, (old) -> {
+        edit((old) -> {
           this.world.after(
               this.world.random.nextLong(Simulation.SECOND),
-              () -> edit(
-                  fault,
-                  this.world.database.row(Sent.SERVICE),
-                  (later) -> copy(later, old.leaderId(), later.term(), later.leaseMillis())));
-          return copy(old, someId(), old.term(), old.leaseMillis());
+              () -> edit((later) -> Rows.named(later, old.leaderId())));
+          return Rows.named(old, someId());
         });
       case LEASE_EDITED -> {
         // A lease that was handed back becomes valid again, and a late renewal finds it.
         this.world.termEdited |= row != null && row.isReleased();
-        yield edit(fault, row, (old) -> copy(old, old.leaderId(), old.term(), someLease()));
+        yield edit((old) -> Rows.edited(old, old.leaderId(), old.term(), someLease()));
       }
       case TERM_LOWERED -> {
         this.world.termEdited = true;
-        yield edit(fault, row, this.world.draw(2) == 0 ? this::undone : this::lowered);
+        yield edit(this.world.draw(2) == 0 ? this::undone : this::lowered);
       }
       case REPLACED ->
         change(
@@ -153,10 +153,7 @@ final class Disturbances {
     }
     if (done) {
       this.world.tally.faults.merge(fault, 1L, Long::sum);
-      String edit = Story.edit(fault);
-      if (edit != null) {
-        this.world.tell("%s: %s".formatted(edit, Story.row(this.world.database.row(Sent.SERVICE))));
-      }
+      this.world.tell(fault, "for", Simulation.time(more), this.world.database.row(Sent.SERVICE));
     }
   }
 
@@ -176,8 +173,7 @@ final class Disturbances {
         && lease != null
         && lease > 0
         && alive.stream()
-            .allMatch((process) ->
-                process.service.candidate().candidacy().memory().promisedMillis() >= lease);
+            .allMatch((process) -> process.candidacy().memory().promisedMillis() >= lease);
   }
 
   /**
@@ -194,8 +190,8 @@ final class Disturbances {
 
   private @Nullable SimulatedProcess warming() {
     return this.world.processes.stream()
-        .filter((process) -> process.alive
-            && process.service.candidate().candidacy().standing() instanceof Standing.Warming)
+        .filter((process) ->
+            process.alive && process.candidacy().standing() instanceof Standing.Warming)
         .findFirst()
         .orElse(null);
   }
@@ -218,10 +214,14 @@ final class Disturbances {
         alive.stream().filter((process) -> process.id.equals(original.id)).count();
     if (twins > 1
         || this.world.now < this.world.startsFrom
-        || running && (original.isStill() || original.stopping || original.holds())) {
+        || running
+            && (original.isStill()
+                || original.stopping
+                || original.candidacy().standing().heldTerm().isPresent())) {
       return false;
     }
-    this.world.startProcess(new SimulatedProcess(original, ++this.world.lives, running));
+    this.world.startProcess(
+        new SimulatedProcess(this.world, original.id, ++this.world.lives, original, running));
     return true;
   }
 
@@ -254,18 +254,10 @@ final class Disturbances {
     }
   }
 
-  private boolean stall(long duration) {
-    this.world.databaseBackAt = this.world.now + duration;
-    this.world.lasts(this.world.databaseBackAt);
-    this.world.tell("the database hangs until " + Story.time(this.world.databaseBackAt));
-    return true;
-  }
-
-  private boolean edit(Fault fault, @Nullable LeaseRow row, UnaryOperator<LeaseRow> edit) {
-    if (row == null || !this.world.faulty) {
-      return false;
-    }
-    return change(() -> this.world.database.edit(Sent.SERVICE, edit));
+  private boolean edit(UnaryOperator<LeaseRow> edit) {
+    return this.world.faulty
+        && this.world.database.row(Sent.SERVICE) != null
+        && change(() -> this.world.database.edit(Sent.SERVICE, edit));
   }
 
   private boolean change(Runnable change) {
@@ -294,7 +286,7 @@ final class Disturbances {
   }
 
   private LeaseRow lowered(LeaseRow row) {
-    return copy(
+    return Rows.edited(
         row,
         this.world.draw(2) == 0 ? someId() : row.leaderId(),
         Math.max(0, row.term() - 1 - this.world.draw(3)),
@@ -306,25 +298,6 @@ final class Disturbances {
     Map.Entry<Long, Term> last = this.world.database.history(Sent.SERVICE).lowerEntry(row.term());
     return last == null
         ? lowered(row)
-        : copy(row, last.getValue().leaderId(), last.getKey(), row.leaseMillis());
-  }
-
-  /**
-   * A node of an older tool takes a row that was handed back, but leaves it marked as handed back.
-   */
-  private boolean isHeldByAnOlderTool(@Nullable LeaseRow row) {
-    return this.world.company != Company.NONE && row != null && row.isReleased();
-  }
-
-  private static LeaseRow copy(
-      LeaseRow row, String leaderId, long term, @Nullable Long leaseMillis) {
-    return new LeaseRow(
-        leaderId,
-        term,
-        row.version(),
-        leaseMillis,
-        row.lastTermLeaseMillis(),
-        row.lastActiveTime(),
-        row.source());
+        : Rows.edited(row, last.getValue().leaderId(), last.getKey(), row.leaseMillis());
   }
 }

@@ -47,7 +47,7 @@ final class Judge {
       leader = alone(leader, node);
     }
     if (leader instanceof SimulatedProcess process
-        && process.service.candidate().candidacy().standing() instanceof Leading leading) {
+        && process.candidacy().standing() instanceof Leading leading) {
       judgeTenure(process, leading.term());
     }
   }

@@ -36,7 +36,7 @@ final class OlderNode implements Claimant {
   }
 
   private void start() {
-    this.world.tell("%s, of an older tool, starts".formatted(this.id));
+    this.world.tell(claim(), "starts");
     this.runs = true;
     ask(++this.life);
   }
@@ -45,7 +45,7 @@ final class OlderNode implements Claimant {
     if (!this.runs) {
       return;
     }
-    this.world.tell("%s, of an older tool, ends".formatted(this.id));
+    this.world.tell(claim(), "ends");
     this.runs = false;
     this.believes = false;
   }
@@ -57,8 +57,7 @@ final class OlderNode implements Claimant {
           this.world.database.contend(Sent.SERVICE, this.id, Simulation.OLDER_INTERVAL);
       this.world.server.remember();
       if (changed && (before == null || !before.leaderId().equals(this.id))) {
-        this.world.tell("    the server does it: %s, of an older tool, has the row: %s"
-            .formatted(this.id, Story.row(this.world.database.row(Sent.SERVICE))));
+        this.world.tell("    the server does it:", claim(), "has the row");
       }
       this.world.after(latency(), () -> answered(life, changed));
     });
@@ -70,8 +69,7 @@ final class OlderNode implements Claimant {
     }
     if (changed != this.believes) {
       this.believes = changed;
-      this.world.tell("%s, of an older tool, %s"
-          .formatted(this.id, changed ? "believes that it leads" : "no longer believes it leads"));
+      this.world.tell(claim(), changed ? "believes that it leads" : "no longer believes it leads");
       if (changed) {
         this.world.tally.olderLeaderships++;
       }

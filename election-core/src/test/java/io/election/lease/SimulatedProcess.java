@@ -10,6 +10,7 @@ import io.election.lease.Step.Renew;
 import io.election.lease.Step.Take;
 import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
@@ -18,6 +19,9 @@ import org.jspecify.annotations.Nullable;
 
 /** A process of a node, with its clocks. */
 final class SimulatedProcess implements Claimant {
+
+  /** After this time it is looked whether a process that is still runs again. */
+  private static final long STILL = 20 * Simulation.MILLI;
 
   private final Simulation world;
 
@@ -88,23 +92,16 @@ final class SimulatedProcess implements Claimant {
 
   private @Nullable LeadershipEvent lastEvent;
 
-  private @Nullable String seen;
-
-  SimulatedProcess(Simulation world, String id, int life) {
-    this(world, id, life, null, false);
-  }
+  private @Nullable Object heard;
 
   /**
-   * Creates a copy.
+   * Creates a process.
    *
+   * @param original the process of which it is a copy; {@code null} if it is none
    * @param running whether the copy has all that the original knows, rather than only what there
    *     was before the original started
    */
-  SimulatedProcess(SimulatedProcess original, int life, boolean running) {
-    this(original.world, original.id, life, original, running);
-  }
-
-  private SimulatedProcess(
+  SimulatedProcess(
       Simulation world, String id, int life, @Nullable SimulatedProcess original, boolean running) {
     this.world = world;
     this.id = id;
@@ -113,7 +110,7 @@ final class SimulatedProcess implements Claimant {
     this.settings = this.world.settings.get(id);
     if (original != null && running) {
       this.token = original.token;
-      this.known = original.service.candidate().candidacy();
+      this.known = original.candidacy();
       this.rate = original.rate;
       this.origin = original.origin;
       this.suspended = original.suspended;
@@ -151,10 +148,8 @@ final class SimulatedProcess implements Claimant {
     wake(0);
   }
 
-  /** Whether it leads, its lease still covers work, or it must hand a lease back. */
-  boolean holds() {
-    Standing standing = this.service.candidate().candidacy().standing();
-    return standing instanceof Leading || standing instanceof SteppingDown;
+  Candidacy candidacy() {
+    return this.service.candidate().candidacy();
   }
 
   // -- clocks
@@ -179,8 +174,7 @@ final class SimulatedProcess implements Claimant {
     long reading = monotonic();
     if (this.stepping && this.world.faulty && this.world.draw(1_000) == 0) {
       long pause = this.world.random.nextLong(2 * this.world.longestLease);
-      this.world.tell(
-          "%s is paused for %s in the middle of its step".formatted(this, Story.time(pause)));
+      this.world.tell(this, "is paused in the middle of its step for", Simulation.time(pause));
       this.world.lasts(this.world.now + pause);
       this.stepping = false;
       this.frozen = true;
@@ -218,7 +212,7 @@ final class SimulatedProcess implements Claimant {
 
   /** Whether an operator told it to stand aside until further notice. */
   boolean isPaused() {
-    return this.alive && this.service.candidate().candidacy().memory().paused() != null;
+    return this.alive && candidacy().memory().paused() != null;
   }
 
   /** Whether it may take a row that is handed back. */
@@ -228,7 +222,7 @@ final class SimulatedProcess implements Claimant {
 
   /** The instant from which it no longer stands aside. */
   long standsAgain() {
-    Long until = this.service.candidate().candidacy().memory().asideUntil();
+    Long until = candidacy().memory().asideUntil();
     return until == null ? this.world.now : trueTime(until);
   }
 
@@ -238,31 +232,24 @@ final class SimulatedProcess implements Claimant {
 
   @Override
   public String claim() {
-    return "%s (term %s)"
-        .formatted(
-            this,
-            this.service.candidate().candidacy().standing() instanceof Leading leading
-                ? leading.term()
-                : "?");
+    return "%s (term %s)".formatted(this, candidacy().standing().heldTerm().orElse(-1));
   }
 
   private void deliver(LeadershipEvent event) {
-    this.world.tell("%s %s".formatted(this, Story.event(event)));
-    boolean acquired = event instanceof LeadershipAcquiredEvent;
+    this.world.tell(this, "is told:", event);
     LeadershipEvent last = this.lastEvent;
-    boolean alternates = last == null
-        ? acquired
-        : acquired
-            ? !(last instanceof LeadershipAcquiredEvent) && event.term() > last.term()
-            : last instanceof LeadershipAcquiredEvent && event.term() == last.term();
+    boolean led = last instanceof LeadershipAcquiredEvent;
+    boolean alternates = event instanceof LeadershipAcquiredEvent
+        ? !led && (last == null || event.term() > last.term())
+        : led && last != null && event.term() == last.term();
     if (!alternates) {
       // The elector catches exceptions of listeners, so the violation is stored here.
-      this.world.broken = this.world.violation("%s was told '%s' after '%s'"
-          .formatted(this, Story.event(event), last == null ? "nothing" : Story.event(last)));
+      this.world.broken =
+          this.world.violation("%s was told %s after %s".formatted(this, event, last));
     }
     this.lastEvent = event;
-    if (event instanceof LeadershipAcquiredEvent won) {
-      this.world.tally.leaderships.merge(won.reason(), 1L, Long::sum);
+    if (event instanceof LeadershipAcquiredEvent acquired) {
+      this.world.tally.leaderships.merge(acquired.reason(), 1L, Long::sum);
     }
   }
 
@@ -283,7 +270,7 @@ final class SimulatedProcess implements Claimant {
         return;
       }
       if (isStill()) {
-        later(Math.max(this.pausedUntil, this.world.now + 20 * Simulation.MILLI), action);
+        later(Math.max(this.pausedUntil, this.world.now + STILL), action);
         return;
       }
       action.run();
@@ -307,8 +294,7 @@ final class SimulatedProcess implements Claimant {
     if (!isStill()) {
       this.elector.events().deliverNow();
     }
-    if (this.service.candidate().candidacy().standing() instanceof Leading leading
-        && leading.deadline() != this.watched) {
+    if (candidacy().standing() instanceof Leading leading && leading.deadline() != this.watched) {
       this.watched = leading.deadline();
       later(trueTime(leading.deadline()), () -> this.service.candidate().update());
     }
@@ -338,8 +324,7 @@ final class SimulatedProcess implements Claimant {
         later(this.world.now + lateness(), () -> ask(step));
       }
     }
-    if (this.stopping
-        && !(this.service.candidate().candidacy().standing() instanceof SteppingDown)) {
+    if (this.stopping && !(candidacy().standing() instanceof SteppingDown)) {
       die();
     }
   }
@@ -349,28 +334,27 @@ final class SimulatedProcess implements Claimant {
   }
 
   private void ask(Step step) {
-    Sent call = Sent.by(this.service.candidate().candidacy(), step, monotonic(), wall());
+    Sent call = Sent.by(candidacy(), step, monotonic(), wall());
     SimulatedServer.Request request = this.world.server.send(
         this,
         () -> executed(call),
         new SimulatedServer.Wish(this, step::toString, step instanceof Step.Read));
     spring(request);
     later(request.answerAt, () -> {
-      if (request.executed && !request.answerLost && request.answerAt <= request.giveUpAt) {
+      Object answer = request.answer();
+      if (answer != null) {
         request.over = true;
         Timing timing = call.answered(monotonic(), wall());
-        this.service
-            .candidate()
-            .change((current) -> this.world.rules.answered(current, step, request.outcome, timing));
-        hear(request.outcome);
+        command((current) -> this.world.rules.answered(current, step, answer, timing));
+        hear(answer);
         goOn();
       }
     });
     later(request.giveUpAt, () -> {
       if (!request.over) {
-        this.world.tell("%s gets no answer to what it asked: %s".formatted(this, step));
+        this.world.tell(this, "gets no answer to what it asked:", step);
         long now = monotonic();
-        this.service.candidate().change((current) -> this.world.rules.failed(current, step, now));
+        command((current) -> this.world.rules.failed(current, step, now));
         goOn();
       }
     });
@@ -399,19 +383,12 @@ final class SimulatedProcess implements Claimant {
     return outcome;
   }
 
-  /** Traces an answer; a read is traced only if it differs from the last one. */
+  /** Traces an answer, unless it is the same as the last one. */
   private void hear(Object outcome) {
-    if (!this.world.tracing) {
-      return;
-    }
-    String heard = Story.outcome(outcome);
-    boolean read =
-        outcome instanceof Optional<?> found && !(found.orElse(null) instanceof LeaseRow);
-    if (!read) {
-      this.world.tell("%s has the answer: %s".formatted(this, heard));
-    } else if (!heard.equals(this.seen)) {
-      this.seen = heard;
-      this.world.tell("%s sees %s".formatted(this, heard));
+    Object answer = outcome instanceof Optional<?> ? Rules.row(outcome) : outcome;
+    if (!Objects.equals(answer, this.heard)) {
+      this.heard = answer;
+      this.world.tell(this, "has the answer:", answer);
     }
   }
 
@@ -431,23 +408,23 @@ final class SimulatedProcess implements Claimant {
       awaken();
     }
     this.stepping = true;
-    Object outcome = request.outcome;
-    if (outcome != null && !request.answerLost && request.answerAt <= request.giveUpAt) {
-      hear(outcome);
-      return outcome;
+    Object answer = request.answer();
+    if (answer != null) {
+      hear(answer);
+      return answer;
     }
     this.stepping = false;
     this.world.runUntil(Math.max(this.world.now, request.giveUpAt));
     awaken();
     this.stepping = true;
-    this.world.tell("%s gets no answer to what it asked: %s".formatted(this, what.get()));
+    this.world.tell(this, "gets no answer to what it asked:", what);
     throw new LeaseStoreException("no answer");
   }
 
   /** Continues to sleep if it was paused meanwhile. */
   private void awaken() {
     while (this.alive && isStill()) {
-      this.world.runUntil(Math.max(this.pausedUntil, this.world.now + 20 * Simulation.MILLI));
+      this.world.runUntil(Math.max(this.pausedUntil, this.world.now + STILL));
     }
     if (!this.alive) {
       throw new Died();
@@ -480,7 +457,7 @@ final class SimulatedProcess implements Claimant {
         || fault == Fault.RESUMED_BY_OPERATOR && !isPaused()) {
       return false;
     }
-    this.world.tell("%s %s".formatted(this, Story.fault(fault, duration)));
+    this.world.tell(this, "suffers", fault, "for", Simulation.time(duration));
     switch (fault) {
       case CRASH -> die();
       case PAUSE -> this.pausedUntil = this.world.now + duration;
@@ -564,18 +541,18 @@ final class SimulatedProcess implements Claimant {
     if (this.suspendedAt >= 0) {
       this.suspended += this.world.now - this.suspendedAt;
       this.suspendedAt = -1;
-      this.world.tell("%s wakes".formatted(this));
+      this.world.tell(this, "wakes");
     }
   }
 
   void die() {
-    this.world.tell("%s ends".formatted(this));
+    this.world.tell(this, "ends");
     this.alive = false;
   }
 
   @Override
   public String toString() {
-    return "%s (life %d)".formatted(this.id, this.life);
+    return this.id + " (life " + this.life + ")";
   }
 
   /** Thrown to end the code of a process that died. */

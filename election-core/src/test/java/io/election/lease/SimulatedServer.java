@@ -30,15 +30,21 @@ final class SimulatedServer {
 
   /** A request, starting before it is sent. */
   static final class Request {
-    boolean executed;
     boolean over;
 
+    /** Set when it is executed. */
     @Nullable
     Object outcome;
 
     boolean answerLost;
     long answerAt;
     long giveUpAt;
+
+    /** The answer, if it arrives before the sender gives up. */
+    @Nullable
+    Object answer() {
+      return this.answerLost || this.answerAt > this.giveUpAt ? null : this.outcome;
+    }
   }
 
   private record Dated(long at, Snapshot snapshot) {}
@@ -56,8 +62,8 @@ final class SimulatedServer {
     Object outcome = statement.execute();
     this.world.raceLost |= outcome instanceof OptionalLong term && term.isEmpty();
     remember();
-    if (this.world.tracing && !wish.toRead()) {
-      this.world.tell("    the server does it: %s -> %s".formatted(wish, Story.outcome(outcome)));
+    if (!wish.toRead()) {
+      this.world.tell("    the server does it:", wish, "->", outcome);
     }
     return outcome;
   }
@@ -128,7 +134,6 @@ final class SimulatedServer {
     }
     try {
       request.outcome = serve(statement, wish);
-      request.executed = true;
     } catch (LeaseStoreException ex) {
       throw new IllegalStateException(ex);
     }

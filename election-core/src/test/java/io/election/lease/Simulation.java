@@ -5,10 +5,12 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -136,8 +138,9 @@ final class Simulation {
    */
   boolean raceLost;
 
+  /** A promise that was broken where an exception would be caught. */
   @Nullable
-  Violation broken;
+  AssertionError broken;
 
   Simulation(
       long seed, Rules rules, Set<Fault> without, Drive drive, Company company, boolean tracing) {
@@ -185,7 +188,7 @@ final class Simulation {
    * Runs the schedule.
    *
    * @return what the schedule showed
-   * @throws Violation if a promise was broken
+   * @throws AssertionError if a promise was broken
    */
   Tally run() {
     this.tally.schedules = 1;
@@ -214,10 +217,6 @@ final class Simulation {
     return this.tally;
   }
 
-  String story() {
-    return this.story.toString();
-  }
-
   /** Ends the faults and waits for a leader, which must then stay. */
   void recover() {
     this.olderNodes.forEach(OlderNode::end);
@@ -239,10 +238,7 @@ final class Simulation {
     long soon = standingAgain() + gap();
     long bound = soon;
     long leaderless = healed;
-    for (Event next = this.events.peek();
-        next != null && next.at() <= bound;
-        next = this.events.peek()) {
-      runUntil(next.at());
+    while (runUntilNext(bound)) {
       if (leader() == null) {
         leaderless = this.now;
       }
@@ -253,11 +249,10 @@ final class Simulation {
     SimulatedProcess leader = leader();
     if (leader == null) {
       throw violation("No leader %s after the last fault; the row: %s"
-          .formatted(Story.time(bound - healed), Story.row(this.database.row(Sent.SERVICE))));
+          .formatted(time(bound - healed), this.database.row(Sent.SERVICE)));
     }
     this.tally.longestGap = (double) (leaderless - healed) / this.longestLease;
-    tell("%s leads, who was elected %s after the last fault at the latest"
-        .formatted(leader, Story.time(leaderless - healed)));
+    tell(leader, "leads, elected after the last fault by", time(leaderless - healed));
     runUntil(bound + 2 * this.longestLease);
     if (leader() != leader) {
       throw violation("%s was replaced by %s without a fault".formatted(leader, leader()));
@@ -318,17 +313,15 @@ final class Simulation {
         .orElseThrow();
     // A follower polls at least every one and a half intervals.
     long bound = stopped + interval * 8 / 5 + SECOND;
-    for (Event next = this.events.peek();
-        leader() == null && next != null && next.at() <= bound;
-        next = this.events.peek()) {
-      runUntil(next.at());
+    while (leader() == null && runUntilNext(bound)) {
+      tell("nobody leads yet");
     }
     if (leader() == null) {
       throw violation("Nobody leads %s after a clean stop; the row: %s"
-          .formatted(Story.time(bound - stopped), Story.row(this.database.row(Sent.SERVICE))));
+          .formatted(time(bound - stopped), this.database.row(Sent.SERVICE)));
     }
     this.tally.longestSuccession = (double) (this.now - stopped) / interval;
-    tell("%s succeeds %s after a clean stop".formatted(leader(), Story.time(this.now - stopped)));
+    tell(leader(), "succeeds", time(this.now - stopped), "after a clean stop");
   }
 
   // ---- time
@@ -356,6 +349,16 @@ final class Simulation {
     advance(time);
   }
 
+  /** Runs until the next event, if it comes in time. */
+  private boolean runUntilNext(long bound) {
+    Event next = this.events.peek();
+    if (next == null || next.at() > bound) {
+      return false;
+    }
+    runUntil(next.at());
+    return true;
+  }
+
   /** Judges all that has changed at an instant before the next one begins. */
   void advance(long time) {
     this.judge.judge();
@@ -367,9 +370,9 @@ final class Simulation {
     return this.processes.stream().filter(SimulatedProcess::leads).findFirst().orElse(null);
   }
 
-  Violation violation(String what) {
+  AssertionError violation(String what) {
     tell(what);
-    return new Violation(what);
+    return new AssertionError(what);
   }
 
   void lasts(long until) {
@@ -377,13 +380,12 @@ final class Simulation {
   }
 
   void startProcess(String id) {
-    startProcess(new SimulatedProcess(this, id, ++this.lives));
+    startProcess(new SimulatedProcess(this, id, ++this.lives, null, false));
   }
 
   void startProcess(SimulatedProcess process) {
     this.processes.add(process);
-    tell("%s starts; lease %s, its clock runs at %+.2f %%"
-        .formatted(process, process.settings.leaseDuration(), (process.rate - 1) * 100));
+    tell(process, "starts; lease", process.settings.leaseDuration(), "rate", process.rate);
     process.begin();
   }
 
@@ -395,9 +397,17 @@ final class Simulation {
     return from.get(draw(from.size()));
   }
 
-  void tell(String what) {
+  void tell(@Nullable Object... what) {
     if (this.tracing) {
-      this.story.append("%12s  %s%n".formatted(Story.time(this.now), what));
+      this.story.append("%12s ".formatted(time(this.now)));
+      for (Object part : what) {
+        this.story.append(' ').append(part instanceof Supplier<?> supplied ? supplied.get() : part);
+      }
+      this.story.append(System.lineSeparator());
     }
+  }
+
+  static String time(long nanos) {
+    return String.format(Locale.ROOT, "%.3f s", nanos / 1e9);
   }
 }

@@ -3,17 +3,12 @@ package io.election.lease;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipAcquiredEvent.Reason;
 import java.util.Locale;
 import java.util.Set;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.slf4j.LoggerFactory;
 
 /**
  * Runs random schedules over the production code.
@@ -27,49 +22,14 @@ class SimulationTest {
 
   private static final Long SEED = Long.getLong("simulation.seed");
 
-  private final Logger logger = (Logger) LoggerFactory.getLogger(Elector.class);
-
-  @BeforeEach
-  void beQuiet() {
-    this.logger.setLevel(Level.OFF);
-  }
-
-  @AfterEach
-  void speakAgain() {
-    this.logger.setLevel(null);
-  }
-
   @ParameterizedTest
   @EnumSource
   void atNoInstantOfAnyScheduleTwoProcessesLeadAndAfterTheFaultsOneDoes(Drive drive) {
-    long first = SEED != null ? SEED : 0;
-    long end = SEED != null ? SEED + 1 : SCHEDULES;
-    Tally tally = new Tally();
-    long began = System.nanoTime();
-    for (long seed = first; seed < end; seed++) {
-      tally.add(run(seed, Rules.PRODUCTION, drive, Company.NONE, SEED != null));
-    }
-    System.out.printf(
-        Locale.ROOT,
-        "simulation, %s: %d schedules, %d calls (%d of them late), %d instants judged, leaderships %s, faults %s, longest gap %.2f leases, longest succession %.2f renew intervals, %.1f s%n",
-        drive,
-        tally.schedules,
-        tally.calls,
-        tally.late,
-        tally.instants,
-        tally.leaderships,
-        tally.faults,
-        tally.longestGap,
-        tally.longestSuccession,
-        (System.nanoTime() - began) / 1e9);
+    Tally tally = run(SCHEDULES, drive, Company.NONE);
     if (tally.schedules >= 1_000) {
       assertThat(tally.leaderships)
           .as("each way to lead was gone")
-          .containsKeys(
-              LeadershipAcquiredEvent.Reason.CREATED,
-              LeadershipAcquiredEvent.Reason.RELEASED,
-              LeadershipAcquiredEvent.Reason.EXPIRED,
-              LeadershipAcquiredEvent.Reason.DESIGNATED);
+          .containsKeys(Reason.CREATED, Reason.RELEASED, Reason.EXPIRED, Reason.DESIGNATED);
       assertThat(tally.faults).as("each fault happened").containsOnlyKeys(drive.faults());
     }
   }
@@ -77,42 +37,25 @@ class SimulationTest {
   @ParameterizedTest
   @EnumSource
   void besideNodesOfAnOlderToolStillOnlyOneLeads(Drive drive) {
-    long first = SEED != null ? SEED : 0;
-    long end = SEED != null ? SEED + 1 : SCHEDULES / 2;
-    Tally tally = new Tally();
-    for (long seed = first; seed < end; seed++) {
-      tally.add(run(seed, Rules.PRODUCTION, drive, Company.OLDER_TOOL, SEED != null));
-    }
-    System.out.printf(
-        Locale.ROOT,
-        "simulation beside an older tool, %s: %d schedules, %d instants judged, leaderships %s and %d of the older tool%n",
-        drive,
-        tally.schedules,
-        tally.instants,
-        tally.leaderships,
-        tally.olderLeaderships);
+    Tally tally = run(SCHEDULES / 2, drive, Company.OLDER_TOOL);
     if (SEED == null) {
       assertThat(tally.olderLeaderships).isGreaterThan(tally.schedules);
-      assertThat(tally.leaderships).containsKey(LeadershipAcquiredEvent.Reason.EXPIRED);
+      assertThat(tally.leaderships).containsKey(Reason.EXPIRED);
     }
   }
 
   @Test
   void aFailureTellsItsStoryAndHowToReplayIt() {
+    Rules broken = Mutant.WHO_IS_NAMED_BY_HAND_LEADS_AT_ONCE.rules;
     assertThatThrownBy(() -> {
           for (long seed = 0; seed < 1_000; seed++) {
-            run(
-                seed,
-                Mutant.WHO_IS_NAMED_BY_HAND_LEADS_AT_ONCE.rules,
-                Drive.CALL_BY_CALL,
-                Company.NONE,
-                false);
+            run(seed, broken, Drive.CALL_BY_CALL, Company.NONE, false);
           }
         })
         .hasMessageStartingWith("Two leaders: ")
         .hasMessageContaining("mvn -pl election-core test -Dtest=SimulationTest -Dsimulation.seed=")
         .hasMessageContaining(" starts; lease ")
-        .hasMessageContaining("LEADS in term");
+        .hasMessageContaining(" is told: LeadershipAcquiredEvent[");
   }
 
   @Test
@@ -126,7 +69,25 @@ class SimulationTest {
     Simulation simulation =
         new Simulation(seed, Rules.PRODUCTION, Set.of(), drive, Company.NONE, true);
     simulation.run();
-    return simulation.story();
+    return simulation.story.toString();
+  }
+
+  private static Tally run(int schedules, Drive drive, Company company) {
+    long first = SEED != null ? SEED : 0;
+    long end = SEED != null ? SEED + 1 : schedules;
+    Tally tally = new Tally();
+    long began = System.nanoTime();
+    for (long seed = first; seed < end; seed++) {
+      tally.add(run(seed, Rules.PRODUCTION, drive, company, SEED != null));
+    }
+    System.out.printf(
+        Locale.ROOT,
+        "simulation, %s, company: %s: %s, %.1f s%n",
+        drive,
+        company,
+        tally,
+        (System.nanoTime() - began) / 1e9);
+    return tally;
   }
 
   private static Tally run(long seed, Rules rules, Drive drive, Company company, boolean tracing) {
@@ -134,16 +95,16 @@ class SimulationTest {
     try {
       Tally tally = simulation.run();
       if (tracing) {
-        System.out.println(simulation.story());
+        System.out.println(simulation.story);
       }
       return tally;
-    } catch (Violation violation) {
+    } catch (AssertionError violation) {
       if (!tracing) {
         return run(seed, rules, drive, company, true);
       }
       throw new AssertionError(
           "%s%nin schedule %d (%s, company: %s). Replay it with:%n  mvn -pl election-core test -Dtest=SimulationTest -Dsimulation.seed=%d%n%n%s"
-              .formatted(violation.getMessage(), seed, drive, company, seed, simulation.story()),
+              .formatted(violation.getMessage(), seed, drive, company, seed, simulation.story),
           violation);
     }
   }

@@ -31,4 +31,19 @@ final class Tally {
     this.longestGap = Math.max(this.longestGap, other.longestGap);
     this.longestSuccession = Math.max(this.longestSuccession, other.longestSuccession);
   }
+
+  @Override
+  public String toString() {
+    return "%d schedules, %d calls (%d of them late), %d instants judged, leaderships %s and %d of an older tool, faults %s, longest gap %.2f leases, longest succession %.2f renew intervals"
+        .formatted(
+            this.schedules,
+            this.calls,
+            this.late,
+            this.instants,
+            this.leaderships,
+            this.olderLeaderships,
+            this.faults,
+            this.longestGap,
+            this.longestSuccession);
+  }
 }
