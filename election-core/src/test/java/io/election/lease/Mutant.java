@@ -80,11 +80,10 @@ enum Mutant {
   /** A suspended machine stops its monotonic clock, not its wall clock. */
   THE_WALL_CLOCK_IS_NOT_LOOKED_AT(new Rules() {
     @Override
-    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      Candidacy after = super.answered(candidacy, step, outcome, timing);
-      return after.standing() instanceof Leading leading
-          ? standing(after, until(leading, leading.deadline(), Long.MAX_VALUE))
-          : after;
+    Candidacy after(Candidacy candidacy) {
+      return candidacy.standing() instanceof Leading leading
+          ? standing(candidacy, until(leading, leading.deadline(), Long.MAX_VALUE))
+          : candidacy;
     }
   }),
 
@@ -271,15 +270,8 @@ enum Mutant {
   /** Rule 4. */
   THE_ROW_IS_KEPT_WARM_AGAINST_A_TWIN(new Rules() {
     @Override
-    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      Candidacy after = super.answered(candidacy, step, outcome, timing);
-      return memory(after, after.memory().watchOnly(false));
-    }
-
-    @Override
-    Candidacy failed(Candidacy candidacy, Step step, long now) {
-      Candidacy after = super.failed(candidacy, step, now);
-      return memory(after, after.memory().watchOnly(false));
+    Candidacy after(Candidacy candidacy) {
+      return memory(candidacy, candidacy.memory().watchOnly(false));
     }
   }),
 
@@ -489,16 +481,7 @@ enum Mutant {
       }
       access
           .database()
-          .edit(
-              Sent.SERVICE,
-              (before) -> new LeaseRow(
-                  before.leaderId(),
-                  before.term(),
-                  before.version() + 1,
-                  0L,
-                  null,
-                  before.lastActiveTime(),
-                  before.source()));
+          .edit(Sent.SERVICE, (old) -> Rows.edited(old, old.leaderId(), old.term(), 0L));
       return true;
     }
   }),
@@ -506,16 +489,7 @@ enum Mutant {
   /** Rule 5: a row is read again after a lost race or a failure. */
   A_ROW_IS_NOT_READ_AGAIN_AFTER_A_FAILURE(new Rules() {
     @Override
-    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      return trusting(super.answered(candidacy, step, outcome, timing));
-    }
-
-    @Override
-    Candidacy failed(Candidacy candidacy, Step step, long now) {
-      return trusting(super.failed(candidacy, step, now));
-    }
-
-    private Candidacy trusting(Candidacy candidacy) {
+    Candidacy after(Candidacy candidacy) {
       Observation seen = candidacy.seen();
       return seen != null
           ? seen(candidacy, new Observation(seen.row(), seen.since(), false))

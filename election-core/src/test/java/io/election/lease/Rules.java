@@ -59,9 +59,10 @@ class Rules {
 
   /** The candidacy after an answer. */
   Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-    return step instanceof Read
-        ? read(candidacy, row(outcome), timing)
-        : after((Step.Call<?>) step, candidacy, outcome, timing);
+    return after(
+        step instanceof Read
+            ? read(candidacy, row(outcome), timing)
+            : after((Step.Call<?>) step, candidacy, outcome, timing));
   }
 
   Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
@@ -78,7 +79,12 @@ class Rules {
 
   /** The candidacy after a call whose outcome is unknown. */
   Candidacy failed(Candidacy candidacy, Step step, long now) {
-    return candidacy.onFailure(step, now);
+    return after(candidacy.onFailure(step, now));
+  }
+
+  /** The candidacy after an answer or a failure. */
+  Candidacy after(Candidacy candidacy) {
+    return candidacy;
   }
 
   /** Whether versions are compared for more than equality. */
