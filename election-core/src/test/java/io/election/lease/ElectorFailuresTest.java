@@ -3,7 +3,6 @@ package io.election.lease;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -80,35 +79,27 @@ class ElectorFailuresTest extends ElectorFixture {
   void aThreadThatIsSlowToEndIsNotForgottenByTheNextStart() {
     List<Thread> watchers = new CopyOnWriteArrayList<>();
     Gate slow = new Gate();
-    Elector elector = new Elector(
-        this.database.new Store(),
-        BRIEFLY,
-        () -> "a",
-        (serviceId) -> false,
-        (event) -> {},
-        () -> {
-          Thread caller = Thread.currentThread();
-          if (caller.getName().equals("election-deadlines") && !watchers.contains(caller)) {
-            watchers.add(caller);
-            if (watchers.size() == 1) {
-              slow.pass();
-            }
-          }
-          return this.clock.get();
-        },
-        () -> Instant.EPOCH);
-    LeaseElectionService service = new LeaseElectionService("jobs", elector);
-    elector.start(List.of(service));
+    this.ticker = () -> {
+      Thread caller = Thread.currentThread();
+      if (caller.getName().equals("election-deadlines") && !watchers.contains(caller)) {
+        watchers.add(caller);
+        if (watchers.size() == 1) {
+          slow.pass();
+        }
+      }
+      return this.clock.get();
+    };
+    this.node.start();
     await().until(slow::isReached);
-    elector.stop();
-    elector.start(List.of(service));
+    this.node.elector.stop();
+    this.node.start();
     await()
         .until(
             () -> watchers.size() == 2 && watchers.get(1).getState() == Thread.State.TIMED_WAITING);
 
     slow.open();
 
-    elector.stop();
+    this.node.elector.stop();
     await().until(() -> watchers.stream().noneMatch(Thread::isAlive));
   }
 

@@ -18,6 +18,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests many elections on one node, over a simulated database in which every call takes time. */
@@ -149,26 +150,17 @@ class ManyElectionsTest extends ElectorFixture {
     }
   }
 
-  @Test
-  void noNumberOfTakesKeepsALeaseFromBeingRenewed() throws Exception {
-    createDead(1, 300);
-    BusyNode node = new BusyNode("a", 300);
+  @ParameterizedTest
+  @CsvSource({"300, take, 299", "0, create, 200"})
+  void noNumberOfTakesOrNewRecordsKeepsALeaseFromBeingRenewed(int dead, String call, int calls)
+      throws Exception {
+    createDead(1, dead);
+    BusyNode node = new BusyNode("a", Math.max(dead, 200));
     node.store.before((name) -> tick(Duration.ofMillis(100)));
 
     runUntilAllAreLed(node);
 
-    assertThat(node.calls("take")).isEqualTo(299);
-    assertThat(this.lost).isEmpty();
-  }
-
-  @Test
-  void noNumberOfNewRecordsKeepsALeaseFromBeingRenewed() {
-    BusyNode node = new BusyNode("a", 200);
-    node.store.before((name) -> tick(Duration.ofMillis(100)));
-
-    runUntilAllAreLed(node);
-
-    assertThat(node.calls("create")).isEqualTo(200);
+    assertThat(node.calls(call)).isEqualTo(calls);
     assertThat(this.lost).isEmpty();
   }
 
@@ -254,26 +246,16 @@ class ManyElectionsTest extends ElectorFixture {
   }
 
   @Test
-  void aRecordThatCannotBeTakenKeepsNoOtherFromBeingTaken() throws Exception {
+  void aRecordThatCannotBeTakenIsShownAndKeepsNoOtherFromBeingTaken() throws Exception {
     createDead(0, 20);
     BusyNode node = new BusyNode("a", 20);
     node.slow.locked.addAll(Set.of("service-0", "service-1"));
 
     run(LEASE.multipliedBy(3), node);
-
     assertThat(node.leading()).isEqualTo(18);
     assertThat(this.lost).isEmpty();
-    node.slow.locked.clear();
-    runUntilAllAreLed(node);
-  }
+    run(LEASE.multipliedBy(3), node);
 
-  @Test
-  void aRecordThatCannotBeTakenIsShownThoughOthersAreRenewed() throws Exception {
-    createDead(0, 3);
-    BusyNode node = new BusyNode("a", 3);
-    node.slow.locked.add("service-1");
-    run(LEASE.multipliedBy(6), node);
-    assertThat(node.leading()).isEqualTo(2);
     assertThat(contact(node).failure()).isEqualTo("locked");
     assertThat(contact(node).failing()).isGreaterThan(LEASE);
     node.slow.locked.clear();
