@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 class ManualAllocationElectionServiceTest {
@@ -15,8 +16,13 @@ class ManualAllocationElectionServiceTest {
   private final List<LeadershipEvent> events = new ArrayList<>();
 
   private ManualAllocationElectionService service(String leaderId) {
+    return service(leaderId, this.events::add);
+  }
+
+  private static ManualAllocationElectionService service(
+      String leaderId, Consumer<LeadershipEvent> listener) {
     return new ManualAllocationElectionService(
-        "jobs", leaderId, () -> "a:8080:1", "a"::equals, this.events::add, () -> NOW);
+        "jobs", leaderId, () -> "a:8080:1", "a"::equals, listener, () -> NOW);
   }
 
   @Test
@@ -77,15 +83,9 @@ class ManualAllocationElectionServiceTest {
 
   @Test
   void aListenerThatThrowsHarmsNothing() {
-    ManualAllocationElectionService service = new ManualAllocationElectionService(
-        "jobs",
-        "a",
-        () -> "a",
-        (id) -> true,
-        (event) -> {
-          throw new IllegalStateException("listener");
-        },
-        () -> NOW);
+    ManualAllocationElectionService service = service("a", (event) -> {
+      throw new IllegalStateException("listener");
+    });
     service.start();
     assertThat(service.isLeader()).isTrue();
   }
