@@ -21,6 +21,7 @@ import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Take;
 import java.time.Duration;
+import java.util.List;
 import java.util.OptionalLong;
 import org.assertj.core.api.ObjectAssert;
 import org.jspecify.annotations.Nullable;
@@ -70,6 +71,18 @@ class CandidacyTest {
   @Test
   void aFreshCandidateReadsFirst() {
     assertNext(FRESH, 0).isEqualTo(new Read());
+  }
+
+  @Test
+  void aNodeThatIsPausedOrNotEligibleTakesAndCreatesNothingForHoweverLong() {
+    LeaseRow[] rows = {null, row("", 3, 5, 0), row("me", 3, 5, 0), MINE, MINE.own(true), OTHERS};
+    for (LeaseRow row : rows) {
+      for (Candidacy candidacy : List.of(FRESH.pause(ALICE, at(0)), INELIGIBLE)) {
+        Candidacy idle = saw(candidacy, row, 100);
+        assertWaits(idle, 100);
+        assertNext(idle, 100 * LEASE).as("%s", row).isInstanceOf(Read.class);
+      }
+    }
   }
 
   @Nested
@@ -207,11 +220,6 @@ class CandidacyTest {
     }
 
     @Test
-    void isLeftAloneByANodeThatIsNotEligible() {
-      assertWaits(saw(INELIGIBLE, null, 0), 0);
-    }
-
-    @Test
     void thatAnotherNodeCreatedFirstHereOrElsewhereIsReadAgain() {
       for (Candidacy lost :
           new Candidacy[] {this.absent.onCreated(null, at(100)), this.absent.onRaceLost(at(100))}) {
@@ -279,11 +287,10 @@ class CandidacyTest {
     }
 
     @Test
-    void isNotTakenAtOnceByANodeThatStandsAsideIsPausedOrIsNotEligible() {
+    void isNotTakenAtOnceByANodeThatStandsAsideOrIsPaused() {
       long later = TENURE + 100;
       assertWaits(saw(this.expired.resign(at(TENURE)), this.own, later), later);
       assertWaits(saw(this.expired.pause(ALICE, at(TENURE)), this.own, later), later);
-      assertWaits(saw(INELIGIBLE, this.own, 100), 100);
     }
 
     @Test
@@ -345,9 +352,8 @@ class CandidacyTest {
     }
 
     @Test
-    void isNotKeptWarmByANodeThatStandsAsideOrIsNotEligible() {
+    void isNotKeptWarmByANodeThatStandsAside() {
       assertWaits(saw(FRESH.resign(at(0)), MINE, 100), 100);
-      assertWaits(saw(INELIGIBLE, MINE, 100), 100);
     }
 
     @Test
@@ -420,11 +426,6 @@ class CandidacyTest {
     }
 
     @Test
-    void isNeverTakenByANodeThatIsNotEligible() {
-      assertNext(saw(INELIGIBLE, OTHERS, 0), 20_000).isEqualTo(new Read());
-    }
-
-    @Test
     void isReadAgainBeforeAnythingElseAfterALostRaceOrAFailure() {
       Candidacy lost =
           this.follower.onTaken(this.take, OptionalLong.empty(), timing(LEASE, LEASE + 10));
@@ -433,11 +434,6 @@ class CandidacyTest {
       Candidacy failed = this.follower.onFailure(this.take, at(LEASE + 1_000));
       assertWaits(failed, LEASE + 1_000);
       assertNext(failed, LEASE + 1_000 + RENEW / 4).isEqualTo(new Read());
-    }
-
-    @Test
-    void theDeadlineOfATakenTermCountsFromBeforeTheRequestWasSent() {
-      assertLeadsUntil(leader(3, 500), 500 + TENURE);
     }
 
     @Test
@@ -583,16 +579,6 @@ class CandidacyTest {
       assertThat(leads(this.paused, 500)).isFalse();
       assertThat(this.paused.next(at(RENEW), true)).as("its work drains").isEqualTo(new Renew(3));
       assertNext(this.paused, 500).isEqualTo(new Release(3, "", PAUSED));
-    }
-
-    @Test
-    void takesAndCreatesNothingForHoweverLong() {
-      for (LeaseRow row :
-          new LeaseRow[] {null, row("", 3, 5, 0), row("me", 3, 5, 0), MINE, OTHERS}) {
-        Candidacy idle = saw(FRESH.pause(ALICE, at(0)), row, 100);
-        assertWaits(idle, 100);
-        assertNext(idle, 100 * LEASE).as("%s", row).isInstanceOf(Read.class);
-      }
     }
 
     @Test
