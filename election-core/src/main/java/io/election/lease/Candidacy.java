@@ -211,7 +211,7 @@ record Candidacy(
   }
 
   /** Sets the next read of a follower to an instant that it shares with its other elections. */
-  Candidacy nextLookAt(long due) {
+  Candidacy pollAt(long due) {
     return this.standing instanceof Following ? with(this.standing, due) : this;
   }
 

@@ -156,7 +156,7 @@ final class ElectionLoop {
 
   /** Runs one background task (history or members) with one call. Returns whether there was one. */
   private boolean tend() {
-    return this.histories.tend(this.candidates, this.calls.readNanos())
+    return this.histories.tend(this.candidates)
         || this.members.tend(this.candidates, this.context.now());
   }
 

@@ -39,6 +39,12 @@ final class HistoryReader {
 
   private final LeaseSettings settings;
 
+  /**
+   * How long after a change of leader its history is read: the end of a term is recorded after the
+   * change that it explains.
+   */
+  private final long settleNanos;
+
   private final Clocks clocks;
 
   private final ElectionLog log;
@@ -53,44 +59,35 @@ final class HistoryReader {
   HistoryReader(LeaseStore store, LeaseSettings settings, Clocks clocks, ElectionLog log) {
     this.store = store;
     this.settings = settings;
+    this.settleNanos = settings.renewInterval().toNanos() / 2;
     this.clocks = clocks;
     this.log = log;
   }
 
-  /**
-   * Prunes or reads with one call, if either is due.
-   *
-   * @param readNanos how long recent reads took, in nanoseconds
-   * @return whether there was something to do
-   */
-  boolean tend(Collection<Candidate> candidates, long readNanos) {
+  /** Prunes or reads with one call, if either is due. Returns whether there was something to do. */
+  boolean tend(Collection<Candidate> candidates) {
     if (!this.unpruned.isEmpty()) {
       prune();
       return true;
     }
-    long settleNanos = this.settings.renewInterval().toNanos() / 2;
-    long spreadNanos = Math.min(64 * readNanos, this.settings.leaseDuration().toNanos());
-    List<Candidate> due = due(candidates, this.clocks.now(), settleNanos, spreadNanos);
+    List<Candidate> due = due(candidates, this.clocks.now());
     if (due.isEmpty()) {
       return false;
     }
     try {
       read(due);
     } catch (LeaseStoreException | RuntimeException ex) {
-      this.log.historyUnknown(ex, failedAgain(this.clocks.now(), settleNanos), this.clocks.now());
+      this.log.historyUnknown(ex, failedAgain(this.clocks.now()), this.clocks.now());
     }
     return true;
   }
 
   /**
-   * Returns the elections whose history must be read now.
-   *
-   * @param settleNanos how long ago the change must have been: the end of a term is recorded after
-   *     the change that it explains
-   * @param spreadNanos the period over which followers spread their reads
+   * Returns the elections whose history must be read now. Followers spread their reads over a
+   * lease, because all of them see the same change.
    */
-  List<Candidate> due(
-      Collection<Candidate> candidates, long now, long settleNanos, long spreadNanos) {
+  List<Candidate> due(Collection<Candidate> candidates, long now) {
+    long spreadNanos = this.settings.leaseDuration().toNanos();
     List<Candidate> due = new ArrayList<>();
     for (Candidate candidate : candidates) {
       Change last = this.changes.get(candidate);
@@ -101,9 +98,8 @@ final class HistoryReader {
         this.changes.put(candidate, last);
       }
       Long unreadSince = last != null ? last.unreadSince() : null;
-      long wait =
-          candidacy.ledLast() ? settleNanos : settleNanos + candidacy.node().spread(spreadNanos);
-      if (unreadSince != null && now - unreadSince >= wait) {
+      long spread = candidacy.ledLast() ? 0 : candidacy.node().spread(spreadNanos);
+      if (unreadSince != null && now - unreadSince >= this.settleNanos + spread) {
         due.add(candidate);
       }
     }
@@ -138,15 +134,10 @@ final class HistoryReader {
     }
   }
 
-  /**
-   * Applies a failed call.
-   *
-   * @param settleNanos how long to wait if the previous call did not fail
-   * @return whether the previous call failed too, so that the failure is not a single one
-   */
-  private boolean failedAgain(long now, long settleNanos) {
+  /** Applies a failed call. Returns whether the previous call failed too. */
+  private boolean failedAgain(long now) {
     boolean again = this.notBefore != null;
-    this.notBefore = now + (again ? RETRY_NANOS : settleNanos);
+    this.notBefore = now + (again ? RETRY_NANOS : this.settleNanos);
     return again;
   }
 

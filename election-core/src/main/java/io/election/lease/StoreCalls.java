@@ -25,7 +25,7 @@ final class StoreCalls {
 
   private final Backoff backoff;
 
-  private final Looks looks;
+  private final PollSchedule polls;
 
   private final OpenFailures openFailures = new OpenFailures();
 
@@ -37,7 +37,7 @@ final class StoreCalls {
     this.node = node;
     this.candidates = candidates;
     this.backoff = backoff;
-    this.looks = new Looks(context.settings().renewInterval());
+    this.polls = new PollSchedule(node);
   }
 
   /** Starts to measure the time since the last answer. */
@@ -53,11 +53,6 @@ final class StoreCalls {
         Duration.ofNanos(now - this.answeredAt),
         problem != null ? problem.age(now) : Duration.ZERO,
         problem != null ? problem.text() : null);
-  }
-
-  /** Returns how long recent reads took, in nanoseconds. */
-  long readNanos() {
-    return this.looks.take();
   }
 
   /**
@@ -186,15 +181,14 @@ final class StoreCalls {
     Departure departure = depart();
     Map<String, Reading> readings = this.context.store().read(ids);
     Timing timing = departure.answered(this.context.clocks());
-    this.looks.took(timing.now() - timing.sent());
     Reading first = readings.get(ids.iterator().next());
     Duration age = first != null ? first.age() : Duration.ZERO;
-    long nextLook = this.looks.next(this.node, timing.now(), age);
+    long nextPoll = this.polls.next(timing.now(), age);
     for (Candidate candidate : readers) {
       Optional<Reading> reading = Optional.ofNullable(readings.get(candidate.serviceId()));
       Candidacy before = candidate.candidacy();
-      Candidacy after = candidate.change(
-          (candidacy) -> step.after(candidacy, reading, timing).nextLookAt(nextLook));
+      Candidacy after =
+          candidate.change((candidacy) -> step.after(candidacy, reading, timing).pollAt(nextPoll));
       this.context.log().observed(candidate.serviceId(), before, after, timing.now());
     }
   }

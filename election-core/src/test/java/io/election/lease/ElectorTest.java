@@ -197,14 +197,14 @@ class ElectorTest extends ElectorFixture {
   @Test
   void theHistoryIsReadOnceAfterEachChangeOfLeaderAndOtherwiseNever() throws Exception {
     elect(this.a, this.b);
-    run(ofSeconds(4), this.a, this.b);
+    run(LEASE.plusSeconds(4), this.a, this.b);
     assertHistory("1 a null null null");
     run(LEASE.multipliedBy(6), this.a, this.b);
     assertThat(this.a.store.calls).containsOnly("renew");
     assertThat(this.b.store.calls).containsOnly("read");
 
     this.a.service.designate("b", new Instruction("alice", "canary"));
-    run(ofSeconds(8), this.a, this.b);
+    run(LEASE.plusSeconds(8), this.a, this.b);
     assertThat(this.b.service.isLeader()).isTrue();
     assertHistory("2 b null null null", "1 a HANDED_OVER alice canary");
     run(LEASE.multipliedBy(6), this.a, this.b);

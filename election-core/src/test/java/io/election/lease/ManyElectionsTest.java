@@ -173,7 +173,7 @@ class ManyElectionsTest extends ElectorFixture {
     runUntilAllAreLed(leader);
     leader.store.before((name) -> {});
     BusyNode follower = new BusyNode("b", elections);
-    run(INTERVAL.multipliedBy(2), leader, follower);
+    run(LEASE.multipliedBy(2), leader, follower);
     leader.store.calls.clear();
     follower.store.calls.clear();
 
@@ -219,7 +219,7 @@ class ManyElectionsTest extends ElectorFixture {
     run(LEASE.multipliedBy(3), all);
     assertThat(leaders).allSatisfy((node) -> assertThat(node.leading()).isPositive());
     BusyNode follower = new BusyNode("d", 30);
-    run(INTERVAL.multipliedBy(2), leaders.get(0), leaders.get(1), leaders.get(2), follower);
+    run(LEASE.multipliedBy(2), leaders.get(0), leaders.get(1), leaders.get(2), follower);
     follower.store.calls.clear();
 
     run(INTERVAL.multipliedBy(20), leaders.get(0), leaders.get(1), leaders.get(2), follower);
@@ -292,13 +292,14 @@ class ManyElectionsTest extends ElectorFixture {
     BusyNode follower = new BusyNode("b", 2);
     run(INTERVAL.multipliedBy(2), leader, follower);
 
+    long settle = INTERVAL.toNanos() / 2;
     HistoryReader ofLeader = histories();
-    assertThat(ofLeader.due(leader.candidates(), 0, 10, 1_000)).isEmpty();
-    assertThat(ofLeader.due(leader.candidates(), 10, 10, 1_000)).hasSize(2);
+    assertThat(ofLeader.due(leader.candidates(), 0)).isEmpty();
+    assertThat(ofLeader.due(leader.candidates(), settle)).hasSize(2);
     HistoryReader ofFollower = histories();
-    assertThat(ofFollower.due(follower.candidates(), 0, 10, 1_000)).isEmpty();
-    assertThat(ofFollower.due(follower.candidates(), 10, 10, 1_000)).isEmpty();
-    assertThat(ofFollower.due(follower.candidates(), 1_010, 10, 1_000)).hasSize(2);
+    assertThat(ofFollower.due(follower.candidates(), 0)).isEmpty();
+    assertThat(ofFollower.due(follower.candidates(), settle)).isEmpty();
+    assertThat(ofFollower.due(follower.candidates(), settle + LEASE.toNanos())).hasSize(2);
   }
 
   @Test

@@ -1,0 +1,44 @@
+package io.election.lease;
+
+import java.time.Duration;
+
+/**
+ * Schedules a follower's reads of the records: about one per renew interval, shortly after the
+ * leader's next expected renewal, so that the observation of each renewal begins without lag.
+ * Affects timing only, never a decision.
+ *
+ * <p>If a renewal is a little late, the next read follows soon. If renewals become visible late
+ * (many elections, slow server), the reads keep the distance at which they saw the last one, since
+ * otherwise each renewal would need two reads, and reduce it step by step.
+ */
+final class PollSchedule {
+
+  private final long interval;
+
+  /** How long after the expected renewal this node reads; a part differs from node to node. */
+  private final long lag;
+
+  PollSchedule(Candidacy.Node node) {
+    this.interval = node.settings().renewInterval().toNanos();
+    this.lag = this.interval / 32 + node.spread(this.interval / 16);
+  }
+
+  /**
+   * Returns when to read again.
+   *
+   * @param now after the answer to the last read
+   * @param age how long ago the record was written, by the clock of the store; only a hint
+   */
+  long next(long now, Duration age) {
+    boolean known = !age.isNegative() && age.compareTo(LeaseSettings.MAX_LEASE) <= 0;
+    long old = known ? age.toNanos() : 0;
+    long late = old - this.interval;
+    if (late >= 0 && late < this.interval / 4) {
+      return now + this.interval / 16;
+    }
+    long distance =
+        old < this.interval / 4 ? Math.max(this.lag, old - this.interval / 200) : this.lag;
+    long wait = this.interval - old % this.interval + distance;
+    return now + (wait < this.interval / 2 ? wait + this.interval : wait);
+  }
+}

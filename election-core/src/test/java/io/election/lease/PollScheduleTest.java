@@ -1,0 +1,79 @@
+package io.election.lease;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** Tests when followers poll. All times are milliseconds from now. */
+class PollScheduleTest {
+
+  private static final long RENEW = 2_000;
+
+  private static final LeaseSettings SETTINGS = new LeaseSettings(
+      Duration.ofSeconds(10), Duration.ofMillis(RENEW), Duration.ofSeconds(1), Duration.ZERO, true);
+
+  @Test
+  void aPollComesShortlyAfterTheLeadersNextRenewalIsExpected() {
+    long lag = next(0) - nanos(RENEW);
+    assertThat(lag).isBetween(nanos(RENEW) / 32, nanos(RENEW) * 3 / 32);
+    assertThat(next(900)).isEqualTo(nanos(RENEW - 900) + lag);
+  }
+
+  @Test
+  void nodesPollOneAfterAnother() {
+    List<Long> polls = IntStream.range(0, 100)
+        .mapToObj(i -> schedule("node-" + i).next(0, Duration.ofMillis(5)) - nanos(RENEW - 5))
+        .sorted()
+        .toList();
+    assertThat(polls.get(0)).isBetween(nanos(RENEW) / 32, nanos(RENEW) * 5 / 128);
+    assertThat(polls.get(99)).isBetween(nanos(RENEW) * 11 / 128, nanos(RENEW) * 3 / 32);
+  }
+
+  @Test
+  void aPollFollowsSoonIfTheLeadersRenewalIsALittleLate() {
+    for (long late : new long[] {0, 1, RENEW / 10, RENEW / 4 - 1}) {
+      assertThat(next(RENEW + late)).as("%d", late).isEqualTo(nanos(RENEW) / 16);
+    }
+  }
+
+  @Test
+  void aRenewalThatIsSeenLateIsPolledAsLateTheNextTimeAndThenSoonerStepByStep() {
+    long step = nanos(RENEW) / 200;
+    assertThat(next(RENEW / 8)).isEqualTo(nanos(RENEW) - step);
+    assertThat(next(RENEW / 4 - 1)).isEqualTo(nanos(RENEW) - step);
+    long lag = next(0) - nanos(RENEW);
+    assertThat(next(RENEW / 4)).as("no delay").isEqualTo(nanos(RENEW) - nanos(RENEW) / 4 + lag);
+  }
+
+  @Test
+  void anAgeThatCannotBeTrueCountsAsThatOfANewRecord() {
+    for (long age : new long[] {-1, -5_000, 9_999_999_999L}) {
+      assertThat(next(age)).as("%d", age).isEqualTo(next(0));
+    }
+  }
+
+  @Test
+  void anyOtherPollComesNeverSoonerThanHalfAnIntervalNorLaterThanOneAndAHalf() {
+    long late = RENEW + RENEW / 4;
+    for (long age :
+        new long[] {-5_000, 0, 1, 999, 1_100, 1_999, late, 2 * RENEW, 2 * RENEW + 1, 9_999_999_999L
+        }) {
+      assertThat(next(age)).as("%d", age).isBetween(nanos(RENEW) / 2, nanos(RENEW) * 3 / 2);
+    }
+  }
+
+  private static long next(long age) {
+    return schedule("me").next(0, Duration.ofMillis(age));
+  }
+
+  private static PollSchedule schedule(String id) {
+    return new PollSchedule(new Candidacy.Node(id, SETTINGS));
+  }
+
+  private static long nanos(long millis) {
+    return millis * 1_000_000;
+  }
+}
