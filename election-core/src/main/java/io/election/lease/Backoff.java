@@ -3,8 +3,9 @@ package io.election.lease;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Restricts the calls to the store to renewals for a while after a failed call. Used by the
- * elector's thread.
+ * Restricts the calls to the store to renewals for a while after a failed call. The pause doubles
+ * with each failure, up to one renew interval, and differs from node to node, so that a server that
+ * hundreds of nodes have overloaded can recover. Used by the elector's thread.
  */
 final class Backoff {
 
@@ -14,9 +15,6 @@ final class Backoff {
 
   /** The number of consecutive failed calls. */
   private int failures;
-
-  /** Whether this node led none of its elections last, so that no other node waits for it. */
-  private boolean patient = true;
 
   Backoff(Candidacy.Node node) {
     this.node = node;
@@ -35,26 +33,21 @@ final class Backoff {
     this.until = null;
   }
 
-  /**
-   * Applies an answer.
-   *
-   * @param patient whether this node led none of its elections last, so that no other node waits
-   *     for it
-   */
-  void answered(boolean patient) {
+  /** Applies an answer. */
+  void answered() {
     this.failures = 0;
-    this.patient = patient;
   }
 
   /**
-   * Applies a failure. The first back-off is as long as the retry delay of the elections whose call
-   * failed. Later ones of followers are longer, so that a server that hundreds of nodes have
-   * overloaded can recover. They differ from node to node and last at most one renew interval.
+   * Applies a failure.
+   *
+   * @param ledLast whether this node led one of its elections last. Then it may lead again at once,
+   *     and other nodes wait for it, so its pauses do not grow
    */
-  void failed(long now) {
-    long quarter = this.node.settings().renewInterval().toNanos() / 4;
-    long more = this.patient ? quarter * Math.min(this.failures, 3) : 0;
+  void failed(long now, boolean ledLast) {
+    long interval = this.node.settings().renewInterval().toNanos();
+    long longest = ledLast ? interval / 4 : interval >> Math.max(2 - this.failures, 0);
     this.failures++;
-    this.until = now + quarter + this.node.spread(more);
+    this.until = now + longest / 2 + this.node.spread(longest / 2);
   }
 }

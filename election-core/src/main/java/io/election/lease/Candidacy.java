@@ -477,13 +477,9 @@ record Candidacy(
     return this.seen != null ? this.seen.rowOfLeader() : Optional.empty();
   }
 
-  /** Returns whether this node led last, as far as it knows. */
+  /** Returns whether this node led last, as far as it knows, or is about to lead. */
   boolean ledLast() {
-    if (this.standing instanceof Following) {
-      LeaseRow row = this.seen == null ? null : this.seen.row();
-      return row != null && row.own();
-    }
-    return true;
+    return !(this.standing instanceof Following) || this.memory.ledHighest();
   }
 
   private TakeoverRule rule() {

@@ -83,8 +83,7 @@ final class StoreCalls {
   private void answered(Map<Candidate, Step.Call<?>> steps, Set<Candidate> failed) {
     long now = this.context.now();
     this.answeredAt = now;
-    this.backoff.answered(
-        this.candidates.stream().noneMatch((candidate) -> candidate.candidacy().ledLast()));
+    this.backoff.answered();
     steps.forEach((candidate, step) -> {
       if (!failed.contains(candidate)) {
         this.openFailures.answered(candidate, step, candidate.candidacy(), now);
@@ -101,7 +100,9 @@ final class StoreCalls {
       candidate.change((candidacy) -> candidacy.onFailure(step, now));
       this.openFailures.failed(candidate, step, ElectionLog.text(failure), now);
     });
-    this.backoff.failed(now);
+    this.backoff.failed(
+        now,
+        this.candidates.stream().anyMatch((candidate) -> candidate.candidacy().ledLast()));
     this.context.log().storeFailed(failure, this.candidates, now);
   }
 

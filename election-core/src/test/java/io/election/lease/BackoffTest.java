@@ -3,7 +3,8 @@ package io.election.lease;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
-import java.util.stream.LongStream;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** How long the elector sends only renewals after a failure. */
@@ -25,51 +26,54 @@ class BackoffTest {
   }
 
   @Test
-  void aFirstFailureIsFollowedByAQuarterOfTheInterval() {
-    this.backoff.failed(NOW);
-    assertThat(this.backoff.remaining(NOW)).isEqualTo(INTERVAL / 4);
-    assertThat(this.backoff.isOver(NOW + INTERVAL / 4 - 1)).isFalse();
-    assertThat(this.backoff.isOver(NOW + INTERVAL / 4)).isTrue();
+  void aFirstFailureIsFollowedByAtMostAQuarterOfTheInterval() {
+    this.backoff.failed(NOW, false);
+    long pause = this.backoff.remaining(NOW);
+    assertThat(pause).isBetween(INTERVAL / 8, INTERVAL / 4);
+    assertThat(this.backoff.isOver(NOW + pause - 1)).isFalse();
+    assertThat(this.backoff.isOver(NOW + pause)).isTrue();
   }
 
   @Test
   void aRequestEndsIt() {
-    this.backoff.failed(NOW);
+    this.backoff.failed(NOW, false);
     this.backoff.end();
     assertThat(this.backoff.isOver(NOW)).isTrue();
   }
 
   @Test
-  void followersWaitLongerWithEachFailureEachForItsOwnTimeAndNoLongerThanAnInterval() {
-    long[] waits = new long[6];
-    for (int i = 0; i < waits.length; i++) {
-      this.backoff.failed(NOW);
-      waits[i] = this.backoff.remaining(NOW);
-    }
-    assertThat(waits).isSorted().endsWith(waits[3], waits[3]);
-    assertThat(LongStream.of(waits).distinct()).hasSize(4);
-    assertThat(waits[5]).isLessThanOrEqualTo(INTERVAL);
+  void thePauseDoublesWithEachFailureUpToAnIntervalAndDiffersFromNodeToNode() {
+    List<Long> pauses = pauses(this.backoff, false);
+    long first = pauses.get(0);
+    assertThat(pauses).containsExactly(first, 2 * first, 4 * first, 4 * first, 4 * first);
+    assertThat(4 * first).isBetween(INTERVAL / 2, INTERVAL);
     Backoff other = new Backoff(new Candidacy.Node("b", SETTINGS));
-    other.failed(NOW);
-    other.failed(NOW);
-    assertThat(other.remaining(NOW)).isNotEqualTo(waits[1]);
+    assertThat(pauses(other, false)).doesNotContainAnyElementsOf(pauses);
   }
 
   @Test
-  void whoLedLastDoesNotWaitLonger() {
-    this.backoff.answered(false);
-    for (int i = 0; i < 4; i++) {
-      this.backoff.failed(NOW);
-    }
-    assertThat(this.backoff.remaining(NOW)).isEqualTo(INTERVAL / 4);
+  void thePausesOfTheNodeThatLedLastDoNotGrow() {
+    assertThat(pauses(this.backoff, true))
+        .containsOnly(pauses(this.backoff, true).get(0));
+    assertThat(this.backoff.remaining(NOW)).isLessThanOrEqualTo(INTERVAL / 4);
   }
 
   @Test
   void anAnswerBeginsAnew() {
-    this.backoff.failed(NOW);
-    this.backoff.failed(NOW);
-    this.backoff.answered(true);
-    this.backoff.failed(NOW);
-    assertThat(this.backoff.remaining(NOW)).isEqualTo(INTERVAL / 4);
+    this.backoff.failed(NOW, false);
+    long first = this.backoff.remaining(NOW);
+    this.backoff.failed(NOW, false);
+    this.backoff.answered();
+    this.backoff.failed(NOW, false);
+    assertThat(this.backoff.remaining(NOW)).isEqualTo(first);
+  }
+
+  private static List<Long> pauses(Backoff backoff, boolean ledLast) {
+    List<Long> pauses = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      backoff.failed(NOW, ledLast);
+      pauses.add(backoff.remaining(NOW));
+    }
+    return pauses;
   }
 }
