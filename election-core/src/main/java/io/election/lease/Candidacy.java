@@ -215,9 +215,13 @@ record Candidacy(
     return this.standing instanceof Following ? with(this.standing, due) : this;
   }
 
-  /** Applies a hint that the record may have changed: a follower reads it at once. */
-  Candidacy look(long now) {
-    return this.standing instanceof Following ? lookAgain(now) : this;
+  /**
+   * Applies a hint that the record may have changed: a follower reads it before it acts.
+   *
+   * @param due when to read it
+   */
+  Candidacy look(long due) {
+    return this.standing instanceof Following ? lookAgain(due) : this;
   }
 
   /** Applies the answer to {@link Renew}. */
@@ -244,7 +248,7 @@ record Candidacy(
     }
     return row != null && mayStand(now)
         ? warming(this.memory.seen(row.term()), new Warming(row, now, true), now)
-        : lookAfterRace(now);
+        : lookAgain(now);
   }
 
   /**
@@ -276,28 +280,9 @@ record Candidacy(
     if (term.isPresent()) {
       return elected(term.getAsLong(), step.reason(), timing);
     }
-    if (this.standing instanceof Warming) {
-      return changedBySomebodyElse(timing.now());
-    }
-    return lookAfterRace(timing.now());
-  }
-
-  /**
-   * Applies a lost race for another election. If the holder of many elections has died, hundreds of
-   * nodes may try to take them over: one read shows which are left, at less cost than an attempt at
-   * each.
-   */
-  Candidacy onRaceLost(long now) {
-    Opening opening = this.standing instanceof Following ? rule().opening(this.seen) : null;
-    return opening != null && opening.isOpen(now) ? lookAfterRace(now) : this;
-  }
-
-  /**
-   * Schedules a read after another process was faster or holds a lock. It is not urgent, and
-   * hundreds of nodes may do the same, so the reads are spread.
-   */
-  private Candidacy lookAfterRace(long now) {
-    return lookAgain(now + renewNanos() / 16 + this.node.spread(renewNanos()));
+    return this.standing instanceof Warming
+        ? changedBySomebodyElse(timing.now())
+        : lookAgain(timing.now());
   }
 
   private Candidacy elected(long term, LeadershipAcquiredEvent.Reason reason, Timing timing) {
@@ -464,12 +449,17 @@ record Candidacy(
     if (!rule().isCandidate()) {
       return false;
     }
-    Opening opening = rule().opening(this.seen);
-    return (opening != null && opening.isOpen(now))
+    return isOpen(now)
         || rowOfLeader()
             .map(LeaseRow::leaderId)
             .filter((holder) -> !holder.equals(this.node.id()))
             .isEmpty();
+  }
+
+  /** Returns whether a follower may try for the record now. */
+  boolean isOpen(long now) {
+    Opening opening = this.standing instanceof Following ? rule().opening(this.seen) : null;
+    return opening != null && opening.isOpen(now);
   }
 
   /** Returns the record that a follower last read, if it names a holder. */

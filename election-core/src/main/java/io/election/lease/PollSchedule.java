@@ -18,9 +18,13 @@ final class PollSchedule {
   /** How long after the expected renewal this node reads; a part differs from node to node. */
   private final long lag;
 
+  /** How long after a lost race this node reads; most of it differs from node to node. */
+  private final long afterLostRace;
+
   PollSchedule(Candidacy.Node node) {
     this.interval = node.settings().renewInterval().toNanos();
     this.lag = this.interval / 32 + node.spread(this.interval / 16);
+    this.afterLostRace = this.interval / 16 + node.spread(this.interval);
   }
 
   /**
@@ -40,5 +44,13 @@ final class PollSchedule {
         old < this.interval / 4 ? Math.max(this.lag, old - this.interval / 200) : this.lag;
     long wait = this.interval - old % this.interval + distance;
     return now + (wait < this.interval / 2 ? wait + this.interval : wait);
+  }
+
+  /**
+   * Returns when to read after another node was faster or holds a lock. It is not urgent, and
+   * hundreds of nodes may do the same, so the reads are spread over an interval.
+   */
+  long afterLostRace(long now) {
+    return now + this.afterLostRace;
   }
 }

@@ -114,8 +114,20 @@ final class StoreCalls {
     this.context.log().answered(caller, step, answer);
     candidate.change((candidacy) -> step.after(candidacy, answer, timing));
     if (step.isRace() && !step.isDone(answer)) {
-      this.candidates.forEach(
-          (other) -> other.change((candidacy) -> candidacy.onRaceLost(timing.now())));
+      lostRace(candidate, timing.now());
+    }
+  }
+
+  /**
+   * Lets the node read the record, and all others that it would try for now, before it tries again.
+   * If the holder of many elections has died, hundreds of nodes may try to take them over: one read
+   * shows which are left, at less cost than an attempt at each.
+   */
+  private void lostRace(Candidate loser, long now) {
+    long readAt = this.polls.afterLostRace(now);
+    for (Candidate each : this.candidates) {
+      each.change((candidacy) ->
+          each == loser || candidacy.isOpen(now) ? candidacy.look(readAt) : candidacy);
     }
   }
 

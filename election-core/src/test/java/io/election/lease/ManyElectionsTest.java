@@ -278,6 +278,35 @@ class ManyElectionsTest extends ElectorFixture {
     assertThat(Stream.of(others).mapToLong(node -> node.calls("take")).sum()).isBetween(20L, 40L);
   }
 
+  @Test
+  void aNodeThatLostARaceReadsAllThatItWouldTryForAfterAShareOfAnInterval() throws Exception {
+    try (SimulatedDatabase.Store dead = this.database.new Store()) {
+      for (int i = 0; i < 3; i++) {
+        dead.create("service-" + i, "dead", LEASE.toMillis(), 0);
+      }
+    }
+    Node node = new Node("a", 3);
+    List<Long> times = new ArrayList<>();
+    node.store.before((name) -> {
+      times.add(this.clock.get());
+      if (name.equals("take")) {
+        IntStream.range(0, 3).forEach((i) -> this.database.designate("service-" + i, "x", null));
+      }
+    });
+    run(LEASE.minus(INTERVAL), node);
+    node.store.calls.clear();
+    times.clear();
+
+    run(INTERVAL.multipliedBy(4), node);
+
+    List<String> calls = node.store.calls;
+    int take = calls.indexOf("take");
+    int read = take + calls.subList(take, calls.size()).indexOf("read");
+    assertThat(calls.subList(take + 1, read)).doesNotContain("take");
+    assertThat(times.get(read) - times.get(take))
+        .isBetween(INTERVAL.toNanos() * 15 / 16, INTERVAL.toNanos() * 17 / 16);
+  }
+
   private HistoryReader histories() {
     return new HistoryReader(
         this.database,

@@ -65,6 +65,16 @@ class PollScheduleTest {
     }
   }
 
+  @Test
+  void nodesThatLostARaceReadOneAfterAnotherWithinAnIntervalAndASixteenth() {
+    List<Long> polls = IntStream.range(0, 100)
+        .mapToObj(i -> schedule("node-" + i).afterLostRace(0))
+        .sorted()
+        .toList();
+    assertThat(polls.get(0)).isBetween(nanos(RENEW) / 16, nanos(RENEW) / 8);
+    assertThat(polls.get(99)).isBetween(nanos(RENEW), nanos(RENEW) * 17 / 16);
+  }
+
   private static long next(long age) {
     return schedule("me").next(0, Duration.ofMillis(age));
   }
