@@ -23,17 +23,12 @@ final class Agenda {
 
   private final Backoff backoff;
 
-  private final long longestPause;
+  private final long renewInterval;
 
   /** The index of the candidate that is next in turn for a call of its own. */
   private int turn;
 
   private Map<Candidate, Step.Call<?>> due = Map.of();
-
-  /**
-   * Steps that may be taken before they are due, together with the same call for other elections.
-   */
-  private Map<Candidate, Step.Call<?>> early = Map.of();
 
   private long pause;
 
@@ -47,7 +42,7 @@ final class Agenda {
     this.work = work;
     this.clocks = clocks;
     this.backoff = backoff;
-    this.longestPause = node.settings().renewInterval().toNanos();
+    this.renewInterval = node.settings().renewInterval().toNanos();
     // Each node starts at another index, so that not all of them try for the same row first.
     this.turn = Math.floorMod(node.id().hashCode(), Math.max(1, candidates.size()));
   }
@@ -55,8 +50,7 @@ final class Agenda {
   /** Asks all candidacies for their next step. */
   void update() {
     this.due = new LinkedHashMap<>();
-    this.early = new LinkedHashMap<>();
-    this.pause = this.longestPause;
+    this.pause = this.renewInterval;
     long now = this.clocks.now();
     for (Candidate candidate : this.candidates) {
       boolean working = this.work.isRunning(candidate.serviceId());
@@ -64,10 +58,6 @@ final class Agenda {
       Step step = candidacy.next(now, working);
       if (step instanceof Await await) {
         pauseUntil(await.until(), now);
-        Step.Call<?> ahead = candidacy.early(now, working);
-        if (ahead != null) {
-          this.early.put(candidate, ahead);
-        }
       } else if (step instanceof Step.Call<?> call) {
         if (step instanceof Renew || this.backoff.isOver(now)) {
           this.due.put(candidate, call);
@@ -106,25 +96,33 @@ final class Agenda {
    *     {@code null} for the next in turn
    */
   Map<Candidate, Step.Call<?>> mostUrgent(@Nullable Candidate preferred) {
-    for (Class<? extends Step.Call<?>> together : List.of(Renew.class, Read.class)) {
-      if (this.due.values().stream().anyMatch(together::isInstance)) {
-        return all(together);
-      }
+    if (containsRenewals()) {
+      return all(Renew.class, this.renewInterval);
+    }
+    if (this.due.values().stream().anyMatch(Read.class::isInstance)) {
+      return all(Read.class, this.renewInterval / 2);
     }
     Candidate next = preferred != null && contains(preferred) ? preferred : takeTurn();
     return Map.of(next, this.due.get(next));
   }
 
   /**
-   * Returns all steps of a kind, in the order of the elections, not in the order in which they fall
-   * due.
+   * Returns all steps of a kind that fall due soon, so that a node sends one call per renew
+   * interval: from then on they fall due together. In the order of the elections, not in the order
+   * in which they fall due.
+   *
+   * @param ahead how soon, in nanoseconds: all renewals fall due within a renew interval
    */
-  private Map<Candidate, Step.Call<?>> all(Class<? extends Step.Call<?>> kind) {
+  private Map<Candidate, Step.Call<?>> all(Class<? extends Step.Call<?>> kind, long ahead) {
     Map<Candidate, Step.Call<?>> all = new LinkedHashMap<>();
+    long soon = this.clocks.now() + ahead;
     for (Candidate candidate : this.candidates) {
-      Step.Call<?> step = this.due.getOrDefault(candidate, this.early.get(candidate));
+      Step step = this.due.get(candidate);
+      if (step == null) {
+        step = candidate.candidacy().next(soon, this.work.isRunning(candidate.serviceId()));
+      }
       if (kind.isInstance(step)) {
-        all.put(candidate, step);
+        all.put(candidate, kind.cast(step));
       }
     }
     return all;

@@ -95,29 +95,6 @@ record Candidacy(
     return new Await(opening != null ? earlier(this.dueAt, opening.from()) : this.dueAt);
   }
 
-  /**
-   * Returns the call that may be made before it is due if the same call is made for other elections
-   * with one request. From then on all of them fall due together.
-   *
-   * @param now this instant, at which {@link #next} returns a wait
-   * @param working whether leader work of this election runs in this process
-   * @return a {@link Renew}, or a {@link Read} that is due within half a renew interval; otherwise
-   *     {@code null}
-   */
-  Step.@Nullable Call<?> early(long now, boolean working) {
-    if (this.standing instanceof Leading leading) {
-      return new Renew(leading.term());
-    }
-    if (this.standing instanceof SteppingDown down) {
-      return working && !down.displaced() && down.drains(now) ? new Renew(down.term()) : null;
-    }
-    return this.standing instanceof Following
-            && this.memory.running()
-            && isDue(now + renewNanos() / 2)
-        ? new Read()
-        : null;
-  }
-
   private Step nextOf(SteppingDown down, long now, boolean working) {
     if (working && down.drains(now)) {
       if (down.displaced()) {
