@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
@@ -40,6 +41,9 @@ abstract class ElectorFixture {
   final ListAppender<ILoggingEvent> logged = new ListAppender<>();
 
   final List<Node> nodes = new ArrayList<>();
+
+  /** What other tests have left; a mutant may have made it impossible to end. */
+  private final Set<Thread> earlierThreads = Thread.getAllStackTraces().keySet();
 
   private final List<Gate> gates = new ArrayList<>();
 
@@ -236,7 +240,10 @@ abstract class ElectorFixture {
   }
 
   static ConditionFactory await() {
-    return Awaitility.await().pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(2));
+    return Awaitility.await()
+        .atMost(Duration.ofSeconds(Integer.getInteger("await.seconds", 10)))
+        .pollDelay(Duration.ZERO)
+        .pollInterval(Duration.ofMillis(2));
   }
 
   List<String> lines() {
@@ -258,10 +265,11 @@ abstract class ElectorFixture {
     return node.elector.storeContact().orElseThrow();
   }
 
-  /** The number of threads of electors whose names begin like this. */
-  static long threads(String prefix) {
+  /** The number of threads of this test's electors whose names begin like this. */
+  long threads(String prefix) {
     return Thread.getAllStackTraces().keySet().stream()
-        .filter((thread) -> thread.getName().startsWith(prefix))
+        .filter((thread) ->
+            thread.getName().startsWith(prefix) && !this.earlierThreads.contains(thread))
         .count();
   }
 

@@ -130,8 +130,10 @@ class ElectorTest extends ElectorFixture {
             new LeadershipAcquiredEvent("jobs", "a", 1, LeadershipAcquiredEvent.Reason.CREATED));
     assertThat(lines())
         .contains(
-            "try acquire leader by simulation with result: true (election 'jobs', node a)",
-            "become leader by simulation: election 'jobs', node a, term 1 (CREATED)");
+            "try acquire leader by " + this.database.name()
+                + " with result: true (election 'jobs', node a)",
+            "become leader by " + this.database.name()
+                + ": election 'jobs', node a, term 1 (CREATED)");
   }
 
   @Test
@@ -387,7 +389,7 @@ class ElectorTest extends ElectorFixture {
     this.a.heal();
     run(ofSeconds(2), this.a);
     assertThat(this.a.service.leadership()).map(Leadership::term).contains(2L);
-    assertThat(linesWith("the simulation store works again after")).hasSize(1);
+    assertThat(linesWith(this.database.name() + " store works again after")).hasSize(1);
   }
 
   @Test
@@ -417,7 +419,7 @@ class ElectorTest extends ElectorFixture {
     this.b.heal();
     run(ofSeconds(3), this.b);
     assertThat(this.b.service.isLeader()).isTrue();
-    assertThat(linesWith("the simulation store works again after")).hasSize(1);
+    assertThat(linesWith(this.database.name() + " store works again after")).hasSize(1);
     assertThat(contact(this.b).failing()).isZero();
     assertThat(contact(this.b).failure()).isNull();
   }

@@ -139,7 +139,8 @@ class ElectorThreadsTest extends ElectorFixture {
     this.node.store.before((name) -> gate.pass());
     assertThatThrownBy(this.node.service::becomeLeader)
         .isInstanceOf(TimeoutException.class)
-        .hasMessage("The simulation store gave no answer within PT1S; the node goes on trying");
+        .hasMessage("The " + this.database.name()
+            + " store gave no answer within PT1S; the node goes on trying");
   }
 
   @Test
@@ -484,7 +485,7 @@ class ElectorThreadsTest extends ElectorFixture {
             "another", "a", 0, LeadershipAcquiredEvent.Reason.ALLOCATED));
   }
 
-  private static long threadsBesideTheFirst() {
+  private long threadsBesideTheFirst() {
     return threads("election-elector") - 1;
   }
 }

@@ -33,6 +33,11 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
       @Nullable String endReason,
       @Nullable Instruction instruction) {}
 
+  private static final AtomicInteger DATABASES = new AtomicInteger();
+
+  /** Differs from other databases, so that what one test leaves to its process harms no other. */
+  private final String name = "simulation-" + DATABASES.incrementAndGet();
+
   private final @Nullable LongSupplier clock;
 
   /** How many stores there are. */
@@ -69,7 +74,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
 
   @Override
   public String name() {
-    return "simulation";
+    return this.name;
   }
 
   @Override
@@ -308,7 +313,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
 
     @Override
     public String name() {
-      return "simulation";
+      return SimulatedDatabase.this.name;
     }
 
     @Override
