@@ -4,32 +4,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import io.election.ElectionService;
 import io.election.ElectionSetupException;
 import io.election.LeaderOnly;
 import io.election.LeaderOnly.OnFollower;
-import io.election.LeadershipLostEvent;
-import io.election.LeadershipLostEvent.Reason;
 import io.election.NotLeaderException;
-import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.SwitchedElection;
 import io.election.autoconfigure.leaderonly.elsewhere.Neighbour;
 import jakarta.annotation.PostConstruct;
-import jakarta.persistence.Entity;
-import jakarta.persistence.Id;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
-import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -38,27 +26,20 @@ import kotlin.coroutines.Continuation;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aspectj.lang.annotation.Aspect;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.CustomScopeConfigurer;
-import org.springframework.boot.autoconfigure.AutoConfigurations;
-import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
-import org.springframework.boot.data.jpa.autoconfigure.DataJpaRepositoriesAutoConfiguration;
-import org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration;
-import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
-import org.springframework.boot.persistence.autoconfigure.EntityScan;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
-import org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -67,16 +48,10 @@ import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.support.SimpleThreadScope;
 import org.springframework.core.PriorityOrdered;
-import org.springframework.data.jpa.repository.JpaRepository;
-import org.springframework.data.jpa.repository.Modifying;
-import org.springframework.data.jpa.repository.Query;
-import org.springframework.data.jpa.repository.config.EnableJpaRepositories;
 import org.springframework.messaging.Message;
 import org.springframework.messaging.MessageHandler;
 import org.springframework.messaging.handler.annotation.MessageMapping;
-import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
-import org.springframework.transaction.annotation.Transactional;
 import reactor.core.publisher.Mono;
 
 /** Beans, proxies, contexts and return types of every kind are guarded, or refused by name. */
@@ -85,24 +60,15 @@ class LeaderOnlyBeansTest {
 
   private final SwitchedElection election = new SwitchedElection();
 
-  private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
-      .withConfiguration(AutoConfigurations.of(
-          AopAutoConfiguration.class,
-          ElectionAutoConfiguration.class,
-          LeaderOnlyAutoConfiguration.class))
-      .withBean(SwitchedElection.class, () -> this.election);
-
-  private final ExecutorService executor = Executors.newCachedThreadPool();
-
-  @AfterEach
-  void shutDown() {
-    this.executor.shutdownNow();
-  }
+  private final ApplicationContextRunner contextRunner =
+      LeaderOnlyTest.contexts().withBean(SwitchedElection.class, () -> this.election);
 
   static Stream<Arguments> guarded() {
     return Stream.of(
         shape("method of a package-private base", Inherits.class, Inherits::text),
         shape("package-private base with an annotation", InheritsType.class, InheritsType::text),
+        shape("annotation within another", Nightly.class, Nightly::text),
+        shape("method of an interface", Implementation.class, Implementation::text),
         shape("inherited method of a class with an annotation", OnHeir.class, OnHeir::text),
         shape("implementation of a generic class", Texts.class, (Texts job) -> job.take("x")),
         shape("bridge of a generic class", Texts.class, (Texts job) -> take(job, "x")),
@@ -111,7 +77,7 @@ class LeaderOnlyBeansTest {
         shape("default method, JDK proxy", interfaces(HasDefault.class), Defaults.class),
         shape("interface with an annotation", IsTyped.class, IsTyped::text),
         shape("interface with an annotation, JDK proxy", interfaces(IsTyped.class), Typed.class),
-        shape("class behind a JDK proxy", interfaces(OnImplementation.class), Plain.class),
+        shape("class behind a JDK proxy", interfaces(Job.class), Plain.class),
         shape("lambda", lambda(), Late.class),
         shape("configuration class", ConfigurationClass.class, ConfigurationClass::text),
         shape("package-private method of a class", Unpublic.class, Unpublic::packagePrivate),
@@ -143,27 +109,61 @@ class LeaderOnlyBeansTest {
 
   static Stream<Arguments> refused() {
     return Stream.of(
-        arguments("aspect", AspectJob.class, "it is an aspect"),
-        arguments("method of another package", FromElsewhere.class, "another package"),
-        arguments("scheduled method of another package", TicksElsewhere.class, "another package"),
-        arguments("private scheduled method of a class", PrivateTick.class, "it is private"),
-        arguments("final scheduled method of a class", FinalTick.class, "it is final"),
-        arguments("primitive of a class", PrimitiveOnType.class, "the primitive type int"),
-        arguments("callback", Callback.class, "Spring calls it when it makes or destroys"),
-        arguments("suspending function", Suspending.class, "it is a suspending function"),
-        arguments("suspending function of a class", SuspendingType.class, "it is a suspending"),
-        arguments("message listener", Listener.class, "(@MessageMapping)"),
-        arguments("message handler", Handler.class, "(MessageHandler)"),
-        arguments(
-            "generic publisher", InterruptibleMono.class, "it returns the reactive type Mono"),
-        arguments("unknown placeholder", Nowhere.class, "election '${nowhere}'"));
+        refusal(
+            "primitive",
+            Primitive.class,
+            "count(): it returns the primitive type int",
+            "return Integer, Optional or void, or use onFollower = THROW"),
+        refusal("primitive of a class", PrimitiveOnType.class, "the primitive type int"),
+        refusal("final method", FinalMethod.class, "it is final, so that no proxy"),
+        refusal("private method", PrivateMethod.class, "it is private"),
+        refusal("static method", StaticMethod.class, "it is static"),
+        refusal("final method of a class", FinalOnType.class, "it is final"),
+        refusal("final class", FinalClass.class, "FinalClass is final"),
+        refusal("method that makes a bean", BeanMethod.class, "it makes a bean"),
+        refusal("aspect", AspectJob.class, "it is an aspect"),
+        refusal("method of another package", FromElsewhere.class, "another package"),
+        refusal("scheduled method of another package", TicksElsewhere.class, "another package"),
+        refusal("private scheduled method of a class", PrivateTick.class, "it is private"),
+        refusal("final scheduled method of a class", FinalTick.class, "it is final"),
+        refusal("callback", Callback.class, "Spring calls it when it makes or destroys"),
+        refusal("suspending function", Suspending.class, "it is a suspending function"),
+        refusal("suspending function of a class", SuspendingType.class, "it is a suspending"),
+        refusal("message listener", Listener.class, "(@MessageMapping)"),
+        refusal("message handler", Handler.class, "(MessageHandler)"),
+        refusal(
+            "generic publisher",
+            InterruptibleMono.class,
+            "it returns the reactive type Mono",
+            "no thread of its own that interruptOnLoss could interrupt"),
+        refusal(
+            "unknown election",
+            Unknown.class,
+            "run() names election 'reports', but this node only knows [default]",
+            "Add 'reports' to as.election.services"),
+        refusal("unknown placeholder", Nowhere.class, "election '${nowhere}'"));
+  }
+
+  private static Arguments refusal(String name, Class<?> type, String... messages) {
+    return arguments(name, type, messages);
   }
 
   @ParameterizedTest(name = "{0}")
   @MethodSource
-  void refused(String name, Class<?> type, String message) {
+  void refused(String name, Class<?> type, String[] messages) {
     assertThat(StartFailure.text(this.contextRunner.withBean("job", type)))
-        .contains("@LeaderOnly", "bean 'job', method ", message);
+        .contains("@LeaderOnly", "bean 'job'", type.getName())
+        .contains(messages);
+  }
+
+  @Test
+  void lazyBeanIsRefusedWhenItIsMade() {
+    this.contextRunner
+        .withBean("job", Unknown.class, Unknown::new, (bean) -> bean.setLazyInit(true))
+        .run((context) -> assertThatExceptionOfType(BeanCreationException.class)
+            .isThrownBy(() -> context.getBean("job"))
+            .havingRootCause()
+            .withMessageContaining("names election 'reports'"));
   }
 
   @Test
@@ -180,20 +180,18 @@ class LeaderOnlyBeansTest {
     });
   }
 
-  @Test
-  void beanThatIsMadeTooEarlyIsRefused() {
-    assertThat(StartFailure.text(
-            this.contextRunner.withBean("job", Job.class).withUserConfiguration(Early.class)))
-        .contains("bean 'job', method " + Job.class.getName() + ".text()")
-        .contains("a BeanPostProcessor or its like needs it");
+  static Stream<Arguments> early() {
+    return Stream.of(
+        arguments(bean(Job.class), Early.class, Job.class),
+        arguments(factory(Late.class, false), EarlyProduct.class, Late.class));
   }
 
-  @Test
-  void productOfAFactoryThatIsMadeTooEarlyIsRefused() {
-    assertThat(StartFailure.text(factory(Late.class, false)
-            .apply(this.contextRunner)
-            .withUserConfiguration(EarlyProduct.class)))
-        .contains("bean 'job', method " + Late.class.getName() + ".text()")
+  @ParameterizedTest
+  @MethodSource("early")
+  void beanOrProductThatIsMadeTooEarlyIsRefused(
+      UnaryOperator<ApplicationContextRunner> beans, Class<?> processor, Class<?> type) {
+    assertThat(StartFailure.text(beans.apply(this.contextRunner).withUserConfiguration(processor)))
+        .contains("bean 'job', method " + type.getName() + ".text()")
         .contains("a BeanPostProcessor or its like needs it");
   }
 
@@ -225,29 +223,6 @@ class LeaderOnlyBeansTest {
           .withMessageContaining("does not guard bean 'job', method " + Job.class.getName())
           .withMessageContaining("has no auto-configuration, only its parent has");
     });
-  }
-
-  @Test
-  void repositoriesAreGuarded() {
-    this.contextRunner
-        .withConfiguration(AutoConfigurations.of(
-            DataSourceAutoConfiguration.class,
-            HibernateJpaAutoConfiguration.class,
-            TransactionAutoConfiguration.class,
-            DataJpaRepositoriesAutoConfiguration.class))
-        .withUserConfiguration(Repositories.class)
-        .withPropertyValues(
-            "spring.datasource.url=jdbc:h2:mem:guarded-repositories",
-            "spring.jpa.hibernate.ddl-auto=create-drop")
-        .run((context) -> {
-          Rows rows = context.getBean(Rows.class);
-          assertThatExceptionOfType(NotLeaderException.class)
-              .isThrownBy(() -> rows.insertAsLeader(1));
-          assertThat(rows.count()).isZero();
-          this.election.becomeLeader();
-          assertThat(rows.insertAsLeader(1)).isEqualTo(1);
-          assertThat(rows.count()).isEqualTo(1);
-        });
   }
 
   static Stream<Arguments> hidden() {
@@ -295,120 +270,6 @@ class LeaderOnlyBeansTest {
         .run((context) -> assertThat(
                 (CompletableFuture<?>) context.getBean(Gen.class).work())
             .isCompletedWithValue(null));
-  }
-
-  @Test
-  void skippedCallReturnsAnEmptyCollection() {
-    this.contextRunner.withBean(Empty.class).run((context) -> {
-      Empty job = context.getBean(Empty.class);
-      assertThat(job.list()).isEmpty();
-      assertThat(job.set()).isEmpty();
-      assertThat(job.map()).isEmpty();
-      assertThat(job.array()).isEmpty();
-      assertThat(job.bytes()).isEmpty();
-      assertThat(job.stream()).isEmpty();
-      assertThat(job.iterable()).isEmpty();
-      this.election.becomeLeader();
-      assertThat(job.list()).containsExactly("ran");
-    });
-  }
-
-  @Test
-  void callsOfAChildAreThoseOfTheElectionInItsParent() throws Exception {
-    this.election.becomeLeader();
-    this.contextRunner.run((parent) -> this.contextRunner()
-        .withParent(parent)
-        .withBean(Blocking.class)
-        .run((child) -> {
-          Blocking job = child.getBean(Blocking.class);
-          LeaderOnlyCalls calls = parent.getBean(LeaderOnlyCalls.class);
-          AtomicInteger ends = new AtomicInteger();
-          calls.onEnd(ends::incrementAndGet);
-          Future<Boolean> interrupted = this.executor.submit(job::block);
-          job.begun().await();
-          assertThat(child.getBean(LeaderOnlyCalls.class)).isNotSameAs(calls);
-          assertThat(calls.isRunning("default")).isTrue();
-          assertThat(calls.running("default")).isEqualTo(1);
-          assertThat(child.getBean(LeaderOnlyCalls.class).running("default")).isEqualTo(1);
-          this.election.lostLeader();
-          calls.onUncovered("default", 0);
-          assertThat(interrupted.get(30, TimeUnit.SECONDS)).isTrue();
-          assertThat(calls.isRunning("default")).isFalse();
-          assertThat(ends).hasValue(1);
-        }));
-  }
-
-  @Test
-  void noCallOfAChildBeginsOnceItCloses() {
-    this.election.becomeLeader();
-    this.contextRunner.run((parent) -> this.contextRunner()
-        .withParent(parent)
-        .withBean(Job.class)
-        .withBean(InheritsMono.class)
-        .run((child) -> {
-          Job job = child.getBean(Job.class);
-          Mono<String> mono = child.getBean(InheritsMono.class).work();
-          assertThat(job.text()).isEqualTo("ran");
-          assertThat(mono.block()).isEqualTo("ran");
-          child.close();
-          assertThat(job.text()).isNull();
-          assertThat(mono.blockOptional()).isEmpty();
-        }));
-  }
-
-  @Test
-  void electionOfAChildIsItsOwn() throws Exception {
-    SwitchedElection reports = named("reports");
-    reports.becomeLeader();
-    new ApplicationContextRunner()
-        .withConfiguration(AutoConfigurations.of(
-            AopAutoConfiguration.class,
-            ElectionAutoConfiguration.class,
-            LeaderOnlyAutoConfiguration.class))
-        .withPropertyValues("as.election.enabled=false", "as.election.node-id=a")
-        .run((parent) -> this.contextRunner()
-            .withParent(parent)
-            .withBean("reports", ElectionService.class, () -> reports)
-            .withBean(Blocking.class)
-            .run((child) -> {
-              Blocking job = child.getBean(Blocking.class);
-              Future<Boolean> interrupted = this.executor.submit(job::block);
-              job.begun().await();
-              assertThat(parent.getBean(LeaderOnlyCalls.class).running("reports"))
-                  .isZero();
-              assertThat(child.getBean(LeaderOnlyCalls.class).running("reports"))
-                  .isEqualTo(1);
-              reports.lostLeader();
-              child.publishEvent(new LeadershipLostEvent("reports", "a", 0, Reason.EXPIRED));
-              assertThat(interrupted.get(30, TimeUnit.SECONDS)).isTrue();
-            }));
-  }
-
-  @Test
-  void reactiveScheduledMethodDoesNotHideWhyTheStartFails() {
-    assertThat(StartFailure.text(this.contextRunner()
-            .withPropertyValues(
-                "spring.application.name=a", "as.election.algorithm=ManualAllocation")
-            .withUserConfiguration(ReactiveScheduling.class)))
-        .contains("as.election.manual.leader-id");
-  }
-
-  /** Has no election of its own. */
-  private ApplicationContextRunner contextRunner() {
-    return new ApplicationContextRunner()
-        .withConfiguration(AutoConfigurations.of(
-            AopAutoConfiguration.class,
-            ElectionAutoConfiguration.class,
-            LeaderOnlyAutoConfiguration.class));
-  }
-
-  private static SwitchedElection named(String name) {
-    return new SwitchedElection() {
-      @Override
-      public String serviceId() {
-        return name;
-      }
-    };
   }
 
   private static <T> Arguments shape(
@@ -555,6 +416,26 @@ class LeaderOnlyBeansTest {
 
   public static class InheritsType extends AbstractTypedJob {}
 
+  @LeaderOnly
+  @Retention(RetentionPolicy.RUNTIME)
+  @interface OncePerNight {}
+
+  static class Nightly {
+
+    @OncePerNight
+    public @Nullable String text() {
+      return "ran";
+    }
+  }
+
+  static class Implementation implements Late {
+
+    @Override
+    public @Nullable String text() {
+      return "ran";
+    }
+  }
+
   static class PlainJob {
 
     public @Nullable String text() {
@@ -594,15 +475,6 @@ class LeaderOnlyBeansTest {
   static class IsTyped implements Typed {
 
     @Override
-    public @Nullable String text() {
-      return "ran";
-    }
-  }
-
-  static class OnImplementation implements Plain {
-
-    @Override
-    @LeaderOnly
     public @Nullable String text() {
       return "ran";
     }
@@ -659,6 +531,60 @@ class LeaderOnlyBeansTest {
     Job job() {
       return new Job();
     }
+  }
+
+  static class Primitive {
+
+    @LeaderOnly
+    public int count() {
+      return 1;
+    }
+  }
+
+  static class FinalMethod {
+
+    @LeaderOnly
+    public final void run() {}
+  }
+
+  static class PrivateMethod {
+
+    @LeaderOnly
+    private void run() {}
+  }
+
+  static class StaticMethod {
+
+    @LeaderOnly
+    public static void run() {}
+  }
+
+  @LeaderOnly
+  static class FinalOnType {
+
+    public final void run() {}
+  }
+
+  static final class FinalClass {
+
+    @LeaderOnly
+    public void run() {}
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class BeanMethod {
+
+    @Bean
+    @LeaderOnly
+    public String text() {
+      return "";
+    }
+  }
+
+  static class Unknown {
+
+    @LeaderOnly("reports")
+    public void run() {}
   }
 
   @Aspect
@@ -806,64 +732,6 @@ class LeaderOnlyBeansTest {
     }
   }
 
-  static class Empty {
-
-    @LeaderOnly
-    public List<String> list() {
-      return List.of("ran");
-    }
-
-    @LeaderOnly
-    public Set<String> set() {
-      return Set.of("ran");
-    }
-
-    @LeaderOnly
-    public Map<String, String> map() {
-      return Map.of("ran", "ran");
-    }
-
-    @LeaderOnly
-    public String[] array() {
-      return new String[] {"ran"};
-    }
-
-    @LeaderOnly
-    public byte[] bytes() {
-      return new byte[] {1};
-    }
-
-    @LeaderOnly
-    public Stream<String> stream() {
-      return Stream.of("ran");
-    }
-
-    @LeaderOnly
-    public Iterable<String> iterable() {
-      return List.of("ran");
-    }
-  }
-
-  static class Blocking {
-
-    private final CountDownLatch begun = new CountDownLatch(1);
-
-    @LeaderOnly(interruptOnLoss = true)
-    public Boolean block() {
-      this.begun.countDown();
-      try {
-        new CountDownLatch(1).await();
-        return false;
-      } catch (InterruptedException ex) {
-        return true;
-      }
-    }
-
-    CountDownLatch begun() {
-      return this.begun;
-    }
-  }
-
   @Configuration(proxyBeanMethods = false)
   static class Early {
 
@@ -890,38 +758,4 @@ class LeaderOnlyBeansTest {
       return 0;
     }
   }
-
-  @Configuration(proxyBeanMethods = false)
-  @EnableScheduling
-  static class ReactiveScheduling {
-
-    @LeaderOnly
-    @Scheduled(fixedDelay = 1000)
-    public Mono<String> tick() {
-      return Mono.just("ran");
-    }
-  }
-
-  @Entity(name = "GuardedRow")
-  static class Row {
-
-    @Id
-    int id;
-  }
-
-  interface Rows extends JpaRepository<Row, Integer> {
-
-    @LeaderOnly(onFollower = OnFollower.THROW)
-    @Transactional
-    @Modifying
-    @Query(value = "insert into guarded_row (id) values (:id)", nativeQuery = true)
-    Integer insertAsLeader(int id);
-  }
-
-  @Configuration(proxyBeanMethods = false)
-  @EntityScan(basePackageClasses = LeaderOnlyBeansTest.class)
-  @EnableJpaRepositories(
-      considerNestedRepositories = true,
-      basePackageClasses = LeaderOnlyBeansTest.class)
-  static class Repositories {}
 }
