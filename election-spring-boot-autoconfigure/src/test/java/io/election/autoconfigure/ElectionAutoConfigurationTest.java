@@ -2,6 +2,7 @@ package io.election.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.mockito.Mockito.mock;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.ElectionRegistry;
@@ -20,16 +21,20 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.flywaydb.core.Flyway;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.convert.DurationStyle;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -39,7 +44,6 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.EventListener;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
-import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 import org.springframework.scheduling.TaskScheduler;
 import org.springframework.scheduling.annotation.ScheduledAnnotationBeanPostProcessor;
 
@@ -55,6 +59,9 @@ class ElectionAutoConfigurationTest {
 
   private final ApplicationContextRunner billing =
       this.contextRunner.withPropertyValues("spring.application.name=billing");
+
+  private final ApplicationContextRunner jdbc =
+      this.billing.withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class));
 
   private final ApplicationContextRunner manual = this.billing.withPropertyValues(
       "as.election.algorithm=ManualAllocation",
@@ -76,13 +83,15 @@ class ElectionAutoConfigurationTest {
     });
   }
 
-  @Test
-  void manualAllocationFollowsWhereItNamesAnother() {
-    this.manual.withPropertyValues("as.election.manual.leader-id=203.0.113.7").run((context) -> {
+  @ParameterizedTest
+  @ValueSource(strings = {"203.0.113.7", "node-2"})
+  void manualAllocationFollowsWhereItNamesAnother(String leaderId, CapturedOutput output) {
+    this.manual.withPropertyValues("as.election.manual.leader-id=" + leaderId).run((context) -> {
       ElectionService election = context.getBean(ElectionService.class);
       assertThat(election.isLeader()).isFalse();
-      assertThat(election.leaderId()).contains("203.0.113.7");
+      assertThat(election.leaderId()).contains(leaderId);
     });
+    assertThat(output).doesNotContain("nobody leads");
   }
 
   @ParameterizedTest
@@ -99,20 +108,6 @@ class ElectionAutoConfigurationTest {
         .run((context) ->
             assertThat(context.getBean(ElectionService.class).isLeader()).isFalse());
     assertThat(output).contains("is '" + leaderId + "', but " + problem + ": nobody leads");
-  }
-
-  @Test
-  void manualAllocationToAnotherNodesIdIsNotWarnedOf(CapturedOutput output) {
-    this.manual.withPropertyValues("as.election.manual.leader-id=node-2").run((context) -> {});
-    assertThat(output).doesNotContain("nobody leads");
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"ManualAllocation", "manual-allocation", "MANUAL_ALLOCATION"})
-  void algorithmIsReadInAnySpelling(String algorithm) {
-    this.manual
-        .withPropertyValues("as.election.algorithm=" + algorithm)
-        .run((context) -> assertThat(context).hasSingleBean(ManualAllocationElectionService.class));
   }
 
   @Test
@@ -182,17 +177,17 @@ class ElectionAutoConfigurationTest {
         .withUserConfiguration(Consumer.class)
         .run((context) -> {
           Consumer consumer = context.getBean(Consumer.class);
-          assertThat(consumer.byDefault.serviceId()).isEqualTo("billing");
-          assertThat(consumer.reports.serviceId()).isEqualTo("reports");
-          assertThat(consumer.reports.isLeader()).isTrue();
+          assertThat(consumer.byDefault().serviceId()).isEqualTo("billing");
+          assertThat(consumer.reports().serviceId()).isEqualTo("reports");
+          assertThat(consumer.reports().isLeader()).isTrue();
           assertThat(context.getBeansOfType(ElectionService.class)).hasSize(3);
-          assertThat(consumer.registry.all())
+          assertThat(consumer.registry().all())
               .containsOnlyKeys("billing", "reports", "exports")
-              .containsEntry("billing", consumer.byDefault)
-              .containsEntry("reports", consumer.reports);
-          assertThat(consumer.registry.all().keySet()).first().isEqualTo("billing");
-          assertThat(consumer.registry.find("reports")).containsSame(consumer.reports);
-          assertThat(consumer.registry.find("shipping")).isEmpty();
+              .containsEntry("billing", consumer.byDefault())
+              .containsEntry("reports", consumer.reports());
+          assertThat(consumer.registry().all().keySet()).first().isEqualTo("billing");
+          assertThat(consumer.registry().find("reports")).containsSame(consumer.reports());
+          assertThat(consumer.registry().find("shipping")).isEmpty();
         });
   }
 
@@ -209,24 +204,15 @@ class ElectionAutoConfigurationTest {
     });
   }
 
-  @Test
-  void aStopWaitsForWorkAlmostAsLongAsSpringDoes() {
+  @ParameterizedTest
+  @CsvSource({"2m, , 119s", "2m, 5, 5s", "100ms, , 0s"})
+  void aStopWaitsForWorkAlmostAsLongAsSpringDoes(String phase, String own, String patience) {
     this.manual
-        .withPropertyValues("spring.lifecycle.timeout-per-shutdown-phase=2m")
+        .withPropertyValues("spring.lifecycle.timeout-per-shutdown-phase=" + phase)
+        .withPropertyValues(own != null ? "as.election.drain-timeout=" + own : "any=value")
         .run((context) -> assertThat(
                 context.getBean(ElectionProperties.class).drainTimeout(context.getEnvironment()))
-            .isEqualTo(Duration.ofSeconds(119)));
-    this.manual
-        .withPropertyValues(
-            "spring.lifecycle.timeout-per-shutdown-phase=2m", "as.election.drain-timeout=5")
-        .run((context) -> assertThat(
-                context.getBean(ElectionProperties.class).drainTimeout(context.getEnvironment()))
-            .isEqualTo(Duration.ofSeconds(5)));
-    this.manual
-        .withPropertyValues("spring.lifecycle.timeout-per-shutdown-phase=100ms")
-        .run((context) -> assertThat(
-                context.getBean(ElectionProperties.class).drainTimeout(context.getEnvironment()))
-            .isZero());
+            .isEqualTo(DurationStyle.SIMPLE.parse(patience)));
   }
 
   @Test
@@ -247,11 +233,14 @@ class ElectionAutoConfigurationTest {
   @Test
   void nothingElseOfTheApplicationIsTouched() {
     this.manual.run((context) -> {
-      assertThat(context).doesNotHaveBean(TaskScheduler.class);
-      assertThat(context).doesNotHaveBean(Clock.class);
-      assertThat(context).doesNotHaveBean(Flyway.class);
-      assertThat(context).doesNotHaveBean(DataSource.class);
-      assertThat(context).doesNotHaveBean(ScheduledAnnotationBeanPostProcessor.class);
+      for (Class<?> type : List.of(
+          TaskScheduler.class,
+          Clock.class,
+          Flyway.class,
+          DataSource.class,
+          ScheduledAnnotationBeanPostProcessor.class)) {
+        assertThat(context).doesNotHaveBean(type);
+      }
     });
   }
 
@@ -263,19 +252,47 @@ class ElectionAutoConfigurationTest {
             .doesNotContain("not eligible for getting processed by all BeanPostProcessors"));
   }
 
-  @Test
-  void unknownAlgorithmIsRefusedWithThoseThatAreAllowed() {
-    assertThat(failure(this.billing.withPropertyValues("as.election.algorithm=Raft")))
-        .contains("as.election.algorithm is 'Raft'")
-        .contains("it must be one of ManualAllocation, Mysql");
+  static Stream<Arguments> refused() {
+    return Stream.of(
+        refusal(
+            "algorithm=Raft", "algorithm is 'Raft'", "it must be one of ManualAllocation, Mysql"),
+        refusal("algorithm=Zookeeper", "algorithm is 'Zookeeper'", "not available in this version"),
+        refusal("algorithm=Etcd", "algorithm is 'Etcd'", "write one of ManualAllocation, Mysql"),
+        refusal("algorithm=Zookeeper,Mysql", "algorithm is 'Zookeeper, Mysql'", "not available"),
+        refusal("algorithm=ManualAllocation", "manual.leader-id is not set", "host:port"),
+        refusal("services=a,b,a", "services is 'a'", "listed twice"),
+        refusal("services=billing", "services is 'billing'", "it is the default election"),
+        refusal("lease-duration=0", "lease-duration is '0'", ""),
+        refusal("lease-duration=-5s", "lease-duration is '-5s'", ""),
+        refusal("lease-duration=3s", "lease-duration is '3s'", ""),
+        refusal(
+            "lease-duration=5",
+            "lease-duration is '5'",
+            "three times the renew-interval (2s): use at least 6s"),
+        refusal(
+            "operation-timeout=4s",
+            "lease-duration is '10s' by default",
+            "an operation-timeout of at most"),
+        refusal("operation-timeout=0", "operation-timeout is '0'", ""),
+        refusal(
+            "mysql.operation-timeout=2s",
+            "mysql.operation-timeout is '2s'",
+            "now called as.election.operation-timeout"),
+        refusal(
+            "enabled=false as.election.mysql.operation-timeout=2s",
+            "mysql.operation-timeout is '2s'",
+            "now called as.election.operation-timeout"));
+  }
+
+  private static Arguments refusal(String setting, String problem, String remedy) {
+    return Arguments.of("as.election." + setting, "as.election." + problem, remedy);
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"Zookeeper", "Etcd", "Zookeeper,Mysql"})
-  void algorithmsOfLaterVersionsAreRefused(String algorithm) {
-    assertThat(failure(this.billing.withPropertyValues("as.election.algorithm=" + algorithm)))
-        .contains("as.election.algorithm is '" + algorithm.replace(",", ", ") + "'")
-        .contains("it is not available in this version; write one of ManualAllocation, Mysql");
+  @MethodSource
+  void refused(String properties, String problem, String remedy) {
+    assertThat(failure(this.billing.withPropertyValues(properties.split(" ", -1))))
+        .contains(problem, remedy);
   }
 
   @Test
@@ -304,22 +321,6 @@ class ElectionAutoConfigurationTest {
             failure(this.manual.withPropertyValues("spring.application.name=" + "x".repeat(129))))
         .contains("spring.application.name is 'xxx")
         .contains("set as.election.service-id to another");
-  }
-
-  @Test
-  void electionsListedTwiceAreRefused() {
-    assertThat(failure(this.manual.withPropertyValues("as.election.services=a,b,a")))
-        .contains("as.election.services is 'a'")
-        .contains("listed twice");
-    assertThat(failure(this.manual.withPropertyValues("as.election.services=billing")))
-        .contains("it is the default election");
-  }
-
-  @Test
-  void missingLeaderIdIsRefused() {
-    assertThat(failure(this.billing.withPropertyValues("as.election.algorithm=ManualAllocation")))
-        .contains("as.election.manual.leader-id is not set")
-        .contains("host:port");
   }
 
   @Test
@@ -352,8 +353,7 @@ class ElectionAutoConfigurationTest {
   @ParameterizedTest
   @ValueSource(strings = {"true", "false"})
   void applicationWithoutDatabaseIsToldWhatToSet(String enabled) {
-    ApplicationContextRunner withoutDatabase = this.billing
-        .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
+    ApplicationContextRunner withoutDatabase = this.jdbc
         .withPropertyValues("as.election.enabled=" + enabled)
         .withClassLoader(new FilteredClassLoader("org.h2"));
     assertThat(failure(withoutDatabase))
@@ -373,37 +373,16 @@ class ElectionAutoConfigurationTest {
 
   @Test
   void wrappedDataSourceThatTellsNothingIsRefusedWithTheWayOut() {
-    assertThat(
-            failure(this.billing.withBean(DataSource.class, () -> new AbstractRoutingDataSource() {
-
-              @Override
-              protected Object determineCurrentLookupKey() {
-                return "primary";
-              }
-
-              @Override
-              public void afterPropertiesSet() {}
-            })))
+    assertThat(failure(this.billing.withBean(DataSource.class, () -> mock(DataSource.class))))
         .contains("does not tell its URL, user and password")
         .contains("Mark a DataSource bean with @ElectionDataSource");
   }
 
   @Test
   void embeddedDatabaseIsRefusedWithTheSettingForTests() {
-    assertThat(failure(this.billing.withConfiguration(
-            AutoConfigurations.of(DataSourceAutoConfiguration.class))))
+    assertThat(failure(this.jdbc))
         .contains("needs MySQL or MariaDB, but the DataSource is h2 (jdbc:h2:mem:")
         .contains("In tests, or for a single node, set as.election.enabled=false");
-  }
-
-  @Test
-  void anotherDatabaseIsRefused() {
-    assertThat(failure(this.billing
-            .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
-            .withPropertyValues(
-                "spring.datasource.url=jdbc:h2:mem:orders;USER=sa;PASSWORD=secret")))
-        .contains("the DataSource is h2 (jdbc:h2:mem:orders)")
-        .doesNotContain("secret");
   }
 
   @Test
@@ -417,8 +396,7 @@ class ElectionAutoConfigurationTest {
   @ParameterizedTest
   @ValueSource(strings = {"mysql", "mariadb"})
   void databaseThatCannotBeReachedIsNamedWithTheReason(String driver, CapturedOutput output) {
-    this.billing
-        .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
+    this.jdbc
         .withPropertyValues("spring.datasource.url=jdbc:" + driver + "://127.0.0.1:1/orders")
         .run((context) -> assertThat(context).hasNotFailed());
     assertThat(output)
@@ -427,40 +405,11 @@ class ElectionAutoConfigurationTest {
 
   @Test
   void missingDriverIsRefused() {
-    assertThat(failure(this.billing
-            .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
+    assertThat(failure(this.jdbc
             .withPropertyValues("spring.datasource.url=jdbc:mysql://127.0.0.1:1/orders")
             .withClassLoader(new FilteredClassLoader("com.mysql.cj"))))
         .contains("JDBC driver")
         .contains("com.mysql:mysql-connector-j");
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"0", "-5s", "3s"})
-  void badLeaseIsRefusedWithTheValueAsWritten(String lease) {
-    assertThat(failure(this.billing.withPropertyValues("as.election.lease-duration=" + lease)))
-        .contains("as.election.lease-duration is '" + lease + "'");
-  }
-
-  @Test
-  void badRelationNamesTheRemedy() {
-    assertThat(failure(this.billing.withPropertyValues("as.election.lease-duration=5")))
-        .contains("as.election.lease-duration is '5'")
-        .contains("three times the renew-interval (2s): use at least 6s");
-    assertThat(failure(this.billing.withPropertyValues("as.election.operation-timeout=4s")))
-        .contains("as.election.lease-duration is '10s' by default")
-        .contains("an operation-timeout of at most");
-    assertThat(failure(this.billing.withPropertyValues("as.election.operation-timeout=0")))
-        .contains("as.election.operation-timeout is '0'");
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"true", "false"})
-  void formerNameOfAPropertyIsRefusedWithTheNewOne(String enabled) {
-    assertThat(failure(this.billing.withPropertyValues(
-            "as.election.enabled=" + enabled, "as.election.mysql.operation-timeout=2s")))
-        .contains("as.election.mysql.operation-timeout is '2s'")
-        .contains("now called as.election.operation-timeout");
   }
 
   @ParameterizedTest
@@ -478,24 +427,6 @@ class ElectionAutoConfigurationTest {
           .contains("as.election." + setting + " is '" + endless + "'")
           .containsPattern("it must be|it is too long")
           .contains("write for instance");
-    }
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "enabled",
-        "expose-endpoint",
-        "eligible",
-        "fail-fast",
-        "mysql.commit-fence",
-        "mysql.hand-back-signals"
-      })
-  void switchWithoutAValueIsRefusedByName(String setting) {
-    for (String value : List.of("", "perhaps")) {
-      assertThat(failure(this.billing.withPropertyValues("as.election." + setting + "=" + value)))
-          .contains("as.election." + setting + " is '" + value + "'")
-          .contains("it must be true or false");
     }
   }
 
@@ -522,23 +453,10 @@ class ElectionAutoConfigurationTest {
     }
   }
 
-  static class Consumer {
-
-    final ElectionService byDefault;
-
-    final ElectionService reports;
-
-    final ElectionRegistry registry;
-
-    Consumer(
-        ElectionService byDefault,
-        @Qualifier("reports") ElectionService reports,
-        ElectionRegistry registry) {
-      this.byDefault = byDefault;
-      this.reports = reports;
-      this.registry = registry;
-    }
-  }
+  record Consumer(
+      ElectionService byDefault,
+      @Qualifier("reports") ElectionService reports,
+      ElectionRegistry registry) {}
 
   record Listener(List<LeadershipEvent> events) {
 
