@@ -1,10 +1,13 @@
 package io.election.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.LeadershipEvent;
+import io.election.NotLeaderException;
+import io.election.autoconfigure.actuate.EndpointAccess;
 import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
@@ -12,6 +15,7 @@ import io.election.testing.AutoConfigureElection;
 import io.election.testing.DecidedElection;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.beans.factory.annotation.Qualifier;
@@ -30,6 +34,7 @@ import org.springframework.context.event.EventListener;
     properties = {
       "spring.application.name=billing",
       "spring.datasource.url=jdbc:h2:mem:annotated",
+      "management.endpoints.web.exposure.include=leader",
       "as.election.services=reports"
     })
 @AutoConfigureElection
@@ -49,25 +54,42 @@ class AutoConfigureElectionTest {
   ApplicationContext context;
 
   @Test
-  void theTestDecidesEachElection() {
+  void theTestAndTheEndpointDecideEachElection() {
     assertThat(this.election.serviceId()).isEqualTo("billing");
     assertThat(this.context.getBean(ElectionService.class)).isSameAs(this.election);
     assertThat(this.context.getBeansOfType(ElectionDriver.class)).isEmpty();
     this.jobs.bill();
-    this.jobs.report();
     assertThat(this.jobs.ran()).isEmpty();
-
     this.election.lead();
     this.jobs.bill();
-    this.jobs.report();
+    this.reports.follow("b");
+    assertThatThrownBy(this.jobs::report)
+        .isInstanceOfSatisfying(
+            NotLeaderException.class, (ex) -> assertThat(ex.leaderId()).contains("b"));
     assertThat(this.jobs.ran()).containsExactly("bill");
-
     this.reports.lead();
     this.jobs.report();
     assertThat(this.jobs.ran()).containsExactly("bill", "report");
     assertThat(this.jobs.events())
         .extracting(LeadershipEvent::serviceId)
         .containsExactly("billing", "reports");
+
+    assertThat(this.context.containsBean("leaderEndpoint")).isTrue();
+    EndpointAccess endpoint = new EndpointAccess(this.context);
+    assertThat(endpoint.election("billing"))
+        .containsEntry("leader", true)
+        .containsEntry("leaderId", "this-node")
+        .containsEntry("term", 1L);
+    assertThat(endpoint.designate("billing", "b", null).getStatus()).isEqualTo(202);
+    assertThat(endpoint.election("billing"))
+        .isEqualTo(Map.of("leader", false, "leaderId", "b", "term", 2L));
+    assertThat(endpoint.elections().get("elections"))
+        .isInstanceOfSatisfying(
+            Map.class,
+            (elections) ->
+                assertThat(elections.keySet().toArray()).containsExactly("billing", "reports"));
+    this.jobs.bill();
+    assertThat(this.jobs.ran()).hasSize(2);
   }
 
   @Configuration(proxyBeanMethods = false)
@@ -92,7 +114,7 @@ class AutoConfigureElectionTest {
       this.ran.add("bill");
     }
 
-    @LeaderOnly("reports")
+    @LeaderOnly(value = "reports", onFollower = LeaderOnly.OnFollower.THROW)
     public void report() {
       this.ran.add("report");
     }

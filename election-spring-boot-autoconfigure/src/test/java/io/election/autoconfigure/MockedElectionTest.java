@@ -28,42 +28,18 @@ import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.test.context.TestPropertySource;
 import org.springframework.test.context.bean.override.mockito.MockitoBean;
 import org.springframework.test.context.bean.override.mockito.MockitoSpyBean;
 
 /** Mocked elections in an application whose database is H2. */
+@SpringBootTest(
+    webEnvironment = WebEnvironment.NONE,
+    classes = MockedElectionTest.Application.class,
+    properties = "spring.application.name=billing")
 class MockedElectionTest {
 
-  @Nested
-  @SpringBootTest(
-      webEnvironment = WebEnvironment.NONE,
-      classes = Application.class,
-      properties = "spring.application.name=billing")
-  class Mocked {
-
-    @MockitoBean
-    ElectionService election;
-
-    @Autowired
-    Jobs jobs;
-
-    @Autowired
-    ApplicationContext context;
-
-    @Test
-    void decidesWhetherAJobRunsAndNeedsNoDatabase() {
-      assertThat(this.context.getBeansOfType(ElectionDatabase.class)).isEmpty();
-      assertThat(this.context.getBeansOfType(ElectionDriver.class)).isEmpty();
-      assertFollowsTheMock(this.election, this.jobs, this.context);
-    }
-  }
-
-  @Nested
-  @SpringBootTest(
-      webEnvironment = WebEnvironment.NONE,
-      classes = Application.class,
-      properties = {"spring.application.name=billing", "as.election.enabled=false"})
-  class MockedAndDisabled {
+  abstract static class MockTest {
 
     @MockitoBean
     ElectionService election;
@@ -76,19 +52,32 @@ class MockedElectionTest {
 
     @Test
     void decidesWhetherAJobRuns() {
-      assertFollowsTheMock(this.election, this.jobs, this.context);
+      assertThat(this.jobs.runBoth()).isZero();
+      given(this.election.isLeader()).willReturn(true);
+      assertThat(this.jobs.runBoth()).isEqualTo(2);
+      assertThat(this.context.containsBean("leaderEndpoint")).isTrue();
+      assertThat(new EndpointAccess(this.context).elections().get("elections"))
+          .asString()
+          .contains("default", "leader=true");
     }
   }
 
   @Nested
-  @SpringBootTest(
-      webEnvironment = WebEnvironment.NONE,
-      classes = Application.class,
-      properties = {
-        "as.election.enabled=false",
-        "as.election.services=reports",
-        "spring.application.name=billing"
-      })
+  class Mocked extends MockTest {
+
+    @Test
+    void needsNoDatabase() {
+      assertThat(this.context.getBeansOfType(ElectionDatabase.class)).isEmpty();
+      assertThat(this.context.getBeansOfType(ElectionDriver.class)).isEmpty();
+    }
+  }
+
+  @Nested
+  @TestPropertySource(properties = "as.election.enabled=false")
+  class MockedAndDisabled extends MockTest {}
+
+  @Nested
+  @TestPropertySource(properties = {"as.election.enabled=false", "as.election.services=reports"})
   class OneOfTwoMocked {
 
     @MockitoBean(name = "electionService:reports")
@@ -110,11 +99,8 @@ class MockedElectionTest {
   }
 
   @Nested
-  @SpringBootTest(
-      webEnvironment = WebEnvironment.NONE,
-      classes = Application.class,
+  @TestPropertySource(
       properties = {
-        "spring.application.name=billing",
         "as.election.node-id=a",
         "as.election.algorithm=ManualAllocation",
         "as.election.manual.leader-id=a"
@@ -129,34 +115,10 @@ class MockedElectionTest {
 
     @Test
     void doesNotRunAJobWhereItIsToldNotToLead() {
-      this.jobs.run();
-      this.jobs.poll();
-      assertThat(this.jobs.runs()).hasValue(2);
-
+      assertThat(this.jobs.runBoth()).isEqualTo(2);
       willReturn(false).given(this.election).isLeader();
-
-      this.jobs.run();
-      this.jobs.poll();
-      assertThat(this.jobs.runs()).hasValue(2);
+      assertThat(this.jobs.runBoth()).isZero();
     }
-  }
-
-  private static void assertFollowsTheMock(
-      ElectionService election, Jobs jobs, ApplicationContext context) {
-    int before = jobs.runs().get();
-    jobs.run();
-    jobs.poll();
-    assertThat(jobs.runs()).hasValue(before);
-
-    given(election.isLeader()).willReturn(true);
-
-    jobs.run();
-    jobs.poll();
-    assertThat(jobs.runs()).hasValue(before + 2);
-    assertThat(context.containsBean("leaderEndpoint")).isTrue();
-    assertThat(new EndpointAccess(context).elections().get("elections"))
-        .asString()
-        .contains("default", "leader=true");
   }
 
   @Configuration(proxyBeanMethods = false)
@@ -173,10 +135,20 @@ class MockedElectionTest {
     ElectionInfoAutoConfiguration.class,
     ElectionMetricsAutoConfiguration.class
   })
-  @Import(Jobs.class)
+  @Import({Jobs.class, Job.class})
   static class Application {}
 
-  static class Jobs {
+  record Jobs(Job job) {
+
+    int runBoth() {
+      int before = this.job.runs();
+      this.job.run();
+      this.job.poll();
+      return this.job.runs() - before;
+    }
+  }
+
+  static class Job {
 
     private final AtomicInteger runs = new AtomicInteger();
 
@@ -190,8 +162,8 @@ class MockedElectionTest {
       this.runs.incrementAndGet();
     }
 
-    AtomicInteger runs() {
-      return this.runs;
+    int runs() {
+      return this.runs.get();
     }
   }
 }
