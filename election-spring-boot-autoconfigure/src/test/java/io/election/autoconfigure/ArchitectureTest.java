@@ -17,6 +17,7 @@ import com.tngtech.archunit.library.dependencies.SliceIdentifier;
 import io.election.lease.MemoryLeaseStore;
 import java.time.Clock;
 import java.time.Instant;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** The dependencies that each module may have. */
@@ -28,15 +29,10 @@ class ArchitectureTest {
 
   private static final DescribedPredicate<JavaClass> DECISION = resideInAnyPackage(
           "io.election.lease")
-      .and(simpleNameStartingWith("Candidacy")
-          .or(simpleNameStartingWith("TakeoverRule"))
-          .or(simpleNameStartingWith("Standing"))
-          .or(simpleNameStartingWith("Observation"))
-          .or(simpleNameStartingWith("Step"))
-          .or(simpleNameStartingWith("TakeoverRule"))
-          .or(simpleNameStartingWith("Observation"))
-          .or(simpleNameStartingWith("Memory"))
-          .or(simpleNameStartingWith("LeaseRow")))
+      .and(DescribedPredicate.or(Stream.of(
+              "Candidacy", "TakeoverRule", "Standing", "Observation", "Step", "Memory", "LeaseRow")
+          .map(JavaClass.Predicates::simpleNameStartingWith)
+          .toList()))
       .as("the decision function");
 
   private static final SliceAssignment EACH_PACKAGE = new SliceAssignment() {

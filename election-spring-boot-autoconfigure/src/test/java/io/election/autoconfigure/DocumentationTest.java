@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
-import java.io.StringWriter;
-import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -15,15 +13,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import javax.tools.JavaCompiler;
-import javax.tools.JavaFileObject;
-import javax.tools.SimpleJavaFileObject;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.core.test.tools.SourceFile;
+import org.springframework.core.test.tools.TestCompiler;
+import org.springframework.util.ClassUtils;
 
 /** Examples that readers copy work: Java compiles with the imports that it shows, commands run. */
 class DocumentationTest {
@@ -90,21 +86,23 @@ class DocumentationTest {
         "docs/getting-started.zh-CN.md",
         "docs/testing.md"
       })
-  void javaCompiles(String page, @TempDir Path classes) throws IOException {
-    List<JavaFileObject> sources = new ArrayList<>();
-    sources.add(source("example.Project", PROJECT));
+  void javaCompiles(String page) throws IOException {
+    List<SourceFile> sources = new ArrayList<>();
+    sources.add(SourceFile.of(PROJECT));
     for (String library : List.of(
         "org.springframework.boot.testcontainers.service.connection.ServiceConnection",
         "org.testcontainers.junit.jupiter.Container",
         "org.testcontainers.junit.jupiter.Testcontainers")) {
-      sources.add(annotation(library)); // not on the class path of this module
+      sources.add(SourceFile.of("package %s; public @interface %s {}"
+          .formatted( // not on the class path of this module
+              ClassUtils.getPackageName(library), ClassUtils.getShortName(library))));
     }
     List<String> blocks = blocks(page, "java");
     for (int i = 0; i < blocks.size(); i++) {
-      sources.add(source("example.Example" + i, unit("Example" + i, blocks.get(i))));
+      sources.add(SourceFile.of(unit("Example" + i, blocks.get(i))));
     }
     assertThat(blocks).as("examples").hasSizeGreaterThanOrEqualTo(2);
-    assertThat(compile(sources, classes)).as("errors in the Java of %s", page).isEmpty();
+    TestCompiler.forSystem().withSources(sources).compile((compiled) -> {});
   }
 
   static Stream<Path> pages() throws IOException {
@@ -199,39 +197,5 @@ class DocumentationTest {
     }
     return "package example;\n" + IMPORTS + imports + "\nclass " + name + " extends Project {\n"
         + body + "\n}\n";
-  }
-
-  private static JavaFileObject annotation(String name) {
-    int dot = name.lastIndexOf('.');
-    return source(
-        name,
-        "package " + name.substring(0, dot) + "; public @interface " + name.substring(dot + 1)
-            + " {}");
-  }
-
-  private static JavaFileObject source(String name, String text) {
-    return new SimpleJavaFileObject(
-        URI.create("string:///" + name.replace('.', '/') + ".java"), JavaFileObject.Kind.SOURCE) {
-
-      @Override
-      public CharSequence getCharContent(boolean ignoreEncodingErrors) {
-        return text;
-      }
-    };
-  }
-
-  private static String compile(List<JavaFileObject> sources, Path classes) {
-    JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-    StringWriter errors = new StringWriter();
-    List<String> options = List.of(
-        "-proc:none",
-        "-nowarn",
-        "-d",
-        classes.toString(),
-        "-cp",
-        System.getProperty("java.class.path"));
-    boolean compiled =
-        compiler.getTask(errors, null, null, options, null, sources).call();
-    return compiled ? "" : errors.toString();
   }
 }
