@@ -12,9 +12,6 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.ManualAllocationElectionService;
-import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
-import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
-import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
 import io.election.mysql.MysqlLeaseStore;
 import java.time.Clock;
 import java.time.Duration;
@@ -50,12 +47,8 @@ import org.springframework.scheduling.annotation.ScheduledAnnotationBeanPostProc
 @ExtendWith(OutputCaptureExtension.class)
 class ElectionAutoConfigurationTest {
 
-  private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
-      .withConfiguration(AutoConfigurations.of(
-          ElectionAutoConfiguration.class,
-          MysqlElectionAutoConfiguration.class,
-          LeaderOnlyAutoConfiguration.class,
-          LeaderEndpointAutoConfiguration.class));
+  private final ApplicationContextRunner contextRunner =
+      new ApplicationContextRunner().withConfiguration(MysqlNode.STARTER);
 
   private final ApplicationContextRunner billing =
       this.contextRunner.withPropertyValues("spring.application.name=billing");

@@ -6,8 +6,6 @@ import io.election.ElectionService;
 import io.election.ManualAllocationElectionService;
 import io.election.autoconfigure.ElectionProperties.Mysql.SchemaMode;
 import io.election.autoconfigure.actuate.EndpointAccess;
-import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
-import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import java.util.List;
@@ -56,11 +54,8 @@ class ElectionSpellingsTest {
 
   /** Runs without a server: the node starts as a follower. */
   private final ApplicationContextRunner mysql = new ApplicationContextRunner()
-      .withConfiguration(AutoConfigurations.of(
-          ElectionAutoConfiguration.class,
-          MysqlElectionAutoConfiguration.class,
-          LeaderOnlyAutoConfiguration.class,
-          DataSourceAutoConfiguration.class))
+      .withConfiguration(MysqlNode.STARTER)
+      .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
       .withPropertyValues(
           "spring.application.name=billing",
           "spring.datasource.url=jdbc:mysql://127.0.0.1:1/billing",

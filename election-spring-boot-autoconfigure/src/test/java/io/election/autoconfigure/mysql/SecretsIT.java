@@ -1,25 +1,14 @@
 package io.election.autoconfigure.mysql;
 
+import static io.election.autoconfigure.MysqlNode.patiently;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.classic.spi.ThrowableProxyUtil;
-import ch.qos.logback.core.read.ListAppender;
-import io.election.ElectionService;
-import io.election.autoconfigure.ElectionAutoConfiguration;
+import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.StartFailure;
-import io.election.autoconfigure.actuate.ElectionHealthAutoConfiguration;
-import io.election.autoconfigure.actuate.ElectionInfoAutoConfiguration;
-import io.election.autoconfigure.actuate.ElectionMetricsAutoConfiguration;
 import io.election.autoconfigure.actuate.EndpointAccess;
-import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.test.TestDatabase;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -28,44 +17,37 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slf4j.LoggerFactory;
 import org.springframework.boot.actuate.info.Info;
 import org.springframework.boot.actuate.info.InfoContributor;
-import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
-import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.logging.LogLevel;
+import org.springframework.boot.logging.LoggingSystem;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ApplicationContext;
 
 /** A password in a JDBC URL is neither logged nor shown, in whichever form it is written. */
+@ExtendWith(OutputCaptureExtension.class)
 class SecretsIT {
-
-  private static final Duration LONG = Duration.ofSeconds(60);
 
   private static final String SECRET = "Keep1this2to3yourself";
 
-  private static final TestDatabase DATABASE = TestDatabase.newDatabase();
+  private static final TestDatabase DATABASE = MysqlNode.newDatabase();
 
   private static final String USER = "secret_" + DATABASE.name();
 
-  private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
+  private final LoggingSystem logging = LoggingSystem.get(getClass().getClassLoader());
 
-  private final ApplicationContextRunner application = new ApplicationContextRunner()
-      .withConfiguration(AutoConfigurations.of(
-          ElectionAutoConfiguration.class,
-          MysqlElectionAutoConfiguration.class,
-          ElectionHealthAutoConfiguration.class,
-          ElectionInfoAutoConfiguration.class,
-          ElectionMetricsAutoConfiguration.class,
-          LeaderOnlyAutoConfiguration.class,
-          DataSourceAutoConfiguration.class))
+  private final ApplicationContextRunner application = MysqlNode.on(DATABASE)
       .withBean(SimpleMeterRegistry.class)
-      .withPropertyValues("spring.application.name=orders", "as.election.node-id=a");
+      .withPropertyValues("spring.datasource.username=", "spring.datasource.password=");
 
   @BeforeAll
   static void createUser() {
@@ -74,45 +56,36 @@ class SecretsIT {
   }
 
   @BeforeEach
-  void listen() {
-    this.logged.start();
-    root().addAppender(this.logged);
-    logger("io.election").setLevel(Level.TRACE);
-    logger("org.flywaydb").setLevel(Level.DEBUG);
+  void logMore() {
+    this.logging.setLogLevel("io.election", LogLevel.TRACE);
+    this.logging.setLogLevel("org.flywaydb", LogLevel.DEBUG);
   }
 
   @AfterEach
-  void stopListening() {
-    root().detachAppender(this.logged);
-    logger("io.election").setLevel(Level.DEBUG);
-    logger("org.flywaydb").setLevel(null);
+  void logLess() {
+    this.logging.setLogLevel("io.election", LogLevel.DEBUG);
+    this.logging.setLogLevel("org.flywaydb", null);
   }
 
   @Test
-  void nodeThatLeadsTellsNoPassword() {
-    assertTellsNoPasswordAsLeader(urlsThatConnect().findFirst().orElseThrow());
+  void nodeThatLeadsTellsNoPassword(CapturedOutput output) {
+    assertTellsNoPasswordAsLeader(urlsThatConnect().findFirst().orElseThrow(), output);
   }
 
   @ParameterizedTest
   @MethodSource("urlsThatConnect")
   @Tag("faults")
-  void nodeThatLeadsTellsNoPasswordHoweverItIsWritten(String url) {
-    assertTellsNoPasswordAsLeader(url);
+  void nodeThatLeadsTellsNoPasswordHoweverItIsWritten(String url, CapturedOutput output) {
+    assertTellsNoPasswordAsLeader(url, output);
   }
 
-  private void assertTellsNoPasswordAsLeader(String url) {
-    this.application
-        .withPropertyValues(
-            "spring.datasource.url=" + url,
-            "as.election.lease-duration=3s",
-            "as.election.renew-interval=500ms")
-        .run((context) -> {
-          await()
-              .atMost(LONG)
-              .until(() -> context.getBean(ElectionService.class).isLeader());
-          assertThat(shown(context)).allSatisfy(SecretsIT::isFreeOfSecrets);
-        });
-    assertThat(log()).hasSizeGreaterThan(3).allSatisfy(SecretsIT::isFreeOfSecrets);
+  private void assertTellsNoPasswordAsLeader(String url, CapturedOutput output) {
+    this.application.withPropertyValues("spring.datasource.url=" + url).run((context) -> {
+      MysqlNode.awaitLeader(context);
+      assertThat(shown(context)).allSatisfy(SecretsIT::isFreeOfSecrets);
+    });
+    assertThat(output).contains("become leader by mysql");
+    isFreeOfSecrets(output.getAll());
   }
 
   static Stream<String> urlsThatConnect() {
@@ -136,15 +109,18 @@ class SecretsIT {
             + SECRET + ")" + end);
   }
 
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
+  static Stream<String> urlsThatDoNotConnect() {
+    return Stream.of(
+        DATABASE.jdbcUrl("mysql", "user=nobody&password=%s"),
         "jdbc:mysql://root:x@%s@127.0.0.1:1/app",
         "jdbc:mysql://(host=127.0.0.1,port=1,user=root,password=x)%s)/app",
-        "jdbc:mariadb://127.0.0.1:1/app?password=%s"
-      })
-  void nodeThatCannotConnectTellsNoPassword(String url) {
-    assertTellsNoPasswordWithoutAServer(url);
+        "jdbc:mariadb://127.0.0.1:1/app?password=%s");
+  }
+
+  @ParameterizedTest
+  @MethodSource("urlsThatDoNotConnect")
+  void nodeThatCannotConnectTellsNoPassword(String url, CapturedOutput output) {
+    assertTellsNoPasswordWithoutConnection(url, output);
   }
 
   @ParameterizedTest
@@ -176,11 +152,11 @@ class SecretsIT {
         "jdbc:mariadb:sequential://127.0.0.1:1,127.0.0.1:2/app?password=%s"
       })
   @Tag("faults")
-  void nodeThatCannotConnectTellsNoPasswordHoweverItIsWritten(String url) {
-    assertTellsNoPasswordWithoutAServer(url);
+  void nodeThatCannotConnectTellsNoPasswordHoweverItIsWritten(String url, CapturedOutput output) {
+    assertTellsNoPasswordWithoutConnection(url, output);
   }
 
-  private void assertTellsNoPasswordWithoutAServer(String url) {
+  private void assertTellsNoPasswordWithoutConnection(String url, CapturedOutput output) {
     this.application
         .withPropertyValues(
             "spring.datasource.url=" + url.formatted(SECRET),
@@ -193,10 +169,11 @@ class SecretsIT {
             "as.election.operation-timeout=200ms")
         .run((context) -> {
           assertThat(context).hasNotFailed();
-          await().atMost(LONG).until(() -> health(context).getStatus().equals(Status.DOWN));
+          patiently().until(() -> health(context).getStatus().equals(Status.DOWN));
           assertThat(shown(context)).allSatisfy(SecretsIT::isFreeOfSecrets);
         });
-    assertThat(log()).isNotEmpty().allSatisfy(SecretsIT::isFreeOfSecrets);
+    assertThat(output).isNotEmpty();
+    isFreeOfSecrets(output.getAll());
   }
 
   @ParameterizedTest
@@ -209,13 +186,13 @@ class SecretsIT {
         "jdbc:h2:mem:app;USER=sa;PASSWORD=%s@x",
         "jdbc:sqlserver://127.0.0.1;user=sa;password=%s@x"
       })
-  void startThatIsRefusedTellsNoPassword(String url) {
+  void startThatIsRefusedTellsNoPassword(String url, CapturedOutput output) {
     assertThat(StartFailure.text(this.application.withPropertyValues(
             "spring.datasource.url=" + url.formatted(SECRET),
             "spring.datasource.driver-class-name=org.h2.Driver")))
         .contains("needs MySQL or MariaDB")
         .satisfies(SecretsIT::isFreeOfSecrets);
-    assertThat(log()).allSatisfy(SecretsIT::isFreeOfSecrets);
+    isFreeOfSecrets(output.getAll());
   }
 
   private static List<String> shown(ApplicationContext context) {
@@ -242,22 +219,5 @@ class SecretsIT {
   /** The text does not contain a part of the password either. */
   private static void isFreeOfSecrets(String text) {
     assertThat(text).doesNotContain("Keep1", "this2", "to3your", "3yourself");
-  }
-
-  private List<String> log() {
-    return List.copyOf(this.logged.list).stream()
-        .map((event) -> event.getFormattedMessage()
-            + (event.getThrowableProxy() != null
-                ? ThrowableProxyUtil.asString(event.getThrowableProxy())
-                : ""))
-        .toList();
-  }
-
-  private static Logger root() {
-    return logger(org.slf4j.Logger.ROOT_LOGGER_NAME);
-  }
-
-  private static Logger logger(String name) {
-    return (Logger) LoggerFactory.getLogger(name);
   }
 }

@@ -1,0 +1,112 @@
+package io.election.autoconfigure;
+
+import static org.awaitility.Awaitility.await;
+
+import io.election.ElectionService;
+import io.election.autoconfigure.actuate.ElectionHealthAutoConfiguration;
+import io.election.autoconfigure.actuate.ElectionInfoAutoConfiguration;
+import io.election.autoconfigure.actuate.ElectionMetricsAutoConfiguration;
+import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
+import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
+import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
+import io.election.mysql.ElectionDatabase;
+import io.election.mysql.MysqlLeaseStore;
+import io.election.test.TestDatabase;
+import io.election.test.TestServer;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.awaitility.core.ConditionFactory;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
+
+/** A node of the election {@code orders} on a real database. */
+public final class MysqlNode {
+
+  /** All that the starter configures. */
+  public static final AutoConfigurations STARTER = AutoConfigurations.of(
+      ElectionAutoConfiguration.class,
+      MysqlElectionAutoConfiguration.class,
+      LeaderOnlyAutoConfiguration.class,
+      LeaderEndpointAutoConfiguration.class,
+      ElectionHealthAutoConfiguration.class,
+      ElectionInfoAutoConfiguration.class,
+      ElectionMetricsAutoConfiguration.class);
+
+  private static final Map<TestServer, TestDatabase> TEMPLATES = new ConcurrentHashMap<>();
+
+  private MysqlNode() {}
+
+  /** Creates a database whose lease is free, so that the first node leads at once. */
+  public static TestDatabase newDatabase(TestServer server) {
+    TestDatabase template = TEMPLATES.computeIfAbsent(server, MysqlNode::newTemplate);
+    TestDatabase database = server.newDatabase();
+    for (String table : template
+        .query(
+            "SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()")
+        .split(",", -1)) {
+      database.execute(
+          "CREATE TABLE " + table + " LIKE " + template.name() + "." + table,
+          "INSERT INTO " + table + " SELECT * FROM " + template.name() + "." + table);
+    }
+    return database;
+  }
+
+  private static TestDatabase newTemplate(TestServer server) {
+    TestDatabase template = server.newDatabase();
+    try (MysqlLeaseStore store = new MysqlLeaseStore(
+        new ElectionDatabase(template.dataSource(), template.jdbcUrl()),
+        MysqlLeaseStore.SchemaMode.MIGRATE,
+        Duration.ofSeconds(5),
+        Duration.ofSeconds(5),
+        true)) {
+      store.ensureTables();
+    } catch (Exception ex) {
+      throw new IllegalStateException(ex);
+    }
+    template.execute(
+        "INSERT INTO leader_election (service_id, leader_id, lease_millis) VALUES ('orders', '', 0)");
+    return template;
+  }
+
+  public static TestDatabase newDatabase() {
+    return newDatabase(TestServer.shared());
+  }
+
+  public static String[] properties(TestDatabase database) {
+    return new String[] {
+      "spring.application.name=orders",
+      "as.election.node-id=a",
+      "as.election.lease-duration=2s",
+      "as.election.renew-interval=300ms",
+      "as.election.operation-timeout=700ms",
+      "spring.datasource.url=" + database.jdbcUrl(),
+      "spring.datasource.username=" + database.username(),
+      "spring.datasource.password=" + database.password()
+    };
+  }
+
+  /** Returns a node without a data source of its own. */
+  public static ApplicationContextRunner withoutDataSource(TestDatabase database) {
+    return new ApplicationContextRunner()
+        .withConfiguration(STARTER)
+        .withPropertyValues(properties(database));
+  }
+
+  public static ApplicationContextRunner on(TestDatabase database) {
+    return withoutDataSource(database)
+        .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class));
+  }
+
+  public static ElectionService awaitLeader(ApplicationContext context) {
+    ElectionService election = context.getBean(ElectionService.class);
+    patiently().until(election::isLeader);
+    return election;
+  }
+
+  public static ConditionFactory patiently() {
+    return await().atMost(Duration.ofSeconds(60));
+  }
+}

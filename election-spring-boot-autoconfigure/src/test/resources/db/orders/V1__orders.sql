@@ -1,1 +1,0 @@
-CREATE TABLE orders (id bigint PRIMARY KEY);
