@@ -12,6 +12,8 @@ import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.SwitchedElection;
 import io.election.autoconfigure.leaderonly.elsewhere.Neighbour;
 import jakarta.annotation.PostConstruct;
+import jakarta.persistence.Entity;
+import jakarta.persistence.Id;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.reflect.InvocationHandler;
@@ -37,9 +39,15 @@ import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.CustomScopeConfigurer;
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.boot.data.jpa.autoconfigure.DataJpaRepositoriesAutoConfiguration;
+import org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.persistence.autoconfigure.EntityScan;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -48,10 +56,15 @@ import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.support.SimpleThreadScope;
 import org.springframework.core.PriorityOrdered;
+import org.springframework.data.jpa.repository.JpaRepository;
+import org.springframework.data.jpa.repository.Modifying;
+import org.springframework.data.jpa.repository.Query;
+import org.springframework.data.jpa.repository.config.EnableJpaRepositories;
 import org.springframework.messaging.Message;
 import org.springframework.messaging.MessageHandler;
 import org.springframework.messaging.handler.annotation.MessageMapping;
 import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.transaction.annotation.Transactional;
 import reactor.core.publisher.Mono;
 
 /** Beans, proxies, contexts and return types of every kind are guarded, or refused by name. */
@@ -128,7 +141,6 @@ class LeaderOnlyBeansTest {
         refusal("final scheduled method of a class", FinalTick.class, "it is final"),
         refusal("callback", Callback.class, "Spring calls it when it makes or destroys"),
         refusal("suspending function", Suspending.class, "it is a suspending function"),
-        refusal("suspending function of a class", SuspendingType.class, "it is a suspending"),
         refusal("message listener", Listener.class, "(@MessageMapping)"),
         refusal("message handler", Handler.class, "(MessageHandler)"),
         refusal(
@@ -223,6 +235,23 @@ class LeaderOnlyBeansTest {
           .withMessageContaining("does not guard bean 'job', method " + Job.class.getName())
           .withMessageContaining("has no auto-configuration, only its parent has");
     });
+  }
+
+  @Test
+  void repositoriesAreGuarded() {
+    this.contextRunner
+        .withUserConfiguration(Repositories.class)
+        .withPropertyValues(
+            "spring.datasource.url=jdbc:h2:mem:guarded-repositories",
+            "spring.jpa.hibernate.ddl-auto=create-drop")
+        .run((context) -> {
+          Rows rows = context.getBean(Rows.class);
+          assertThatExceptionOfType(NotLeaderException.class)
+              .isThrownBy(() -> rows.insertAsLeader(1));
+          assertThat(rows.count()).isZero();
+          this.election.becomeLeader();
+          assertThat(rows.insertAsLeader(1)).isEqualTo(1);
+        });
   }
 
   static Stream<Arguments> hidden() {
@@ -396,15 +425,7 @@ class LeaderOnlyBeansTest {
     }
   }
 
-  static class AbstractJob {
-
-    @LeaderOnly
-    public @Nullable String text() {
-      return "ran";
-    }
-  }
-
-  public static class Inherits extends AbstractJob {}
+  public static class Inherits extends Job {}
 
   @LeaderOnly
   static class AbstractTypedJob {
@@ -636,14 +657,6 @@ class LeaderOnlyBeansTest {
     }
   }
 
-  @LeaderOnly
-  static class SuspendingType {
-
-    public @Nullable Object run(Continuation<? super String> end) {
-      return "ran";
-    }
-  }
-
   static class Listener {
 
     @LeaderOnly
@@ -758,4 +771,31 @@ class LeaderOnlyBeansTest {
       return 0;
     }
   }
+
+  @Entity(name = "GuardedRow")
+  static class Row {
+
+    @Id
+    int id;
+  }
+
+  interface Rows extends JpaRepository<Row, Integer> {
+
+    @LeaderOnly(onFollower = OnFollower.THROW)
+    @Transactional
+    @Modifying
+    @Query(value = "insert into guarded_row (id) values (:id)", nativeQuery = true)
+    Integer insertAsLeader(int id);
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EntityScan(basePackageClasses = LeaderOnlyBeansTest.class)
+  @EnableJpaRepositories(considerNestedRepositories = true)
+  @ImportAutoConfiguration({
+    DataSourceAutoConfiguration.class,
+    HibernateJpaAutoConfiguration.class,
+    TransactionAutoConfiguration.class,
+    DataJpaRepositoriesAutoConfiguration.class
+  })
+  static class Repositories {}
 }

@@ -212,13 +212,18 @@ class LeaderOnlyTest {
 
   @Test
   void worksOnScheduledMethods() {
-    this.contextRunner.withUserConfiguration(ScheduledJob.class).run((context) -> {
-      ScheduledJob job = context.getBean(ScheduledJob.class);
-      await().until(() -> job.ticks() > 3);
-      assertThat(job.runs()).isZero();
-      this.election.becomeLeader();
-      await().until(() -> job.runs() > 0 && job.reactiveRuns() > 1);
-    });
+    AtomicInteger cleanings = new AtomicInteger();
+    this.contextRunner
+        .withBean(Housekeeping.class, cleanings)
+        .withUserConfiguration(ScheduledJob.class)
+        .run((context) -> {
+          ScheduledJob job = context.getBean(ScheduledJob.class);
+          await().until(() -> job.ticks() > 3);
+          assertThat(job.runs()).isZero();
+          assertThat(cleanings).hasValue(0);
+          this.election.becomeLeader();
+          await().until(() -> job.runs() > 0 && job.reactiveRuns() > 1 && cleanings.get() > 0);
+        });
   }
 
   @Test
@@ -537,6 +542,22 @@ class LeaderOnlyTest {
     @Scheduled(fixedDelay = 5)
     public Mono<Integer> runReactively() {
       return Mono.fromSupplier(this.reactiveRuns::incrementAndGet);
+    }
+  }
+
+  /** Its scheduled method is not public, since Spring's scheduler does not require that. */
+  @LeaderOnly
+  static class Housekeeping {
+
+    private final AtomicInteger cleanings;
+
+    Housekeeping(AtomicInteger cleanings) {
+      this.cleanings = cleanings;
+    }
+
+    @Scheduled(fixedDelay = 5)
+    void clean() {
+      this.cleanings.incrementAndGet();
     }
   }
 

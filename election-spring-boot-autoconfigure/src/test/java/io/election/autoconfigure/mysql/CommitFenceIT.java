@@ -1,47 +1,58 @@
 package io.election.autoconfigure.mysql;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
+import static org.mockito.Mockito.CALLS_REAL_METHODS;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.withSettings;
 
 import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.LeadershipLostException;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.ElectionDataSource;
+import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.autoconfigure.leaderonly.TermBoundCalls;
-import io.election.lease.LeaseRow;
 import io.election.mysql.CommitFence;
-import io.election.mysql.ElectionDatabase;
-import io.election.mysql.MysqlLeaseStore;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import jakarta.persistence.Entity;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.Id;
 import jakarta.persistence.PreUpdate;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
-import java.time.Duration;
+import java.sql.SQLException;
+import java.util.HashMap;
 import java.util.Map;
-import java.util.OptionalLong;
-import java.util.Set;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
+import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.InstanceOfAssertFactories;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.hibernate.FlushMode;
 import org.hibernate.Session;
 import org.hibernate.SessionFactory;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceProperties;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.JdbcTemplateAutoConfiguration;
 import org.springframework.boot.persistence.autoconfigure.EntityScan;
@@ -50,574 +61,437 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Primary;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
+import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 import org.springframework.orm.jpa.hibernate.HibernateTransactionManager;
 import org.springframework.orm.jpa.hibernate.LocalSessionFactoryBean;
+import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.UnexpectedRollbackException;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
-import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
+import org.springframework.util.ObjectUtils;
 
 /** Work of a deposed leader is not committed, whichever component manages the transactions. */
 class CommitFenceIT {
-
-  private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private static final String[] TABLES = {
     "CREATE TABLE work (id bigint PRIMARY KEY)",
     "CREATE TABLE entry (id bigint PRIMARY KEY, n int NOT NULL)"
   };
 
-  private static Stream<TestServer> servers() {
+  private static final TestDatabase ELSEWHERE = TestDatabase.newDatabase();
+
+  /** Applications that tests share, by their configuration and server. */
+  private static final Map<String, Node> SHARED = new HashMap<>();
+
+  static Stream<TestServer> servers() {
     return Stream.of(TestServer.shared(), TestServer.sharedMariaDb()).distinct();
   }
 
-  private static ApplicationContextRunner election(TestDatabase database) {
+  @BeforeAll
+  static void createTables() {
+    ELSEWHERE.execute(TABLES);
+  }
+
+  @AfterAll
+  static void stop() {
+    SHARED.values().forEach((node) -> ((ConfigurableApplicationContext) node.context).close());
+    SHARED.clear();
+  }
+
+  private static Node shared(Class<?> application, TestServer server) {
+    Node node = SHARED.computeIfAbsent(application + "@" + server.port(), (key) -> {
+      TestDatabase database = newDatabase(server);
+      return new Node(
+          database,
+          new SpringApplicationBuilder(application, Job.class)
+              .web(WebApplicationType.NONE)
+              .properties(properties(database))
+              .run());
+    });
+    node.clean();
+    return node;
+  }
+
+  private static TestDatabase newDatabase(TestServer server) {
+    TestDatabase database = MysqlNode.newDatabase(server);
     database.execute(TABLES);
-    releaseLease(database);
-    return new ApplicationContextRunner()
-        .withConfiguration(AutoConfigurations.of(
-            ElectionAutoConfiguration.class,
-            MysqlElectionAutoConfiguration.class,
-            LeaderOnlyAutoConfiguration.class,
-            DataSourceAutoConfiguration.class,
-            TransactionAutoConfiguration.class))
-        .withBean(Job.class)
-        .withPropertyValues(
-            "spring.application.name=orders",
-            "as.election.node-id=a",
-            "as.election.lease-duration=3s",
-            "as.election.renew-interval=500ms",
-            "spring.datasource.url=" + database.jdbcUrl(),
-            "spring.datasource.username=" + database.username(),
-            "spring.datasource.password=" + database.password());
+    return database;
   }
 
-  private static ApplicationContextRunner jdbc(TestDatabase database) {
-    return election(database)
-        .withConfiguration(AutoConfigurations.of(
-            DataSourceTransactionManagerAutoConfiguration.class,
-            JdbcTemplateAutoConfiguration.class));
+  /** A long lease, since no test waits for its end. */
+  private static String[] properties(TestDatabase database) {
+    return ObjectUtils.addObjectToArray(
+        MysqlNode.properties(database), "as.election.lease-duration=10s");
   }
 
-  private static ApplicationContextRunner jpa(TestDatabase database) {
-    return election(database)
-        .withConfiguration(AutoConfigurations.of(
-            HibernateJpaAutoConfiguration.class, JdbcTemplateAutoConfiguration.class))
-        .withUserConfiguration(Entities.class);
+  /** Runs a test with an application of its own. */
+  private static void run(Class<?> configuration, Consumer<Node> test, String... properties) {
+    TestDatabase database = newDatabase(TestServer.shared());
+    new ApplicationContextRunner()
+        .withUserConfiguration(configuration, Job.class)
+        .withPropertyValues(properties(database))
+        .withPropertyValues(properties)
+        .run((context) -> {
+          Node node = new Node(database, context);
+          node.leader();
+          test.accept(node);
+        });
   }
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
   void a_transaction_within_a_call_is_committed_in_its_term_alone(TestServer server) {
-    TestDatabase database = server.newDatabase();
-    jdbc(database).run((context) -> {
-      Job job = leading(context);
-      TransactionTemplate transaction = context.getBean(TransactionTemplate.class);
-
-      job.call(() -> transaction.executeWithoutResult((status) -> insert(context, 1)));
-      assertThat(rows(database)).isEqualTo(1);
-
-      assertThatThrownBy(() -> job.call(() -> transaction.executeWithoutResult((status) -> {
-            insert(context, 2);
-            takeOver(database);
-          })))
-          .isInstanceOf(LeadershipLostException.class)
-          .hasMessage(
-              "Term 1 of node 'a' in election 'orders' has ended, so that its work is not committed");
-      assertThat(rows(database)).isEqualTo(1);
-      assertThat(sessionTimeouts(context)).doesNotContain("1/");
-    });
+    Node node = shared(JdbcApplication.class, server);
+    node.call(() -> node.transact(() -> node.insert(1)));
+    assertThat(node.ids()).isEqualTo("1");
+    assertLost(() -> node.call(() -> node.transact(() -> {
+          node.insert(2);
+          node.takeOver();
+        })))
+        .hasMessageMatching(
+            "Term \\d+ of node 'a' in election 'orders' has ended, so that its work is not committed");
+    assertThat(node.ids()).isEqualTo("1");
+    assertThat(node.session()).doesNotContain("1/");
   }
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
   void a_transaction_around_a_call_is_committed_in_its_term_alone(TestServer server) {
-    TestDatabase database = server.newDatabase();
-    jdbc(database).run((context) -> {
-      Job job = leading(context);
-      TransactionTemplate transaction = context.getBean(TransactionTemplate.class);
-      assertThatThrownBy(() -> transaction.executeWithoutResult((status) -> {
-            job.call(() -> insert(context, 1));
-            // The call is over, but the transaction still depends on its term.
-            takeOver(database);
-          }))
-          .isInstanceOf(LeadershipLostException.class);
-      assertThat(rows(database)).isZero();
-    });
+    Node node = shared(JdbcApplication.class, server);
+    assertLost(() -> node.transact(() -> {
+      node.call(() -> node.insert(1));
+      // The call is over, but the transaction still depends on its term.
+      node.takeOver();
+    }));
+    assertThat(node.ids()).isNull();
   }
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
   void what_jpa_writes_upon_the_commit_is_fenced_too(TestServer server) {
-    TestDatabase database = server.newDatabase();
-    jpa(database).run((context) -> {
-      Job job = leading(context);
-      TransactionTemplate transaction = context.getBean(TransactionTemplate.class);
-      EntityManager entities = context.getBean(EntityManager.class);
-
-      job.call(() -> transaction.executeWithoutResult((status) -> entities.persist(new Entry(1))));
-      assertThat(database.query("SELECT COUNT(*) FROM entry")).isEqualTo("1");
-
-      assertThatThrownBy(() -> job.call(() -> transaction.executeWithoutResult((status) -> {
-            entities.persist(new Entry(2));
-            takeOver(database);
-          })))
-          .isInstanceOf(LeadershipLostException.class);
-      assertThat(database.query("SELECT COUNT(*) FROM entry")).isEqualTo("1");
-      assertThat(sessionTimeouts(context)).doesNotContain("1/");
-    });
+    Node node = shared(JpaApplication.class, server);
+    node.call(() -> node.transact(() -> node.entities().persist(new Entry(1))));
+    assertThat(node.query("SELECT COUNT(*) FROM entry")).isEqualTo("1");
+    assertLost(() -> node.call(() -> node.transact(() -> {
+      node.entities().persist(new Entry(2));
+      node.takeOver();
+    })));
+    assertThat(node.query("SELECT COUNT(*) FROM entry")).isEqualTo("1");
+    assertThat(node.session()).doesNotContain("1/");
   }
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
   void each_transaction_within_a_call_is_fenced_by_itself(TestServer server) {
-    TestDatabase database = server.newDatabase();
-    jdbc(database).run((context) -> {
-      Job job = leading(context);
-      PlatformTransactionManager manager = context.getBean(PlatformTransactionManager.class);
-      TransactionTemplate outer = new TransactionTemplate(manager);
-      TransactionTemplate inner = new TransactionTemplate(manager);
-      inner.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
-      assertThatThrownBy(() -> job.call(() -> outer.executeWithoutResult((status) -> {
-            insert(context, 1);
-            inner.executeWithoutResult((other) -> insert(context, 2));
-            takeOver(database);
-          })))
-          .isInstanceOf(LeadershipLostException.class);
-      assertThat(database.query("SELECT GROUP_CONCAT(id) FROM work")).isEqualTo("2");
-    });
+    Node node = shared(JdbcApplication.class, server);
+    assertLost(() -> node.call(() -> node.transact(() -> {
+      node.insert(1);
+      node.transact(TransactionDefinition.PROPAGATION_REQUIRES_NEW, () -> node.insert(2));
+      node.takeOver();
+    })));
+    assertThat(node.ids()).isEqualTo("2");
   }
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
   void a_savepoint_is_fenced_with_the_transaction_around_it(TestServer server) {
-    TestDatabase database = server.newDatabase();
-    jdbc(database).run((context) -> {
-      Job job = leading(context);
-      PlatformTransactionManager manager = context.getBean(PlatformTransactionManager.class);
-      TransactionTemplate outer = new TransactionTemplate(manager);
-      TransactionTemplate nested = new TransactionTemplate(manager);
-      nested.setPropagationBehavior(TransactionDefinition.PROPAGATION_NESTED);
-      assertThatThrownBy(() -> job.call(() -> outer.executeWithoutResult((status) -> {
-            nested.executeWithoutResult((savepoint) -> {
-              insert(context, 1);
-              takeOver(database);
-            });
-            insert(context, 2);
-          })))
-          .isInstanceOf(LeadershipLostException.class);
-      assertThat(rows(database)).isZero();
-    });
+    Node node = shared(JdbcApplication.class, server);
+    assertLost(() -> node.call(() -> node.transact(() -> {
+      node.transact(TransactionDefinition.PROPAGATION_NESTED, () -> {
+        node.insert(1);
+        node.takeOver();
+      });
+      node.insert(2);
+    })));
+    assertThat(node.ids()).isNull();
   }
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
   void the_session_is_as_it_was_when_others_go_on_after_the_commit(TestServer server) {
-    TestDatabase database = server.newDatabase();
-    jdbc(database).run((context) -> {
-      Job job = leading(context);
-      String[] seen = new String[2];
-      job.call(() -> context.getBean(TransactionTemplate.class).executeWithoutResult((status) -> {
-        insert(context, 1);
-        seen[0] = sessionTimeouts(context);
-        TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
-          @Override
-          public void afterCommit() {
-            seen[1] = sessionTimeouts(context);
-          }
-        });
-      }));
-      assertThat(seen[1]).isNotNull().isEqualTo(seen[0]);
-    });
+    Node node = shared(JdbcApplication.class, server);
+    String[] seen = new String[2];
+    node.call(() -> node.transact(() -> {
+      node.insert(1);
+      seen[0] = node.session();
+      afterCommit(() -> seen[1] = node.session());
+    }));
+    assertThat(seen[1]).isNotNull().isEqualTo(seen[0]);
   }
 
-  @ParameterizedTest(autoCloseArguments = false)
-  @MethodSource("servers")
-  void what_is_not_leader_work_or_only_reads_is_left_alone(TestServer server) {
-    TestDatabase database = server.newDatabase();
-    jdbc(database).run((context) -> {
-      Job job = leading(context);
-      PlatformTransactionManager manager = context.getBean(PlatformTransactionManager.class);
-      TransactionTemplate reading = new TransactionTemplate(manager);
-      reading.setReadOnly(true);
-      assertThatCode(() -> job.call(() -> reading.executeWithoutResult((status) -> {
-            context.getBean(JdbcTemplate.class).queryForList("SELECT * FROM work");
-            takeOver(database);
-          })))
-          .doesNotThrowAnyException();
-      new TransactionTemplate(manager).executeWithoutResult((status) -> insert(context, 1));
-      assertThat(rows(database)).isEqualTo(1);
-    });
+  @Test
+  void what_is_not_leader_work_or_only_reads_is_left_alone() {
+    Node node = shared(JdbcApplication.class, TestServer.shared());
+    TransactionTemplate reading = node.transaction();
+    reading.setReadOnly(true);
+    node.call(() -> reading.executeWithoutResult((status) -> {
+      node.jdbc().queryForList("SELECT * FROM work");
+      node.takeOver();
+    }));
+    node.transact(() -> node.insert(1));
+    assertThat(node.ids()).isEqualTo("1");
   }
 
-  @ParameterizedTest(autoCloseArguments = false)
-  @MethodSource("servers")
-  void it_can_be_switched_off(TestServer server) {
-    TestDatabase database = server.newDatabase();
-    jdbc(database).withPropertyValues("as.election.mysql.commit-fence=false").run((context) -> {
-      Job job = leading(context);
-      job.call(() -> context.getBean(TransactionTemplate.class).executeWithoutResult((status) -> {
-        insert(context, 1);
-        takeOver(database);
-      }));
-      assertThat(rows(database)).isEqualTo(1);
-    });
-  }
-
-  @ParameterizedTest(autoCloseArguments = false)
-  @MethodSource("servers")
-  void transactions_elsewhere_are_not_fenced(TestServer server) {
-    TestDatabase database = server.newDatabase();
-    TestDatabase elsewhere = server.newDatabase();
-    elsewhere.execute(TABLES);
-    jdbc(database)
-        .withBean("elsewhere", Elsewhere.class, () -> new Elsewhere(elsewhere))
-        .withUserConfiguration(SecondTransactionManager.class)
-        .run((context) -> {
-          Job job = leading(context);
-          TransactionTemplate other = new TransactionTemplate(
-              context.getBean("otherTransactionManager", PlatformTransactionManager.class));
-          job.call(() -> other.executeWithoutResult((status) -> {
-            new JdbcTemplate(
-                    ((DataSourceTransactionManager) other.getTransactionManager()).getDataSource())
-                .update("INSERT INTO work VALUES (1)");
-            takeOver(database);
+  @Test
+  void it_can_be_switched_off() {
+    run(
+        JdbcApplication.class,
+        (node) -> {
+          node.call(() -> node.transact(() -> {
+            node.insert(1);
+            node.takeOver();
           }));
-          assertThat(rows(elsewhere)).isEqualTo(1);
-        });
+          assertThat(node.ids()).isEqualTo("1");
+        },
+        "as.election.mysql.commit-fence=false");
   }
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
-  void transactions_by_hand_use_the_fence_themselves(TestServer server) {
-    TestDatabase database = server.newDatabase();
-    jdbc(database).run((context) -> {
-      leading(context);
-      ElectionService election = context.getBean(ElectionService.class);
-      CommitFence fence = context.getBean(CommitFence.class);
-      long term = election.leadership().orElseThrow().term();
-      try (Connection connection = context.getBean(DataSource.class).getConnection()) {
-        connection.setAutoCommit(false);
-        connection.createStatement().executeUpdate("INSERT INTO work VALUES (1)");
-        fence.commit(connection, election, term);
-        connection.createStatement().executeUpdate("INSERT INTO work VALUES (2)");
-        takeOver(database);
-        assertThatThrownBy(() -> fence.commit(connection, election, term))
-            .isInstanceOf(LeadershipLostException.class);
-      }
-      assertThat(rows(database)).isEqualTo(1);
-    });
+  void transactions_by_hand_use_the_fence_themselves(TestServer server) throws Exception {
+    Node node = shared(JdbcApplication.class, server);
+    ElectionService election = node.leader();
+    CommitFence fence = node.context.getBean(CommitFence.class);
+    long term = election.leadership().orElseThrow().term();
+    try (Connection connection = node.context.getBean(DataSource.class).getConnection()) {
+      connection.setAutoCommit(false);
+      connection.createStatement().executeUpdate("INSERT INTO work VALUES (1)");
+      fence.commit(connection, election, term);
+      connection.createStatement().executeUpdate("INSERT INTO work VALUES (2)");
+      node.takeOver();
+      assertLost(() -> fence.commit(connection, election, term));
+    }
+    assertThat(node.ids()).isEqualTo("1");
+  }
+
+  @Test
+  void transactions_elsewhere_are_not_fenced() {
+    Node node = shared(JdbcApplication.class, TestServer.shared());
+    TransactionTemplate other = node.otherTransaction();
+    node.call(() -> other.executeWithoutResult((status) -> {
+      new JdbcTemplate(
+              ((DataSourceTransactionManager) other.getTransactionManager()).getDataSource())
+          .update("INSERT INTO work VALUES (1)");
+      node.takeOver();
+    }));
+    assertThat(ELSEWHERE.query("SELECT COUNT(*) FROM work")).isEqualTo("1");
   }
 
   @Test
   void a_transaction_around_that_of_another_manager_is_fenced() {
-    TestDatabase database = TestServer.shared().newDatabase();
-    TestDatabase elsewhere = TestServer.shared().newDatabase();
-    jdbc(database)
-        .withBean("elsewhere", Elsewhere.class, () -> new Elsewhere(elsewhere))
-        .withUserConfiguration(SecondTransactionManager.class)
-        .run((context) -> {
-          Job job = leading(context);
-          TransactionTemplate outer = context.getBean(TransactionTemplate.class);
-          TransactionTemplate inner = new TransactionTemplate(
-              context.getBean("otherTransactionManager", PlatformTransactionManager.class));
-          assertThatThrownBy(() -> outer.executeWithoutResult((around) -> {
-                inner.executeWithoutResult((within) -> job.call(() -> insert(context, 1)));
-                takeOver(database);
-              }))
-              .isInstanceOf(LeadershipLostException.class);
-          assertThat(rows(database)).isZero();
-        });
+    Node node = shared(JdbcApplication.class, TestServer.shared());
+    assertLost(() -> node.transact(() -> {
+      node.otherTransaction().executeWithoutResult((within) -> node.call(() -> node.insert(1)));
+      node.takeOver();
+    }));
+    assertThat(node.ids()).isNull();
   }
 
   @Test
   void a_suspended_transaction_does_not_depend_on_a_call_within_another() {
-    TestDatabase database = TestServer.shared().newDatabase();
-    jdbc(database).run((context) -> {
-      Job job = leading(context);
-      TransactionTemplate outer = context.getBean(TransactionTemplate.class);
-      TransactionTemplate without = new TransactionTemplate(outer.getTransactionManager());
-      without.setPropagationBehavior(TransactionDefinition.PROPAGATION_NOT_SUPPORTED);
-      outer.executeWithoutResult((around) -> {
-        insert(context, 1);
-        without.executeWithoutResult((none) -> job.call(() -> {}));
-        takeOver(database);
-      });
-      assertThat(rows(database)).isEqualTo(1);
+    Node node = shared(JdbcApplication.class, TestServer.shared());
+    node.transact(() -> {
+      node.insert(1);
+      node.transact(TransactionDefinition.PROPAGATION_NOT_SUPPORTED, () -> node.call(() -> {}));
+      node.takeOver();
     });
+    assertThat(node.ids()).isEqualTo("1");
   }
 
-  @Test
-  void springs_own_hibernate_transactions_are_fenced() {
-    TestDatabase database = TestServer.shared().newDatabase();
-    election(database)
-        .withConfiguration(AutoConfigurations.of(JdbcTemplateAutoConfiguration.class))
-        .withUserConfiguration(NativeHibernate.class)
-        .run((context) -> assertFenced(database, context));
-  }
-
-  @Test
-  void a_manager_that_was_made_too_early_is_fenced() {
-    TestDatabase database = TestServer.shared().newDatabase();
-    jdbc(database)
-        .withUserConfiguration(Early.class)
-        .run((context) -> assertFenced(database, context));
+  @ParameterizedTest
+  @ValueSource(
+      classes = {NativeHibernate.class, Early.class, Template.class, Routing.class, TwoNames.class})
+  void managers_of_every_kind_are_fenced_once(Class<?> managers) {
+    run(managers, CommitFenceIT::assertFenced, "spring.datasource.hikari.maximum-pool-size=1");
   }
 
   @Test
   void a_manager_that_is_no_bean_is_fenced_if_the_call_begins_within_its_transaction() {
-    TestDatabase database = TestServer.shared().newDatabase();
-    election(database)
-        .withConfiguration(AutoConfigurations.of(JdbcTemplateAutoConfiguration.class))
-        .run((context) -> {
-          Job job = leading(context);
-          TransactionTemplate transaction = new TransactionTemplate(
-              new DataSourceTransactionManager(context.getBean(DataSource.class)));
-          String before = sessionTimeouts(context);
-          transaction.executeWithoutResult((status) -> job.call(() -> insert(context, 1)));
-          assertThat(rows(database)).isEqualTo(1);
-          assertThat(sessionTimeouts(context)).isEqualTo(before);
-          assertThatThrownBy(() -> transaction.executeWithoutResult((status) -> {
-                job.call(() -> insert(context, 2));
-                takeOver(database);
-              }))
-              .isInstanceOf(LeadershipLostException.class);
-          assertThat(rows(database)).isEqualTo(1);
-          assertThat(((FencedCalls) context.getBean(TermBoundCalls.class)).rejections("orders"))
-              .isEqualTo(1);
-        });
-  }
-
-  @Test
-  void a_template_with_a_manager_that_is_no_bean_is_fenced() {
-    TestDatabase database = TestServer.shared().newDatabase();
-    election(database)
-        .withConfiguration(AutoConfigurations.of(JdbcTemplateAutoConfiguration.class))
-        .withUserConfiguration(Template.class)
-        .run((context) -> assertFenced(database, context));
+    run(JdbcApplication.class, (node) -> {
+      TransactionTemplate transaction = new TransactionTemplate(
+          new DataSourceTransactionManager(node.context.getBean(DataSource.class)));
+      String before = node.session();
+      transaction.executeWithoutResult((status) -> node.call(() -> node.insert(1)));
+      assertThat(node.ids()).isEqualTo("1");
+      assertThat(node.session()).isEqualTo(before);
+      assertLost(() -> transaction.executeWithoutResult((status) -> {
+        node.call(() -> node.insert(2));
+        node.takeOver();
+      }));
+      assertThat(node.ids()).isEqualTo("1");
+      assertThat(((FencedCalls) node.context.getBean(TermBoundCalls.class)).rejections("orders"))
+          .isEqualTo(1);
+    });
   }
 
   @Test
   @ExtendWith(OutputCaptureExtension.class)
   void a_manager_that_shows_no_connection_is_told_of_once(CapturedOutput output) {
-    TestDatabase database = TestServer.shared().newDatabase();
-    election(database).withUserConfiguration(Opaque.class).run((context) -> {
-      Job job = leading(context);
-      TransactionTemplate transaction = context.getBean(TransactionTemplate.class);
-      job.call(() -> transaction.executeWithoutResult((status) -> {}));
-      transaction.executeWithoutResult((status) -> job.call(() -> {}));
-      assertThat(output.getAll().lines())
-          .filteredOn((line) -> line.contains("WARN") && line.contains("not fenced"))
-          .singleElement(InstanceOfAssertFactories.STRING)
-          .contains("'opaque'", "they show no JDBC connection");
+    run(Opaque.class, (node) -> {
+      node.call(() -> node.transact(() -> {}));
+      node.transact(() -> node.call(() -> {}));
+      assertToldOnce(output, "'opaque'", "they show no JDBC connection");
     });
-  }
-
-  @ParameterizedTest(autoCloseArguments = false)
-  @MethodSource("servers")
-  void a_data_source_whose_url_does_not_tell_is_fenced(TestServer server) {
-    TestDatabase database = server.newDatabase();
-    jdbc(database)
-        .withBean("elsewhere", Elsewhere.class, () -> new Elsewhere(database))
-        .withUserConfiguration(Routing.class)
-        .run((context) -> assertFenced(database, context));
   }
 
   @Test
   void work_after_a_commit_is_fenced() {
-    TestDatabase database = TestServer.shared().newDatabase();
-    jdbc(database).run((context) -> {
-      Job job = leading(context);
-      TransactionTemplate transaction = context.getBean(TransactionTemplate.class);
-      String before = sessionTimeouts(context);
-      transaction.executeWithoutResult(
-          (status) -> afterCommit(() -> job.call(() -> insert(context, 1))));
-      assertThat(rows(database)).isEqualTo(1);
-      assertThatThrownBy(() -> transaction.executeWithoutResult((status) -> {
-            insert(context, 2);
-            afterCommit(() -> job.call(() -> {
-              insert(context, 3);
-              takeOver(database);
-            }));
-          }))
-          .isInstanceOf(LeadershipLostException.class);
-      assertThat(database.query("SELECT GROUP_CONCAT(id) FROM work")).isEqualTo("1,2");
-      assertThat(sessionTimeouts(context)).isEqualTo(before);
-    });
+    Node node = shared(JdbcApplication.class, TestServer.shared());
+    String before = node.session();
+    node.transact(() -> afterCommit(() -> node.call(() -> node.insert(1))));
+    assertThat(node.ids()).isEqualTo("1");
+    assertLost(() -> node.transact(() -> {
+      node.insert(2);
+      afterCommit(() -> node.call(() -> {
+        node.insert(3);
+        node.takeOver();
+      }));
+    }));
+    assertThat(node.ids()).isEqualTo("1,2");
+    assertThat(node.session()).isEqualTo(before);
   }
 
   @Test
   @ExtendWith(OutputCaptureExtension.class)
   void work_after_a_commit_of_jpa_is_told_of_once(CapturedOutput output) {
-    TestDatabase database = TestServer.shared().newDatabase();
-    jpa(database).run((context) -> {
-      Job job = leading(context);
-      TransactionTemplate transaction = context.getBean(TransactionTemplate.class);
-      TransactionTemplate own = new TransactionTemplate(transaction.getTransactionManager());
-      own.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
-      transaction.executeWithoutResult((status) -> afterCommit(
-          () -> job.call(() -> own.executeWithoutResult((inner) -> insert(context, 1)))));
+    run(JpaApplication.class, (node) -> {
+      node.transact(() -> afterCommit(() -> node.call(() ->
+          node.transact(TransactionDefinition.PROPAGATION_REQUIRES_NEW, () -> node.insert(1)))));
       assertThat(output).doesNotContain("are not fenced");
       for (int i = 2; i < 4; i++) {
         int id = i;
-        transaction.executeWithoutResult(
-            (status) -> afterCommit(() -> job.call(() -> insert(context, id))));
+        node.transact(() -> afterCommit(() -> node.call(() -> node.insert(id))));
       }
-      assertThat(rows(database)).isEqualTo(3);
-      assertThat(output.getAll().lines())
-          .filteredOn((line) -> line.contains("WARN") && line.contains("not fenced"))
-          .singleElement(InstanceOfAssertFactories.STRING)
-          .contains("'transactionManager'", "REQUIRES_NEW");
+      assertThat(node.ids()).isEqualTo("1,2,3");
+      assertToldOnce(output, "'transactionManager'", "REQUIRES_NEW");
     });
   }
 
-  @ParameterizedTest(autoCloseArguments = false)
-  @MethodSource("servers")
-  void a_connection_that_hibernate_gives_back_within_the_commit_is_left_alone(TestServer server) {
-    TestDatabase database = server.newDatabase();
-    jpa(database)
-        .withPropertyValues(
-            "spring.datasource.hikari.maximum-pool-size=1",
-            "spring.jpa.properties.hibernate.connection.handling_mode=DELAYED_ACQUISITION_AND_RELEASE_AFTER_TRANSACTION")
-        .run((context) -> {
-          Job job = leading(context);
-          TransactionTemplate transaction = context.getBean(TransactionTemplate.class);
-          EntityManager entities = context.getBean(EntityManager.class);
-          String before = sessionTimeouts(context);
-          job.call(
-              () -> transaction.executeWithoutResult((status) -> entities.persist(new Entry(1))));
-          assertThat(sessionTimeouts(context)).isEqualTo(before);
+  @Test
+  void a_connection_that_hibernate_gives_back_within_the_commit_is_left_alone() {
+    run(
+        JpaApplication.class,
+        (node) -> {
+          String before = node.session();
+          node.call(() -> node.transact(() -> node.entities().persist(new Entry(1))));
+          assertThat(node.session()).isEqualTo(before);
           // In this mode Hibernate does not make its connection read-only.
-          TransactionTemplate reading =
-              new TransactionTemplate(transaction.getTransactionManager());
+          TransactionTemplate reading = node.transaction();
           reading.setReadOnly(true);
-          assertThatThrownBy(() -> job.call(() -> reading.executeWithoutResult((status) -> {
-                entities.createNativeQuery("UPDATE entry SET n = 1").executeUpdate();
-                takeOver(database);
-              })))
-              .isInstanceOf(LeadershipLostException.class);
-          assertThat(database.query("SELECT n FROM entry")).isEqualTo("0");
-          assertThat(sessionTimeouts(context)).isEqualTo(before);
-        });
-  }
-
-  @ParameterizedTest(autoCloseArguments = false)
-  @MethodSource("servers")
-  void a_manager_of_two_names_is_fenced_once(TestServer server) {
-    TestDatabase database = server.newDatabase();
-    election(database)
-        .withConfiguration(AutoConfigurations.of(JdbcTemplateAutoConfiguration.class))
-        .withUserConfiguration(TwoNames.class)
-        .withPropertyValues("spring.datasource.hikari.maximum-pool-size=1")
-        .run((context) -> {
-          Job job = leading(context);
-          String before = sessionTimeouts(context);
-          DataSourceTransactionManager manager =
-              context.getBean("real", DataSourceTransactionManager.class);
-          assertThat(manager.getTransactionExecutionListeners()).hasSize(1);
-          job.call(() -> new TransactionTemplate(manager)
-              .executeWithoutResult((status) -> insert(context, 1)));
-          assertThat(rows(database)).isEqualTo(1);
-          assertThat(sessionTimeouts(context)).isEqualTo(before);
-        });
+          assertLost(() -> node.call(() -> reading.executeWithoutResult((status) -> {
+            node.entities().createNativeQuery("UPDATE entry SET n = 1").executeUpdate();
+            node.takeOver();
+          })));
+          assertThat(node.query("SELECT n FROM entry")).isEqualTo("0");
+          assertThat(node.session()).isEqualTo(before);
+        },
+        "spring.datasource.hikari.maximum-pool-size=1",
+        "spring.jpa.properties.hibernate.connection.handling_mode=DELAYED_ACQUISITION_AND_RELEASE_AFTER_TRANSACTION");
   }
 
   @Test
   void the_fence_changes_nothing_of_what_jpa_writes_and_throws() {
-    TestDatabase database = TestServer.shared().newDatabase();
-    jpa(database).run((context) -> {
-      Job job = leading(context);
-      TransactionTemplate transaction = context.getBean(TransactionTemplate.class);
-      EntityManager entities = context.getBean(EntityManager.class);
-      String[] during = new String[1];
-      Entry.beforeUpdate = () -> during[0] = sessionTimeouts(context);
-      job.call(() -> transaction.executeWithoutResult((status) -> entities.persist(new Entry(1))));
+    Node node = shared(JpaApplication.class, TestServer.shared());
+    String[] during = new String[1];
+    Entry.beforeUpdate = () -> during[0] = node.session();
+    node.call(() -> node.transact(() -> node.entities().persist(new Entry(1))));
 
-      job.call(() -> transaction.executeWithoutResult((status) -> {
-        entities.unwrap(Session.class).setHibernateFlushMode(FlushMode.MANUAL);
-        entities.find(Entry.class, 1).n = 1;
-      }));
-      assertThat(database.query("SELECT n FROM entry")).isEqualTo("0");
-      assertThat(during[0]).isNull();
+    node.call(() -> node.transact(() -> {
+      node.entities().unwrap(Session.class).setHibernateFlushMode(FlushMode.MANUAL);
+      node.entities().find(Entry.class, 1).n = 1;
+    }));
+    assertThat(node.query("SELECT n FROM entry")).isEqualTo("0");
+    assertThat(during[0]).isNull();
 
-      job.call(() ->
-          transaction.executeWithoutResult((status) -> entities.find(Entry.class, 1).n = 2));
-      assertThat(database.query("SELECT n FROM entry")).isEqualTo("2");
-      assertThat(during[0])
-          .as("the session is bounded, its own lock waits are not")
-          .isEqualTo("1/50");
+    node.call(() -> node.transact(() -> node.entities().find(Entry.class, 1).n = 2));
+    assertThat(node.query("SELECT n FROM entry")).isEqualTo("2");
+    assertThat(during[0])
+        .as("the session is bounded, its own lock waits are not")
+        .isEqualTo("1/50");
 
-      assertThatThrownBy(() -> job.call(() -> transaction.executeWithoutResult((status) -> {
-            entities.persist(new Entry(1));
-            transaction.executeWithoutResult(TransactionExecution::setRollbackOnly);
-          })))
-          .isInstanceOf(UnexpectedRollbackException.class);
-    });
+    assertThatThrownBy(() -> node.call(() -> node.transact(() -> {
+          node.entities().persist(new Entry(1));
+          node.transaction().executeWithoutResult(TransactionExecution::setRollbackOnly);
+        })))
+        .isInstanceOf(UnexpectedRollbackException.class);
   }
 
   @Test
   void a_manager_in_a_child_context_is_fenced() {
-    TestDatabase database = TestServer.shared().newDatabase();
-    election(database)
-        .withConfiguration(AutoConfigurations.of(JdbcTemplateAutoConfiguration.class))
-        .run((parent) -> {
-          leading(parent);
-          try (AnnotationConfigApplicationContext child =
-              new AnnotationConfigApplicationContext()) {
-            child.setParent(parent);
-            child.register(Template.class, ChildJob.class, LeaderOnlyAutoConfiguration.class);
-            child.refresh();
-            assertFenced(database, child);
-          }
-        });
+    run(Fenced.class, (parent) -> {
+      try (AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
+        child.setParent(parent.context);
+        child.register(ChildTemplate.class, ChildJob.class, LeaderOnlyAutoConfiguration.class);
+        child.refresh();
+        assertFenced(new Node(parent.database, child));
+      }
+    });
   }
 
   @Test
   void a_manager_of_the_context_around_is_fenced() {
-    TestDatabase database = TestServer.shared().newDatabase();
+    TestDatabase database = newDatabase(TestServer.shared());
     new ApplicationContextRunner()
         .withConfiguration(AutoConfigurations.of(
             DataSourceAutoConfiguration.class,
             DataSourceTransactionManagerAutoConfiguration.class,
             JdbcTemplateAutoConfiguration.class,
             TransactionAutoConfiguration.class))
-        .withPropertyValues(
-            "spring.datasource.url=" + database.jdbcUrl(),
-            "spring.datasource.username=" + database.username(),
-            "spring.datasource.password=" + database.password())
+        .withPropertyValues(properties(database))
         .run((parent) -> {
-          DataSourceTransactionManager manager = parent.getBean(DataSourceTransactionManager.class);
-          election(database).withParent(parent).run((child) -> assertFenced(database, child));
-          assertThat(manager.getTransactionExecutionListeners()).isEmpty();
+          new ApplicationContextRunner()
+              .withUserConfiguration(Fenced.class, Job.class)
+              .withPropertyValues(properties(database))
+              .withParent(parent)
+              .run((child) -> assertFenced(new Node(database, child)));
+          assertThat(parent
+                  .getBean(DataSourceTransactionManager.class)
+                  .getTransactionExecutionListeners())
+              .isEmpty();
         });
   }
 
   /** Work of a call, in its own transaction or in one around it, is committed only in its term. */
-  private static void assertFenced(TestDatabase database, ApplicationContext context) {
-    Job job = leading(context);
-    TransactionTemplate transaction = context.getBean(TransactionTemplate.class);
-    String before = sessionTimeouts(context);
-    job.call(() -> transaction.executeWithoutResult((status) -> insert(context, 1)));
-    assertThat(rows(database)).isEqualTo(1);
-    assertThat(sessionTimeouts(context)).isEqualTo(before);
-    assertThatThrownBy(() -> job.call(() -> transaction.executeWithoutResult((status) -> {
-          insert(context, 2);
-          takeOver(database);
-        })))
-        .isInstanceOf(LeadershipLostException.class);
-    assertThat(rows(database)).isEqualTo(1);
+  private static void assertFenced(Node node) {
+    node.leader();
+    assertThat(((ConfigurableTransactionManager) node.transaction().getTransactionManager())
+            .getTransactionExecutionListeners())
+        .hasSize(1);
+    String before = node.session();
+    node.call(() -> node.transact(() -> node.insert(1)));
+    assertThat(node.ids()).isEqualTo("1");
+    assertThat(node.session()).isEqualTo(before);
+    assertLost(() -> node.call(() -> node.transact(() -> {
+      node.insert(2);
+      node.takeOver();
+    })));
+    assertThat(node.ids()).isEqualTo("1");
+  }
+
+  private static AbstractThrowableAssert<?, ?> assertLost(ThrowingCallable work) {
+    return assertThatThrownBy(work).isInstanceOf(LeadershipLostException.class);
+  }
+
+  private static void assertToldOnce(CapturedOutput output, String... texts) {
+    assertThat(output.getAll().lines())
+        .filteredOn((line) -> line.contains("WARN") && line.contains("not fenced"))
+        .singleElement(InstanceOfAssertFactories.STRING)
+        .contains(texts);
   }
 
   private static void afterCommit(Runnable work) {
@@ -629,61 +503,109 @@ class CommitFenceIT {
     });
   }
 
-  private static Job leading(ApplicationContext context) {
-    await()
-        .atMost(Duration.ofSeconds(30))
-        .until(() -> context.getBean(ElectionService.class).isLeader());
-    return context.getBean(Job.class);
-  }
+  /** An application that leads the election, and its database. */
+  private record Node(TestDatabase database, ApplicationContext context) {
 
-  /** Lets the first node lead at once. */
-  private static void releaseLease(TestDatabase database) {
-    try {
-      store(database, MysqlLeaseStore.SchemaMode.MIGRATE).ensureTables();
-    } catch (Exception ex) {
-      throw new IllegalStateException(ex);
-    }
-    database.execute(
-        "INSERT INTO leader_election (service_id, leader_id, lease_millis) VALUES ('orders', '', 0)");
-  }
-
-  /** Takes the election over, as another node does when the lease has expired. */
-  private static void takeOver(TestDatabase database) {
-    try (MysqlLeaseStore store = store(database, MysqlLeaseStore.SchemaMode.NONE)) {
-      OptionalLong taken = OptionalLong.empty();
-      while (taken.isEmpty()) { // the leader may renew between the two statements
-        LeaseRow row = store.read(Set.of("orders")).get("orders").row();
-        taken = store.take("orders", row, "b", 60_000, 0, "EXPIRED");
+    /** Lets the node lead again after a take-over, with empty tables. */
+    void clean() {
+      this.database.execute("DELETE FROM work", "DELETE FROM entry");
+      if ("b".equals(query("SELECT leader_id FROM leader_election"))) {
+        MysqlNode.patiently()
+            .until(() -> !this.context.getBean(ElectionService.class).isLeader());
+        this.database.execute(
+            "UPDATE leader_election SET leader_id = '', lease_millis = 0, version = version + 1");
       }
-    } catch (Exception ex) {
-      throw new IllegalStateException(ex);
+      leader();
+    }
+
+    ElectionService leader() {
+      return MysqlNode.awaitLeader(this.context);
+    }
+
+    /** Takes the election over, as another node does when the lease has expired. */
+    void takeOver() {
+      this.database.execute(
+          "UPDATE leader_election SET leader_id = 'b', lease_millis = 60000, term = term + 1, version = version + 1",
+          "UPDATE leader_election_history SET ended_at = NOW(6) WHERE ended_at IS NULL");
+    }
+
+    void call(Runnable work) {
+      this.context.getBean(Job.class).call(work);
+    }
+
+    TransactionTemplate transaction() {
+      return new TransactionTemplate(
+          this.context.getBean(TransactionTemplate.class).getTransactionManager());
+    }
+
+    TransactionTemplate otherTransaction() {
+      return new TransactionTemplate(
+          this.context.getBean("otherTransactionManager", PlatformTransactionManager.class));
+    }
+
+    void transact(Runnable work) {
+      transact(TransactionDefinition.PROPAGATION_REQUIRED, work);
+    }
+
+    void transact(int propagation, Runnable work) {
+      TransactionTemplate transaction = transaction();
+      transaction.setPropagationBehavior(propagation);
+      transaction.executeWithoutResult((status) -> work.run());
+    }
+
+    EntityManager entities() {
+      return this.context.getBean(EntityManager.class);
+    }
+
+    JdbcTemplate jdbc() {
+      return this.context.getBean(JdbcTemplate.class);
+    }
+
+    void insert(int id) {
+      jdbc().update("INSERT INTO work VALUES (?)", id);
+    }
+
+    @Nullable
+    String ids() {
+      return query("SELECT GROUP_CONCAT(id ORDER BY id) FROM work");
+    }
+
+    @Nullable
+    String query(String sql) {
+      return this.database.query(sql);
+    }
+
+    String session() {
+      return jdbc()
+          .queryForObject(
+              "SELECT CONCAT(@@SESSION.wait_timeout, '/', @@SESSION.innodb_lock_wait_timeout)",
+              String.class);
     }
   }
 
-  private static MysqlLeaseStore store(TestDatabase database, MysqlLeaseStore.SchemaMode mode) {
-    return new MysqlLeaseStore(
-        new ElectionDatabase(database.dataSource(), database.jdbcUrl()),
-        mode,
-        PATIENCE,
-        PATIENCE,
-        true);
+  @Configuration(proxyBeanMethods = false)
+  @ImportAutoConfiguration({
+    ElectionAutoConfiguration.class,
+    MysqlElectionAutoConfiguration.class,
+    LeaderOnlyAutoConfiguration.class,
+    DataSourceAutoConfiguration.class,
+    JdbcTemplateAutoConfiguration.class,
+    TransactionAutoConfiguration.class
+  })
+  static class Fenced {}
+
+  @ImportAutoConfiguration(DataSourceTransactionManagerAutoConfiguration.class)
+  static class JdbcApplication extends Fenced {
+
+    @Bean(defaultCandidate = false)
+    PlatformTransactionManager otherTransactionManager() {
+      return new DataSourceTransactionManager(ELSEWHERE.dataSource());
+    }
   }
 
-  private static void insert(ApplicationContext context, int id) {
-    context.getBean(JdbcTemplate.class).update("INSERT INTO work VALUES (?)", id);
-  }
-
-  private static int rows(TestDatabase database) {
-    return Integer.parseInt(String.valueOf(database.query("SELECT COUNT(*) FROM work")));
-  }
-
-  private static String sessionTimeouts(ApplicationContext context) {
-    return context
-        .getBean(JdbcTemplate.class)
-        .queryForObject(
-            "SELECT CONCAT(@@SESSION.wait_timeout, '/', @@SESSION.innodb_lock_wait_timeout)",
-            String.class);
-  }
+  @EntityScan(basePackageClasses = Entry.class)
+  @ImportAutoConfiguration(HibernateJpaAutoConfiguration.class)
+  static class JpaApplication extends Fenced {}
 
   static class Job {
 
@@ -692,10 +614,6 @@ class CommitFenceIT {
       work.run();
     }
   }
-
-  @Configuration(proxyBeanMethods = false)
-  @EntityScan(basePackageClasses = Entry.class)
-  static class Entities {}
 
   @Entity(name = "entry")
   static class Entry {
@@ -719,8 +637,7 @@ class CommitFenceIT {
     }
   }
 
-  @Configuration(proxyBeanMethods = false)
-  static class NativeHibernate {
+  static class NativeHibernate extends Fenced {
 
     @Bean
     LocalSessionFactoryBean sessionFactory(DataSource dataSource) {
@@ -736,8 +653,7 @@ class CommitFenceIT {
     }
   }
 
-  @Configuration(proxyBeanMethods = false)
-  static class Early {
+  static class Early extends JdbcApplication {
 
     @Bean
     static BeanPostProcessor needsTransactions(PlatformTransactionManager manager) {
@@ -752,7 +668,7 @@ class CommitFenceIT {
   }
 
   @Configuration(proxyBeanMethods = false)
-  static class Template {
+  static class ChildTemplate {
 
     @Bean
     TransactionTemplate template(DataSource dataSource) {
@@ -760,58 +676,78 @@ class CommitFenceIT {
     }
   }
 
+  @Import(ChildTemplate.class)
+  static class Template extends Fenced {}
+
   static class ChildJob extends Job {}
 
   /** Has a transaction manager like one for JTA: the commit fence does not see its commits. */
-  @Configuration(proxyBeanMethods = false)
-  static class Opaque {
+  static class Opaque extends Fenced {
 
     @Bean
-    @SuppressWarnings("serial")
     PlatformTransactionManager opaque() {
-      return new AbstractPlatformTransactionManager() {
-        @Override
-        protected Object doGetTransaction() {
-          return this;
-        }
-
-        @Override
-        protected void doBegin(Object transaction, TransactionDefinition definition) {}
-
-        @Override
-        protected void doCommit(DefaultTransactionStatus status) {}
-
-        @Override
-        protected void doRollback(DefaultTransactionStatus status) {}
-      };
+      return mock(
+          AbstractPlatformTransactionManager.class,
+          withSettings().useConstructor().defaultAnswer(CALLS_REAL_METHODS));
     }
   }
 
-  @Configuration(proxyBeanMethods = false)
-  static class Routing {
+  /** Has a data source whose URL does not tell where its connections lead. */
+  static class Routing extends JdbcApplication {
 
     @Bean
     @Primary
-    DataSource routing(Elsewhere elsewhere) {
+    DataSource routing(DataSourceProperties properties) {
       AbstractRoutingDataSource routing = new AbstractRoutingDataSource() {
         @Override
         protected Object determineCurrentLookupKey() {
           return "only";
         }
       };
-      routing.setTargetDataSources(Map.of("only", elsewhere.database().dataSource()));
+      routing.setTargetDataSources(Map.of("only", ofElections(properties)));
       return routing;
     }
 
     @Bean(defaultCandidate = false)
     @ElectionDataSource
-    DataSource ofElections(Elsewhere elsewhere) {
-      return elsewhere.database().dataSource();
+    DataSource ofElections(DataSourceProperties properties) {
+      return properties
+          .initializeDataSourceBuilder()
+          .type(SimpleDriverDataSource.class)
+          .build();
     }
   }
 
-  @Configuration(proxyBeanMethods = false)
-  static class TwoNames {
+  /** Wraps the pool and each of its connections in a proxy, as libraries do that trace statements. */
+  static class Tracing implements BeanPostProcessor {
+
+    @Override
+    public Object postProcessAfterInitialization(Object bean, String beanName) {
+      return bean instanceof DataSource dataSource ? new TracedDataSource(dataSource) : bean;
+    }
+  }
+
+  @Import(Tracing.class)
+  static class Traced extends JdbcApplication {}
+
+  private static final class TracedDataSource extends DelegatingDataSource {
+
+    TracedDataSource(DataSource dataSource) {
+      super(dataSource);
+    }
+
+    @Override
+    public Connection getConnection() throws SQLException {
+      Connection connection = super.getConnection();
+      return (Connection) Proxy.newProxyInstance(
+          Connection.class.getClassLoader(),
+          new Class<?>[] {Connection.class},
+          (proxy, method, arguments) ->
+              AopUtils.invokeJoinpointUsingReflection(connection, method, arguments));
+    }
+  }
+
+  static class TwoNames extends Fenced {
 
     @Bean
     DataSourceTransactionManager real(DataSource dataSource) {
@@ -822,17 +758,6 @@ class CommitFenceIT {
     @Primary
     PlatformTransactionManager alias(@Qualifier("real") DataSourceTransactionManager real) {
       return real;
-    }
-  }
-
-  record Elsewhere(TestDatabase database) {}
-
-  @Configuration(proxyBeanMethods = false)
-  static class SecondTransactionManager {
-
-    @Bean(defaultCandidate = false)
-    PlatformTransactionManager otherTransactionManager(Elsewhere elsewhere) {
-      return new DataSourceTransactionManager(elsewhere.database().dataSource());
     }
   }
 }
