@@ -6,79 +6,75 @@ import io.election.autoconfigure.ElectionProperties.Manual;
 import io.election.autoconfigure.ElectionProperties.Mysql;
 import io.election.autoconfigure.ElectionProperties.Mysql.SchemaMode;
 import java.io.IOException;
-import java.io.InputStream;
 import java.lang.reflect.Parameter;
-import java.net.URL;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.convert.DurationStyle;
-import org.springframework.boot.json.JsonParserFactory;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
 
 /** The descriptions that editors show, and the documentation's table, are complete and correct. */
 class ConfigurationMetadataTest {
 
-  private static final String PREFIX = "as.election";
+  private static final JsonNode METADATA = JsonMapper.builder()
+      .build()
+      .readTree(Path.of("target", "classes", "META-INF", "spring-configuration-metadata.json"));
 
-  private final List<Map<String, Object>> properties = entries("properties").stream()
-      .filter((property) -> !property.containsKey("deprecation"))
-      .toList();
+  private final Map<String, JsonNode> properties = properties("as.election.");
 
-  private final List<Map<String, Object>> hints = entries("hints");
+  private final String operations = Files.readString(Path.of("..", "docs", "operations.md"));
+
+  ConfigurationMetadataTest() throws IOException {}
 
   @Test
   void everyPropertyIsThereWithItsTypeAndDefault() {
-    Map<String, Parameter> expected = expected();
-    assertThat(this.properties).extracting(ConfigurationMetadataTest::name).doesNotHaveDuplicates();
-    assertThat(byName().keySet()).containsExactlyElementsOf(expected.keySet());
+    Map<String, Parameter> expected = new TreeMap<>();
+    addComponents("as.election.", ElectionProperties.class, expected);
+    assertThat(this.properties.keySet()).containsExactlyElementsOf(expected.keySet());
     expected.forEach((name, parameter) -> {
-      Map<String, Object> property = byName().get(name);
-      assertThat(property.get("type"))
+      JsonNode property = this.properties.get(name);
+      assertThat(property.path("type").asString())
           .as(name)
-          .isEqualTo(boxed(parameter.getParameterizedType().getTypeName()));
-      assertThat(sameDefault(property.get("defaultValue"), parameter))
-          .as("%s has the default %s", name, property.get("defaultValue"))
-          .isTrue();
+          .isEqualTo(parameter
+              .getParameterizedType()
+              .getTypeName()
+              .replaceFirst("^boolean$", "java.lang.Boolean"));
+      DefaultValue annotation = parameter.getAnnotation(DefaultValue.class);
+      String value = annotation != null ? String.join(",", annotation.value()) : "";
+      assertThat(normalized(defaultOf(property), parameter))
+          .as("the default of %s", name)
+          .isEqualTo(normalized(value, parameter));
     });
   }
 
   @Test
   void everyPropertyIsDescribed() {
     assertThat(this.properties)
-        .allSatisfy((property) -> assertThat(property.get("description"))
-            .as(name(property))
-            .asString()
+        .allSatisfy((name, property) -> assertThat(property.path("description").asString())
             .endsWith(".")
             .doesNotContain("{@", "&#", "null"));
   }
 
   @Test
-  void settingsOfTheActuatorsPartsAreDescribedAndDocumented() throws IOException {
-    String operations = Files.readString(Path.of("..", "docs", "operations.md"));
-    List<String> names = List.of(
+  void settingsOfTheActuatorsPartsAreDescribedAndDocumented() {
+    for (String name : List.of(
         "management.health.election.enabled",
         "management.info.election.enabled",
         "management.endpoint.leader.show-details",
-        "management.endpoint.leader.roles");
-    assertThat(entries("properties", "management."))
-        .filteredOn((property) -> names.contains(name(property)))
-        .hasSameSizeAs(names)
-        .allSatisfy((property) -> {
-          assertThat(property.get("description")).asString().endsWith(".");
-          assertThat(operations).contains("`" + name(property));
-        });
+        "management.endpoint.leader.roles")) {
+      assertThat(properties("management.").get(name).path("description").asString())
+          .endsWith(".");
+      assertThat(this.operations).contains("`" + name);
+    }
   }
 
   @Test
@@ -86,124 +82,76 @@ class ConfigurationMetadataTest {
     assertThat(values("as.election.algorithm"))
         .containsExactlyInAnyOrder(ElectionAlgorithm.MYSQL, ElectionAlgorithm.MANUAL_ALLOCATION);
     assertThat(values("as.election.mysql.schema"))
-        .containsExactlyInAnyOrderElementsOf(Arrays.stream(SchemaMode.values())
+        .containsExactlyInAnyOrderElementsOf(Stream.of(SchemaMode.values())
             .map((mode) -> mode.name().toLowerCase(Locale.ROOT))
             .toList());
   }
 
   @Test
-  void theDocumentationListsExactlyTheseProperties() throws IOException {
+  void theDocumentationListsExactlyTheseProperties() {
     Map<String, String> documented = new TreeMap<>();
-    Matcher row = Pattern.compile("(?m)^\\| `(as\\.election\\.[^`]+)` \\| ([^|]*)\\|.*$")
-        .matcher(Files.readString(Path.of("..", "docs", "operations.md"))
-            .replaceFirst("(?s)### .*", ""));
-    while (row.find()) {
-      assertThat(documented.put(row.group(1), row.group(2).strip()))
-          .as(row.group(1) + " is listed once")
-          .isNull();
-    }
-    assertThat(documented.keySet()).containsExactlyElementsOf(byName().keySet());
-    byName().forEach((name, property) -> {
-      Object defaultValue = property.get("defaultValue");
-      if (defaultValue != null && !(defaultValue instanceof List<?>)) {
+    Pattern.compile("(?m)^\\| `(as\\.election\\.[^`]+)` \\| ([^|]*)\\|.*$")
+        .matcher(this.operations.replaceFirst("(?s)### .*", ""))
+        .results()
+        .forEach((row) -> assertThat(documented.put(row.group(1), row.group(2).strip()))
+            .as(row.group(1) + " is listed once")
+            .isNull());
+    assertThat(documented.keySet()).containsExactlyElementsOf(this.properties.keySet());
+    this.properties.forEach((name, property) -> {
+      if (property.path("defaultValue").isValueNode()) {
         assertThat(documented)
             .as("the default in the documentation")
-            .containsEntry(name, "`" + defaultValue + "`");
+            .containsEntry(name, "`" + defaultOf(property) + "`");
       }
     });
   }
 
-  /** Returns the components of the property records by the names that users write. */
-  private static Map<String, Parameter> expected() {
-    Map<String, Parameter> expected = new TreeMap<>();
-    addComponents(PREFIX, ElectionProperties.class, expected);
-    return expected;
-  }
-
+  /** Collects the components of the property records by the names that users write. */
   private static void addComponents(
       String prefix, Class<?> record, Map<String, Parameter> expected) {
     for (Parameter parameter : record.getDeclaredConstructors()[0].getParameters()) {
       String name =
-          prefix + "." + parameter.getName().replaceAll("(?=[A-Z])", "-").toLowerCase(Locale.ROOT);
+          prefix + parameter.getName().replaceAll("(?=[A-Z])", "-").toLowerCase(Locale.ROOT);
       if (List.of(Manual.class, Mysql.class).contains(parameter.getType())) {
-        addComponents(name, parameter.getType(), expected);
+        addComponents(name + ".", parameter.getType(), expected);
       } else {
         expected.put(name, parameter);
       }
     }
   }
 
-  private static boolean sameDefault(Object told, Parameter parameter) {
-    DefaultValue annotation = parameter.getAnnotation(DefaultValue.class);
-    if (annotation == null) {
-      return told == null;
-    }
-    if (annotation.value().length == 0) {
-      return told == null || told.equals(List.of());
-    }
-    String value = annotation.value()[0];
-    if (told == null) {
-      return false;
-    }
-    String text = told instanceof List<?> list ? list.get(0).toString() : told.toString();
-    return parameter.getType().equals(Duration.class)
-        ? DurationStyle.detectAndParse(text).equals(DurationStyle.detectAndParse(value))
-        : text.equals(value);
+  private static String defaultOf(JsonNode property) {
+    JsonNode value = property.path("defaultValue");
+    return value.isArray() ? value.path(0).asString("") : value.asString("");
   }
 
-  private static String boxed(String type) {
-    return type.equals("boolean") ? Boolean.class.getName() : type;
+  private static Object normalized(String value, Parameter parameter) {
+    return parameter.getType() == Duration.class && !value.isEmpty()
+        ? DurationStyle.detectAndParse(value)
+        : value;
   }
 
-  private List<Object> values(String property) {
-    List<Object> values = new ArrayList<>();
-    for (Map<String, Object> hint : this.hints) {
-      if (name(hint).equals(property)) {
-        for (Map<String, Object> value : maps(hint.get("values"))) {
-          assertThat(value.get("description")).asString().endsWith(".");
-          values.add(value.get("value"));
-        }
-      }
-    }
-    return values;
+  private static List<String> values(String property) {
+    return METADATA
+        .path("hints")
+        .valueStream()
+        .filter((hint) -> hint.path("name").asString().equals(property))
+        .flatMap((hint) -> hint.path("values").valueStream())
+        .peek((value) -> assertThat(value.path("description").asString()).endsWith("."))
+        .map((value) -> value.path("value").asString())
+        .toList();
   }
 
-  private Map<String, Map<String, Object>> byName() {
-    Map<String, Map<String, Object>> byName = new TreeMap<>();
-    this.properties.forEach((property) -> byName.put(name(property), property));
-    return byName;
-  }
-
-  private static String name(Map<String, Object> entry) {
-    return entry.get("name").toString();
-  }
-
-  private static List<Map<String, Object>> entries(String kind) {
-    return entries(kind, PREFIX + ".");
-  }
-
-  private static List<Map<String, Object>> entries(String kind, String prefix) {
-    List<Map<String, Object>> entries = new ArrayList<>();
-    try {
-      for (URL file : Collections.list(ConfigurationMetadataTest.class
-          .getClassLoader()
-          .getResources("META-INF/spring-configuration-metadata.json"))) {
-        try (InputStream in = file.openStream()) {
-          String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
-          Object found = JsonParserFactory.getJsonParser().parseMap(text).get(kind);
-          maps(found).stream()
-              .filter((entry) -> name(entry).startsWith(prefix))
-              .forEach(entries::add);
-        }
-      }
-    } catch (IOException ex) {
-      throw new IllegalStateException(ex);
-    }
-    return entries;
-  }
-
-  @SuppressWarnings("unchecked")
-  private static List<Map<String, Object>> maps(Object list) {
-    return list == null ? List.of() : (List<Map<String, Object>>) list;
+  private static Map<String, JsonNode> properties(String prefix) {
+    Map<String, JsonNode> properties = new TreeMap<>();
+    METADATA
+        .path("properties")
+        .valueStream()
+        .filter((property) -> property.path("name").asString().startsWith(prefix))
+        .filter((property) -> !property.has("deprecation"))
+        .forEach(
+            (property) -> assertThat(properties.put(property.path("name").asString(), property))
+                .isNull());
+    return properties;
   }
 }
