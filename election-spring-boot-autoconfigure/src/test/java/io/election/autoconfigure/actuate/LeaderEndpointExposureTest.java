@@ -36,13 +36,6 @@ class LeaderEndpointExposureTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"as.election.expose-endpoint", "AS_ELECTION_EXPOSEENDPOINT"})
-  void nothingIsContributedWhereTheApplicationDeclines(String name) {
-    add(name, "false");
-    assertThat(included()).isNull();
-  }
-
-  @ParameterizedTest
   @ValueSource(strings = {INCLUDE, INCLUDE + "[0]", "MANAGEMENT_ENDPOINTS_WEB_EXPOSURE_INCLUDE"})
   void applicationsOwnChoiceWins(String name) {
     add(name, "info");

@@ -5,7 +5,6 @@ import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
 import java.util.OptionalLong;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -15,6 +14,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class InterruptibleCallsTest {
 
@@ -30,52 +31,19 @@ class InterruptibleCallsTest {
     this.executor.shutdownNow();
   }
 
-  @Test
-  void callThatBlocksIsInterruptedAndCounted() throws Exception {
-    CountDownLatch begun = new CountDownLatch(1);
-    Future<Boolean> call = this.executor.submit(() -> {
-      begin(this.calls, 1);
-      boolean interrupted = false;
-      try {
-        begun.countDown();
-        new CountDownLatch(1).await();
-      } catch (InterruptedException ex) {
-        interrupted = true;
-      } finally {
-        this.calls.end();
-      }
-      return interrupted;
-    });
-    begun.await();
-    this.calls.interrupt(1);
-    assertThat(call.get(30, TimeUnit.SECONDS)).isTrue();
-    assertThat(this.calls.interrupted()).isEqualTo(1);
-  }
-
-  @Test
-  void flagThatTheCallLeavesSetEndsWithIt() {
+  @ParameterizedTest
+  @CsvSource({"false, false, false", "false, true, false", "true, false, true", "true, true, true"})
+  void onlyTheFlagThatTheLossHasSetEndsWithTheCall(boolean others, boolean loss, boolean left) {
     begin(this.calls, 1);
-    this.calls.interrupt(1);
-    assertThat(isInterrupted()).isTrue();
+    if (others) {
+      Thread.currentThread().interrupt();
+    }
+    if (loss) {
+      this.calls.interrupt(1);
+      assertThat(isInterrupted()).isTrue();
+    }
     this.calls.end();
-    assertThat(isInterrupted()).isFalse();
-  }
-
-  @Test
-  void flagThatSomebodyElseHadSetStays() {
-    begin(this.calls, 1);
-    Thread.currentThread().interrupt();
-    this.calls.interrupt(1);
-    this.calls.end();
-    assertThat(isInterrupted()).isTrue();
-  }
-
-  @Test
-  void flagThatSomebodyElseSetsStaysWhereNobodyIsInterrupted() {
-    begin(this.calls, 1);
-    Thread.currentThread().interrupt();
-    this.calls.end();
-    assertThat(isInterrupted()).isTrue();
+    assertThat(isInterrupted()).isEqualTo(left);
   }
 
   @Test
@@ -107,37 +75,20 @@ class InterruptibleCallsTest {
     assertThat(this.calls.interrupted()).isZero();
   }
 
-  @Test
-  void flagOfAnInnerCallDoesNotReachTheOuterOne() {
+  @ParameterizedTest
+  @CsvSource({"true, false", "true, true", "false, true"})
+  void eachFlagReachesItsOwnCallOnly(boolean inner, boolean outer) {
     begin(this.calls, 1);
     begin(this.others, 1);
-    this.others.interrupt(1);
+    if (inner) {
+      this.others.interrupt(1);
+    }
+    if (outer) {
+      this.calls.interrupt(1);
+    }
     this.others.end();
-    assertThat(isInterrupted()).isFalse();
+    assertThat(isInterrupted()).isEqualTo(outer);
     this.calls.interrupt(1);
-    assertThat(isInterrupted()).isTrue();
-    this.calls.end();
-    assertThat(isInterrupted()).isFalse();
-  }
-
-  @Test
-  void flagOutlivesTheInnerCallIfTheOuterOneIsInterruptedToo() {
-    begin(this.calls, 1);
-    begin(this.others, 1);
-    this.others.interrupt(1);
-    this.calls.interrupt(1);
-    this.others.end();
-    assertThat(isInterrupted()).isTrue();
-    this.calls.end();
-    assertThat(isInterrupted()).isFalse();
-  }
-
-  @Test
-  void outerCallIsInterruptedWhileTheThreadIsInAnInnerOne() {
-    begin(this.calls, 1);
-    begin(this.others, 1);
-    this.calls.interrupt(1);
-    this.others.end();
     assertThat(isInterrupted()).isTrue();
     this.calls.end();
     assertThat(isInterrupted()).isFalse();

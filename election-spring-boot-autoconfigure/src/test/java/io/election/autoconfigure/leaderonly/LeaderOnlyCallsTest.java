@@ -35,12 +35,6 @@ class LeaderOnlyCallsTest {
   }
 
   @Test
-  void callThatIsRefusedIsNotRunning() {
-    assertThat(this.gate.enter("Job.run")).isNull();
-    assertThat(this.calls.isRunning("default")).isFalse();
-  }
-
-  @Test
   void electionThatFailsToAnswerLeavesNobodyInside() {
     LeaderOnlyCalls calls = calls(new SwitchedElection() {
       @Override
