@@ -2,7 +2,9 @@ package io.election.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.election.test.Signal;
 import io.election.test.TestDatabase;
+import io.election.test.TestServer;
 import io.election.test.process.Announcement;
 import io.election.test.process.Claim;
 import io.election.test.process.Node;
@@ -10,17 +12,21 @@ import io.election.test.process.NodeProcess;
 import io.election.test.process.SafetyJudge;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.io.ClassPathResource;
 import org.springframework.util.FileSystemUtils;
 
 /**
@@ -49,6 +55,9 @@ final class Cluster {
   private final Path folder;
 
   private final List<NodeProcess> nodes = new ArrayList<>();
+
+  /** The processes that ended in earlier scenarios. */
+  private final List<NodeProcess> replaced = new ArrayList<>();
 
   private @Nullable RowAudit audit;
 
@@ -95,58 +104,142 @@ final class Cluster {
   static void run(
       TestDatabase database, Duration lease, Duration renew, List<Node> nodes, Scenario scenario)
       throws Exception {
-    start(database, lease, renew, nodes, (cluster) -> {
-      NodeProcess leader = cluster.awaitLeader();
-      cluster.audit = RowAudit.install(database);
-      scenario.run(cluster, leader);
-    });
+    prepare(database);
+    start(database, lease, renew, nodes, (cluster) -> cluster.play(scenario));
   }
 
   /** Plays a scenario on running nodes that may have no leader yet. */
   static void start(
       TestDatabase database, Duration lease, Duration renew, List<Node> nodes, Start scenario)
       throws Exception {
-    Cluster cluster = new Cluster(database, lease, renew);
-    try {
-      nodes.forEach(cluster::add);
+    Cluster cluster = start(database, lease, renew, nodes);
+    cluster.guard(() -> {
       cluster.awaitUp();
       scenario.run(cluster);
       cluster.close();
-    } catch (Exception | Error ex) {
-      cluster.dump();
-      cluster.nodes.forEach(NodeProcess::destroy);
-      cluster.judge(ex);
-      throw ex;
+    });
+  }
+
+  /** Starts nodes without waiting for them. */
+  static Cluster start(TestDatabase database, Duration lease, Duration renew, List<Node> nodes) {
+    Cluster cluster = new Cluster(database, lease, renew);
+    nodes.forEach(cluster::add);
+    return cluster;
+  }
+
+  /**
+   * Creates the tables, unless there are some, and a record that nobody holds, so that the first
+   * node need not wait for a lease.
+   */
+  static void prepare(TestDatabase database) {
+    if (database.query("SHOW TABLES LIKE 'leader_election'") != null) {
+      return;
     }
+    try {
+      String ddl = new ClassPathResource("io/election/mysql/leader-election.sql")
+          .getContentAsString(StandardCharsets.UTF_8);
+      database.execute(
+          Stream.of(ddl.split(";\\R")).filter((sql) -> !sql.isBlank()).toArray(String[]::new));
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+    database.execute(
+        "INSERT INTO leader_election (service_id, leader_id, lease_millis) VALUES ('%s', '', 0)"
+            .formatted(SERVICE));
   }
 
   static List<Node> threeNodes() {
     return Stream.of("a", "b", "c").map(SamplingNode::named).toList();
   }
 
+  /** Returns a node on several servers, each of which may be the one that accepts writes. */
+  static Node on(TestDatabase database, List<? extends TestServer> servers, Node node) {
+    return node.with("spring.datasource.url=" + database.jdbcUrl(servers))
+        .with("as.election.operation-timeout=1s");
+  }
+
+  /** Plays a scenario after the nodes that have ended are replaced. */
+  void play(Scenario scenario) throws Exception {
+    for (NodeProcess ended :
+        this.nodes.stream().filter((node) -> !node.isAlive()).toList()) {
+      this.nodes.remove(ended);
+      this.replaced.add(ended);
+      String name = place(ended) + "." + this.replaced.size();
+      add(ended.node().called(name).with("as.election.node-id=" + name));
+    }
+    awaitUp();
+    NodeProcess leader = awaitLeader();
+    this.audit = RowAudit.install(this.database);
+    scenario.run(this, leader);
+    this.nodes.stream().filter(NodeProcess::isAlive).forEach(NodeProcess::resume);
+    check();
+  }
+
+  /** Returns the name of the first process in place of which this one was started. */
+  static String place(NodeProcess node) {
+    return node.name().replaceFirst("\\..*", "");
+  }
+
+  /** Ends all nodes if the action fails, and prints their logs. */
+  void guard(Action action) throws Exception {
+    try {
+      action.run();
+    } catch (Exception | Error ex) {
+      this.nodes.forEach((node) -> System.out.println("---- " + node + "\n" + node.log()));
+      this.nodes.forEach(NodeProcess::destroy);
+      // They may be the root cause.
+      List<String> violations = judge().violations();
+      if (!violations.isEmpty()) {
+        ex.addSuppressed(new AssertionError("violations: " + violations));
+      }
+      throw ex;
+    }
+  }
+
+  /** What a test does with a cluster. */
+  @FunctionalInterface
+  interface Action {
+
+    void run() throws Exception;
+  }
+
+  /** The properties of an application with an election. */
+  static Map<String, String> properties(TestDatabase database, Duration lease, Duration renew) {
+    Map<String, String> properties = new LinkedHashMap<>();
+    properties.put("spring.main.web-application-type", "none");
+    properties.put("spring.main.banner-mode", "off");
+    properties.put("spring.datasource.url", database.jdbcUrl());
+    properties.put("spring.datasource.username", database.username());
+    properties.put("spring.datasource.password", database.password());
+    properties.put("spring.datasource.hikari.minimum-idle", "0");
+    properties.put("spring.datasource.hikari.initialization-fail-timeout", "-1");
+    properties.put("as.election.service-id", SERVICE);
+    properties.put("as.election.lease-duration", lease.toMillis() + "ms");
+    properties.put("as.election.renew-interval", renew.toMillis() + "ms");
+    properties.put("as.election.operation-timeout", OPERATION_TIMEOUT.toMillis() + "ms");
+    properties.put("as.election.drain-timeout", "2s");
+    return properties;
+  }
+
   /** Starts a node without waiting for it. */
   NodeProcess add(Node node) {
-    List<String> properties = new ArrayList<>();
-    properties.add("spring.main.web-application-type=none");
-    properties.add("spring.main.banner-mode=off");
-    properties.add("spring.datasource.url=" + this.database.jdbcUrl());
-    properties.add("spring.datasource.username=" + this.database.username());
-    properties.add("spring.datasource.password=" + this.database.password());
-    properties.add("spring.datasource.hikari.minimum-idle=0");
-    properties.add("spring.datasource.hikari.initialization-fail-timeout=-1");
-    properties.add("as.election.service-id=" + SERVICE);
-    properties.add("as.election.lease-duration=" + this.lease.toMillis() + "ms");
-    properties.add("as.election.renew-interval=" + this.renew.toMillis() + "ms");
-    properties.add("as.election.operation-timeout=" + OPERATION_TIMEOUT.toMillis() + "ms");
-    properties.add("as.election.drain-timeout=2s");
+    Map<String, String> properties = properties(this.database, this.lease, this.renew);
     node.properties().forEach((property) -> {
-      String name = property.substring(0, property.indexOf('=') + 1);
-      properties.removeIf((other) -> other.startsWith(name));
-      properties.add(property);
+      String[] pair = property.split("=", 2);
+      properties.put(pair[0], pair[1]);
     });
-    NodeProcess process = NodeProcess.start(node, this.folder, properties);
+    NodeProcess process = NodeProcess.start(
+        node,
+        this.folder,
+        properties.entrySet().stream().map(Map.Entry::toString).toList());
     this.nodes.add(process);
     return process;
+  }
+
+  /** Starts nodes, and waits until all nodes are up. */
+  void join(Node... joining) {
+    Stream.of(joining).forEach(this::add);
+    awaitUp();
   }
 
   void awaitUp() {
@@ -166,13 +259,16 @@ final class Cluster {
   }
 
   NodeProcess awaitLeader() {
-    return within(patience(), "a node leads")
-        .until(this::leader, Optional::isPresent)
-        .orElseThrow();
+    return awaitLeaderOtherThan(null);
   }
 
-  NodeProcess awaitLeaderOtherThan(NodeProcess last) {
-    return within(patience(), "a node other than " + last + " leads")
+  NodeProcess awaitLeaderOtherThan(@Nullable NodeProcess last) {
+    return awaitLeader(
+        last, last == null ? "a node leads" : "a node other than " + last + " leads", patience());
+  }
+
+  private NodeProcess awaitLeader(@Nullable NodeProcess last, String what, Duration patience) {
+    return within(patience, what)
         .until(this::leader, (leader) -> leader.isPresent() && leader.get() != last)
         .orElseThrow();
   }
@@ -193,7 +289,7 @@ final class Cluster {
   /** Waits until the last event that a node published is a loss. */
   void awaitLoss(NodeProcess node) {
     within(Duration.ofSeconds(30), node + " announces its loss").until(() -> {
-      List<Announcement> published = node.announcements(Cluster.SERVICE);
+      List<Announcement> published = node.announcements(SERVICE);
       return !published.isEmpty() && !published.get(published.size() - 1).acquired();
     });
   }
@@ -224,16 +320,22 @@ final class Cluster {
         .pollInterval(Duration.ofMillis(10));
   }
 
+  /** Lets a fault last for a duration. */
+  void letPass(Duration duration) {
+    long end = System.nanoTime() + duration.toNanos();
+    within(duration, duration + " have passed").until(() -> System.nanoTime() - end > 0);
+  }
+
   SafetyJudge judge() {
+    List<NodeProcess> all =
+        Stream.concat(this.replaced.stream(), this.nodes.stream()).toList();
     return new SafetyJudge(
-        this.nodes.stream()
-            .flatMap((node) -> node.claims().stream())
+        all.stream()
+            .flatMap((node) -> node.claims(Long.MIN_VALUE).stream())
             .map((claim) -> claim.isOfOneTermWith(this.lost) ? claim.withoutTerm() : claim)
             .toList(),
-        this.nodes.stream()
-            .flatMap((node) -> node.announcements(Cluster.SERVICE).stream())
-            .toList(),
-        this.nodes.stream()
+        all.stream().flatMap((node) -> node.announcements(SERVICE).stream()).toList(),
+        all.stream()
             .filter(NodeProcess::endedCleanly)
             .map(NodeProcess::name)
             .collect(Collectors.toSet()));
@@ -251,30 +353,29 @@ final class Cluster {
 
   /** The same with a given patience. */
   NodeProcess awaitRecovery(String fault, long end, Duration patience) {
-    NodeProcess leader = within(patience, "a node leads after: " + fault)
-        .until(this::leader, Optional::isPresent)
-        .orElseThrow();
+    NodeProcess leader = awaitLeader(null, "a node leads after: " + fault, patience);
     long from = judge().claims().stream()
         .filter((claim) -> claim.to() - end > 0)
         .mapToLong((claim) -> Math.max(claim.from() - end, 0))
         .min()
         .orElse(0);
-    System.out.printf(
-        "Measured: %s: a leader %.3f s after its end (lease %s, renew interval %s)%n",
-        fault, from / 1e9, this.lease, this.renew);
+    print("%s: a leader %.3f s after its end", fault, from / 1e9);
     return leader;
   }
 
   /** Prints how long no node led between two successive claims. */
   void printGap(String what, NodeProcess last, NodeProcess next) {
-    System.out.printf(
-        "Measured: %s: %.3f s without a leader (lease %s, renew interval %s)%n",
-        what, gapSeconds(last, next), this.lease, this.renew);
+    print("%s: %.3f s without a leader", what, gapSeconds(last, next));
+  }
+
+  private void print(String format, Object... values) {
+    System.out.println("Measured: " + format.formatted(values)
+        + " (lease %s, renew interval %s)".formatted(this.lease, this.renew));
   }
 
   /** Returns the time from the last claim of a node to the first claim of its successor. */
   double gapSeconds(NodeProcess last, NodeProcess next) {
-    long end = last.claims().get(last.claims().size() - 1).to();
+    long end = last.lastClaim().to();
     return next.claims().stream()
         .filter((claim) -> claim.from() - end > 0)
         .findFirst()
@@ -287,9 +388,17 @@ final class Cluster {
     return this.lease.plus(this.renew).plus(OPERATION_TIMEOUT.multipliedBy(2)).multipliedBy(3);
   }
 
-  private void close() {
-    this.nodes.stream().filter(NodeProcess::isAlive).forEach(NodeProcess::resume);
-    this.nodes.stream().filter(NodeProcess::isAlive).forEach(NodeProcess::stop);
+  /** Stops all nodes, and judges what they claimed. */
+  void close() throws IOException {
+    List<NodeProcess> alive = this.nodes.stream().filter(NodeProcess::isAlive).toList();
+    alive.forEach(NodeProcess::resume);
+    alive.forEach((node) -> node.signal(Signal.TERM));
+    alive.forEach(NodeProcess::awaitEnd);
+    check();
+    FileSystemUtils.deleteRecursively(this.folder);
+  }
+
+  private void check() {
     SafetyJudge judge = judge();
     assertThat(judge.claims()).as("claims").isNotEmpty();
     if (this.broken) {
@@ -298,17 +407,7 @@ final class Cluster {
       assertThat(judge.violations()).as("violations").isEmpty();
     }
     if (this.audit != null) {
-      assertThat(this.audit.falls()).as("terms and versions that fell").isEmpty();
-    }
-    deleteFiles();
-  }
-
-  /** Adds violations, which may be the root cause, to the failure that stopped a scenario. */
-  private void judge(Throwable failure) {
-    List<String> violations = judge().violations();
-    if (!violations.isEmpty()) {
-      failure.addSuppressed(new AssertionError("violations: " + violations));
-      System.out.println("Violations: " + violations);
+      assertThat(this.audit.falls()).as("terms and versions that fell").isNull();
     }
   }
 
@@ -343,18 +442,5 @@ final class Cluster {
         .until(() -> leader.lastClaim().to() - claim.to() > duration.toNanos()
             || leader.lastClaim().term() != claim.term());
     assertThat(leader.lastClaim().term()).as("term of the leader").isEqualTo(claim.term());
-  }
-
-  private void deleteFiles() {
-    try {
-      FileSystemUtils.deleteRecursively(this.folder);
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
-    }
-  }
-
-  /** Prints the logs of all nodes after a failed test. */
-  private void dump() {
-    this.nodes.forEach((node) -> System.out.println("---- " + node + "\n" + node.log()));
   }
 }

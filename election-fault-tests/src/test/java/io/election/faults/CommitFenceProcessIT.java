@@ -8,7 +8,6 @@ import io.election.test.process.Node;
 import io.election.test.process.NodeProcess;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.io.TempDir;
@@ -17,8 +16,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** A process is paused between its work and the commit. */
 class CommitFenceProcessIT {
-
-  private static final Duration LONG = Duration.ofSeconds(30);
 
   private static Stream<TestServer> servers() {
     return Stream.of(TestServer.shared(), TestServer.sharedMariaDb()).distinct();
@@ -29,25 +26,20 @@ class CommitFenceProcessIT {
   void fault_05_leader_is_paused_in_mid_transaction(TestServer server, @TempDir Path folder)
       throws Exception {
     TestDatabase database = server.newDatabase();
-    database.execute("CREATE TABLE work (term bigint PRIMARY KEY)");
+    database.execute(Workload.OpenTransaction.DDL);
     Path gate = folder.resolve("gate");
     List<Node> nodes = Cluster.threeNodes().stream()
-        .map((node) -> node.running(WorkingNode.class).with("test.gate=" + gate))
+        .map((node) ->
+            SamplingNode.with(Workload.OpenTransaction.class, node).with("test.gate=" + gate))
         .toList();
     Cluster.run(database, nodes, (cluster, leader) -> {
-      cluster
-          .within(LONG, "the work is under way")
-          .until(() -> !leader.logLines("wrote the work of term 1").isEmpty());
+      cluster.awaitLog(leader, "wrote the work of term 1");
       leader.pause();
       NodeProcess next = cluster.awaitLeaderOtherThan(leader);
       Files.createFile(gate);
-      cluster
-          .within(LONG, "the new leader commits")
-          .until(() -> !next.logLines("committed the work of term 2").isEmpty());
+      cluster.awaitLog(next, "committed the work of term 2");
       leader.resume();
-      cluster
-          .within(LONG, "the old leader is refused")
-          .until(() -> !leader.logLines("refused: Term 1 of node").isEmpty());
+      cluster.awaitLog(leader, "refused: Term 1 of node");
       assertThat(leader.logLines("committed the work")).isEmpty();
       assertThat(database.query("SELECT GROUP_CONCAT(term) FROM work")).isEqualTo("2");
       assertThat(next.leads()).isTrue();

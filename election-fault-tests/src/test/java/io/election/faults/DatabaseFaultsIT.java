@@ -15,13 +15,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Faults of a database server, started for the test, under three nodes. */
+@Order(1)
 class DatabaseFaultsIT {
 
   /** Longer than a restart of the server takes. */
@@ -32,16 +35,38 @@ class DatabaseFaultsIT {
 
   private static TestServer server;
 
-  private final TestDatabase database = server.newDatabase();
+  /** Runs after the clusters have been closed. */
+  @RegisterExtension
+  @Order(1)
+  static final AfterAllCallback STOP = (context) -> server.close();
+
+  private static final TcpProxies PROXIES = new TcpProxies();
+
+  /** Each node has its own proxy and its own user. */
+  @RegisterExtension
+  static final SharedCluster THREE_NODES = new SharedCluster(
+      Cluster.LEASE,
+      Cluster.RENEW,
+      () -> server.newDatabase(),
+      (database) -> PROXIES.between(
+          database,
+          Cluster.threeNodes().stream()
+              .map((node) -> node.with(TcpProxies.WITHOUT_SIGNALS)
+                  .with("spring.datasource.username="
+                      + database.newUser(
+                          userOf(database, node.name()), "ALL ON " + database.name() + ".*")))
+              .toList()));
+
+  @RegisterExtension
+  static final SharedCluster LONG_LEASES = new SharedCluster(
+      LONG_LEASE,
+      Duration.ofSeconds(1),
+      () -> server.newDatabase(),
+      (database) -> Cluster.threeNodes());
 
   @BeforeAll
   static void start() {
     server = TestServer.startOwn();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
   }
 
   @Test
@@ -57,35 +82,35 @@ class DatabaseFaultsIT {
 
   /** The leader keeps its leadership and term, since the server has lost nothing. */
   private void restart(String fault, Runnable end) throws Exception {
-    Cluster.run(
-        this.database,
-        LONG_LEASE,
-        Duration.ofSeconds(1),
-        Cluster.threeNodes(),
-        (cluster, leader) -> {
-          cluster.awaitWrites(1);
-          String acknowledged = this.database.query("SELECT version FROM leader_election");
-          long begin = System.nanoTime();
-          end.run();
-          server.start();
-          Duration away = Duration.ofNanos(System.nanoTime() - begin);
-          System.out.printf("Measured: %s: away for %.3f s%n", fault, away.toMillis() / 1e3);
-          Assumptions.assumeTrue(
-              away.multipliedBy(4).compareTo(LONG_LEASE.multipliedBy(3)) < 0,
-              "here a database takes longer to start than a lease lasts: " + away);
-          assertThat(Long.parseLong(this.database.query("SELECT version FROM leader_election")))
-              .isGreaterThanOrEqualTo(Long.parseLong(acknowledged));
-          cluster.awaitWrites(2);
-          assertThat(cluster.awaitRecovery(fault, System.nanoTime())).isEqualTo(leader);
-          assertThat(leader.claims()).hasSize(1);
-          assertThat(cluster.judge().claims()).hasSize(1);
-        });
+    LONG_LEASES.run((cluster, leader) -> {
+      cluster.awaitWrites(1);
+      long acknowledged = version();
+      long begin = System.nanoTime();
+      end.run();
+      server.start();
+      Duration away = Duration.ofNanos(System.nanoTime() - begin);
+      System.out.printf("Measured: %s: away for %.3f s%n", fault, away.toMillis() / 1e3);
+      Assumptions.assumeTrue(
+          away.multipliedBy(4).compareTo(LONG_LEASE.multipliedBy(3)) < 0,
+          "here a database takes longer to start than a lease lasts: " + away);
+      assertThat(version()).isGreaterThanOrEqualTo(acknowledged);
+      cluster.awaitWrites(2);
+      assertThat(cluster.awaitRecovery(fault, System.nanoTime())).isEqualTo(leader);
+      assertThat(leader.claims()).hasSize(1);
+      assertThat(cluster.nodes())
+          .filteredOn((node) -> !node.claims().isEmpty())
+          .containsExactly(leader);
+    });
+  }
+
+  private static long version() {
+    return Long.parseLong(LONG_LEASES.database().query("SELECT version FROM leader_election"));
   }
 
   @Test
   @Tag("faults")
   void fault_17_database_away_for_longer_than_the_lease() throws Exception {
-    Cluster.run(this.database, Cluster.threeNodes(), (cluster, leader) -> {
+    THREE_NODES.run((cluster, leader) -> {
       long term = leader.lastClaim().term();
       server.stop();
       try {
@@ -105,7 +130,7 @@ class DatabaseFaultsIT {
 
   @Test
   void fault_19_database_paused_for_longer_than_the_lease() throws Exception {
-    Cluster.run(this.database, Cluster.threeNodes(), (cluster, leader) -> {
+    THREE_NODES.run((cluster, leader) -> {
       long term = leader.lastClaim().term();
       server.pause();
       try {
@@ -125,7 +150,7 @@ class DatabaseFaultsIT {
   @Test
   @Tag("faults")
   void fault_19_leader_leads_again_at_once_after_the_database_was_paused() throws Exception {
-    Cluster.run(this.database, Cluster.threeNodes().subList(0, 1), (cluster, leader) -> {
+    Cluster.run(server.newDatabase(), Cluster.threeNodes().subList(0, 1), (cluster, leader) -> {
       for (int round = 0; round < 3; round++) {
         long term = leader.lastClaim().term();
         server.pause();
@@ -147,39 +172,38 @@ class DatabaseFaultsIT {
   @Test
   @Tag("faults")
   void fault_20_row_lock_global_read_lock_and_alter_table() throws Exception {
-    try (TcpProxies proxies = TcpProxies.to(this.database)) {
-      Cluster.run(this.database, proxies.nodes(TcpProxies.WITHOUT_SIGNALS), (cluster, leader) -> {
-        try (Connection holder = this.database.connect();
-            Statement statement = holder.createStatement()) {
-          holder.setAutoCommit(false);
-          statement.executeQuery("SELECT * FROM leader_election FOR UPDATE").close();
-          cluster.awaitNoLeader();
-          holder.rollback();
-          cluster.awaitRecovery("20 row lock held", System.nanoTime());
+    THREE_NODES.run((cluster, leader) -> {
+      try (Connection holder = THREE_NODES.database().connect();
+          Statement statement = holder.createStatement()) {
+        holder.setAutoCommit(false);
+        statement.executeQuery("SELECT * FROM leader_election FOR UPDATE").close();
+        cluster.awaitNoLeader();
+        holder.rollback();
+        cluster.awaitRecovery("20 row lock held", System.nanoTime());
 
-          holder.setAutoCommit(true);
-          statement.execute("FLUSH TABLES WITH READ LOCK");
-          cluster.awaitNoLeader();
-          statement.execute("UNLOCK TABLES");
-          cluster.awaitRecovery("20 FLUSH TABLES WITH READ LOCK", System.nanoTime());
+        holder.setAutoCommit(true);
+        statement.execute("FLUSH TABLES WITH READ LOCK");
+        cluster.awaitNoLeader();
+        statement.execute("UNLOCK TABLES");
+        cluster.awaitRecovery("20 FLUSH TABLES WITH READ LOCK", System.nanoTime());
 
-          holder.setAutoCommit(false);
-          statement.executeQuery("SELECT * FROM leader_election").close();
-          // The ALTER waits for the transaction, and all others wait for the ALTER.
-          CompletableFuture<Void> alter = CompletableFuture.runAsync(() ->
-              this.database.execute("ALTER TABLE leader_election ADD COLUMN note varchar(10)"));
-          cluster.awaitNoLeader();
-          assertThat(alter).isNotDone();
-          holder.commit();
-          alter.join();
-          cluster.awaitRecovery("20 ALTER TABLE", System.nanoTime());
-        }
-        assertBounded(proxies);
-        System.out.printf(
-            "Measured: 20 locks: the leader waited at most %d ms for one answer (operation time-out 500 ms)%n",
-            proxies.of(leader).longestWait().toMillis());
-      });
-    }
+        holder.setAutoCommit(false);
+        statement.executeQuery("SELECT * FROM leader_election").close();
+        // The ALTER waits for the transaction, and all others wait for the ALTER.
+        CompletableFuture<Void> alter = CompletableFuture.runAsync(() -> THREE_NODES
+            .database()
+            .execute("ALTER TABLE leader_election ADD COLUMN note varchar(10)"));
+        cluster.awaitNoLeader();
+        assertThat(alter).isNotDone();
+        holder.commit();
+        alter.join();
+        cluster.awaitRecovery("20 ALTER TABLE", System.nanoTime());
+      }
+      assertBounded(PROXIES);
+      System.out.printf(
+          "Measured: 20 locks: the leader waited at most %d ms for one answer (operation time-out 500 ms)%n",
+          PROXIES.of(leader).longestWait().toMillis());
+    });
   }
 
   /** The behaviour on a full disk depends on the server: MySQL hangs and checks once a minute. */
@@ -188,8 +212,11 @@ class DatabaseFaultsIT {
   void fault_20_disk_full() throws Exception {
     try (TestServer small = TestServer.startOnDisk(500)) {
       TestDatabase own = small.newDatabase();
-      try (TcpProxies proxies = TcpProxies.to(own)) {
-        Cluster.run(own, proxies.nodes(TcpProxies.WITHOUT_SIGNALS), (cluster, leader) -> {
+      try (TcpProxies proxies = new TcpProxies()) {
+        List<Node> nodes = Cluster.threeNodes().stream()
+            .map((node) -> node.with(TcpProxies.WITHOUT_SIGNALS))
+            .toList();
+        Cluster.run(own, proxies.between(own, nodes), (cluster, leader) -> {
           small.fillDisk();
           cluster
               .within(Duration.ofSeconds(60), "nobody leads on a full disk")
@@ -212,11 +239,7 @@ class DatabaseFaultsIT {
   @Test
   @Tag("faults")
   void fault_22_max_connections_reached() throws Exception {
-    List<Node> nodes = Cluster.threeNodes().stream()
-        .map((node) -> node.with("spring.datasource.username="
-            + this.database.newUser(userOf(node.name()), "ALL ON " + this.database.name() + ".*")))
-        .toList();
-    Cluster.run(this.database, nodes, (cluster, leader) -> {
+    THREE_NODES.run((cluster, leader) -> {
       NodeProcess follower = cluster.follower();
       List<Connection> taken = new ArrayList<>();
       try (Connection administrator = server.connectAsRoot();
@@ -227,7 +250,7 @@ class DatabaseFaultsIT {
               .within(Duration.ofSeconds(60), "a follower finds no connection")
               .until(() -> {
                 takeAll(taken);
-                Sessions.kill(statement, userOf(follower.name()));
+                Sessions.kill(statement, userOf(THREE_NODES.database(), Cluster.place(follower)));
                 takeAll(taken);
                 return !follower.logLines("has no connection left").isEmpty();
               });
@@ -250,24 +273,26 @@ class DatabaseFaultsIT {
     });
   }
 
-  private String userOf(String node) {
-    return node + "_" + this.database.name();
+  private static String userOf(TestDatabase database, String node) {
+    return node + "_" + database.name();
   }
 
   /** Queries on an existing connection, since no other could be opened. */
-  private long version(Statement statement) throws SQLException {
+  private static long version(Statement statement) throws SQLException {
     try (ResultSet rows = statement.executeQuery(
-        "SELECT version FROM " + this.database.name() + ".leader_election")) {
+        "SELECT version FROM " + THREE_NODES.database().name() + ".leader_election")) {
       rows.next();
       return rows.getLong(1);
     }
   }
 
-  private void takeAll(List<Connection> taken) {
+  private static void takeAll(List<Connection> taken) {
     try {
       while (true) {
         taken.add(DriverManager.getConnection(
-            this.database.jdbcUrl(), this.database.username(), this.database.password()));
+            THREE_NODES.database().jdbcUrl(),
+            THREE_NODES.database().username(),
+            THREE_NODES.database().password()));
       }
     } catch (SQLException ex) {
       // All connections are taken.
@@ -277,7 +302,7 @@ class DatabaseFaultsIT {
   @Test
   @Tag("faults")
   void fault_29_read_only_and_super_read_only() throws Exception {
-    Cluster.run(this.database, Cluster.threeNodes(), (cluster, leader) -> {
+    THREE_NODES.run((cluster, leader) -> {
       readOnly("read_only", cluster, leader);
       if (!server.isMariaDb()) {
         readOnly("super_read_only", cluster, cluster.awaitLeader());

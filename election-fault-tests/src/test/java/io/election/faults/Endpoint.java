@@ -5,24 +5,29 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.Map;
+import org.springframework.http.MediaType;
+import org.springframework.http.client.JdkClientHttpRequestFactory;
+import org.springframework.web.client.RestClient;
 
 /** The endpoint of a node that has a web server. */
 final class Endpoint {
 
-  private static final HttpClient CLIENT =
-      HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(1)).build();
+  private static final String ELECTION = "leader/" + Cluster.SERVICE;
 
   private final int port;
 
+  private final RestClient client;
+
   private Endpoint(int port) {
     this.port = port;
+    JdkClientHttpRequestFactory requests = new JdkClientHttpRequestFactory();
+    requests.setReadTimeout(Duration.ofSeconds(20));
+    this.client = RestClient.builder()
+        .requestFactory(requests)
+        .baseUrl("http://127.0.0.1:" + port + "/actuator/")
+        .build();
   }
 
   /** Creates an endpoint on a port that is currently free. */
@@ -46,62 +51,41 @@ final class Endpoint {
   }
 
   /** Returns the status of the node's election health: 200 if it is healthy, else 503. */
-  int health() throws IOException {
-    return exchange(request("health/election").GET()).statusCode();
+  int health() {
+    return this.client
+        .get()
+        .uri("health/election")
+        .exchange((request, response) -> response.getStatusCode().value());
   }
 
-  String show() throws IOException {
-    return send(request().GET(), 200);
+  String show() {
+    return this.client.get().uri(ELECTION).retrieve().body(String.class);
   }
 
   /** Designates with {@code force}, since a node that is cut off is not a member. */
-  void designate(String node) throws IOException {
-    send(
-        request()
-            .header("Content-Type", "application/json")
-            .POST(BodyPublishers.ofString("{\"leaderId\": \"" + node + "\", \"force\": true}")),
-        202);
+  void designate(String node) {
+    post(ELECTION, Map.of("leaderId", node, "force", true));
   }
 
-  void forceElection() throws IOException {
-    send(request().DELETE(), 204);
+  void forceElection() {
+    this.client.delete().uri(ELECTION).retrieve().toBodilessEntity();
   }
 
-  void pause(String reason) throws IOException {
-    send(
-        request("leader/" + Cluster.SERVICE + "/pause")
-            .header("Content-Type", "application/json")
-            .POST(BodyPublishers.ofString("{\"reason\": \"" + reason + "\"}")),
-        204);
+  void pause(String reason) {
+    post(ELECTION + "/pause", Map.of("reason", reason));
   }
 
-  void resume() throws IOException {
-    send(request("leader/" + Cluster.SERVICE + "/pause").DELETE(), 204);
+  void resume() {
+    this.client.delete().uri(ELECTION + "/pause").retrieve().toBodilessEntity();
   }
 
-  private HttpRequest.Builder request() {
-    return request("leader/" + Cluster.SERVICE);
-  }
-
-  private HttpRequest.Builder request(String path) {
-    return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + this.port + "/actuator/" + path))
-        .timeout(Duration.ofSeconds(20));
-  }
-
-  private static String send(HttpRequest.Builder request, int expected) throws IOException {
-    HttpResponse<String> response = exchange(request);
-    if (response.statusCode() != expected) {
-      throw new IOException(response.statusCode() + ": " + response.body());
-    }
-    return response.body();
-  }
-
-  private static HttpResponse<String> exchange(HttpRequest.Builder request) throws IOException {
-    try {
-      return CLIENT.send(request.build(), BodyHandlers.ofString());
-    } catch (InterruptedException ex) {
-      Thread.currentThread().interrupt();
-      throw new IOException(ex);
-    }
+  private void post(String path, Map<String, Object> body) {
+    this.client
+        .post()
+        .uri(path)
+        .contentType(MediaType.APPLICATION_JSON)
+        .body(body)
+        .retrieve()
+        .toBodilessEntity();
   }
 }

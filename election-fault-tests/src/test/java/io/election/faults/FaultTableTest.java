@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.lang.reflect.Method;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -61,44 +63,34 @@ class FaultTableTest {
             && !test.getDeclaringClass().isAnnotationPresent(Tag.class))
         .map(Method::getName)
         .collect(Collectors.toCollection(TreeSet::new));
-    Set<String> bold = new TreeSet<>();
-    Matcher matcher = Pattern.compile("\\*\\*`(fault_\\w+)`\\*\\*").matcher(this.table);
-    while (matcher.find()) {
-      if (!matcher.group(1).startsWith("fault_28")) {
-        bold.add(matcher.group(1));
-      }
-    }
+    Set<String> bold = documented("\\*\\*`(fault_\\w+)`\\*\\*");
+    bold.removeIf((name) -> name.startsWith("fault_28"));
     assertThat(bold).isEqualTo(always);
   }
 
   private Set<String> documented() {
-    Set<String> names = new TreeSet<>();
-    Matcher matcher = Pattern.compile("`(?:\\w+\\.)?(fault_\\w+)`").matcher(this.table);
-    while (matcher.find()) {
-      names.add(matcher.group(1));
-    }
-    return names;
+    return documented("`(?:\\w+\\.)?(fault_\\w+)`");
+  }
+
+  private Set<String> documented(String pattern) {
+    return Pattern.compile(pattern)
+        .matcher(this.table)
+        .results()
+        .map((match) -> match.group(1))
+        .collect(Collectors.toCollection(TreeSet::new));
   }
 
   private static Stream<Method> tests() throws Exception {
     Path folder = Path.of(
         FaultTableTest.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-    try (Stream<Path> files = Files.list(folder.resolve("io/election/faults"))) {
-      return files
-          .map((file) -> file.getFileName().toString())
-          .filter((name) -> name.endsWith("IT.class"))
-          .toList()
-          .stream()
-          .flatMap((name) -> Stream.of(methods(name.replace(".class", ""))))
-          .filter((method) -> method.getName().startsWith("fault_"));
+    List<Method> tests = new ArrayList<>();
+    try (DirectoryStream<Path> files =
+        Files.newDirectoryStream(folder.resolve("io/election/faults"), "*IT.class")) {
+      for (Path file : files) {
+        String name = file.getFileName().toString().replace(".class", "");
+        tests.addAll(List.of(Class.forName("io.election.faults." + name).getDeclaredMethods()));
+      }
     }
-  }
-
-  private static Method[] methods(String name) {
-    try {
-      return Class.forName("io.election.faults." + name).getDeclaredMethods();
-    } catch (ClassNotFoundException ex) {
-      throw new IllegalStateException(ex);
-    }
+    return tests.stream().filter((method) -> method.getName().startsWith("fault_"));
   }
 }

@@ -1,9 +1,7 @@
 package io.election.faults;
 
 import io.election.test.TestDatabase;
-import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.SQLException;
+import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
  * A careful receiver of a leader's writes: it appends them, and refuses writes with a term below
@@ -11,12 +9,7 @@ import java.sql.SQLException;
  */
 final class FencedRegister {
 
-  private final Connection connection;
-
-  /** Creates a writer's view of the register. */
-  FencedRegister(Connection connection) {
-    this.connection = connection;
-  }
+  private FencedRegister() {}
 
   static void create(TestDatabase database) {
     database.execute(
@@ -36,29 +29,14 @@ final class FencedRegister {
   /**
    * Writes with a single statement: a process that is paused inside a transaction would hold its
    * locks against the next leader.
-   *
-   * @return whether the write was accepted
    */
-  boolean write(long term, String node, long n) throws SQLException {
-    this.connection.setAutoCommit(true);
-    return update(
-            "UPDATE register SET term = ?, node = ?, n = ? WHERE id = 1 AND term <= ?",
-            term,
-            node,
-            n,
-            term)
-        || !update("""
-            INSERT INTO register_log (refused_for_term, term, node, n)
-            SELECT term, ?, ?, ? FROM register WHERE id = 1
-            """, term, node, n);
-  }
-
-  private boolean update(String sql, Object... parameters) throws SQLException {
-    try (PreparedStatement statement = this.connection.prepareStatement(sql)) {
-      for (int i = 0; i < parameters.length; i++) {
-        statement.setObject(i + 1, parameters[i]);
-      }
-      return statement.executeUpdate() == 1;
+  static void write(JdbcTemplate jdbc, long term, String node, long n) {
+    String accept = "UPDATE register SET term = ?, node = ?, n = ? WHERE id = 1 AND term <= ?";
+    if (jdbc.update(accept, term, node, n, term) == 0) {
+      jdbc.update("""
+          INSERT INTO register_log (refused_for_term, term, node, n)
+          SELECT term, ?, ?, ? FROM register WHERE id = 1
+          """, term, node, n);
     }
   }
 

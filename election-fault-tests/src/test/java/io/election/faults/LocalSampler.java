@@ -1,7 +1,6 @@
 package io.election.faults;
 
 import io.election.ElectionService;
-import io.election.Leadership;
 import io.election.test.process.Claim;
 import io.election.test.process.LeadershipLog;
 import io.election.test.process.SafetyJudge;
@@ -38,17 +37,7 @@ final class LocalSampler implements AutoCloseable {
 
   private void run() {
     while (!this.closed) {
-      this.nodes.forEach((name, node) -> {
-        long before = System.nanoTime();
-        boolean leader = node.isLeader();
-        long after = System.nanoTime();
-        long term = leader
-            ? node.leadership().map(Leadership::term).orElse(Long.MAX_VALUE)
-            : LeadershipLog.NOT_LEADING;
-        if (term != Long.MAX_VALUE) {
-          this.logs.get(name).sample(before, after, term);
-        }
-      });
+      this.nodes.forEach((name, node) -> SamplingNode.sample(node, this.logs.get(name)));
       LockSupport.parkNanos(1_000_000);
     }
   }

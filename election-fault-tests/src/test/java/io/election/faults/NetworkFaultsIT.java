@@ -20,11 +20,15 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Faults of the network between the database and three nodes, each behind its own proxy. */
 class NetworkFaultsIT {
 
-  private final TestDatabase database = TestDatabase.newDatabase();
+  private static final TcpProxies PROXIES = new TcpProxies();
+
+  @RegisterExtension
+  static final SharedCluster THREE_NODES = PROXIES.cluster();
 
   @Test
   void fault_10_node_and_database_cut_off_both_ways() throws Exception {
@@ -44,16 +48,14 @@ class NetworkFaultsIT {
   }
 
   private void breakLinks(String fault, Consumer<TcpProxy> how) throws Exception {
-    try (TcpProxies proxies = TcpProxies.to(this.database)) {
-      Cluster.run(this.database, proxies.nodes(), (cluster, leader) -> {
-        breakLeader(fault, cluster, leader, proxies.of(leader), how);
+    THREE_NODES.run((cluster, leader) -> {
+      breakLeader(fault, cluster, leader, PROXIES.of(leader), how);
 
-        proxies.forEach(how);
-        cluster.awaitNoLeader();
-        proxies.forEach(TcpProxy::heal);
-        cluster.awaitRecovery(fault + ", then all nodes", System.nanoTime());
-      });
-    }
+      PROXIES.forEach(how);
+      cluster.awaitNoLeader();
+      PROXIES.forEach(TcpProxy::heal);
+      cluster.awaitRecovery(fault + ", then all nodes", System.nanoTime());
+    });
   }
 
   /** A node that loses the database is replaced. It follows when it reaches the database again. */
@@ -80,54 +82,53 @@ class NetworkFaultsIT {
   @Tag("faults")
   void fault_13_connection_reset_after_the_commit_of_a_renewal_a_take_over_and_a_release()
       throws Exception {
-    try (TcpProxies proxies = TcpProxies.to(this.database)) {
-      Cluster.run(this.database, proxies.nodes(), (cluster, leader) -> {
-        Claim claim = leader.lastClaim();
-        TcpProxy.Trap renewal = proxies.of(leader).resetAfterAnswerTo("lease_millis > 0");
-        cluster.within(Duration.ofSeconds(20), "a renewal").until(renewal::isSprung);
-        cluster.awaitLog(leader, "the mysql store works again");
-        cluster.awaitWrites(2);
-        assertThat(cluster.awaitLeader()).isEqualTo(leader);
-        assertThat(leader.claims()).hasSize(1);
-        assertThat(leader.lastClaim().term()).isEqualTo(claim.term());
+    THREE_NODES.run((cluster, leader) -> {
+      Claim claim = leader.lastClaim();
+      TcpProxy.Trap renewal = PROXIES.of(leader).resetAfterAnswerTo("lease_millis > 0");
+      cluster.within(Duration.ofSeconds(20), "a renewal").until(renewal::isSprung);
+      cluster.awaitLog(leader, "the mysql store works again");
+      cluster.awaitWrites(2);
+      assertThat(cluster.awaitLeader()).isEqualTo(leader);
+      assertThat(leader.claims()).hasSize(1);
+      assertThat(leader.lastClaim().term()).isEqualTo(claim.term());
 
-        Map<NodeProcess, TcpProxy.Trap> takeOvers = new HashMap<>();
-        for (NodeProcess node : cluster.nodes()) {
-          if (node != leader) {
-            takeOvers.put(
-                node,
-                proxies
-                    .of(node)
-                    .resetAfterAnswerTo("INSERT INTO leader_election_history", "COMMIT"));
-          }
+      Map<NodeProcess, TcpProxy.Trap> takeOvers = new HashMap<>();
+      for (NodeProcess node : cluster.nodes()) {
+        if (node != leader) {
+          takeOvers.put(
+              node,
+              PROXIES.of(node).resetAfterAnswerTo("INSERT INTO leader_election_history", "COMMIT"));
         }
-        TcpProxy.Trap release = proxies.of(leader).resetAfterAnswerTo("lease_millis = 0");
-        long stopping = System.nanoTime();
-        leader.stop();
-        assertThat(release.isSprung()).isTrue();
-        assertThat(System.nanoTime() - stopping).isLessThan(TimeUnit.SECONDS.toNanos(20));
-        cluster
-            .within(Duration.ofSeconds(20), "a take-over")
-            .until(() -> takeOvers.values().stream().anyMatch(TcpProxy.Trap::isSprung));
-        proxies.forEach(TcpProxy::heal);
-        NodeProcess next = cluster.awaitRecovery(
-            "13 reset after the commit of a release and a take-over", System.nanoTime());
-        assertThat(next.lastClaim().term()).isGreaterThan(claim.term());
-      });
-    }
+      }
+      TcpProxy.Trap release = PROXIES.of(leader).resetAfterAnswerTo("lease_millis = 0");
+      long stopping = System.nanoTime();
+      leader.stop();
+      assertThat(release.isSprung()).isTrue();
+      assertThat(System.nanoTime() - stopping).isLessThan(TimeUnit.SECONDS.toNanos(20));
+      cluster
+          .within(Duration.ofSeconds(20), "a take-over")
+          .until(() -> takeOvers.values().stream().anyMatch(TcpProxy.Trap::isSprung));
+      PROXIES.forEach(TcpProxy::heal);
+      NodeProcess next = cluster.awaitRecovery(
+          "13 reset after the commit of a release and a take-over", System.nanoTime());
+      assertThat(next.lastClaim().term()).isGreaterThan(claim.term());
+    });
   }
 
   @Test
   @Tag("faults")
   void fault_14_delay_with_jitter_and_56_kbit_a_second() throws Exception {
-    try (TcpProxies proxies = TcpProxies.to(this.database)) {
-      List<Node> nodes =
-          proxies.nodes(TcpProxies.WITHOUT_SIGNALS, "as.election.operation-timeout=7s");
+    TestDatabase database = TestDatabase.newDatabase();
+    try (TcpProxies proxies = new TcpProxies()) {
+      List<Node> nodes = Cluster.threeNodes().stream()
+          .map((node) ->
+              node.with(TcpProxies.WITHOUT_SIGNALS).with("as.election.operation-timeout=7s"))
+          .toList();
       Cluster.run(
-          this.database,
+          database,
           Duration.ofSeconds(16),
           Duration.ofSeconds(1),
-          nodes,
+          proxies.between(database, nodes),
           (cluster, leader) -> {
             proxies.forEach((proxy) -> proxy.delay(Duration.ofMillis(450), Duration.ofMillis(100)));
             cluster.awaitWrites(6);
@@ -151,39 +152,38 @@ class NetworkFaultsIT {
   void fault_15_connection_cut_every_200_ms() throws Exception {
     Assumptions.assumeTrue(
         Files.isDirectory(Path.of("/proc/self/task")), "no /proc to count threads");
-    try (TcpProxies proxies = TcpProxies.to(this.database)) {
-      Cluster.run(this.database, proxies.nodes(), (cluster, leader) -> {
-        Map<NodeProcess, Integer> threads = new HashMap<>();
-        for (NodeProcess node : cluster.nodes()) {
-          threads.put(node, threads(node, "").size());
-        }
-        assertThat(threads(leader, "election")).hasSize(4);
+    THREE_NODES.run((cluster, leader) -> {
+      Map<NodeProcess, Integer> threads = new HashMap<>();
+      for (NodeProcess node : cluster.nodes()) {
+        threads.put(node, threads(node, "").size());
+      }
+      assertThat(threads(leader, "election")).hasSize(4);
 
-        proxies.forEach((proxy) -> proxy.resetEvery(Duration.ofMillis(200)));
-        for (NodeProcess node : cluster.nodes()) {
-          cluster
-              .within(Duration.ofSeconds(60), "15 connections of " + node + " are cut")
-              .until(() -> proxies.of(node).resetCount() >= 15);
-        }
-        proxies.forEach(TcpProxy::heal);
-        cluster.awaitRecovery("15 connections cut every 200 ms", System.nanoTime());
-        for (NodeProcess node : cluster.nodes()) {
-          cluster
-              .within(Duration.ofSeconds(20), "only the four threads of " + node + " are left")
-              .until(() -> threads(node, "election").size() == 4);
-          assertThat(threads(node, "").size())
-              .as("threads of %s", node)
-              .isLessThanOrEqualTo(threads.get(node) + 4);
-        }
+      PROXIES.forEach((proxy) -> proxy.resetEvery(Duration.ofMillis(200)));
+      for (NodeProcess node : cluster.nodes()) {
         cluster
-            .within(Duration.ofSeconds(60), "each node has one connection, and followers another")
-            .pollInterval(Duration.ofMillis(200))
-            .until(() -> this.database
-                .query("SELECT COUNT(*) FROM information_schema.processlist WHERE user = '%s'"
-                    .formatted(this.database.username()))
-                .equals("5"));
-      });
-    }
+            .within(Duration.ofSeconds(60), "15 connections of " + node + " are cut")
+            .until(() -> PROXIES.of(node).resetCount() >= 15);
+      }
+      PROXIES.forEach(TcpProxy::heal);
+      cluster.awaitRecovery("15 connections cut every 200 ms", System.nanoTime());
+      for (NodeProcess node : cluster.nodes()) {
+        cluster
+            .within(Duration.ofSeconds(20), "only the four threads of " + node + " are left")
+            .until(() -> threads(node, "election").size() == 4);
+        assertThat(threads(node, "").size())
+            .as("threads of %s", node)
+            .isLessThanOrEqualTo(threads.get(node) + 4);
+      }
+      cluster
+          .within(Duration.ofSeconds(60), "each node has one connection, and followers another")
+          .pollInterval(Duration.ofMillis(200))
+          .until(() -> THREE_NODES
+              .database()
+              .query("SELECT COUNT(*) FROM information_schema.processlist WHERE user = '%s'"
+                  .formatted(THREE_NODES.database().username()))
+              .equals("5"));
+    });
   }
 
   private static List<String> threads(NodeProcess node, String prefix) throws IOException {

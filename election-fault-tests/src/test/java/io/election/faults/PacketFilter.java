@@ -28,7 +28,7 @@ final class PacketFilter implements AutoCloseable {
   /** Skips the test where packets cannot be dropped. */
   static void assumeUsable() {
     Assumptions.assumeTrue(
-        run(List.of("iptables", "-w", "-n", "-L", "INPUT")) == 0,
+        succeeds("iptables", "-w", "-n", "-L", "INPUT"),
         "packets can only be dropped with iptables, as root");
   }
 
@@ -76,21 +76,22 @@ final class PacketFilter implements AutoCloseable {
   private static void change(String action, List<String> rule) {
     List<String> command = new ArrayList<>(List.of("iptables", "-w", action));
     command.addAll(rule);
-    int exit = run(command);
-    if (exit != 0) {
-      throw new IllegalStateException(command + " ended with " + exit);
+    if (!succeeds(command.toArray(String[]::new))) {
+      throw new IllegalStateException(command + " has failed");
     }
   }
 
-  private static int run(List<String> command) {
+  /** Returns whether a command is there and ends with 0. */
+  static boolean succeeds(String... command) {
     try {
       return new ProcessBuilder(command)
-          .redirectErrorStream(true)
-          .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-          .start()
-          .waitFor();
+              .redirectErrorStream(true)
+              .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+              .start()
+              .waitFor()
+          == 0;
     } catch (IOException ex) {
-      return -1;
+      return false;
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException(ex);

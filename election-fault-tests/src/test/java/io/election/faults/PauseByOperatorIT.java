@@ -10,9 +10,7 @@ import io.election.test.process.NodeProcess;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -25,21 +23,21 @@ class PauseByOperatorIT {
 
   private final TestDatabase database = TestDatabase.newDatabase();
 
-  private final Map<String, Endpoint> endpoints = new LinkedHashMap<>();
+  private final Endpoints endpoints = new Endpoints();
 
   @Test
   void a_paused_leader_lets_its_work_end_and_stands_aside_until_it_is_resumed(@TempDir Path folder)
       throws Exception {
-    this.database.execute("CREATE TABLE work (term bigint PRIMARY KEY)");
+    this.database.execute(Workload.OpenTransaction.DDL);
     Path gate = folder.resolve("gate");
-    List<Node> nodes = nodes().stream()
-        .map((node) -> node.running(WorkingNode.class)
+    List<Node> nodes = this.endpoints.on(Cluster.threeNodes()).stream()
+        .map((node) -> SamplingNode.with(Workload.OpenTransaction.class, node)
             .with("test.gate=" + gate)
             .with("as.election.drain-timeout=60s"))
         .toList();
     Cluster.run(this.database, nodes, (cluster, paused) -> {
       cluster.awaitLog(paused, "wrote the work of term 1");
-      endpoint(paused).pause("canary");
+      this.endpoints.of(paused).pause("canary");
       cluster.awaitNoLeader();
       cluster.awaitWrites(8);
       assertThat(cluster.leader()).as("leader while the call runs").isEmpty();
@@ -51,7 +49,7 @@ class PauseByOperatorIT {
               this.database.query(
                   "SELECT CONCAT_WS(' ', end_reason, ended_by, end_note) FROM leader_election_history WHERE term = 1"))
           .isEqualTo("PAUSED endpoint canary");
-      for (Endpoint endpoint : this.endpoints.values()) {
+      for (Endpoint endpoint : this.endpoints.all()) {
         cluster
             .within(LONG, "each node shows the history")
             .until(() -> endpoint
@@ -62,53 +60,18 @@ class PauseByOperatorIT {
       NodeProcess third = cluster.awaitLeaderOtherThan(second);
       assertThat(third).isNotSameAs(paused);
       third.kill();
-      long alone = System.nanoTime();
-      cluster
-          .within(LONG, "two leases")
-          .until(() -> System.nanoTime() - alone > LEASE.multipliedBy(2).toNanos());
+      cluster.letPass(LEASE.multipliedBy(2));
       assertThat(paused.claims()).extracting(Claim::term).containsOnly(1L);
-      assertThat(endpoint(paused).show())
+      assertThat(this.endpoints.of(paused).show())
           .contains("\"leader\":false")
           .contains("\"paused\":true,\"pausedBy\":\"endpoint\",\"pausedReason\":\"canary\"");
 
-      endpoint(paused).resume();
+      this.endpoints.of(paused).resume();
       cluster.awaitLeads(paused);
       // Each member has its own mark that says whether it is paused.
-      assertThat(endpoint(paused).show().replaceFirst("\"members\":.*$", ""))
+      assertThat(this.endpoints.of(paused).show().replaceFirst("\"members\":.*$", ""))
           .contains("\"leader\":true")
           .doesNotContain("\"paused\":");
     });
-  }
-
-  @Test
-  void a_paused_node_that_is_designated_is_passed_over_after_one_lease() throws Exception {
-    Cluster.run(this.database, nodes(), (cluster, leader) -> {
-      NodeProcess paused = cluster.follower();
-      endpoint(paused).pause("blue");
-      endpoint(leader).designate(paused.name());
-      cluster.awaitNoLeader();
-      Claim last = leader.lastClaim();
-      NodeProcess next = cluster.awaitLeader();
-      long gap = next.lastClaim().from() - last.to();
-      System.out.printf(
-          "Measured: designation of a paused node: %.3f s without a leader%n", gap / 1e9);
-      assertThat(next).isNotSameAs(paused);
-      assertThat(gap).isGreaterThanOrEqualTo(LEASE.toNanos());
-      assertThat(paused.claims()).isEmpty();
-    });
-  }
-
-  private List<Node> nodes() {
-    return Cluster.threeNodes().stream()
-        .map((node) -> {
-          Endpoint endpoint = Endpoint.onFreePort();
-          this.endpoints.put(node.name(), endpoint);
-          return endpoint.on(node);
-        })
-        .toList();
-  }
-
-  private Endpoint endpoint(NodeProcess node) {
-    return this.endpoints.get(node.name());
   }
 }

@@ -23,22 +23,28 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Faults of a process: it dies, is paused, starves, or has listeners and jobs that misbehave. */
+@Order(1)
 class ProcessFaultsIT {
 
   /** The drain time-out, plus some calls to a database that does not answer. */
   private static final Duration TIME_TO_STOP = Duration.ofSeconds(20);
 
+  @RegisterExtension
+  static final SharedCluster THREE_NODES = new SharedCluster();
+
   @Test
   void fault_01_leader_is_killed() throws Exception {
-    TestDatabase database = TestDatabase.newDatabase();
-    Cluster.run(database, (cluster, leader) -> {
+    THREE_NODES.run((cluster, leader) -> {
       leader.kill();
       long killed = System.nanoTime();
+      TestDatabase database = THREE_NODES.database();
       String renewed = database.query("SELECT last_active_time FROM leader_election");
       NodeProcess next = cluster.awaitLeaderOtherThan(leader);
       cluster.printGap("kill -9 of the leader", leader, next);
@@ -60,8 +66,7 @@ class ProcessFaultsIT {
 
   @Test
   void fault_02_leader_is_stopped() throws Exception {
-    TestDatabase database = TestDatabase.newDatabase();
-    Cluster.run(database, (cluster, leader) -> {
+    THREE_NODES.run((cluster, leader) -> {
       leader.stop();
       NodeProcess next = cluster.awaitLeaderOtherThan(leader);
       cluster.printGap("SIGTERM of the leader", leader, next);
@@ -84,15 +89,16 @@ class ProcessFaultsIT {
         } finally {
           server.resume();
         }
-        NodeProcess next =
-            cluster.awaitRecovery("SIGTERM of the leader on a database that hangs", now());
+        NodeProcess next = cluster.awaitRecovery(
+            "SIGTERM of the leader on a database that hangs", System.nanoTime());
         server.stop();
         try {
           stopWithoutDatabase("is down", next);
         } finally {
           server.start();
         }
-        cluster.awaitRecovery("SIGTERM of the leader on a database that is down", now());
+        cluster.awaitRecovery(
+            "SIGTERM of the leader on a database that is down", System.nanoTime());
       });
     }
   }
@@ -110,16 +116,16 @@ class ProcessFaultsIT {
   @Tag("faults")
   void fault_03_leader_is_paused_for_less_than_its_lease() throws Exception {
     int pauses = 5;
-    TestDatabase database = TestDatabase.newDatabase();
-    Cluster.run(database, (cluster, leader) -> {
+    THREE_NODES.run((cluster, leader) -> {
+      long term = leader.lastClaim().term();
       NodeProcess current = leader;
       for (int i = 0; i < pauses; i++) {
         current.pause();
-        letPass(cluster, LEASE.dividedBy(2));
+        cluster.letPass(LEASE.dividedBy(2));
         current.resume();
         current = cluster.awaitLeader();
       }
-      long changes = current.lastClaim().term() - leader.claims().get(0).term();
+      long changes = current.lastClaim().term() - term;
       System.out.printf(
           "Measured: leader paused %d times for half a lease: %d changes of leader%n",
           pauses, changes);
@@ -129,8 +135,7 @@ class ProcessFaultsIT {
 
   @Test
   void fault_04_leader_is_paused_for_longer_than_its_lease() throws Exception {
-    TestDatabase database = TestDatabase.newDatabase();
-    Cluster.run(database, (cluster, leader) -> {
+    THREE_NODES.run((cluster, leader) -> {
       leader.pause();
       NodeProcess next = cluster.awaitLeaderOtherThan(leader);
       cluster.printGap("SIGSTOP of the leader", leader, next);
@@ -151,13 +156,13 @@ class ProcessFaultsIT {
     TestDatabase database = TestDatabase.newDatabase();
     FencedRegister.create(database);
     List<Node> nodes = Cluster.threeNodes().stream()
-        .map((node) -> node.running(WritingNode.class))
+        .map((node) -> SamplingNode.with(Workload.LateWrites.class, node))
         .toList();
     Cluster.run(database, nodes, (cluster, first) -> {
       NodeProcess leader = first;
       for (int i = 0; i < pauses; i++) {
         awaitWrite(cluster, database);
-        letPass(cluster, Duration.ofMillis(ThreadLocalRandom.current().nextLong(100)));
+        cluster.letPass(Duration.ofMillis(ThreadLocalRandom.current().nextLong(100)));
         leader.pause();
         NodeProcess next = cluster.awaitLeaderOtherThan(leader);
         awaitWrite(cluster, database);
@@ -212,7 +217,7 @@ class ProcessFaultsIT {
             .orElseThrow();
         taker.pause();
       }
-      long paused = now();
+      long paused = System.nanoTime();
       cluster.awaitLeaderOtherThan(taker);
       NodeProcess next =
           cluster.awaitRecovery("follower paused in the middle of its take-over", paused);
@@ -240,28 +245,26 @@ class ProcessFaultsIT {
   @Test
   @Tag("faults")
   void fault_07_no_memory_and_long_collections(@TempDir Path folder) throws Exception {
-    TestDatabase database = TestDatabase.newDatabase();
-    List<Node> nodes = troubled(Trouble.NO_MEMORY, folder.resolve("once")).toList();
-    Cluster.run(database, nodes, (cluster, leader) -> {
-      NodeProcess troubled = awaitTrouble(cluster);
-      cluster
-          .within(Duration.ofSeconds(60), "memory is back")
-          .until(() -> !troubled.logLines("memory is back").isEmpty());
-      NodeProcess next = cluster.awaitRecovery("a leader without memory", now());
-      System.out.printf(
-          "Measured: a leader without memory for %d s: %s leads afterwards; %s%n",
-          Trouble.SECONDS,
-          next == troubled ? "the same" : "another",
-          String.join(", ", troubled.logLines("memory is back")));
+    Cluster.run(
+        TestDatabase.newDatabase(), oneInTrouble(Trouble.NO_MEMORY, folder), (cluster, leader) -> {
+          NodeProcess troubled = awaitTrouble(cluster);
+          cluster
+              .within(Duration.ofSeconds(60), "memory is back")
+              .until(() -> !troubled.logLines("memory is back").isEmpty());
+          NodeProcess next = cluster.awaitRecovery("a leader without memory", System.nanoTime());
+          System.out.printf(
+              "Measured: a leader without memory for %d s: %s leads afterwards; %s%n",
+              Trouble.SECONDS,
+              next == troubled ? "the same" : "another",
+              String.join(", ", troubled.logLines("memory is back")));
 
-      // Its loops have survived: it takes over when no other node is left, and logs that.
-      cluster.nodes().stream().filter((node) -> node != troubled).forEach(NodeProcess::kill);
-      cluster.awaitLeads(troubled);
-      assertThat(troubled.timeToStop()).isLessThan(TIME_TO_STOP);
-      List<Announcement> announcements = troubled.announcements(Cluster.SERVICE);
-      assertThat(announcements).isNotEmpty();
-      assertThat(announcements.get(announcements.size() - 1).acquired()).isFalse();
-    });
+          // Its loops have survived: it takes over when no other node is left, and logs that.
+          killAllBut(troubled, cluster);
+          assertThat(troubled.timeToStop()).isLessThan(TIME_TO_STOP);
+          List<Announcement> announcements = troubled.announcements(Cluster.SERVICE);
+          assertThat(announcements).isNotEmpty();
+          assertThat(announcements.get(announcements.size() - 1).acquired()).isFalse();
+        });
   }
 
   /**
@@ -274,25 +277,47 @@ class ProcessFaultsIT {
     Optional<Path> java = jvmWithVirtualThreads();
     TestDatabase database = TestDatabase.newDatabase();
     try (CpuQuota quota = CpuQuota.ofPercent(5)) {
-      List<Node> nodes = troubled(Trouble.NO_PROCESSOR, folder.resolve("once"))
+      List<Node> nodes = oneInTrouble(Trouble.NO_PROCESSOR, folder).stream()
           .map((node) -> java.map((program) -> startedBy(program, node)).orElse(node))
           .toList();
       Cluster.run(database, nodes, (cluster, leader) -> {
         NodeProcess troubled = awaitTrouble(cluster);
         quota.add(troubled);
-        letPass(cluster, Duration.ofSeconds(Trouble.SECONDS));
+        cluster.letPass(Duration.ofSeconds(Trouble.SECONDS));
         cluster.awaitLeader();
         quota.lift();
-        cluster.awaitRecovery("a leader with 5 % of a processor and 300 threads", now());
+        cluster.awaitRecovery(
+            "a leader with 5 % of a processor and 300 threads", System.nanoTime());
         if (java.isPresent()) {
           cluster.awaitLog(troubled, "a virtual thread keeps its carrier");
         } else {
           System.out.println("Not tried, since no JDK 21 or newer is here: carriers taken");
         }
-        cluster.nodes().stream().filter((node) -> node != troubled).forEach(NodeProcess::kill);
-        cluster.awaitLeads(troubled);
+        killAllBut(troubled, cluster);
       });
     }
+  }
+
+  private static List<Node> oneInTrouble(Trouble trouble, Path folder) {
+    return Cluster.threeNodes().stream()
+        .map((node) -> trouble.of(node, folder.resolve("once")))
+        .toList();
+  }
+
+  private static NodeProcess awaitTrouble(Cluster cluster) {
+    return cluster
+        .within(Duration.ofSeconds(30), "a node is in trouble")
+        .until(
+            () -> cluster.nodes().stream()
+                .filter((node) -> !node.logLines("trouble begins").isEmpty())
+                .findFirst(),
+            Optional::isPresent)
+        .orElseThrow();
+  }
+
+  private static void killAllBut(NodeProcess survivor, Cluster cluster) {
+    cluster.nodes().stream().filter((node) -> node != survivor).forEach(NodeProcess::kill);
+    cluster.awaitLeads(survivor);
   }
 
   private static Optional<Path> jvmWithVirtualThreads() throws IOException {
@@ -329,7 +354,7 @@ class ProcessFaultsIT {
             Trouble.ALL_INTERRUPTED,
             Trouble.JOB_BLOCKS,
             Trouble.LISTENER_BLOCKS)
-        .map(ProcessFaultsIT::troubled)
+        .map((trouble) -> trouble.of(SamplingNode.named(trouble.name())))
         .toList();
     Cluster.run(database, nodes, (cluster, first) -> {
       NodeProcess last = first;
@@ -356,39 +381,5 @@ class ProcessFaultsIT {
         }
       }
     });
-  }
-
-  private static Node troubled(Trouble trouble) {
-    return SamplingNode.named(trouble.name())
-        .running(TroubledNode.class)
-        .with("test.trouble=" + trouble);
-  }
-
-  private static Stream<Node> troubled(Trouble trouble, Path once) {
-    return Cluster.threeNodes().stream()
-        .map((node) -> node.running(TroubledNode.class)
-            .with("test.trouble=" + trouble)
-            .with("test.once=" + once));
-  }
-
-  private static NodeProcess awaitTrouble(Cluster cluster) {
-    return cluster
-        .within(Duration.ofSeconds(30), "a node is in trouble")
-        .until(
-            () -> cluster.nodes().stream()
-                .filter((node) -> !node.logLines("trouble begins").isEmpty())
-                .findFirst(),
-            Optional::isPresent)
-        .orElseThrow();
-  }
-
-  /** Waits for the duration of the fault itself. */
-  private static void letPass(Cluster cluster, Duration duration) {
-    long end = now() + duration.toNanos();
-    cluster.within(duration.plusSeconds(5), duration + " have passed").until(() -> now() - end > 0);
-  }
-
-  private static long now() {
-    return System.nanoTime();
   }
 }

@@ -13,6 +13,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,6 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Three processes on a MySQL server with an asynchronous replica, which loses what it has not yet
  * received. The tests show what holds then. The last one shows what does not.
  */
+@Order(1)
 @Tag("faults")
 class ReplicaFaultsIT {
 
@@ -35,40 +40,54 @@ class ReplicaFaultsIT {
     void run(Cluster cluster, ReplicatedServers servers, TestDatabase database) throws Exception;
   }
 
-  private static void onThreeNodes(Duration replicaAhead, Scenario scenario) throws Exception {
-    try (ReplicatedServers servers = ReplicatedServers.start(replicaAhead)) {
-      TestDatabase database = servers.source().newDatabase();
-      Cluster.start(
-          database,
-          LEASE,
-          RENEW,
-          nodes(database, List.of(servers.source(), servers.replica())),
-          (cluster) -> {
-            cluster.awaitLeader();
-            servers.awaitSameData();
-            scenario.run(cluster, servers, database);
-          });
+  /** The servers of the tests in which both clocks agree. */
+  private static ReplicatedServers shared;
+
+  @BeforeAll
+  static void startServers() {
+    shared = ReplicatedServers.start();
+  }
+
+  @AfterAll
+  static void stopServers() {
+    if (shared != null) {
+      shared.close();
     }
+  }
+
+  @BeforeEach
+  void replicate() {
+    shared.replicateAgain();
+  }
+
+  private static void onThreeNodes(ReplicatedServers servers, Scenario scenario) throws Exception {
+    TestDatabase database = servers.source().newDatabase();
+    Cluster.prepare(database);
+    Cluster.start(
+        database,
+        LEASE,
+        RENEW,
+        nodes(database, List.of(servers.source(), servers.replica())),
+        (cluster) -> {
+          cluster.awaitLeader();
+          servers.awaitSameData();
+          scenario.run(cluster, servers, database);
+        });
   }
 
   private static List<Node> nodes(TestDatabase database, List<TestServer> servers) {
     return Cluster.threeNodes().stream()
-        .map((node) -> on(node, database, servers))
+        .map((node) -> Cluster.on(database, servers, node))
         .toList();
-  }
-
-  private static Node on(Node node, TestDatabase database, List<TestServer> servers) {
-    return node.with("spring.datasource.url=" + database.jdbcUrl(servers))
-        .with("as.election.operation-timeout=1s");
   }
 
   @Test
   void fault_30_failover_to_a_replica_that_lost_the_last_writes() throws Exception {
-    onThreeNodes(Duration.ZERO, (cluster, servers, database) -> {
+    onThreeNodes(shared, (cluster, servers, database) -> {
       NodeProcess first = cluster.awaitLeader();
       // This node sees only the replica, from before the failover.
-      NodeProcess replicas =
-          cluster.add(on(SamplingNode.named("replicas"), database, List.of(servers.replica())));
+      NodeProcess replicas = cluster.add(
+          Cluster.on(database, List.of(servers.replica()), SamplingNode.named("replicas")));
       cluster.awaitUp();
       servers.stopReceiving();
       first.kill();
@@ -105,10 +124,7 @@ class ReplicaFaultsIT {
     String row = "SELECT CONCAT_WS(' ', leader_id, term, version) FROM %s.leader_election"
         .formatted(database.name());
     String stale = String.valueOf(servers.replica().query(row));
-    long since = System.nanoTime();
-    cluster
-        .within(LEASE.multipliedBy(2), "the replica's row has rested for a lease")
-        .until(() -> System.nanoTime() - since > LEASE.plus(RENEW).toNanos());
+    cluster.letPass(LEASE.plus(RENEW));
     assertThat(servers.replica().query(row)).isEqualTo(stale);
     assertThat(servers.source().query(row)).isNotEqualTo(stale);
     assertThat(cluster.leader()).isPresent();
@@ -117,32 +133,34 @@ class ReplicaFaultsIT {
   @ParameterizedTest
   @ValueSource(ints = {1, -1})
   void fault_32_failover_to_a_server_whose_clock_differs_by_an_hour(int hours) throws Exception {
-    onThreeNodes(Duration.ofHours(hours), (cluster, servers, database) -> {
-      long difference = seconds(servers.replica()) - seconds(servers.source());
-      assertThat(difference).isBetween(hours * 3600L - 60, hours * 3600L + 60);
-      NodeProcess leader = cluster.awaitLeader();
-      Claim before = leader.lastClaim();
+    try (ReplicatedServers apart = ReplicatedServers.start(Duration.ofHours(hours))) {
+      onThreeNodes(apart, (cluster, servers, database) -> {
+        long difference = seconds(servers.replica()) - seconds(servers.source());
+        assertThat(difference).isBetween(hours * 3600L - 60, hours * 3600L + 60);
+        NodeProcess leader = cluster.awaitLeader();
+        Claim before = leader.lastClaim();
 
-      servers.source().execute("SET GLOBAL super_read_only = ON");
-      servers.awaitSameData();
-      servers.promote();
+        servers.source().execute("SET GLOBAL super_read_only = ON");
+        servers.awaitSameData();
+        servers.promote();
 
-      // No decision reads the time: the leader finds its row and continues.
-      cluster
-          .within(LEASE.multipliedBy(3), "the leader has followed")
-          .until(() -> !leader.logLines("is another server now").isEmpty());
-      assertThat(cluster.awaitLeader()).isEqualTo(leader);
-      assertThat(leader.lastClaim().term()).isEqualTo(before.term());
+        // No decision reads the time: the leader finds its row and continues.
+        cluster
+            .within(LEASE.multipliedBy(3), "the leader has followed")
+            .until(() -> !leader.logLines("is another server now").isEmpty());
+        assertThat(cluster.awaitLeader()).isEqualTo(leader);
+        assertThat(leader.lastClaim().term()).isEqualTo(before.term());
 
-      leader.kill();
-      NodeProcess next = cluster.awaitLeaderOtherThan(leader);
-      cluster.printGap(
-          "kill -9 of the leader on a server whose clock is %+d h off".formatted(hours),
-          leader,
-          next);
-      assertThat(cluster.gapSeconds(leader, next))
-          .isLessThan(LEASE.multipliedBy(3).toSeconds());
-    });
+        leader.kill();
+        NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+        cluster.printGap(
+            "kill -9 of the leader on a server whose clock is %+d h off".formatted(hours),
+            leader,
+            next);
+        assertThat(cluster.gapSeconds(leader, next))
+            .isLessThan(LEASE.multipliedBy(3).toSeconds());
+      });
+    }
   }
 
   /**
@@ -154,43 +172,42 @@ class ReplicaFaultsIT {
       throws Exception {
     Duration lease = Duration.ofSeconds(12);
     Duration renew = Duration.ofSeconds(4);
-    try (ReplicatedServers servers = ReplicatedServers.start()) {
-      TestDatabase database = servers.source().newDatabase();
-      String url = database.jdbcUrl(List.of(servers.source()));
-      List<Node> nodes = new ArrayList<>();
-      for (Node node : Cluster.threeNodes()) {
-        Path file = Files.writeString(folder.resolve(node.name()), url);
-        nodes.add(KeepingProxy.on(on(node, database, List.of(servers.source())), file));
-      }
-      Cluster.start(database, lease, renew, nodes, (cluster) -> {
-        NodeProcess leader = cluster.awaitLeader();
-        List<NodeProcess> followers =
-            cluster.nodes().stream().filter((node) -> node != leader).toList();
-        cluster.awaitWrites(3);
-        long renewed = System.nanoTime();
-        servers.awaitSameData();
-        servers.stopReceiving();
-        cluster
-            .within(renew, "the followers have seen it")
-            .until(() -> System.nanoTime() - renewed > renew.toNanos() / 2);
-        // Pauses the followers, but for less than their sessions may idle.
-        followers.forEach(NodeProcess::pause);
-        cluster.awaitWrites(1);
-        servers.source().execute("SET GLOBAL super_read_only = ON");
-        long promoted = System.nanoTime();
-        servers.promote();
-        for (NodeProcess follower : followers) {
-          Files.writeString(
-              folder.resolve(follower.name()), database.jdbcUrl(List.of(servers.replica())));
-        }
-        followers.forEach(NodeProcess::resume);
-
-        NodeProcess next = cluster.awaitLeaderOtherThan(leader);
-        assertThat(followers).contains(next);
-        assertThat(next.logLines("leads to another server now")).isNotEmpty();
-        assertThat(next.lastClaim().from() - promoted).isGreaterThan(lease.toNanos());
-      });
+    ReplicatedServers servers = shared;
+    TestDatabase database = servers.source().newDatabase();
+    Cluster.prepare(database);
+    String url = database.jdbcUrl(List.of(servers.source()));
+    List<Node> nodes = new ArrayList<>();
+    for (Node node : Cluster.threeNodes()) {
+      Path file = Files.writeString(folder.resolve(node.name()), url);
+      nodes.add(
+          DataSources.KeepingProxy.on(Cluster.on(database, List.of(servers.source()), node), file));
     }
+    Cluster.start(database, lease, renew, nodes, (cluster) -> {
+      NodeProcess leader = cluster.awaitLeader();
+      List<NodeProcess> followers =
+          cluster.nodes().stream().filter((node) -> node != leader).toList();
+      cluster.awaitWrites(3);
+      long renewed = System.nanoTime();
+      servers.awaitSameData();
+      servers.stopReceiving();
+      cluster.letPass(renew.dividedBy(2).minusNanos(System.nanoTime() - renewed));
+      // Pauses the followers, but for less than their sessions may idle.
+      followers.forEach(NodeProcess::pause);
+      cluster.awaitWrites(1);
+      servers.source().execute("SET GLOBAL super_read_only = ON");
+      long promoted = System.nanoTime();
+      servers.promote();
+      for (NodeProcess follower : followers) {
+        Files.writeString(
+            folder.resolve(follower.name()), database.jdbcUrl(List.of(servers.replica())));
+      }
+      followers.forEach(NodeProcess::resume);
+
+      NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+      assertThat(followers).contains(next);
+      assertThat(next.logLines("leads to another server now")).isNotEmpty();
+      assertThat(next.lastClaim().from() - promoted).isGreaterThan(lease.toNanos());
+    });
   }
 
   private static long seconds(TestServer server) {
@@ -199,10 +216,10 @@ class ReplicaFaultsIT {
 
   @Test
   void fault_33_reads_from_a_lagging_replica() throws Exception {
-    onThreeNodes(Duration.ZERO, (cluster, servers, database) -> {
+    onThreeNodes(shared, (cluster, servers, database) -> {
       NodeProcess leader = cluster.awaitLeader();
-      NodeProcess lagging =
-          cluster.add(on(SamplingNode.named("lagging"), database, List.of(servers.replica())));
+      NodeProcess lagging = cluster.add(
+          Cluster.on(database, List.of(servers.replica()), SamplingNode.named("lagging")));
       cluster.awaitUp();
       servers.stopApplying();
       awaitReplicaLags(cluster, servers, database);
@@ -229,46 +246,31 @@ class ReplicaFaultsIT {
 
   @Test
   void fault_31_a_on_the_old_primary_and_b_on_the_new() throws Exception {
-    try (ReplicatedServers servers = ReplicatedServers.start()) {
-      TestDatabase database = servers.source().newDatabase();
-      List<Node> nodes = nodes(database, List.of(servers.source()));
-      Cluster.start(database, LEASE, RENEW, nodes, (cluster) -> {
-        NodeProcess old = cluster.awaitLeader();
-        NodeProcess moved = cluster.add(on(
-            SamplingNode.named("moved"), database, List.of(servers.replica(), servers.source())));
-        cluster.awaitUp();
-        cluster
-            .within(LEASE, "the node follows on the source")
-            .until(() -> !moved.logLines("is held by " + old).isEmpty());
-        servers.awaitSameData();
-        long promoted = System.nanoTime();
-        servers.promote();
-        disconnectAll(servers.source(), database);
+    ReplicatedServers servers = shared;
+    TestDatabase database = servers.source().newDatabase();
+    Cluster.prepare(database);
+    List<Node> nodes = nodes(database, List.of(servers.source()));
+    Cluster.start(database, LEASE, RENEW, nodes, (cluster) -> {
+      NodeProcess old = cluster.awaitLeader();
+      NodeProcess moved = cluster.add(Cluster.on(
+          database, List.of(servers.replica(), servers.source()), SamplingNode.named("moved")));
+      cluster.awaitUp();
+      cluster
+          .within(LEASE, "the node follows on the source")
+          .until(() -> !moved.logLines("is held by " + old).isEmpty());
+      servers.awaitSameData();
+      long promoted = System.nanoTime();
+      servers.promote();
+      Sessions.kill(servers.source(), database.username());
 
-        // Not promised: two servers that take writes are two databases, each with a leader.
-        cluster.expectViolations();
-        cluster.awaitLeads(moved);
-        assertThat(old.leads()).isTrue();
-        // But the node logs the change before, and waits for a lease.
-        assertThat(moved.logLines("is another server now")).hasSize(1);
-        assertThat(moved.lastClaim().from() - promoted).isGreaterThan(LEASE.toNanos());
-        assertThat(old.logLines("is another server now")).isEmpty();
-      });
-    }
-  }
-
-  /** Kills the connections of all nodes. The nodes may connect again at once. */
-  private static void disconnectAll(TestServer server, TestDatabase database) {
-    String ids =
-        server.query("SELECT GROUP_CONCAT(id) FROM information_schema.processlist WHERE user = '%s'"
-            .formatted(database.username()));
-    for (String id : String.valueOf(ids).split(",")) {
-      try {
-        server.execute("KILL " + id);
-      } catch (IllegalStateException ex) {
-        // The connection has already ended.
-        assertThat(ex.getMessage()).contains("Unknown thread");
-      }
-    }
+      // Not promised: two servers that take writes are two databases, each with a leader.
+      cluster.expectViolations();
+      cluster.awaitLeads(moved);
+      assertThat(old.leads()).isTrue();
+      // But the node logs the change before, and waits for a lease.
+      assertThat(moved.logLines("is another server now")).hasSize(1);
+      assertThat(moved.lastClaim().from() - promoted).isGreaterThan(LEASE.toNanos());
+      assertThat(old.logLines("is another server now")).isEmpty();
+    });
   }
 }

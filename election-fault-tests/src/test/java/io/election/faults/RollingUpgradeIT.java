@@ -33,16 +33,16 @@ class RollingUpgradeIT {
     Cluster.run(database, LEASE, RENEW, nodes, (cluster, first) -> {
       // Upgrade: one old node after the other is replaced, the leader first.
       replace(cluster, first, true, SamplingNode.named("new-1"));
-      replace(cluster, anyOld(cluster), false, SamplingNode.named("new-2"));
-      replace(cluster, anyOld(cluster), true, SamplingNode.named("new-3"));
+      replace(cluster, any(cluster, true), false, SamplingNode.named("new-2"));
+      replace(cluster, any(cluster, true), true, SamplingNode.named("new-3"));
       NodeProcess leader = cluster.awaitLeader();
       assertThat(isOld(leader)).isFalse();
       assertThat(leader.lastClaim().hasTerm()).isTrue();
 
       // Downgrade: nodes are killed, stopped, and stopped when none of ours is left to take over.
       replace(cluster, leader, true, old("old-4"));
-      replace(cluster, anyNew(cluster), false, old("old-5"));
-      NodeProcess last = anyNew(cluster);
+      replace(cluster, any(cluster, false), false, old("old-5"));
+      NodeProcess last = any(cluster, false);
       killOldNodes(cluster);
       cluster.awaitLeads(last);
       last.stop();
@@ -68,15 +68,8 @@ class RollingUpgradeIT {
    */
   @Test
   void fault_42_a_lease_longer_than_the_old_interval_makes_two_leaders() throws Exception {
-    TestDatabase database = TestDatabase.newDatabase();
-    String user = database.newUser("cut_off", "ALL ON " + database.name() + ".*");
-    Node ours = SamplingNode.named("new").with("spring.datasource.username=" + user);
-    Cluster.run(database, LEASE.multipliedBy(4), RENEW, List.of(ours), (cluster, leader) -> {
+    cutOff(LEASE.multipliedBy(4), (cluster, leader) -> {
       cluster.expectViolations();
-      NodeProcess old = cluster.add(old("old"));
-      cluster.awaitUp();
-      cutOff(database, user);
-      cluster.awaitLeads(old);
       assertThat(leader.leads()).isTrue();
     });
   }
@@ -84,15 +77,26 @@ class RollingUpgradeIT {
   /** Same scenario, but with a lease as long as the old interval. */
   @Test
   void fault_42_a_lease_as_long_as_the_old_interval_makes_one_leader() throws Exception {
+    cutOff(
+        LEASE,
+        (cluster, leader) -> cluster.printGap(
+            "a leader of ours cut off, an old node follows",
+            leader,
+            cluster.awaitLeaderOtherThan(leader)));
+  }
+
+  /** Cuts our leader off, and lets an old node take over. */
+  private static void cutOff(Duration lease, Cluster.Scenario then) throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    String user = database.newUser("cut_off_in_time", "ALL ON " + database.name() + ".*");
+    String user = database.newUser("off_" + database.name(), "ALL ON " + database.name() + ".*");
     Node ours = SamplingNode.named("new").with("spring.datasource.username=" + user);
-    Cluster.run(database, LEASE, RENEW, List.of(ours), (cluster, leader) -> {
+    Cluster.run(database, lease, RENEW, List.of(ours), (cluster, leader) -> {
       NodeProcess old = cluster.add(old("old"));
       cluster.awaitUp();
-      cutOff(database, user);
+      database.execute("ALTER USER '" + user + "'@'%' ACCOUNT LOCK");
+      Sessions.kill(database.server(), user);
       cluster.awaitLeads(old);
-      cluster.printGap("a leader of ours cut off, an old node follows", leader, old);
+      then.run(cluster, leader);
     });
   }
 
@@ -117,13 +121,6 @@ class RollingUpgradeIT {
     });
   }
 
-  private static void cutOff(TestDatabase database, String user) {
-    database.execute("ALTER USER '" + user + "'@'%' ACCOUNT LOCK");
-    String connection =
-        database.query("SELECT id FROM information_schema.processlist WHERE user = '" + user + "'");
-    database.execute("KILL " + connection);
-  }
-
   /** Ends a node, then waits for a leader and for the replacement. */
   private static void replace(Cluster cluster, NodeProcess node, boolean kill, Node next) {
     boolean led = node.leads();
@@ -132,8 +129,7 @@ class RollingUpgradeIT {
     } else {
       node.stop();
     }
-    cluster.add(next);
-    cluster.awaitUp();
+    cluster.join(next);
     NodeProcess leader = cluster.awaitLeader();
     if (led) {
       cluster.printGap(
@@ -158,16 +154,9 @@ class RollingUpgradeIT {
     return node.node().program() == OldNode.class;
   }
 
-  private static NodeProcess anyOld(Cluster cluster) {
+  private static NodeProcess any(Cluster cluster, boolean old) {
     return cluster.nodes().stream()
-        .filter((node) -> node.isAlive() && isOld(node))
-        .findFirst()
-        .orElseThrow();
-  }
-
-  private static NodeProcess anyNew(Cluster cluster) {
-    return cluster.nodes().stream()
-        .filter((node) -> node.isAlive() && !isOld(node))
+        .filter((node) -> node.isAlive() && isOld(node) == old)
         .findFirst()
         .orElseThrow();
   }

@@ -1,12 +1,6 @@
 package io.election.faults;
 
 import io.election.test.TestDatabase;
-import java.sql.Connection;
-import java.sql.ResultSet;
-import java.sql.SQLException;
-import java.sql.Statement;
-import java.util.ArrayList;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,7 +26,7 @@ final class RowAudit {
       return null;
     }
     database.execute("CREATE TABLE IF NOT EXISTS row_audit (fall varchar(1000))", """
-        CREATE TRIGGER row_audit_update AFTER UPDATE ON leader_election FOR EACH ROW
+        CREATE TRIGGER IF NOT EXISTS row_audit_update AFTER UPDATE ON leader_election FOR EACH ROW
         INSERT INTO row_audit
             SELECT CONCAT(USER(), ' changed ', OLD.service_id,
                 ' from term ', OLD.term, ', version ', OLD.version,
@@ -44,18 +38,9 @@ final class RowAudit {
     return new RowAudit(database);
   }
 
-  /** Returns the values that were lowered. */
-  List<String> falls() {
-    List<String> falls = new ArrayList<>();
-    try (Connection connection = this.database.connect();
-        Statement statement = connection.createStatement();
-        ResultSet rows = statement.executeQuery("SELECT fall FROM row_audit")) {
-      while (rows.next()) {
-        falls.add(rows.getString(1));
-      }
-      return falls;
-    } catch (SQLException ex) {
-      throw new IllegalStateException(ex);
-    }
+  /** Returns the values that were lowered; {@code null} if there are none. */
+  @Nullable
+  String falls() {
+    return this.database.query("SELECT GROUP_CONCAT(fall) FROM row_audit");
   }
 }

@@ -13,13 +13,12 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.event.EventListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 
 /** A process that has the starter, and asks every millisecond whether it leads. */
-@SpringBootConfiguration
+@SpringBootConfiguration(proxyBeanMethods = false)
 @EnableAutoConfiguration
 class SamplingNode {
 
@@ -30,12 +29,13 @@ class SamplingNode {
     return new Node(name, SamplingNode.class).with("as.election.node-id=" + name);
   }
 
-  public static void main(String[] arguments) {
-    sample(SpringApplication.run(SamplingNode.class, arguments));
+  /** Returns a process that has further beans. */
+  static Node with(Class<?> configuration, Node node) {
+    return node.with("spring.main.sources=" + configuration.getName());
   }
 
-  /** Samples without end. */
-  static void sample(ConfigurableApplicationContext context) {
+  public static void main(String[] arguments) {
+    ConfigurableApplicationContext context = SpringApplication.run(SamplingNode.class, arguments);
     LeadershipLog claims =
         LeadershipLog.open(Path.of(context.getEnvironment().getRequiredProperty("test.claims")));
     ElectionService election = context.getBean(ElectionService.class);
@@ -49,7 +49,8 @@ class SamplingNode {
     }
   }
 
-  private static void sample(ElectionService election, LeadershipLog claims) {
+  /** Asks once. */
+  static void sample(ElectionService election, LeadershipLog claims) {
     long before = System.nanoTime();
     boolean leader = election.isLeader();
     long after = System.nanoTime();
@@ -62,17 +63,15 @@ class SamplingNode {
     }
   }
 
-  @Bean
-  Events events() {
-    return new Events();
+  @EventListener
+  @Order(Ordered.HIGHEST_PRECEDENCE)
+  void on(LeadershipEvent event) {
+    log.info("published {}", event);
   }
 
-  static class Events {
-
-    @EventListener
-    @Order(Ordered.HIGHEST_PRECEDENCE)
-    void on(LeadershipEvent event) {
-      log.info("published {}", event);
-    }
+  static void daemon(String name, Runnable task) {
+    Thread thread = new Thread(task, name);
+    thread.setDaemon(true);
+    thread.start();
   }
 }

@@ -1,5 +1,7 @@
 package io.election.faults;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.election.test.DatabaseImage;
 import io.election.test.HostileGlobals;
 import io.election.test.TestDatabase;
@@ -7,41 +9,44 @@ import io.election.test.TestServer;
 import io.election.test.process.Node;
 import io.election.test.process.NodeProcess;
 import java.util.List;
-import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Three processes on a server with unusual global settings. */
 @Tag("faults")
 class ServerSettingsIT {
 
   @ParameterizedTest
-  @CsvSource({"MYSQL_9_7,mysql", "MYSQL_9_7,mariadb", "MARIADB_11_8,mysql", "MARIADB_11_8,mariadb"})
-  void fault_51_global_settings_that_the_protocol_cannot_live_with(
-      DatabaseImage image, String driver) throws Exception {
+  @EnumSource(names = {"MYSQL_9_7", "MARIADB_11_8"})
+  void fault_51_global_settings_that_the_protocol_cannot_live_with(DatabaseImage image)
+      throws Exception {
     try (TestServer server = TestServer.start(image)) {
-      TestDatabase database = server.newDatabase();
-      List<Node> nodes = Cluster.threeNodes().stream()
-          .map((node) -> node.with("spring.datasource.url=" + database.jdbcUrl(driver, "")))
-          .toList();
-      try (HostileGlobals globals = HostileGlobals.set(server)) {
-        Assertions.assertThat(globals).isNotNull();
-        Cluster.start(database, Cluster.LEASE, Cluster.RENEW, nodes, (cluster) -> {
-          NodeProcess first = cluster.awaitLeader();
-          // Other sessions see each renewal, so it is committed.
-          cluster.awaitWrites(5);
-          first.stop();
-          NodeProcess second = cluster.awaitLeaderOtherThan(first);
-          cluster.printGap(
-              "51 leader stopped, %s, driver %s".formatted(image, driver), first, second);
-          cluster.awaitWrites(3);
-          second.kill();
-          NodeProcess third = cluster.awaitLeaderOtherThan(second);
-          cluster.printGap(
-              "51 leader killed, %s, driver %s".formatted(image, driver), second, third);
-        });
+      for (String driver : List.of("mysql", "mariadb")) {
+        TestDatabase database = server.newDatabase();
+        List<Node> nodes = Cluster.threeNodes().stream()
+            .map((node) -> node.with("spring.datasource.url=" + database.jdbcUrl(driver, "")))
+            .toList();
+        try (HostileGlobals globals = HostileGlobals.set(server)) {
+          assertThat(globals).isNotNull();
+          play(image + ", driver " + driver, database, nodes);
+        }
       }
     }
+  }
+
+  private static void play(String where, TestDatabase database, List<Node> nodes) throws Exception {
+    Cluster.start(database, Cluster.LEASE, Cluster.RENEW, nodes, (cluster) -> {
+      NodeProcess first = cluster.awaitLeader();
+      // Other sessions see each renewal, so it is committed.
+      cluster.awaitWrites(5);
+      first.stop();
+      NodeProcess second = cluster.awaitLeaderOtherThan(first);
+      cluster.printGap("51 leader stopped, " + where, first, second);
+      cluster.awaitWrites(3);
+      second.kill();
+      NodeProcess third = cluster.awaitLeaderOtherThan(second);
+      cluster.printGap("51 leader killed, " + where, second, third);
+    });
   }
 }

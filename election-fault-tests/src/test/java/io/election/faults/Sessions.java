@@ -1,5 +1,7 @@
 package io.election.faults;
 
+import io.election.test.TestServer;
+import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -11,7 +13,18 @@ final class Sessions {
 
   private Sessions() {}
 
-  static List<Long> of(Statement administrator, String user) throws SQLException {
+  /** Kills all sessions of a user. The user may connect again at once. */
+  static void kill(TestServer server, String user) {
+    try (Connection connection = server.connectAsRoot();
+        Statement administrator = connection.createStatement()) {
+      kill(administrator, user);
+    } catch (SQLException ex) {
+      throw new IllegalStateException(ex);
+    }
+  }
+
+  /** Kills all sessions of a user by an existing connection. */
+  static void kill(Statement administrator, String user) throws SQLException {
     List<Long> ids = new ArrayList<>();
     try (ResultSet rows = administrator.executeQuery(
         "SELECT id FROM information_schema.processlist WHERE user = '" + user + "'")) {
@@ -19,12 +32,7 @@ final class Sessions {
         ids.add(rows.getLong(1));
       }
     }
-    return ids;
-  }
-
-  /** Kills all sessions of a user. */
-  static void kill(Statement administrator, String user) throws SQLException {
-    for (long id : of(administrator, user)) {
+    for (long id : ids) {
       try {
         administrator.execute("KILL " + id);
       } catch (SQLException ex) {

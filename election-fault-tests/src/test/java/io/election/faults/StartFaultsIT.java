@@ -6,7 +6,6 @@ import io.election.test.TestDatabase;
 import io.election.test.process.Node;
 import io.election.test.process.NodeProcess;
 import io.election.test.process.TcpProxy;
-import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -65,7 +64,8 @@ class StartFaultsIT {
   @Test
   void fault_45_database_host_moves_to_another_address(@TempDir Path folder) throws Exception {
     Assumptions.assumeTrue(
-        hasMountNamespaces(), "a hosts file of one's own needs mount namespaces, as root");
+        PacketFilter.succeeds("unshare", "-m", "mount", "--bind", "/etc/hosts", "/etc/hosts"),
+        "a hosts file of one's own needs mount namespaces, as root");
     Path hosts = folder.resolve("hosts");
     Files.writeString(hosts, "127.0.0.1 localhost database.test\n");
     String[] inOwnNamespace = {
@@ -97,19 +97,6 @@ class StartFaultsIT {
             assertThat(here.connectionCount()).isZero();
             cluster.awaitWrites(2);
           });
-    }
-  }
-
-  private static boolean hasMountNamespaces() throws InterruptedException {
-    try {
-      return new ProcessBuilder("unshare", "-m", "mount", "--bind", "/etc/hosts", "/etc/hosts")
-              .redirectErrorStream(true)
-              .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-              .start()
-              .waitFor()
-          == 0;
-    } catch (IOException ex) {
-      return false;
     }
   }
 }

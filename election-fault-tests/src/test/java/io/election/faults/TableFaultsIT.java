@@ -10,15 +10,22 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Edits of the tables by operators while nodes run. */
 class TableFaultsIT {
 
+  /** The time in which all nodes have seen an edit. */
+  private static final Duration TO_BE_SEEN = RENEW.multipliedBy(2);
+
+  @RegisterExtension
+  static final SharedCluster THREE_NODES = new SharedCluster();
+
   @Test
   @Tag("faults")
   void fault_35_table_is_truncated_renamed_dropped_and_made_again() throws Exception {
-    TestDatabase database = TestDatabase.newDatabase();
-    Cluster.run(database, (cluster, first) -> {
+    THREE_NODES.run((cluster, first) -> {
+      TestDatabase database = THREE_NODES.database();
       NodeProcess leader = forcedAfterAWholeLease(cluster, database, "TRUNCATE leader_election");
 
       database.execute("RENAME TABLE leader_election TO hidden");
@@ -44,8 +51,8 @@ class TableFaultsIT {
 
   @Test
   void fault_36_row_is_deleted_by_hand() throws Exception {
-    TestDatabase database = TestDatabase.newDatabase();
-    Cluster.run(database, (cluster, leader) -> {
+    THREE_NODES.run((cluster, leader) -> {
+      TestDatabase database = THREE_NODES.database();
       long term = leader.lastClaim().term();
       long deleted = System.nanoTime();
       NodeProcess next = forcedAfterAWholeLease(cluster, database, "DELETE FROM leader_election");
@@ -78,8 +85,8 @@ class TableFaultsIT {
   @Test
   @Tag("faults")
   void fault_37_row_is_edited_by_hand() throws Exception {
-    TestDatabase database = TestDatabase.newDatabase();
-    Cluster.run(database, (cluster, first) -> {
+    THREE_NODES.run((cluster, first) -> {
+      TestDatabase database = THREE_NODES.database();
       NodeProcess leader = first;
       NodeProcess designated = cluster.follower();
       database.execute("UPDATE leader_election SET leader_id = '" + designated.name() + "'");
@@ -111,13 +118,13 @@ class TableFaultsIT {
         long term = cluster.awaitLeader().lastClaim().term();
         database.execute("UPDATE leader_election SET " + edit);
         long edited = System.nanoTime();
-        letNodesSee(cluster);
+        cluster.letPass(TO_BE_SEEN);
         leader = cluster.awaitRecovery(edit, edited);
         assertThat(leader.lastClaim().term()).as(edit).isGreaterThanOrEqualTo(term);
       }
 
       // From here on only the nodes know the last term.
-      letNodesSee(cluster);
+      cluster.letPass(TO_BE_SEEN);
       database.execute("DELETE FROM leader_election", "DELETE FROM leader_election_history");
       long emptied = System.nanoTime();
       cluster.awaitNoLeader();
@@ -128,30 +135,23 @@ class TableFaultsIT {
   @Test
   @Tag("faults")
   void fault_54_same_replace_run_twice() throws Exception {
-    TestDatabase database = TestDatabase.newDatabase();
     String replace =
         "REPLACE INTO leader_election (service_id, leader_id, last_active_time) VALUES ('%s', 'nobody', '1970-01-02')"
             .formatted(Cluster.SERVICE);
-    Cluster.run(database, (cluster, first) -> {
+    THREE_NODES.run((cluster, first) -> {
+      TestDatabase database = THREE_NODES.database();
       for (int i = 0; i < 3; i++) {
         database.execute(replace);
         cluster.awaitNoLeader();
-        letNodesSee(cluster);
+        cluster.letPass(TO_BE_SEEN);
         NodeProcess slow = cluster.follower();
         slow.pause();
         cluster.awaitLeader();
         database.execute(replace);
         slow.resume();
-        letNodesSee(cluster);
+        cluster.letPass(TO_BE_SEEN);
         cluster.awaitLeader();
       }
     });
-  }
-
-  private static void letNodesSee(Cluster cluster) {
-    long end = System.nanoTime() + RENEW.multipliedBy(2).toNanos();
-    cluster
-        .within(RENEW.multipliedBy(10), "all nodes have seen the edit")
-        .until(() -> System.nanoTime() - end > 0);
   }
 }

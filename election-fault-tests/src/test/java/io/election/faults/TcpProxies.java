@@ -17,28 +17,26 @@ final class TcpProxies implements AutoCloseable {
 
   private final Map<String, TcpProxy> proxies = new LinkedHashMap<>();
 
-  /** Creates the proxies of three nodes. */
-  static TcpProxies to(TestDatabase database) {
-    TcpProxies proxies = new TcpProxies();
-    Cluster.threeNodes().forEach((node) -> proxies.proxies.put(node.name(), TcpProxy.to(database)));
-    return proxies;
-  }
-
-  /** Returns the nodes behind the proxies, with additional properties. */
-  List<Node> nodes(String... properties) {
-    return this.proxies.entrySet().stream()
-        .map((entry) -> {
-          Node node = SamplingNode.named(entry.getKey()).through(entry.getValue());
-          for (String property : properties) {
-            node = node.with(property);
-          }
-          return node;
-        })
+  /** Opens a proxy for each node, in place of earlier ones, and returns the nodes behind them. */
+  List<Node> between(TestDatabase database, List<Node> nodes) {
+    close();
+    nodes.forEach((node) -> this.proxies.put(node.name(), TcpProxy.to(database)));
+    return nodes.stream()
+        .map((node) -> node.through(this.proxies.get(node.name())))
         .toList();
   }
 
+  /** Returns a cluster of three nodes behind these proxies. */
+  SharedCluster cluster() {
+    return new SharedCluster(
+        Cluster.LEASE,
+        Cluster.RENEW,
+        TestDatabase::newDatabase,
+        (database) -> between(database, Cluster.threeNodes()));
+  }
+
   TcpProxy of(NodeProcess node) {
-    return this.proxies.get(node.name());
+    return this.proxies.get(Cluster.place(node));
   }
 
   Integer[] ports() {
@@ -52,5 +50,6 @@ final class TcpProxies implements AutoCloseable {
   @Override
   public void close() {
     forEach(TcpProxy::close);
+    this.proxies.clear();
   }
 }

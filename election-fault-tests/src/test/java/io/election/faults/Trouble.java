@@ -1,84 +1,72 @@
 package io.election.faults;
 
+import io.election.LeaderOnly;
+import io.election.LeadershipAcquiredEvent;
+import io.election.test.process.Node;
+import java.io.IOException;
 import java.lang.reflect.Method;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.boot.ApplicationRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.event.EventListener;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
 
-/** The faults that a {@link TroubledNode} inflicts on itself. */
+/** The faults that a node inflicts on itself when it has become leader. */
 enum Trouble {
   /** The heap is exhausted for some seconds. */
-  NO_MEMORY {
-    @Override
-    void begin() {
-      daemon("allocator", Trouble::allocate);
-    }
-  },
+  NO_MEMORY(() -> SamplingNode.daemon("allocator", Trouble::allocate)),
   /**
    * Hundreds of threads compete; the common pool and the carriers of virtual threads are occupied.
    */
-  NO_PROCESSOR {
-    @Override
-    void begin() {
-      Runnable spin = spinning();
-      for (int i = 0; i < 300; i++) {
-        daemon("spinning-" + i, spin);
-      }
-      for (int i = 0; i < 4 * ForkJoinPool.getCommonPoolParallelism(); i++) {
-        ForkJoinPool.commonPool().execute(Trouble::block);
-      }
-      for (int i = 0; i < 2 * Runtime.getRuntime().availableProcessors(); i++) {
-        startVirtual(spin);
-      }
-    }
-  },
+  NO_PROCESSOR(Trouble::occupyProcessors),
   /** A listener never returns. */
-  LISTENER_BLOCKS {
-    @Override
-    void begin() {
-      block();
-    }
-  },
+  LISTENER_BLOCKS(Trouble::block),
   /** A listener throws an unexpected throwable. */
-  LISTENER_THROWS {
-    @Override
-    void begin() {
-      throw new StackOverflowError("thrown by a listener");
-    }
-  },
+  LISTENER_THROWS(() -> {
+    throw new StackOverflowError("thrown by a listener");
+  }),
   /** A listener was interrupted and restores the interrupt, as it should. */
-  LISTENER_INTERRUPTED {
-    @Override
-    void begin() {
-      Thread.currentThread().interrupt();
-    }
-  },
+  LISTENER_INTERRUPTED(() -> Thread.currentThread().interrupt()),
   /** Foreign code interrupts all threads that it does not own. */
-  ALL_INTERRUPTED {
-    @Override
-    void begin() {
-      daemon(
-          "interrupter",
-          () -> Thread.getAllStackTraces().keySet().stream()
-              .filter((thread) -> thread.getName().startsWith("election-"))
-              .forEach(Thread::interrupt));
-    }
-  },
+  ALL_INTERRUPTED(() -> SamplingNode.daemon(
+      "interrupter",
+      () -> Thread.getAllStackTraces().keySet().stream()
+          .filter((thread) -> thread.getName().startsWith("election-"))
+          .forEach(Thread::interrupt))),
   /** The listener works, but the node's job never ends. */
-  JOB_BLOCKS {
-    @Override
-    void begin() {}
-  };
+  JOB_BLOCKS(() -> {});
 
   static final long SECONDS = 8;
 
-  /** Begins the fault. A listener calls this when the node has become leader. */
-  abstract void begin();
+  private final Runnable begin;
 
-  static void block() {
+  Trouble(Runnable begin) {
+    this.begin = begin;
+  }
+
+  /** Returns a node that gets into this trouble each time it becomes leader. */
+  Node of(Node node) {
+    return SamplingNode.with(Beans.class, node).with("test.trouble=" + this);
+  }
+
+  /** Returns a node that does so only if it is the first of those with the same file. */
+  Node of(Node node, Path once) {
+    return of(node).with("test.once=" + once);
+  }
+
+  private static void block() {
     try {
       new CountDownLatch(1).await();
     } catch (InterruptedException ex) {
@@ -107,19 +95,22 @@ enum Trouble {
     System.out.println("memory is back after " + failures + " failures");
   }
 
-  private static Runnable spinning() {
+  private static void occupyProcessors() {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
-    return () -> {
+    Runnable spin = () -> {
       while (System.nanoTime() - end < 0) {
         Thread.onSpinWait();
       }
     };
-  }
-
-  private static void daemon(String name, Runnable task) {
-    Thread thread = new Thread(task, name);
-    thread.setDaemon(true);
-    thread.start();
+    for (int i = 0; i < 300; i++) {
+      SamplingNode.daemon("spinning-" + i, spin);
+    }
+    for (int i = 0; i < 4 * ForkJoinPool.getCommonPoolParallelism(); i++) {
+      ForkJoinPool.commonPool().execute(Trouble::block);
+    }
+    for (int i = 0; i < 2 * Runtime.getRuntime().availableProcessors(); i++) {
+      startVirtual(spin);
+    }
   }
 
   /**
@@ -134,6 +125,60 @@ enum Trouble {
       // This JVM is older than Java 21.
     } catch (ReflectiveOperationException ex) {
       throw new IllegalStateException(ex);
+    }
+  }
+
+  /** A listener that begins the trouble, and a job. */
+  @Configuration(proxyBeanMethods = false)
+  static class Beans {
+
+    @Value("${test.trouble}")
+    private Trouble trouble;
+
+    @Value("${test.once:#{null}}")
+    private @Nullable Path once;
+
+    @EventListener
+    @Order(Ordered.LOWEST_PRECEDENCE)
+    void on(LeadershipAcquiredEvent event) throws IOException {
+      try {
+        if (this.once != null) {
+          Files.createFile(this.once);
+        }
+        System.out.println("trouble begins: " + this.trouble);
+        this.trouble.begin.run();
+      } catch (FileAlreadyExistsException ex) {
+        // Another node was the first.
+      }
+    }
+
+    @Bean
+    Job job() {
+      return new Job();
+    }
+
+    @Bean
+    ApplicationRunner worker(Job job) {
+      return (arguments) -> {
+        if (this.trouble == JOB_BLOCKS) {
+          SamplingNode.daemon("worker", () -> {
+            while (true) {
+              job.run();
+              LockSupport.parkNanos(10_000_000);
+            }
+          });
+        }
+      };
+    }
+  }
+
+  /** A job that never ends. */
+  static class Job {
+
+    @LeaderOnly
+    void run() {
+      System.out.println("the job begins");
+      block();
     }
   }
 }

@@ -29,6 +29,7 @@ public final class ReplicatedServers implements AutoCloseable {
     try {
       source.connect(this.network, "source");
       this.replica = launch(2, ahead);
+      this.replica.connect(this.network, "replica");
     } catch (RuntimeException | Error ex) {
       source.close();
       throw ex;
@@ -93,8 +94,18 @@ public final class ReplicatedServers implements AutoCloseable {
     container.addEnv("FAKETIME_DONT_FAKE_MONOTONIC", "1");
   }
 
+  /** Makes the replica a replica of the source again, whatever has happened to the two servers. */
+  public void replicateAgain() {
+    this.source.revive();
+    this.source.execute("SET GLOBAL super_read_only = OFF");
+    this.source.execute("SET GLOBAL read_only = OFF");
+    this.replica.execute("STOP REPLICA");
+    this.replica.execute("RESET REPLICA ALL");
+    this.replica.execute("SET GLOBAL super_read_only = OFF");
+    replicate();
+  }
+
   private void replicate() {
-    this.replica.connect(this.network, "replica");
     // The transactions of a server's first start must not count as transactions that the other
     // server lacks.
     this.source.execute("RESET BINARY LOGS AND GTIDS");

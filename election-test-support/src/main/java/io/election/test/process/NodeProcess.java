@@ -28,6 +28,10 @@ public final class NodeProcess {
 
   private long startedAt;
 
+  private long rememberedFrom = Long.MIN_VALUE;
+
+  private int rememberedLog;
+
   private Process process;
 
   private NodeProcess(Node node, List<String> command, LeadershipLog claims, Path log) {
@@ -131,9 +135,18 @@ public final class NodeProcess {
     return this.claims;
   }
 
-  /** The claims of the process to lead. */
+  /**
+   * Leaves out of {@link #claims()} the claims that have ended, and out of {@link #logLines} all
+   * lines so far.
+   */
+  public void forget() {
+    this.rememberedFrom = leads() ? lastClaim().to() : System.nanoTime();
+    this.rememberedLog = log().length();
+  }
+
+  /** The claims of the process to lead, since {@link #forget()}. */
   public List<Claim> claims() {
-    return this.claims.claims(name());
+    return claims(this.rememberedFrom);
   }
 
   /**
@@ -183,13 +196,13 @@ public final class NodeProcess {
   }
 
   /**
-   * The lines of the output that contain a text.
+   * The lines of the output that contain a text, since {@link #forget()}.
    *
    * @param part the text
    * @return the lines
    */
   public List<String> logLines(String part) {
-    try (Stream<String> lines = log().lines()) {
+    try (Stream<String> lines = log().substring(this.rememberedLog).lines()) {
       return lines.filter((line) -> line.contains(part)).toList();
     }
   }

@@ -1,0 +1,82 @@
+package io.election.faults;
+
+import io.election.faults.Cluster.Scenario;
+import io.election.test.TestDatabase;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+
+/**
+ * A cluster on which the tests of a class play their scenarios one after the other. It starts with
+ * the first of them, and anew after one that fails.
+ */
+final class SharedCluster implements AfterAllCallback {
+
+  private final Duration lease;
+
+  private final Duration renew;
+
+  private final Supplier<TestDatabase> databases;
+
+  private final Function<TestDatabase, List<Node>> nodes;
+
+  private @Nullable TestDatabase database;
+
+  private @Nullable Cluster cluster;
+
+  /** Creates a cluster of three identical nodes on a database of the shared server. */
+  SharedCluster() {
+    this(
+        Cluster.LEASE,
+        Cluster.RENEW,
+        TestDatabase::newDatabase,
+        (database) -> Cluster.threeNodes());
+  }
+
+  /** Creates a cluster of given nodes on a given database. */
+  SharedCluster(
+      Duration lease,
+      Duration renew,
+      Supplier<TestDatabase> databases,
+      Function<TestDatabase, List<Node>> nodes) {
+    this.lease = lease;
+    this.renew = renew;
+    this.databases = databases;
+    this.nodes = nodes;
+  }
+
+  /** Plays a scenario, and judges what all nodes have claimed so far. */
+  void run(Scenario scenario) throws Exception {
+    if (this.cluster == null) {
+      this.database = this.databases.get();
+      Cluster.prepare(this.database);
+      this.cluster =
+          Cluster.start(this.database, this.lease, this.renew, this.nodes.apply(this.database));
+    }
+    Cluster current = this.cluster;
+    this.cluster = null;
+    current.guard(() -> current.play((cluster, leader) -> {
+      cluster.nodes().forEach(NodeProcess::forget);
+      scenario.run(cluster, leader);
+    }));
+    this.cluster = current;
+  }
+
+  /** Returns the database of the cluster that plays a scenario. */
+  TestDatabase database() {
+    return this.database;
+  }
+
+  @Override
+  public void afterAll(ExtensionContext context) throws Exception {
+    if (this.cluster != null) {
+      this.cluster.close();
+    }
+  }
+}
