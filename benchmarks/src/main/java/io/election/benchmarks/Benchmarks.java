@@ -1,18 +1,17 @@
 package io.election.benchmarks;
 
-import io.election.benchmarks.servers.Backend;
-import io.election.benchmarks.servers.NotInstalledException;
-import io.election.benchmarks.servers.Server;
-import io.election.benchmarks.servers.Server.Place;
 import io.election.benchmarks.sidebyside.SideBySide;
 import io.election.benchmarks.sidebyside.Storm;
+import io.election.test.TestDatabase;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
+import org.springframework.core.env.SimpleCommandLinePropertySource;
 
 /**
  * Runs all benchmarks one after the other, each in its own process.
@@ -22,11 +21,13 @@ import java.util.stream.Stream;
  * </pre>
  *
  * <p>The results folder has one folder or file for each benchmark. {@code --quick} skips the
- * longest measurements and shortens the others.
+ * longest measurements, shortens the others and runs them at the same time.
  */
 public final class Benchmarks {
 
   private final Path results;
+
+  private final Map<Process, String> programs = new HashMap<>();
 
   private final List<String> failed = new ArrayList<>();
 
@@ -42,12 +43,11 @@ public final class Benchmarks {
    * @throws Exception if a program or a server does not start
    */
   public static void main(String[] arguments) throws Exception {
-    boolean quick = Arrays.asList(arguments).contains("--quick");
-    Path results = Path.of(Stream.of(arguments)
-        .filter((argument) -> argument.startsWith("--results="))
-        .map((argument) -> argument.substring("--results=".length()))
-        .findFirst()
-        .orElse(quick ? "benchmarks/target/quick" : "benchmarks/target/results"));
+    var options = new SimpleCommandLinePropertySource(arguments);
+    boolean quick = options.containsProperty("quick");
+    String folder = options.getProperty("results");
+    String home = quick ? "benchmarks/target/quick" : "benchmarks/target/results";
+    Path results = Path.of(folder != null ? folder : home);
     Files.createDirectories(results);
     Benchmarks benchmarks = new Benchmarks(results);
     if (quick) {
@@ -63,78 +63,70 @@ public final class Benchmarks {
   }
 
   private void runQuickly() throws IOException, InterruptedException {
-    run(SideBySide.class.getName(), "--quick", "--results=" + folder("side-by-side"));
-    run(Storm.class.getName(), "--quick", "--results=" + folder("storm"));
-    microbenchmark("LeadershipBenchmark", "-f", "1", "-wi", "1", "-i", "1", "-w", "1", "-r", "1");
-  }
-
-  private void run() throws IOException, InterruptedException, NotInstalledException {
-    microbenchmark("LeadershipBenchmark");
-    try (Server server = Backend.MYSQL.start()) {
-      Place forCommits = server.newPlace();
-      microbenchmark(
-          "CommitBenchmark|ShedLockBenchmark",
-          "-p",
-          "url=" + forCommits.address(forCommits.port()),
-          "-p",
-          "username=" + forCommits.username(),
-          "-p",
-          "password=" + forCommits.password());
-      Place forStarts = server.newPlace();
-      runInto(
-          folder("start-up.txt"),
-          StartUp.class.getName(),
-          "--spring.datasource.url=" + forStarts.address(forStarts.port()),
-          "--spring.datasource.username=" + forStarts.username(),
-          "--spring.datasource.password=" + forStarts.password());
+    String[] shortly = {"-f", "1", "-wi", "0", "-i", "1", "-r", "100ms"};
+    List<Process> programs = List.of(
+        start(SideBySide.class.getName(), "--quick", "--results=" + path("side-by-side")),
+        start(Storm.class.getName(), "--quick", "--results=" + path("storm")),
+        microbenchmark("LeadershipBenchmark", shortly));
+    for (Process program : programs) {
+      await(program);
     }
-    run(
-        SideBySide.class.getName(),
-        "--results=" + folder("side-by-side"),
-        "--pictures=" + folder("pictures"));
-    run(Storm.class.getName(), "--results=" + folder("storm"));
   }
 
-  private Path folder(String name) {
+  private void run() throws IOException, InterruptedException {
+    await(microbenchmark("LeadershipBenchmark"));
+    TestDatabase commits = TestDatabase.newDatabase();
+    await(microbenchmark(
+        "CommitBenchmark|ShedLockBenchmark",
+        "-p",
+        "url=" + commits.jdbcUrl("mysql", ""),
+        "-p",
+        "username=" + commits.username(),
+        "-p",
+        "password=" + commits.password()));
+    TestDatabase starts = TestDatabase.newDatabase();
+    await(start(
+        StartUp.class.getName(),
+        "--results=" + path("start-up.txt"),
+        "--spring.datasource.url=" + starts.jdbcUrl("mysql", ""),
+        // Creates databases.
+        "--spring.datasource.username=root",
+        "--spring.datasource.password=" + starts.password()));
+    await(start(
+        SideBySide.class.getName(),
+        "--results=" + path("side-by-side"),
+        "--pictures=" + path("pictures")));
+    await(start(Storm.class.getName(), "--results=" + path("storm")));
+  }
+
+  private Path path(String name) {
     return this.results.resolve(name);
   }
 
-  private void microbenchmark(String pattern, String... options)
-      throws IOException, InterruptedException {
-    List<String> arguments = new ArrayList<>(List.of(pattern, "-rf", "csv", "-rff"));
-    arguments.add(folder(pattern.replaceAll("Benchmark.*", "") + ".csv").toString());
-    arguments.addAll(List.of(options));
-    run("org.openjdk.jmh.Main", arguments.toArray(String[]::new));
+  private Process microbenchmark(String pattern, String... options) throws IOException {
+    String csv = path(pattern.replaceAll("Benchmark.*", "") + ".csv").toString();
+    return start(
+        "org.openjdk.jmh.Main",
+        Stream.concat(Stream.of(pattern, "-rf", "csv", "-rff", csv), Stream.of(options))
+            .toArray(String[]::new));
   }
 
-  private void run(String main, String... arguments) throws IOException, InterruptedException {
-    finish(main, new ProcessBuilder(command(main, arguments)).inheritIO());
-  }
-
-  /** Runs a program that writes no files, and stores its output. */
-  private void runInto(Path file, String main, String... arguments)
-      throws IOException, InterruptedException {
-    finish(
-        main,
-        new ProcessBuilder(command(main, arguments))
-            .redirectErrorStream(true)
-            .redirectOutput(file.toFile()));
-    System.out.print(Files.readString(file));
-  }
-
-  private void finish(String main, ProcessBuilder program)
-      throws IOException, InterruptedException {
-    System.out.println("=== " + main.substring(main.lastIndexOf('.') + 1));
-    if (program.start().waitFor() != 0) {
-      this.failed.add(main);
-    }
-  }
-
-  private static List<String> command(String main, String... arguments) {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), main));
+  private Process start(String main, String... arguments) throws IOException {
+    System.out.println("=== " + main);
+    List<String> command = new ArrayList<>(List.of(
+        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+        "-cp",
+        System.getProperty("java.class.path"),
+        main));
     command.addAll(List.of(arguments));
-    return command;
+    Process program = new ProcessBuilder(command).inheritIO().start();
+    this.programs.put(program, main);
+    return program;
+  }
+
+  private void await(Process program) throws InterruptedException {
+    if (program.waitFor() != 0) {
+      this.failed.add(this.programs.get(program));
+    }
   }
 }

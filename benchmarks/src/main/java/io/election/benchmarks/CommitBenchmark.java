@@ -2,20 +2,10 @@ package io.election.benchmarks;
 
 import io.election.ElectionService;
 import io.election.LeaderOnly;
-import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
-import org.openjdk.jmh.annotations.BenchmarkMode;
-import org.openjdk.jmh.annotations.Fork;
 import org.openjdk.jmh.annotations.Level;
-import org.openjdk.jmh.annotations.Measurement;
-import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.annotations.OutputTimeUnit;
-import org.openjdk.jmh.annotations.Param;
-import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
-import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
-import org.openjdk.jmh.annotations.Warmup;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -25,27 +15,9 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /**
- * Measures what the commit fence adds to a transaction with one insert. Needs a database: {@code -p
- * url=jdbc:mysql://host/database -p username=… -p password=…}.
+ * Measures what the commit fence adds to a transaction with one insert.
  */
-@State(Scope.Benchmark)
-@BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.MICROSECONDS)
-@Fork(2)
-@Warmup(iterations = 3, time = 2)
-@Measurement(iterations = 5, time = 2)
-public class CommitBenchmark {
-
-  /** The JDBC URL of an empty database. */
-  @Param("jdbc:mysql://localhost/benchmark")
-  public String url = "";
-
-  /** A user with all privileges there. */
-  @Param("root")
-  public String username = "";
-
-  @Param("")
-  public String password = "";
+public class CommitBenchmark extends DatabaseBenchmark {
 
   @SuppressWarnings("NullAway.Init")
   private ConfigurableApplicationContext context;

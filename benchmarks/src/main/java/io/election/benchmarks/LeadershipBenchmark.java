@@ -7,6 +7,7 @@ import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
+import io.election.lease.MemoryLeaseStore;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -53,35 +54,19 @@ public class LeadershipBenchmark {
   @SuppressWarnings("NullAway.Init")
   private Job guarded;
 
-  private final Job plain = new UnguardedJob();
+  private final Job plain = new Job();
 
   public LeadershipBenchmark() {}
 
-  /** The interface of the guarded job. */
-  public interface Job {
-
-    void run();
-  }
-
-  /** A guarded job as in an application. */
-  public static class GuardedJob implements Job {
+  /** A job that is guarded if it is a bean. */
+  public static class Job {
 
     private int runs;
 
-    public GuardedJob() {}
+    public Job() {}
 
-    @Override
+    /** Does next to nothing. */
     @LeaderOnly
-    public void run() {
-      this.runs++;
-    }
-  }
-
-  private static final class UnguardedJob implements Job {
-
-    private int runs;
-
-    @Override
     public void run() {
       this.runs++;
     }
@@ -90,14 +75,15 @@ public class LeadershipBenchmark {
   /** Starts a node that leads, or one that is not eligible. */
   @Setup(Level.Trial)
   public void start() {
+    // The node waits for a lease before it leads.
     LeaseSettings settings = new LeaseSettings(
-        Duration.ofSeconds(10),
         Duration.ofSeconds(2),
+        Duration.ofMillis(500),
         Duration.ofSeconds(1),
         Duration.ZERO,
         this.leader);
     this.elector = new Elector(
-        new ReleasedLease(),
+        new MemoryLeaseStore(),
         settings,
         () -> "benchmark",
         (serviceId) -> false,
@@ -117,10 +103,10 @@ public class LeadershipBenchmark {
         .addFirst(
             new MapPropertySource("benchmark", Map.of("spring.application.name", "benchmark")));
     this.context.registerBean(ElectionService.class, () -> service);
-    this.context.registerBean(GuardedJob.class);
+    this.context.registerBean(Job.class);
     this.context.register(ElectionAutoConfiguration.class, LeaderOnlyAutoConfiguration.class);
     this.context.refresh();
-    this.guarded = this.context.getBean(GuardedJob.class);
+    this.guarded = this.context.getBean(Job.class);
   }
 
   /** Stops the node. */

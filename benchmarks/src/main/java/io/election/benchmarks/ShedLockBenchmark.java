@@ -3,50 +3,22 @@ package io.election.benchmarks;
 import com.zaxxer.hikari.HikariDataSource;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.concurrent.TimeUnit;
 import net.javacrumbs.shedlock.core.DefaultLockingTaskExecutor;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockingTaskExecutor;
 import net.javacrumbs.shedlock.provider.jdbctemplate.JdbcTemplateLockProvider;
 import org.openjdk.jmh.annotations.Benchmark;
-import org.openjdk.jmh.annotations.BenchmarkMode;
-import org.openjdk.jmh.annotations.Fork;
 import org.openjdk.jmh.annotations.Level;
-import org.openjdk.jmh.annotations.Measurement;
-import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.annotations.OutputTimeUnit;
-import org.openjdk.jmh.annotations.Param;
-import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
-import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
-import org.openjdk.jmh.annotations.Warmup;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
- * Measures what ShedLock adds to a job, for comparison with {@link LeadershipBenchmark}. Needs a
- * database: {@code -p url=jdbc:mysql://host/database -p username=… -p password=…}.
+ * Measures what ShedLock adds to a job, for comparison with {@link LeadershipBenchmark}.
  */
-@State(Scope.Benchmark)
-@BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.MICROSECONDS)
-@Fork(2)
-@Warmup(iterations = 3, time = 2)
-@Measurement(iterations = 5, time = 2)
-public class ShedLockBenchmark {
+public class ShedLockBenchmark extends DatabaseBenchmark {
 
   private static final Duration LEASE = Duration.ofMinutes(10);
-
-  /** The JDBC URL of an empty database. */
-  @Param("jdbc:mysql://localhost/benchmark")
-  public String url = "";
-
-  /** A user with all privileges there. */
-  @Param("root")
-  public String username = "";
-
-  @Param("")
-  public String password = "";
 
   @SuppressWarnings("NullAway.Init")
   private HikariDataSource dataSource;

@@ -1,21 +1,22 @@
 package io.election.benchmarks;
 
 import io.election.benchmarks.sidebyside.Summary;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.function.Function;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
+import org.apache.commons.math3.stat.StatUtils;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.SpringBootConfiguration;
@@ -41,22 +42,10 @@ public class StartUp {
 
   private static final int ROUNDS = 10;
 
-  private static final String URL = "--spring.datasource.url=";
-
   private static final Pattern STARTED = Pattern.compile(
       "Started StartUp.Application in ([0-9.]+) seconds.*Needed ([0-9]+) ms of processor time and"
           + " ([0-9]+) classes",
       Pattern.DOTALL);
-
-  /**
-   * A start.
-   *
-   * @param millis from main to started, as the application reports it
-   * @param processorMillis processor time since the process began, which other processes disturb
-   *     less
-   * @param classes the number of loaded classes
-   */
-  private record Start(double millis, double processorMillis, double classes) {}
 
   public StartUp() {}
 
@@ -89,88 +78,76 @@ public class StartUp {
   /**
    * Measures.
    *
-   * @param arguments the application's arguments, above all its database
+   * @param arguments the application's arguments, above all its database; {@code --results}, a file
    */
   public static void main(String[] arguments) throws IOException {
-    List<Start> without = new ArrayList<>();
-    List<Start> with = new ArrayList<>();
-    List<Start> withFlyway = new ArrayList<>();
-    start(true, arguments);
+    Map<String, List<double[]>> starts = new LinkedHashMap<>();
+    start("true", arguments);
     for (int round = 0; round < ROUNDS; round++) {
-      without.add(start(false, arguments));
-      with.add(start(true, arguments));
-      withFlyway.add(start(true, inDatabaseOfItsOwn(arguments)));
+      add(starts, "without election", start("false", arguments));
+      add(starts, "with election, tables there", start("true", arguments));
+      add(starts, "with election, empty database", start("true", inNewDatabase(arguments)));
     }
-    print("without election", without);
-    print("with election, tables there", with);
-    print("with election, empty database", withFlyway);
-    printDifference("added with tables there", without, with);
-    printDifference("added by Flyway on an empty database", with, withFlyway);
+    StringBuilder text = new StringBuilder();
+    starts.forEach((what, figures) -> text.append(String.format(
+        Locale.ROOT,
+        "%s: min %.0f ms, median %.0f ms, max %.0f ms; processor time %.0f ms; classes %.0f%n",
+        what,
+        StatUtils.min(column(figures, 0)),
+        Summary.median(column(figures, 0)),
+        StatUtils.max(column(figures, 0)),
+        Summary.median(column(figures, 1)),
+        Summary.median(column(figures, 2)))));
+    System.out.print(text);
+    for (String argument : arguments) {
+      if (argument.startsWith("--results=")) {
+        Files.writeString(Path.of(argument.substring("--results=".length())), text);
+      }
+    }
   }
 
-  private static String[] inDatabaseOfItsOwn(String... arguments) {
+  private static void add(Map<String, List<double[]>> starts, String what, double... figures) {
+    starts.computeIfAbsent(what, (name) -> new ArrayList<>()).add(figures);
+  }
+
+  private static double[] column(List<double[]> starts, int index) {
+    return starts.stream().mapToDouble((start) -> start[index]).toArray();
+  }
+
+  private static String[] inNewDatabase(String... arguments) {
     String suffix = "_" + Long.toString(System.nanoTime(), Character.MAX_RADIX);
     return Stream.of(arguments)
-        .map((argument) -> argument.startsWith(URL) ? inDatabase(argument, suffix) : argument)
+        .map((argument) -> argument.startsWith("--spring.datasource.url=")
+            ? argument.replaceFirst(
+                "([^?]*)\\??(.*)", "$1" + suffix + "?createDatabaseIfNotExist=true&$2")
+            : argument)
         .toArray(String[]::new);
   }
 
-  private static String inDatabase(String url, String suffix) {
-    String[] parts = url.split("\\?", 2);
-    return parts[0]
-        + suffix
-        + "?createDatabaseIfNotExist=true"
-        + (parts.length > 1 ? "&" + parts[1] : "");
-  }
-
-  private static Start start(boolean enabled, String... arguments) throws IOException {
-    List<String> command =
-        new ArrayList<>(List.of(ProcessHandle.current().info().command().orElse("java")));
-    command.addAll(
-        List.of("-cp", System.getProperty("java.class.path"), Application.class.getName()));
-    command.addAll(Arrays.asList(arguments));
-    command.addAll(
-        List.of("--spring.application.name=start-up", "--as.election.enabled=" + enabled));
+  /**
+   * Starts the application once. Returns the milliseconds from main to started, as the application
+   * reports them; those of processor time, which other processes disturb less; and the number of
+   * loaded classes.
+   */
+  private static double[] start(String enabled, String... arguments) throws IOException {
+    List<String> command = new ArrayList<>(List.of(
+        ProcessHandle.current().info().command().orElse("java"),
+        "-cp",
+        System.getProperty("java.class.path"),
+        Application.class.getName(),
+        "--spring.application.name=start-up",
+        "--as.election.enabled=" + enabled));
+    command.addAll(List.of(arguments));
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    StringBuilder output = new StringBuilder();
-    try (BufferedReader lines = new BufferedReader(
-        new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
-      lines.lines().forEach((line) -> output.append(line).append('\n'));
-    }
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     Matcher started = STARTED.matcher(output);
     if (!started.find()) {
       throw new IllegalStateException("The application did not start:\n" + output);
     }
-    return new Start(
-        1000 * Double.parseDouble(started.group(1)),
-        Double.parseDouble(started.group(2)),
-        Double.parseDouble(started.group(3)));
-  }
-
-  private static void print(String what, List<Start> starts) {
-    List<Double> sorted = starts.stream().map(Start::millis).sorted().toList();
-    System.out.printf(
-        Locale.ROOT,
-        "%s: min %.0f ms, median %.0f ms, max %.0f ms; processor time %.0f ms; classes %.0f%n",
-        what,
-        sorted.get(0),
-        Summary.median(sorted),
-        sorted.get(sorted.size() - 1),
-        median(starts, Start::processorMillis),
-        median(starts, Start::classes));
-  }
-
-  private static void printDifference(String what, List<Start> before, List<Start> after) {
-    System.out.printf(
-        Locale.ROOT,
-        "%s: %.0f ms; processor time %.0f ms; classes %.0f (differences of medians)%n",
-        what,
-        median(after, Start::millis) - median(before, Start::millis),
-        median(after, Start::processorMillis) - median(before, Start::processorMillis),
-        median(after, Start::classes) - median(before, Start::classes));
-  }
-
-  private static double median(List<Start> starts, Function<Start, Double> figure) {
-    return Summary.median(starts.stream().map(figure).toList());
+    return new double[] {
+      1000 * Double.parseDouble(started.group(1)),
+      Double.parseDouble(started.group(2)),
+      Double.parseDouble(started.group(3))
+    };
   }
 }

@@ -1,8 +1,8 @@
 package io.election.benchmarks.sidebyside;
 
+import io.election.benchmarks.sidebyside.Results.Row;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -25,25 +25,27 @@ public final class Compare {
    * @throws IOException if they cannot be read
    */
   public static void main(String[] arguments) throws IOException {
-    Map<String, List<Double>> before = figures(Path.of(arguments[0]));
-    Map<String, List<Double>> after = figures(Path.of(arguments[1]));
+    Map<String, double[]> before = figures(Path.of(arguments[0]));
+    Map<String, double[]> after = figures(Path.of(arguments[1]));
     System.out.printf("%-60s %12s %12s %s%n", "median of", "before", "after", "rounds");
     before.forEach((name, values) -> {
-      List<Double> others = after.get(name);
-      if (others != null) {
+      double[] others = after.getOrDefault(name, new double[0]);
+      if (others.length > 0) {
         System.out.printf(
             "%-60s %12.1f %12.1f %d, %d%n",
-            name, Summary.median(values), Summary.median(others), values.size(), others.size());
+            name, Summary.median(values), Summary.median(others), values.length, others.length);
       }
     });
   }
 
-  private static Map<String, List<Double>> figures(Path folder) throws IOException {
+  private static Map<String, double[]> figures(Path folder) throws IOException {
     return Results.read(folder).rows().stream()
         .collect(Collectors.groupingBy(
             (row) ->
                 String.join(" ", row.settings(), row.scenario(), row.candidate(), row.measure()),
             TreeMap::new,
-            Collectors.mapping(Row::value, Collectors.toList())));
+            Collectors.collectingAndThen(
+                Collectors.toList(),
+                (rows) -> rows.stream().mapToDouble(Row::value).toArray())));
   }
 }

@@ -1,14 +1,6 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.benchmarks.candidates.CandidateKind;
-import io.election.benchmarks.candidates.CandidateNode;
-import io.election.benchmarks.candidates.CandidateSettings;
-import io.election.benchmarks.candidates.CrowdNode;
-import io.election.benchmarks.servers.Server;
-import io.election.benchmarks.servers.Server.Place;
-import io.election.lease.LeaseStoreException;
-import io.election.mysql.ElectionDatabase;
-import io.election.mysql.MysqlLeaseStore;
+import io.election.benchmarks.sidebyside.Server.Place;
 import io.election.test.Signal;
 import io.election.test.process.Claim;
 import io.election.test.process.Node;
@@ -26,16 +18,23 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.awaitility.core.ConditionTimeoutException;
-import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.util.FileSystemUtils;
 
 /** The processes of one candidate. */
 final class Contestant implements AutoCloseable {
 
-  private final CandidateSettings settings;
+  final CandidateKind kind;
+
+  final Duration lease;
+
+  final Duration renew;
+
+  /** The server and the credentials of the processes. */
+  final CandidateSettings settings;
 
   private final Place place;
 
@@ -48,23 +47,20 @@ final class Contestant implements AutoCloseable {
   /**
    * Creates a contestant without processes.
    *
-   * @param kind the candidate
-   * @param timing its lease and renew interval
-   * @param server the server that it elects on
    * @param group the prefix of its elections' names
-   * @param elections the number of elections
    */
   Contestant(CandidateKind kind, Timing timing, Server server, String group, int elections) {
+    this.kind = kind;
+    this.lease = timing.lease(kind);
+    this.renew = timing.renew(kind);
     this.place = server.newPlace();
     this.settings = new CandidateSettings(
         kind,
+        timing,
         "",
-        "",
+        this.place.address(),
         this.place.username(),
         this.place.password(),
-        timing.lease(kind),
-        timing.renew(kind),
-        timing == Timing.DEFAULTS,
         group,
         elections);
     try {
@@ -74,93 +70,35 @@ final class Contestant implements AutoCloseable {
     }
   }
 
-  NodeProcess add(String name) {
-    return add(node(name, CandidateNode.class), "question=false");
-  }
-
-  /** Adds a process that measures the cost of a leadership query. */
-  NodeProcess addWithQuestion(String name) {
-    return add(
-        node(name, CandidateNode.class).withJvmOption("-XX:TieredStopAtLevel=4"), "question=true");
-  }
-
-  /** Adds a process with many followers. */
-  NodeProcess addCrowd(String name, int size) {
-    return add(node(name, CrowdNode.class).withJvmOption("-Xmx1g"), "crowd=" + size);
-  }
-
-  /** Adds a process with many nodes, too many for a proxy. */
-  NodeProcess addStorm(String name, int size, Duration start) {
-    Node node = node(name, CrowdNode.class).withJvmOption("-Xmx1g");
-    return add(
-        node,
-        this.place.port(),
-        "crowd=" + size,
-        "start-ms=" + start.toMillis(),
-        "sample-ms=50",
-        // Signals would need as many connections again.
-        "signals=false");
-  }
-
-  void createTables() throws LeaseStoreException {
-    String address = this.place.address(this.place.port());
-    ElectionDatabase database = new ElectionDatabase(
-        new DriverManagerDataSource(address, this.place.username(), this.place.password()),
-        address);
-    Duration patience = Duration.ofSeconds(10);
-    try (MysqlLeaseStore store = new MysqlLeaseStore(
-        database, MysqlLeaseStore.SchemaMode.MIGRATE, patience, patience, false)) {
-      store.ensureTables();
-    }
-  }
-
-  private static Node node(String name, Class<?> program) {
-    return new Node(name, program)
-        .withJvmOption("-Xss512k")
-        .withJvmOption("-Xmx192m")
-        .withJvmOption("-Dlogging.config=classpath:benchmarks-quiet.xml")
-        .withJvmOption("-Dlogback.configurationFile=benchmarks-quiet.xml");
-  }
-
-  private NodeProcess add(Node node, String property) {
-    TcpProxy proxy = kind().backend().proxyTo(this.place.port());
-    NodeProcess process = add(node, proxy.port(), property);
+  /** Adds a process behind a proxy of its own. */
+  NodeProcess add(String name, String... options) {
+    TcpProxy proxy = this.kind.backend.proxyTo(this.place.port());
+    NodeProcess process = start(name, proxy.port(), "-Xmx192m", options);
     this.proxies.put(process, proxy);
     return process;
   }
 
-  private NodeProcess add(Node node, int port, String... more) {
-    List<String> properties = settings(node.name(), port).arguments();
-    properties.addAll(List.of(more));
-    NodeProcess process = NodeProcess.start(node, this.folder, properties);
+  /** Adds a process with many nodes, too many for a proxy. */
+  NodeProcess addWithoutProxy(String name, String... options) {
+    return start(name, this.place.port(), "-Xmx1g", options);
+  }
+
+  private NodeProcess start(String name, int port, String memory, String... options) {
+    Node node = new Node(name, CandidateNode.class)
+        .withJvmOption("-Xss512k")
+        .withJvmOption(memory)
+        .withJvmOption("-Dlogging.config=classpath:benchmarks-quiet.xml")
+        .withJvmOption("-Dlogback.configurationFile=benchmarks-quiet.xml");
+    if (List.of(options).contains("question")) {
+      node = node.withJvmOption("-XX:TieredStopAtLevel=4");
+    }
+    String settings = "settings=" + this.settings.of(name, this.place.through(port));
+    NodeProcess process = NodeProcess.start(
+        node,
+        this.folder,
+        Stream.concat(Stream.of(settings), Stream.of(options)).toList());
     this.nodes.add(process);
     return process;
-  }
-
-  private CandidateSettings settings(String name, int port) {
-    return new CandidateSettings(
-        this.settings.kind(),
-        name,
-        this.place.address(port),
-        this.settings.username(),
-        this.settings.password(),
-        this.settings.lease(),
-        this.settings.renew(),
-        this.settings.defaults(),
-        this.settings.group(),
-        this.settings.elections());
-  }
-
-  CandidateKind kind() {
-    return this.settings.kind();
-  }
-
-  Duration lease() {
-    return this.settings.lease();
-  }
-
-  Duration renew() {
-    return this.settings.renew();
   }
 
   List<NodeProcess> nodes() {
@@ -179,31 +117,25 @@ final class Contestant implements AutoCloseable {
   /** Starts the processes that have ended, and waits until all run and one leads. */
   NodeProcess awaitLeader() {
     this.nodes.stream().filter((node) -> !node.isAlive()).forEach(NodeProcess::restart);
-    within(Duration.ofSeconds(90), "all nodes of " + kind().title() + " are up")
+    within(Duration.ofSeconds(90), "all nodes are up")
         .until(() -> this.nodes.stream().allMatch(NodeProcess::isUp));
-    return within(patience(), "a node of " + kind().title() + " leads")
+    return within(patience(), "a node leads")
         .until(this::leader, Optional::isPresent)
         .orElseThrow();
   }
 
-  /** Waits until a node other than the last leader has claimed to lead since an instant. */
-  void awaitSuccessor(NodeProcess last, long since) {
-    within(patience(), "a node of " + kind().title() + " succeeds " + last.name())
-        .until(() -> this.nodes.stream()
-            .filter((node) -> node != last)
-            .flatMap((node) -> node.claims(since).stream())
-            .findAny()
-            .isPresent());
+  /** Returns the first claim to lead after an instant of a node other than the given ones. */
+  Optional<Claim> claimAfter(long instant, NodeProcess... others) {
+    return this.nodes.stream()
+        .filter((node) -> !List.of(others).contains(node))
+        .flatMap((node) -> node.claims(instant).stream())
+        .min(Comparator.comparingLong((claim) -> claim.from() - instant));
   }
 
-  /** Waits until a node claims to lead after an instant, and returns the first such claim. */
-  Claim awaitClaimAfter(long instant) {
-    return within(patience(), "a node of " + kind().title() + " leads")
-        .until(
-            () -> this.nodes.stream()
-                .flatMap((node) -> node.claims(instant).stream())
-                .min(Comparator.comparingLong((claim) -> claim.from() - instant)),
-            Optional::isPresent)
+  /** Waits for such a claim. */
+  Claim awaitClaimAfter(long instant, NodeProcess... others) {
+    return within(patience(), "a node leads")
+        .until(() -> claimAfter(instant, others), Optional::isPresent)
         .orElseThrow();
   }
 
@@ -211,11 +143,11 @@ final class Contestant implements AutoCloseable {
   long overlap(long since) {
     long sum = 0;
     for (int i = 0; i < this.nodes.size(); i++) {
-      for (int j = i + 1; j < this.nodes.size(); j++) {
-        for (Claim one : this.nodes.get(i).claims(since)) {
-          for (Claim other : this.nodes.get(j).claims(since)) {
-            sum += one.overlap(other, since);
-          }
+      for (NodeProcess other : this.nodes.subList(i + 1, this.nodes.size())) {
+        for (Claim claim : this.nodes.get(i).claims(since)) {
+          sum += other.claims(since).stream()
+              .mapToLong((later) -> claim.overlap(later, since))
+              .sum();
         }
       }
     }
@@ -223,7 +155,7 @@ final class Contestant implements AutoCloseable {
   }
 
   /** Restarts all processes after a failure. */
-  void restartAll() throws InterruptedException {
+  void restartAll() {
     for (NodeProcess node : this.nodes) {
       proxyOf(node).heal();
       node.kill();
@@ -232,12 +164,13 @@ final class Contestant implements AutoCloseable {
   }
 
   /** Twice the sum of lease and renew interval, plus extra time for a busy machine. */
-  Duration patience() {
-    return this.settings.lease().plus(this.settings.renew()).multipliedBy(2).plusSeconds(20);
+  private Duration patience() {
+    return this.lease.plus(this.renew).multipliedBy(2).plusSeconds(20);
   }
 
-  private static ConditionFactory within(Duration duration, String what) {
-    return Awaitility.await(what)
+  /** Waits for an event of this candidate. */
+  ConditionFactory within(Duration duration, String what) {
+    return Awaitility.await(this.kind.title + ": " + what)
         .atMost(duration)
         .pollDelay(Duration.ZERO)
         .pollInterval(Duration.ofMillis(20));
@@ -248,7 +181,7 @@ final class Contestant implements AutoCloseable {
     StringBuilder logs = new StringBuilder();
     for (NodeProcess node : this.nodes) {
       List<String> lines = node.log().lines().toList();
-      logs.append("---- %s %s%n".formatted(kind().title(), node));
+      logs.append("---- %s %s%n".formatted(this.kind.title, node));
       lines
           .subList(Math.max(0, lines.size() - 15), lines.size())
           .forEach((line) -> logs.append(line).append('\n'));
@@ -262,7 +195,7 @@ final class Contestant implements AutoCloseable {
     this.nodes.forEach(NodeProcess::resume);
     this.nodes.forEach((node) -> node.signal(Signal.TERM));
     try {
-      within(Duration.ofSeconds(15), kind().title() + " ends")
+      within(Duration.ofSeconds(15), "all nodes have ended")
           .until(() -> this.nodes.stream().noneMatch(NodeProcess::isAlive));
     } catch (ConditionTimeoutException ex) {
       System.out.println(ex.getMessage());

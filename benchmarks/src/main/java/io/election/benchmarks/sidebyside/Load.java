@@ -1,137 +1,181 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.benchmarks.candidates.CandidateKind;
-import io.election.benchmarks.candidates.CandidateNode;
-import io.election.benchmarks.servers.Server;
+import io.election.test.process.Claim;
 import io.election.test.process.NodeProcess;
+import io.election.test.process.TcpProxy;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
-import org.awaitility.Awaitility;
-import org.awaitility.core.ConditionFactory;
 import org.awaitility.core.ConditionTimeoutException;
 
-/**
- * Measures what a leader and a follower request from their server per second without any fault, by
- * the number of elections that they take part in.
- */
+/** Measures what nodes request from their server per second without any fault. */
 final class Load {
 
-  private static final Duration WINDOW = Duration.ofSeconds(10);
+  private static final Duration PATIENCE = Duration.ofSeconds(90);
 
   private static final int ALL_AT_ONCE = 100;
-
-  private static final String SCENARIO = "load";
 
   private final Results results;
 
   private final Servers servers;
 
-  Load(Results results, Servers servers) {
+  private final Timing timing;
+
+  Load(Results results, Servers servers, Timing timing) {
     this.results = results;
     this.servers = servers;
+    this.timing = timing;
   }
 
-  void measure(List<CandidateKind> kinds, int elections) throws InterruptedException {
-    long start = System.nanoTime();
+  /** Measures a leader and a follower by the number of elections that they take part in. */
+  void measure(List<CandidateKind> kinds, int elections) throws Exception {
     // With so many elections one candidate keeps two cores busy, so candidates take turns.
-    ExecutorService threads =
-        Executors.newFixedThreadPool(elections > ALL_AT_ONCE ? 1 : kinds.size());
-    List<Future<?>> measurements = new ArrayList<>();
-    for (CandidateKind kind : kinds) {
+    Parallel.forEach(kinds, elections > ALL_AT_ONCE ? 1 : kinds.size(), (kind) -> {
       // One job every 100 ms is an assumption; 500 of them say nothing about ShedLock.
       if (kind != CandidateKind.SHEDLOCK || elections == 1) {
-        this.servers
-            .find(kind.backend())
-            .ifPresent((server) ->
-                measurements.add(threads.submit(() -> measure(kind, server, elections), true)));
+        run(kind, "load-" + elections, elections, Figures::measureLoad);
       }
-    }
-    for (Future<?> measurement : measurements) {
-      try {
-        measurement.get();
-      } catch (ExecutionException ex) {
-        throw new IllegalStateException(ex);
-      }
-    }
-    threads.shutdown();
-    System.out.printf(
-        "load, %d elections: %d s%n", elections, (System.nanoTime() - start) / 1_000_000_000);
+    });
   }
 
-  private void measure(CandidateKind kind, Server server, int elections) {
-    try (Contestant contestant =
-        new Contestant(kind, Timing.EQUAL, server, "load-" + elections, elections)) {
-      measure(contestant, elections);
-    } catch (ConditionTimeoutException ex) {
-      System.out.println(kind.title() + ", " + elections + " elections: " + ex.getMessage());
-      add(kind, elections, "failed_count", 1);
-    } catch (InterruptedException ex) {
-      Thread.currentThread().interrupt();
+  /**
+   * Measures hundreds of followers in one election: how often they wait for row locks, and what
+   * happens when their leader dies. Candidates run one after the other, since the server counts for
+   * all of them.
+   */
+  void measureCrowd(List<CandidateKind> kinds, int size) throws Exception {
+    for (CandidateKind kind : kinds) {
+      run(kind, "crowd-" + size, 1, (figures) -> figures.measureCrowd(size));
     }
   }
 
-  private void measure(Contestant contestant, int elections) throws InterruptedException {
-    boolean question = elections == 1 && contestant.kind() != CandidateKind.SHEDLOCK;
-    NodeProcess leader = question ? contestant.addWithQuestion("a") : contestant.add("a");
-    String who = contestant.kind().title();
-    within(who + " starts").until(leader::isUp);
-    try {
-      within(who + " leads in " + elections + " elections")
-          .until(() -> leader.leadershipLog().led() == elections || ranOnce(contestant));
-    } catch (ConditionTimeoutException ex) {
-      // Nothing else runs, and yet it does not lead all elections: record that as a figure.
-      System.out.println(
-          who + " leads in " + leader.leadershipLog().led() + " of " + elections + " elections");
-      System.out.println(contestant.logs());
+  private void run(
+      CandidateKind kind, String scenario, int elections, Parallel.Action<Figures> action)
+      throws Exception {
+    Server server = this.servers.find(kind.backend).orElse(null);
+    if (server == null) {
+      return;
     }
-    if (question) {
-      add(contestant.kind(), elections, "question_ns", question(leader));
-    }
-    NodeProcess follower = contestant.add("b");
-    within(who + " follows").until(follower::isUp);
-    TimeUnit.SECONDS.sleep(5);
     long start = System.nanoTime();
-    long asked = contestant.proxyOf(leader).requestCount();
-    long askedByFollower = contestant.proxyOf(follower).requestCount();
-    TimeUnit.MILLISECONDS.sleep(WINDOW.toMillis());
-    double seconds = (System.nanoTime() - start) / 1e9;
-    add(
-        contestant.kind(),
-        elections,
-        "leader_per_s",
-        (contestant.proxyOf(leader).requestCount() - asked) / seconds);
-    add(
-        contestant.kind(),
-        elections,
-        "follower_per_s",
-        (contestant.proxyOf(follower).requestCount() - askedByFollower) / seconds);
-    add(contestant.kind(), elections, "led_count", leader.leadershipLog().led());
+    try (Contestant contestant = new Contestant(kind, this.timing, server, scenario, elections)) {
+      Figures figures = new Figures(contestant, server, scenario, elections);
+      try {
+        action.run(figures);
+      } catch (ConditionTimeoutException ex) {
+        System.out.println(ex.getMessage());
+        figures.add("failed_count", 1);
+      }
+    }
+    System.out.printf(
+        "%s, %s: %d s%n", scenario, kind.id(), (System.nanoTime() - start) / 1_000_000_000);
   }
 
-  private static double question(NodeProcess leader) {
-    String line = leader.logLines(CandidateNode.QUESTION).get(0);
-    return Double.parseDouble(line.substring(CandidateNode.QUESTION.length()));
-  }
+  /** The figures of one candidate. */
+  private final class Figures {
 
-  private static ConditionFactory within(String what) {
-    return Awaitility.await(what)
-        .atMost(Duration.ofSeconds(90))
-        .pollInterval(Duration.ofMillis(100));
-  }
+    private final Contestant contestant;
 
-  /** ShedLock leads no election between two jobs. */
-  private static boolean ranOnce(Contestant contestant) {
-    return contestant.kind() == CandidateKind.SHEDLOCK && contestant.leader().isPresent();
-  }
+    private final Server server;
 
-  private void add(CandidateKind kind, int elections, String measure, double value) {
-    this.results.add(
-        new Row(Timing.EQUAL.id(), SCENARIO + "-" + elections, kind.id(), 1, measure, value));
+    private final String scenario;
+
+    private final int elections;
+
+    Figures(Contestant contestant, Server server, String scenario, int elections) {
+      this.contestant = contestant;
+      this.server = server;
+      this.scenario = scenario;
+      this.elections = elections;
+    }
+
+    void measureLoad() throws InterruptedException {
+      boolean shedLock = this.contestant.kind == CandidateKind.SHEDLOCK;
+      boolean question = this.elections == 1 && !shedLock;
+      NodeProcess leader =
+          question ? this.contestant.add("a", "question") : this.contestant.add("a");
+      this.contestant.within(PATIENCE, "a node starts").until(leader::isUp);
+      try {
+        // ShedLock leads no election between two jobs.
+        this.contestant
+            .within(PATIENCE, "a node leads in " + this.elections + " elections")
+            .until(() ->
+                leader.leadershipLog().led() == this.elections || (shedLock && leader.leads()));
+      } catch (ConditionTimeoutException ex) {
+        // Nothing else runs, and yet it does not lead all elections: record that as a figure.
+        System.out.println(ex.getMessage());
+        System.out.println(this.contestant.logs());
+      }
+      if (question) {
+        String line = leader.logLines(CandidateNode.QUESTION).get(0);
+        add("question_ns", Double.parseDouble(line.substring(CandidateNode.QUESTION.length())));
+      }
+      NodeProcess follower = this.contestant.add("b");
+      this.contestant.within(PATIENCE, "a node follows").until(follower::isUp);
+      pass(1);
+      TcpProxy ofLeader = this.contestant.proxyOf(leader);
+      TcpProxy ofFollower = this.contestant.proxyOf(follower);
+      long start = System.nanoTime();
+      long asked = ofLeader.requestCount();
+      long askedByFollower = ofFollower.requestCount();
+      pass(2);
+      double seconds = (System.nanoTime() - start) / 1e9;
+      add("leader_per_s", (ofLeader.requestCount() - asked) / seconds);
+      add("follower_per_s", (ofFollower.requestCount() - askedByFollower) / seconds);
+      add("led_count", leader.leadershipLog().led());
+    }
+
+    void measureCrowd(int size) throws InterruptedException {
+      NodeProcess leader = this.contestant.add("a");
+      await("a leads", leader::leads);
+      NodeProcess crowd = this.contestant.add("b", "crowd=" + size);
+      await("the crowd has joined", crowd::isUp);
+      pass(1);
+      TcpProxy proxy = this.contestant.proxyOf(crowd);
+      long start = System.nanoTime();
+      long asked = proxy.requestCount();
+      double waited = rowLockWaits();
+      pass(2);
+      double seconds = (System.nanoTime() - start) / 1e9;
+      add("follower_per_s", (proxy.requestCount() - asked) / seconds / size);
+      boolean mysql = this.contestant.kind.backend == Backend.MYSQL;
+      if (mysql) {
+        add("row_lock_waits_per_s", (rowLockWaits() - waited) / seconds);
+      }
+      // ShedLock's leader is the process that runs the job.
+      await("a leads still", () -> leader.leads() || crowd.leads());
+      boolean leads = leader.leads();
+      long killed = System.nanoTime();
+      waited = rowLockWaits();
+      leader.kill();
+      if (leads) {
+        List<Claim> last = leader.claims(killed - TimeUnit.SECONDS.toNanos(1));
+        long end = last.get(last.size() - 1).to();
+        await("a follower leads", () -> !crowd.claims(end).isEmpty());
+        add("gap_ms", Math.max(0, crowd.claims(end).get(0).from() - end) / 1e6);
+      }
+      TimeUnit.SECONDS.sleep(3);
+      if (mysql) {
+        add("row_lock_waits_of_take_over", rowLockWaits() - waited);
+      }
+      add("led_count", crowd.leadershipLog().led());
+    }
+
+    private double rowLockWaits() {
+      return this.server.counters().getOrDefault("Innodb_row_lock_waits", 0.0);
+    }
+
+    private void await(String what, Callable<Boolean> condition) {
+      this.contestant.within(PATIENCE, what).until(condition);
+    }
+
+    private void pass(int leases) throws InterruptedException {
+      TimeUnit.MILLISECONDS.sleep(leases * this.contestant.lease.toMillis());
+    }
+
+    void add(String measure, double value) {
+      Load.this.results.add(
+          Load.this.timing, this.scenario, this.contestant.kind, 1, measure, value);
+    }
   }
 }

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /** The measurements, in files that are written line by line so that nothing is lost. */
-public final class Results {
+final class Results {
 
   private static final String MEASURES = "measures.csv";
 
@@ -28,28 +28,47 @@ public final class Results {
   }
 
   /**
-   * Creates empty results. Replaces those in the folder.
+   * One figure.
    *
-   * @param folder where the files go
-   * @return no results yet
-   * @throws IOException if the files cannot be written
+   * @param settings the name of its {@link Timing}
+   * @param measure its name, which ends with the unit of the value
    */
-  public static Results create(Path folder) throws IOException {
-    Files.createDirectories(folder);
-    Results results = new Results(folder);
-    Files.writeString(folder.resolve(MEASURES), Row.HEADER + "\n");
-    Files.writeString(folder.resolve(ABOUT), "");
-    return results;
+  record Row(
+      String settings, String scenario, String candidate, int round, String measure, double value) {
+
+    static Row parse(String line) {
+      String[] cells = line.split(",", -1);
+      return new Row(
+          cells[0],
+          cells[1],
+          cells[2],
+          Integer.parseInt(cells[3]),
+          cells[4],
+          Double.parseDouble(cells[5]));
+    }
+
+    String line() {
+      return "%s,%s,%s,%d,%s,%s"
+          .formatted(
+              this.settings,
+              this.scenario,
+              this.candidate,
+              this.round,
+              this.measure,
+              Math.round(this.value * 1000) / 1000.0);
+    }
   }
 
-  /**
-   * Reads results.
-   *
-   * @param folder where the files are
-   * @return the results
-   * @throws IOException if the files cannot be read
-   */
-  public static Results read(Path folder) throws IOException {
+  /** Creates empty results. Replaces those in the folder. */
+  static Results create(Path folder) throws IOException {
+    Files.createDirectories(folder);
+    Files.writeString(
+        folder.resolve(MEASURES), "settings,scenario,candidate,round,measure,value\n");
+    Files.writeString(folder.resolve(ABOUT), "");
+    return new Results(folder);
+  }
+
+  static Results read(Path folder) throws IOException {
     Results results = new Results(folder);
     Files.readAllLines(folder.resolve(MEASURES)).stream()
         .skip(1)
@@ -62,57 +81,42 @@ public final class Results {
     return results;
   }
 
-  public synchronized void add(Row row) {
+  synchronized void add(
+      Timing timing, String scenario, CandidateKind kind, int round, String measure, double value) {
+    Row row = new Row(timing.id(), scenario, kind.id(), round, measure, value);
     this.rows.add(row);
     append(MEASURES, row.line());
   }
 
-  /**
-   * Adds a fact about how the figures were obtained.
-   *
-   * @param name the name of the fact
-   * @param value the fact
-   */
-  public synchronized void about(String name, String value) {
+  /** Adds a fact about how the figures were obtained. */
+  synchronized void about(String name, String value) {
     this.about.put(name, value);
     append(ABOUT, name + ": " + value);
   }
 
-  public synchronized List<Row> rows() {
+  synchronized List<Row> rows() {
     return List.copyOf(this.rows);
   }
 
   /** Returns the facts about how the figures were obtained. */
-  public synchronized Map<String, String> about() {
-    return Map.copyOf(this.about);
+  Map<String, String> about() {
+    return this.about;
   }
 
-  /**
-   * Returns all figures of a measure.
-   *
-   * @param settings as in {@link Row}
-   * @param scenario as in {@link Row}
-   * @param candidate as in {@link Row}
-   * @param measure as in {@link Row}
-   * @return the figures in their order
-   */
-  public List<Double> values(String settings, String scenario, String candidate, String measure) {
+  /** Returns all figures of a measure in their order. */
+  double[] values(Timing timing, String scenario, CandidateKind kind, String measure) {
     return rows().stream()
-        .filter((row) -> row.settings().equals(settings)
+        .filter((row) -> row.settings().equals(timing.id())
             && row.scenario().equals(scenario)
-            && row.candidate().equals(candidate)
+            && row.candidate().equals(kind.id())
             && row.measure().equals(measure))
-        .map(Row::value)
-        .toList();
+        .mapToDouble(Row::value)
+        .toArray();
   }
 
   private void append(String file, String line) {
     try {
-      Files.writeString(
-          this.folder.resolve(file),
-          line + "\n",
-          StandardOpenOption.CREATE,
-          StandardOpenOption.APPEND);
+      Files.writeString(this.folder.resolve(file), line + "\n", StandardOpenOption.APPEND);
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }

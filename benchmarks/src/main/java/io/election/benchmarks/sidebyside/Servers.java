@@ -1,8 +1,5 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.benchmarks.servers.Backend;
-import io.election.benchmarks.servers.NotInstalledException;
-import io.election.benchmarks.servers.Server;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;
@@ -10,6 +7,7 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import org.opentest4j.TestAbortedException;
 
 /** One server of each kind. */
 final class Servers implements AutoCloseable {
@@ -18,34 +16,32 @@ final class Servers implements AutoCloseable {
 
   private final Map<Backend, String> missing = new EnumMap<>(Backend.class);
 
-  private boolean paused;
+  private long pausedUntil = System.nanoTime();
 
-  private boolean closed;
-
-  static Servers start(Collection<Backend> backends) throws IOException {
+  static Servers start(Collection<Backend> backends) throws Exception {
     Servers servers = new Servers();
     for (Backend backend : backends) {
-      try {
-        servers.servers.put(backend, backend.start());
-      } catch (NotInstalledException ex) {
-        servers.missing.put(backend, String.valueOf(ex.getMessage()));
-      }
+      servers.start(backend);
     }
     // No container may stay when this program is stopped.
     Runtime.getRuntime().addShutdownHook(new Thread(servers::close));
     return servers;
   }
 
+  private void start(Backend backend) throws Exception {
+    try {
+      this.servers.put(backend, backend.start());
+    } catch (IOException | TestAbortedException ex) {
+      this.missing.put(backend, backend + " cannot be started: " + ex.getMessage());
+    }
+  }
+
   /** Replaces a server that a measurement has worn out. */
-  synchronized void renew(Backend backend) throws IOException {
+  synchronized void renew(Backend backend) throws Exception {
     Server old = this.servers.remove(backend);
     if (old != null) {
       old.close();
-      try {
-        this.servers.put(backend, backend.start());
-      } catch (NotInstalledException ex) {
-        this.missing.put(backend, String.valueOf(ex.getMessage()));
-      }
+      start(backend);
     }
   }
 
@@ -61,29 +57,14 @@ final class Servers implements AutoCloseable {
 
   /** Freezes all servers for a while. Of several concurrent calls only the first does so. */
   void pauseFor(Duration duration) throws InterruptedException {
+    long called = System.nanoTime();
     synchronized (this) {
-      if (!this.paused) {
-        this.paused = true;
+      if (this.pausedUntil - called <= 0) {
         this.servers.values().forEach(Server::pause);
-        Thread resume = new Thread(() -> resumeAfter(duration), "resume");
-        resume.start();
+        TimeUnit.NANOSECONDS.sleep(duration.toNanos());
+        this.servers.values().forEach(Server::resume);
+        this.pausedUntil = System.nanoTime();
       }
-      while (this.paused) {
-        wait();
-      }
-    }
-  }
-
-  private void resumeAfter(Duration duration) {
-    try {
-      TimeUnit.NANOSECONDS.sleep(duration.toNanos());
-    } catch (InterruptedException ex) {
-      Thread.currentThread().interrupt();
-    }
-    synchronized (this) {
-      this.servers.values().forEach(Server::resume);
-      this.paused = false;
-      notifyAll();
     }
   }
 
@@ -93,10 +74,7 @@ final class Servers implements AutoCloseable {
 
   @Override
   public synchronized void close() {
-    if (this.closed) {
-      return;
-    }
-    this.closed = true;
     this.servers.values().forEach(Server::close);
+    this.servers.clear();
   }
 }

@@ -1,8 +1,8 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.benchmarks.candidates.CandidateKind;
-import io.election.benchmarks.servers.Backend;
-import io.election.benchmarks.servers.Server;
+import io.election.lease.LeaseStoreException;
+import io.election.mysql.ElectionDatabase;
+import io.election.mysql.MysqlLeaseStore;
 import io.election.test.process.Claim;
 import io.election.test.process.NodeProcess;
 import io.election.test.process.SafetyJudge;
@@ -19,9 +19,10 @@ import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
+import org.springframework.core.env.SimpleCommandLinePropertySource;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 /**
  * Runs a thousand nodes of this election in a hundred elections on one database, and kills leaders:
@@ -42,74 +43,83 @@ public final class Storm {
 
   private final Results results;
 
+  private final Timing timing;
+
   private final int nodes;
 
   private final int elections;
 
   private final Duration start;
 
-  private Storm(
-      Contestant contestant, Server server, Results results, Map<String, String> options) {
+  private Storm(Contestant contestant, Server server, Results results, Timing timing, int nodes) {
     this.contestant = contestant;
     this.server = server;
     this.results = results;
-    this.nodes = Integer.parseInt(options.getOrDefault("nodes", "1000"));
-    this.elections = elections(options);
-    this.start = Duration.ofMillis(60L * this.nodes);
-  }
-
-  private static int elections(Map<String, String> options) {
-    return Integer.parseInt(options.getOrDefault("elections", "100"));
+    this.timing = timing;
+    this.nodes = nodes;
+    this.elections = contestant.settings.elections();
+    this.start = Duration.ofMillis(60L * nodes);
   }
 
   /**
    * Measures. Exits with 1 if an election ever had two leaders, or has none at the end.
    *
    * @param arguments {@code --nodes=1000 --elections=100}; {@code --results=folder}; {@code
-   *     --quick} for 60 nodes in 10 elections with half the lease
+   *     --quick} for 20 nodes in 5 elections with a short lease
    * @throws Exception if the server does not start
    */
   public static void main(String[] arguments) throws Exception {
     System.setProperty("logback.configurationFile", "benchmarks-quiet.xml");
-    Map<String, String> options = Stream.of(arguments)
-        .map((argument) -> argument.replaceFirst("^--", "").split("=", 2))
-        .collect(Collectors.toMap((pair) -> pair[0], (pair) -> pair.length > 1 ? pair[1] : ""));
-    boolean quick = options.containsKey("quick");
-    if (quick) {
-      Map.of("nodes", "60", "elections", "10").forEach(options::putIfAbsent);
-    }
+    var options = new SimpleCommandLinePropertySource(arguments);
+    boolean quick = options.containsProperty("quick");
+    String nodes = options.getProperty("nodes");
+    String elections = options.getProperty("elections");
+    String folder = options.getProperty("results");
     String home = quick ? "benchmarks/target/quick/storm" : "benchmarks/target/results/storm";
-    Results results = Results.create(Path.of(options.getOrDefault("results", home)));
+    Results results = Results.create(Path.of(folder != null ? folder : home));
+    Timing timing = quick ? Timing.QUICK : Timing.DEFAULTS;
     boolean sound;
     try (Server server = Backend.MYSQL.start();
         Contestant contestant = new Contestant(
             CandidateKind.ELECTION,
-            quick ? Timing.EQUAL : Timing.DEFAULTS,
+            timing,
             server,
             "storm",
-            elections(options))) {
+            elections != null ? Integer.parseInt(elections) : quick ? 5 : 100)) {
       Runtime.getRuntime().addShutdownHook(new Thread(server::close));
       Machine.describe(results, server.version(), arguments);
-      contestant.createTables();
-      sound = new Storm(contestant, server, results, options).run();
+      createTables(contestant.settings);
+      int size = nodes != null ? Integer.parseInt(nodes) : quick ? 20 : 1000;
+      sound = new Storm(contestant, server, results, timing, size).run();
       Machine.describeEnd(results);
     }
     System.exit(sound ? 0 : 1);
   }
 
+  private static void createTables(CandidateSettings settings) throws LeaseStoreException {
+    ElectionDatabase database = new ElectionDatabase(
+        new DriverManagerDataSource(settings.address(), settings.username(), settings.password()),
+        settings.address());
+    Duration patience = Duration.ofSeconds(10);
+    try (MysqlLeaseStore store = new MysqlLeaseStore(
+        database, MysqlLeaseStore.SchemaMode.MIGRATE, patience, patience, false)) {
+      store.ensureTables();
+    }
+  }
+
   private boolean run() {
     try {
-      NodeProcess first = this.contestant.addStorm("node-0", 1, Duration.ZERO);
+      NodeProcess first = add("node-0", 1, Duration.ZERO);
       await("one node leads everything", () -> isLedBy(List.of(first)));
       for (int i = 1, left = this.nodes - 1; i < PROCESSES; i++) {
         int size = left / (PROCESSES - i);
         left -= size;
-        this.contestant.addStorm("nodes-" + i, size, this.start);
+        add("nodes-" + i, size, this.start);
       }
       await(
           "all nodes have started",
           () -> this.contestant.nodes().stream().allMatch(NodeProcess::isUp));
-      sleep(this.contestant.lease());
+      sleep(this.contestant.lease);
       rest("one node leads all");
       storm("it is killed", first);
       rest("many lead");
@@ -132,6 +142,12 @@ public final class Storm {
     return violations.isEmpty();
   }
 
+  /** Starts nodes in one process, without signals, which would need as many connections again. */
+  private NodeProcess add(String name, int size, Duration start) {
+    return this.contestant.addWithoutProxy(
+        name, "crowd=" + size, "start-ms=" + start.toMillis(), "sample-ms=50", "signals=false");
+  }
+
   private List<NodeProcess> alive() {
     return this.contestant.nodes().stream().filter(NodeProcess::isAlive).toList();
   }
@@ -147,7 +163,7 @@ public final class Storm {
   /** Measures without any fault. */
   private void rest(String phase) {
     Counters before = new Counters();
-    sleep(this.contestant.lease().multipliedBy(2));
+    sleep(this.contestant.lease.multipliedBy(2));
     before.addRates(phase);
     add(phase, "leaderships_lost_count", begun(before.instant));
     await("all elections have a leader", () -> isLedBy(alive()));
@@ -167,7 +183,7 @@ public final class Storm {
     });
     await(phase + ": all elections have a leader again", () -> isLedBy(alive()));
     add(phase, "all_led_s", (System.nanoTime() - killed) / 1e9);
-    sleep(this.contestant.renew().multipliedBy(2));
+    sleep(this.contestant.renew.multipliedBy(2));
     before.addRates(phase);
     add(phase, "elections_count", open.size());
     add(phase, "leaderships_lost_count", begun(killed) - open.size());
@@ -178,12 +194,12 @@ public final class Storm {
         .filter((from) -> from - last > 0)
         .min()
         .ifPresent((from) -> gaps.add((from - last) / 1e9)));
-    gaps.sort(Comparator.naturalOrder());
     if (!gaps.isEmpty()) {
-      add(phase, "gap_min_s", gaps.get(0));
-      add(phase, "gap_median_s", Summary.median(gaps));
-      add(phase, "gap_p99_s", gaps.get((int) Math.ceil(gaps.size() * 0.99) - 1));
-      add(phase, "gap_max_s", gaps.get(gaps.size() - 1));
+      double[] sorted = gaps.stream().mapToDouble(Double::doubleValue).sorted().toArray();
+      add(phase, "gap_min_s", sorted[0]);
+      add(phase, "gap_median_s", Summary.median(sorted));
+      add(phase, "gap_p99_s", sorted[(int) Math.ceil(sorted.length * 0.99) - 1]);
+      add(phase, "gap_max_s", sorted[sorted.length - 1]);
     }
   }
 
@@ -253,7 +269,7 @@ public final class Storm {
     Awaitility.await(what)
         .atMost(this.start
             .multipliedBy(3)
-            .plus(this.contestant.lease().multipliedBy(6))
+            .plus(this.contestant.lease.multipliedBy(6))
             .plusSeconds(60))
         .pollInterval(Duration.ofMillis(100))
         .until(condition);
@@ -270,6 +286,6 @@ public final class Storm {
 
   private void add(String phase, String measure, double value) {
     System.out.printf(Locale.ROOT, "%s: %s %.2f%n", phase, measure, value);
-    this.results.add(new Row("storm", phase, CandidateKind.ELECTION.id(), 1, measure, value));
+    this.results.add(this.timing, phase, CandidateKind.ELECTION, 1, measure, value);
   }
 }

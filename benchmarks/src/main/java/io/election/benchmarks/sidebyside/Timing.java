@@ -1,39 +1,34 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.benchmarks.candidates.CandidateKind;
 import java.time.Duration;
 import java.util.Locale;
 
 /** The lease and renew interval of a measurement. */
 enum Timing {
   /** The same for all candidates: a lease of 5 s, renewed each second where that can be set. */
-  EQUAL {
-    @Override
-    Duration lease(CandidateKind kind) {
-      return Duration.ofSeconds(5);
-    }
-
-    @Override
-    Duration renew(CandidateKind kind) {
-      return Duration.ofSeconds(1);
-    }
-  },
+  EQUAL(5000, 1000),
+  /** The same for all candidates, and short. */
+  QUICK(2000, 500),
   /** The defaults of each candidate. */
-  DEFAULTS {
-    @Override
-    Duration lease(CandidateKind kind) {
-      return kind.defaultLease();
-    }
+  DEFAULTS(0, 0);
 
-    @Override
-    Duration renew(CandidateKind kind) {
-      return kind.defaultRenew();
-    }
-  };
+  private final Duration lease;
 
-  abstract Duration lease(CandidateKind kind);
+  private final Duration renew;
 
-  abstract Duration renew(CandidateKind kind);
+  Timing(int leaseMillis, int renewMillis) {
+    this.lease = Duration.ofMillis(leaseMillis);
+    this.renew = Duration.ofMillis(renewMillis);
+  }
+
+  /** Returns zero if these are defaults and the candidate has none. */
+  Duration lease(CandidateKind kind) {
+    return this == DEFAULTS ? kind.defaultLease : this.lease;
+  }
+
+  Duration renew(CandidateKind kind) {
+    return this == DEFAULTS ? kind.defaultRenew : this.renew;
+  }
 
   String id() {
     return name().toLowerCase(Locale.ROOT);

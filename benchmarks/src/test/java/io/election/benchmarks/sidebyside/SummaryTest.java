@@ -56,6 +56,6 @@ class SummaryTest {
   }
 
   private void add(String scenario, String candidate, int round, String measure, double value) {
-    this.results.add(new Row("equal", scenario, candidate, round, measure, value));
+    this.results.add(Timing.EQUAL, scenario, CandidateKind.of(candidate), round, measure, value);
   }
 }

@@ -1,4 +1,4 @@
-package io.election.benchmarks.candidates;
+package io.election.benchmarks.sidebyside;
 
 import io.election.test.HandWrittenLease;
 import java.util.List;

@@ -1,67 +1,46 @@
-package io.election.benchmarks.servers;
+package io.election.benchmarks.sidebyside;
 
+import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
+import java.util.function.ToLongFunction;
 
 /** Counts the requests of a client on one connection, from the bytes that it sends. */
 final class Requests implements ToIntFunction<byte[]> {
 
   /** How to recognize a request. */
   enum Protocol {
-    /** A length of three bytes and a number. A packet with number 0 is a command. */
-    MYSQL(0, 4) {
-      @Override
-      long length(byte[] header) {
-        return byteAt(header, 0) | byteAt(header, 1) << 8 | byteAt(header, 2) << 16;
-      }
-
-      @Override
-      boolean isRequest(byte[] header) {
-        return header[3] == 0;
-      }
-    },
+    /** A length of three bytes, the lowest first, and a number. A packet with number 0 is a command. */
+    MYSQL(0, 4, (header) -> number(header, 2, 1, 0), (header) -> header[3] == 0),
     /** A length of four bytes. All packets are requests, including pings. */
-    ZOOKEEPER(0, 4) {
-      @Override
-      long length(byte[] header) {
-        return byteAt(header, 0) << 24
-            | byteAt(header, 1) << 16
-            | byteAt(header, 2) << 8
-            | byteAt(header, 3);
-      }
-
-      @Override
-      boolean isRequest(byte[] header) {
-        return true;
-      }
-    },
+    ZOOKEEPER(0, 4, (header) -> number(header, 0, 1, 2, 3), (header) -> true),
     /** A preface, then frames. Each data frame that is not empty is a gRPC message. */
-    HTTP_2(24, 9) {
-      @Override
-      long length(byte[] header) {
-        return byteAt(header, 0) << 16 | byteAt(header, 1) << 8 | byteAt(header, 2);
-      }
-
-      @Override
-      boolean isRequest(byte[] header) {
-        return header[3] == 0 && length(header) > 0;
-      }
-    };
+    HTTP_2(
+        24,
+        9,
+        (header) -> number(header, 0, 1, 2),
+        (header) -> header[3] == 0 && number(header, 0, 1, 2) > 0);
 
     private final int preface;
 
     private final int header;
 
-    Protocol(int preface, int header) {
+    private final ToLongFunction<byte[]> length;
+
+    private final Predicate<byte[]> isRequest;
+
+    Protocol(int preface, int header, ToLongFunction<byte[]> length, Predicate<byte[]> isRequest) {
       this.preface = preface;
       this.header = header;
+      this.length = length;
+      this.isRequest = isRequest;
     }
 
-    abstract long length(byte[] header);
-
-    abstract boolean isRequest(byte[] header);
-
-    private static long byteAt(byte[] bytes, int index) {
-      return bytes[index] & 0xFF;
+    private static long number(byte[] bytes, int... indices) {
+      long number = 0;
+      for (int index : indices) {
+        number = number << 8 | bytes[index] & 0xFF;
+      }
+      return number;
     }
   }
 
@@ -94,10 +73,8 @@ final class Requests implements ToIntFunction<byte[]> {
         this.header[this.headerBytes++] = bytes[at++];
         if (this.headerBytes == this.header.length) {
           this.headerBytes = 0;
-          this.skip = this.protocol.length(this.header);
-          if (this.protocol.isRequest(this.header)) {
-            count++;
-          }
+          this.skip = this.protocol.length.applyAsLong(this.header);
+          count += this.protocol.isRequest.test(this.header) ? 1 : 0;
         }
       }
     }

@@ -1,4 +1,4 @@
-package io.election.benchmarks.candidates;
+package io.election.benchmarks.sidebyside;
 
 import java.time.Duration;
 import java.time.Instant;

@@ -1,4 +1,4 @@
-package io.election.benchmarks.servers;
+package io.election.benchmarks.sidebyside;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

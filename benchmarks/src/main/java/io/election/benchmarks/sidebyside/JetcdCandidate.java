@@ -1,8 +1,9 @@
-package io.election.benchmarks.candidates;
+package io.election.benchmarks.sidebyside;
 
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
+import io.etcd.jetcd.support.Observers;
 import io.grpc.stub.StreamObserver;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -12,6 +13,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * An etcd election by jetcd: a lease that jetcd keeps alive, and a campaign. The process leads from
@@ -48,9 +50,8 @@ final class JetcdCandidate implements Candidate {
         campaign(elections);
       } catch (ExecutionException ex) {
         System.out.println(ex);
-        pause();
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(500));
       } catch (InterruptedException ex) {
-        Thread.currentThread().interrupt();
         return;
       }
     }
@@ -64,34 +65,32 @@ final class JetcdCandidate implements Candidate {
         .getID();
     CountDownLatch lost = new CountDownLatch(1);
     this.lease = lease;
-    try (var keepAlive = this.client.getLeaseClient().keepAlive(lease, new Loss(lost))) {
+    // The lease is gone when the keep-alive ends, for whatever reason.
+    StreamObserver<LeaseKeepAliveResponse> observer = Observers.<LeaseKeepAliveResponse>builder()
+        .onError((failure) -> {
+          System.out.println(failure);
+          lost.countDown();
+        })
+        .onCompleted(lost::countDown)
+        .build();
+    try (var keepAlive = this.client.getLeaseClient().keepAlive(lease, observer)) {
       for (String election : elections) {
         this.client
             .getElectionClient()
             .campaign(bytes(election), lease, bytes(this.settings.node()))
-            .thenAccept((won) -> {
-              if (lost.getCount() > 0) {
+            .whenComplete((won, failure) -> {
+              if (failure != null) {
+                System.out.println(failure);
+                lost.countDown();
+              } else if (lost.getCount() > 0) {
                 this.leading.put(election, lease);
               }
-            })
-            .exceptionally((failure) -> {
-              System.out.println(failure);
-              lost.countDown();
-              return null;
             });
       }
       lost.await();
     } finally {
       this.lease = 0;
       this.leading.clear();
-    }
-  }
-
-  private static void pause() {
-    try {
-      TimeUnit.MILLISECONDS.sleep(500);
-    } catch (InterruptedException ex) {
-      Thread.currentThread().interrupt();
     }
   }
 
@@ -118,30 +117,6 @@ final class JetcdCandidate implements Candidate {
       } catch (InterruptedException ex) {
         Thread.currentThread().interrupt();
       }
-    }
-  }
-
-  /** The lease is gone when the keep-alive ends, for whatever reason. */
-  private static final class Loss implements StreamObserver<LeaseKeepAliveResponse> {
-
-    private final CountDownLatch lost;
-
-    Loss(CountDownLatch lost) {
-      this.lost = lost;
-    }
-
-    @Override
-    public void onNext(LeaseKeepAliveResponse response) {}
-
-    @Override
-    public void onError(Throwable failure) {
-      System.out.println(failure);
-      this.lost.countDown();
-    }
-
-    @Override
-    public void onCompleted() {
-      this.lost.countDown();
     }
   }
 }

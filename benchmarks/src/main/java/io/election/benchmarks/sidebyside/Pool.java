@@ -1,4 +1,4 @@
-package io.election.benchmarks.candidates;
+package io.election.benchmarks.sidebyside;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;

@@ -1,0 +1,37 @@
+package io.election.benchmarks.sidebyside;
+
+import io.election.test.process.TcpProxy;
+import java.util.concurrent.Callable;
+
+/** A kind of server. */
+enum Backend {
+  /** MySQL in a container, or the embedded MariaDB without Docker. */
+  MYSQL(Requests.Protocol.MYSQL, MysqlServer::launch),
+  /** ZooKeeper in its own JVM. */
+  ZOOKEEPER(Requests.Protocol.ZOOKEEPER, ServerProcess::zooKeeper),
+  /** The etcd that is installed on this machine. */
+  ETCD(Requests.Protocol.HTTP_2, ServerProcess::etcd);
+
+  private final Requests.Protocol protocol;
+
+  private final Callable<Server> launch;
+
+  Backend(Requests.Protocol protocol, Callable<Server> launch) {
+    this.protocol = protocol;
+    this.launch = launch;
+  }
+
+  /** Starts a server. Fails if this machine does not have it. */
+  Server start() throws Exception {
+    return this.launch.call();
+  }
+
+  /**
+   * Opens a proxy between one process and a server. It counts the commands of MySQL (statements and
+   * everything else that the driver sends), the requests and pings of ZooKeeper, or the messages of
+   * gRPC.
+   */
+  TcpProxy proxyTo(int port) {
+    return TcpProxy.to(port, () -> new Requests(this.protocol));
+  }
+}
