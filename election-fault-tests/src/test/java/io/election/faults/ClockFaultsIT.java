@@ -123,9 +123,9 @@ class ClockFaultsIT {
     Cluster.run(database, LEASE, RENEW, nodes, (cluster, leader) -> {
       long term = leader.lastClaim().term();
       clocks.get(leader.name()).setOffset(Duration.ofHours(2));
-      cluster
-          .within(LEASE.multipliedBy(2), "the leader's clock has jumped")
-          .until(() -> !leader.logLines("lost leader by mysql").isEmpty());
+      cluster.await(
+          "the leader's clock has jumped",
+          () -> !leader.logLines("lost leader by mysql").isEmpty());
       NodeProcess next = cluster.awaitRecovery("the leader's clock + 2 h", System.nanoTime());
       cluster.staysLeader(next, LEASE.multipliedBy(2));
       assertThat(next.lastClaim().term() - term).as("changes of leader").isEqualTo(1);

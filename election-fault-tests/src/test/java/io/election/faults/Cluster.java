@@ -21,6 +21,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
@@ -318,6 +319,18 @@ final class Cluster {
         .atMost(duration.plus(SLACK))
         .pollDelay(Duration.ZERO)
         .pollInterval(Duration.ofMillis(10));
+  }
+
+  /** Waits for an event that must happen at some point. */
+  void await(String what, Callable<Boolean> condition) {
+    within(Duration.ofSeconds(60), what).until(condition);
+  }
+
+  /** Waits for a process that is in a certain state. */
+  NodeProcess awaitAny(String what, Callable<Optional<NodeProcess>> search) {
+    return within(Duration.ofSeconds(60), what)
+        .until(search, Optional::isPresent)
+        .orElseThrow();
   }
 
   /** Lets a fault last for a duration. */

@@ -283,7 +283,7 @@ class ConfigurationFaultsIT {
       cluster.awaitLog(hasty, "is held by patient");
       leader.kill();
       long killed = System.nanoTime();
-      cluster.within(long_.multipliedBy(2), "the other node leads").until(() -> hasty.leads());
+      cluster.await("the other node leads", () -> hasty.leads());
       cluster.printGap("kill -9 of a leader with a lease of " + long_, leader, hasty);
       assertThat(Duration.ofNanos(hasty.lastClaim().from() - killed))
           .as("the holder's promise counts")

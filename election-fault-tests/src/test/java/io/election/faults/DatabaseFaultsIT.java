@@ -218,9 +218,7 @@ class DatabaseFaultsIT {
             .toList();
         Cluster.run(own, proxies.between(own, nodes), (cluster, leader) -> {
           small.fillDisk();
-          cluster
-              .within(Duration.ofSeconds(60), "nobody leads on a full disk")
-              .until(() -> cluster.leader().isEmpty());
+          cluster.await("nobody leads on a full disk", () -> cluster.leader().isEmpty());
           cluster.awaitLoss(leader);
           small.freeDisk();
           cluster.awaitRecovery("20 disk full", System.nanoTime(), Duration.ofSeconds(120));
@@ -246,18 +244,14 @@ class DatabaseFaultsIT {
           Statement statement = administrator.createStatement()) {
         statement.execute("SET GLOBAL max_connections = 20");
         try {
-          cluster
-              .within(Duration.ofSeconds(60), "a follower finds no connection")
-              .until(() -> {
-                takeAll(taken);
-                Sessions.kill(statement, userOf(THREE_NODES.database(), Cluster.place(follower)));
-                takeAll(taken);
-                return !follower.logLines("has no connection left").isEmpty();
-              });
+          cluster.await("a follower finds no connection", () -> {
+            takeAll(taken);
+            Sessions.kill(statement, userOf(THREE_NODES.database(), Cluster.place(follower)));
+            takeAll(taken);
+            return !follower.logLines("has no connection left").isEmpty();
+          });
           long goal = version(statement) + 8;
-          cluster
-              .within(Duration.ofSeconds(30), "renewals on a live connection")
-              .until(() -> version(statement) >= goal);
+          cluster.await("renewals on a live connection", () -> version(statement) >= goal);
           assertThat(cluster.awaitLeader()).isEqualTo(leader);
           assertThat(leader.claims()).hasSize(1);
         } finally {

@@ -99,9 +99,9 @@ class GroupReplicationIT {
         TestServer primary = group.primary().orElseThrow();
         primary.kill();
         awaitPrimaryOtherThan(primary, cluster);
-        cluster
-            .within(Duration.ofSeconds(60), "the leader has found the other primary")
-            .until(() -> leader.logLines("is another server now").size() > moves);
+        cluster.await(
+            "the leader has found the other primary",
+            () -> leader.logLines("is another server now").size() > moves);
         NodeProcess next = cluster.awaitLeader();
         System.out.printf(
             "Measured: kill -9 of the primary, lease 10 s, renew interval 2 s: %s%n",
@@ -151,7 +151,7 @@ class GroupReplicationIT {
   /** Returns the last instant at which there was certainly no other primary. */
   private static long awaitPrimaryOtherThan(TestServer last, Cluster cluster) {
     AtomicLong without = new AtomicLong();
-    cluster.within(Duration.ofSeconds(60), "the group has another primary").until(() -> {
+    cluster.await("the group has another primary", () -> {
       long now = System.nanoTime();
       boolean found = group.primaryOtherThan(last).isPresent();
       if (!found) {
@@ -173,9 +173,9 @@ class GroupReplicationIT {
           .orElseThrow();
       group.switchTo(next);
       assertThat(group.primary()).isEqualTo(Optional.of(next));
-      cluster
-          .within(LEASE.multipliedBy(3), "all nodes have followed")
-          .until(() -> cluster.nodes().stream()
+      cluster.await(
+          "all nodes have followed",
+          () -> cluster.nodes().stream()
               .noneMatch(node -> node.logLines("is another server now").isEmpty()));
       assertThat(cluster.awaitLeader()).isEqualTo(leader);
       assertThat(cluster.judge().claims()).hasSize(1);
@@ -205,9 +205,9 @@ class GroupReplicationIT {
       Thread writer = new Thread(() -> write(members.get(1), over));
       writer.start();
       try {
-        cluster
-            .within(Duration.ofSeconds(60), "a renewal meets a conflict")
-            .until(() -> cluster.nodes().stream()
+        cluster.await(
+            "a renewal meets a conflict",
+            () -> cluster.nodes().stream()
                 .anyMatch(node -> !node.logLines("(3101)").isEmpty()));
       } finally {
         over.set(true);

@@ -85,7 +85,7 @@ class NetworkFaultsIT {
     THREE_NODES.run((cluster, leader) -> {
       Claim claim = leader.lastClaim();
       TcpProxy.Trap renewal = PROXIES.of(leader).resetAfterAnswerTo("lease_millis > 0");
-      cluster.within(Duration.ofSeconds(20), "a renewal").until(renewal::isSprung);
+      cluster.await("a renewal", renewal::isSprung);
       cluster.awaitLog(leader, "the mysql store works again");
       cluster.awaitWrites(2);
       assertThat(cluster.awaitLeader()).isEqualTo(leader);
@@ -105,9 +105,8 @@ class NetworkFaultsIT {
       leader.stop();
       assertThat(release.isSprung()).isTrue();
       assertThat(System.nanoTime() - stopping).isLessThan(TimeUnit.SECONDS.toNanos(20));
-      cluster
-          .within(Duration.ofSeconds(20), "a take-over")
-          .until(() -> takeOvers.values().stream().anyMatch(TcpProxy.Trap::isSprung));
+      cluster.await(
+          "a take-over", () -> takeOvers.values().stream().anyMatch(TcpProxy.Trap::isSprung));
       PROXIES.forEach(TcpProxy::heal);
       NodeProcess next = cluster.awaitRecovery(
           "13 reset after the commit of a release and a take-over", System.nanoTime());
@@ -161,16 +160,15 @@ class NetworkFaultsIT {
 
       PROXIES.forEach((proxy) -> proxy.resetEvery(Duration.ofMillis(200)));
       for (NodeProcess node : cluster.nodes()) {
-        cluster
-            .within(Duration.ofSeconds(60), "15 connections of " + node + " are cut")
-            .until(() -> PROXIES.of(node).resetCount() >= 15);
+        cluster.await(
+            "15 connections of " + node + " are cut", () -> PROXIES.of(node).resetCount() >= 15);
       }
       PROXIES.forEach(TcpProxy::heal);
       cluster.awaitRecovery("15 connections cut every 200 ms", System.nanoTime());
       for (NodeProcess node : cluster.nodes()) {
-        cluster
-            .within(Duration.ofSeconds(20), "only the four threads of " + node + " are left")
-            .until(() -> threads(node, "election").size() == 4);
+        cluster.await(
+            "only the four threads of " + node + " are left",
+            () -> threads(node, "election").size() == 4);
         assertThat(threads(node, "").size())
             .as("threads of %s", node)
             .isLessThanOrEqualTo(threads.get(node) + 4);

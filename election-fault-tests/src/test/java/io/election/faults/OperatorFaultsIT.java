@@ -169,9 +169,7 @@ class OperatorFaultsIT {
 
   private static void awaitHealth(Cluster cluster, int status) {
     for (Endpoint endpoint : ENDPOINTS.all()) {
-      cluster
-          .within(Duration.ofSeconds(20), "health is " + status)
-          .until(() -> endpoint.health() == status);
+      cluster.await("health is " + status, () -> endpoint.health() == status);
     }
   }
 

@@ -50,9 +50,9 @@ class PauseByOperatorIT {
                   "SELECT CONCAT_WS(' ', end_reason, ended_by, end_note) FROM leader_election_history WHERE term = 1"))
           .isEqualTo("PAUSED endpoint canary");
       for (Endpoint endpoint : this.endpoints.all()) {
-        cluster
-            .within(LONG, "each node shows the history")
-            .until(() -> endpoint
+        cluster.await(
+            "each node shows the history",
+            () -> endpoint
                 .show()
                 .contains("\"endReason\":\"PAUSED\",\"endedBy\":\"endpoint\",\"note\":\"canary\""));
       }

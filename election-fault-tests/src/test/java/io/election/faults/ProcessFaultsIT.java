@@ -141,9 +141,9 @@ class ProcessFaultsIT {
       cluster.printGap("SIGSTOP of the leader", leader, next);
       List<Claim> claims = leader.claims();
       leader.resume();
-      cluster
-          .within(Duration.ofSeconds(20), "the woken node knows that it lost")
-          .until(() -> leader.logLines("published LeadershipLostEvent").size() == 1);
+      cluster.await(
+          "the woken node knows that it lost",
+          () -> leader.logLines("published LeadershipLostEvent").size() == 1);
       assertThat(leader.claims()).isEqualTo(claims);
       cluster.staysLeader(next, RENEW.multipliedBy(2));
     });
@@ -211,10 +211,8 @@ class ProcessFaultsIT {
       NodeProcess taker;
       try (Connection watching = database.connect()) {
         leader.kill();
-        taker = cluster
-            .within(LEASE.multipliedBy(3), "a follower is in the middle of its take-over")
-            .until(() -> taker(cluster, watching), Optional::isPresent)
-            .orElseThrow();
+        taker = cluster.awaitAny(
+            "a follower is in the middle of its take-over", () -> taker(cluster, watching));
         taker.pause();
       }
       long paused = System.nanoTime();
@@ -248,9 +246,8 @@ class ProcessFaultsIT {
     Cluster.run(
         TestDatabase.newDatabase(), oneInTrouble(Trouble.NO_MEMORY, folder), (cluster, leader) -> {
           NodeProcess troubled = awaitTrouble(cluster);
-          cluster
-              .within(Duration.ofSeconds(60), "memory is back")
-              .until(() -> !troubled.logLines("memory is back").isEmpty());
+          cluster.await(
+              "memory is back", () -> !troubled.logLines("memory is back").isEmpty());
           NodeProcess next = cluster.awaitRecovery("a leader without memory", System.nanoTime());
           System.out.printf(
               "Measured: a leader without memory for %d s: %s leads afterwards; %s%n",
@@ -305,14 +302,11 @@ class ProcessFaultsIT {
   }
 
   private static NodeProcess awaitTrouble(Cluster cluster) {
-    return cluster
-        .within(Duration.ofSeconds(30), "a node is in trouble")
-        .until(
-            () -> cluster.nodes().stream()
-                .filter((node) -> !node.logLines("trouble begins").isEmpty())
-                .findFirst(),
-            Optional::isPresent)
-        .orElseThrow();
+    return cluster.awaitAny(
+        "a node is in trouble",
+        () -> cluster.nodes().stream()
+            .filter((node) -> !node.logLines("trouble begins").isEmpty())
+            .findFirst());
   }
 
   private static void killAllBut(NodeProcess survivor, Cluster cluster) {
@@ -361,7 +355,7 @@ class ProcessFaultsIT {
       for (NodeProcess node : cluster.nodes()) {
         if (node != last) {
           // A designated node that is too busy to take over misses its turn, and another one leads.
-          cluster.within(Duration.ofMinutes(1), node + " leads").until(() -> {
+          cluster.await(node + " leads", () -> {
             if (cluster.leader().filter((leader) -> leader != node).isPresent()) {
               database.execute("UPDATE leader_election SET leader_id = '" + node.name() + "'");
             }

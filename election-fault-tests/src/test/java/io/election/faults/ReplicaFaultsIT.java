@@ -145,9 +145,9 @@ class ReplicaFaultsIT {
         servers.promote();
 
         // No decision reads the time: the leader finds its row and continues.
-        cluster
-            .within(LEASE.multipliedBy(3), "the leader has followed")
-            .until(() -> !leader.logLines("is another server now").isEmpty());
+        cluster.await(
+            "the leader has followed",
+            () -> !leader.logLines("is another server now").isEmpty());
         assertThat(cluster.awaitLeader()).isEqualTo(leader);
         assertThat(leader.lastClaim().term()).isEqualTo(before.term());
 
@@ -237,9 +237,9 @@ class ReplicaFaultsIT {
   private static void awaitReplicaLags(
       Cluster cluster, ReplicatedServers servers, TestDatabase database) {
     String version = "SELECT MAX(version) FROM %s.leader_election".formatted(database.name());
-    cluster
-        .within(LEASE.multipliedBy(4), "the replica is more than a lease behind")
-        .until(() -> Long.parseLong(String.valueOf(servers.source().query(version)))
+    cluster.await(
+        "the replica is more than a lease behind",
+        () -> Long.parseLong(String.valueOf(servers.source().query(version)))
                 - Long.parseLong(String.valueOf(servers.replica().query(version)))
             > LEASE.dividedBy(RENEW) + 1);
   }
@@ -255,9 +255,9 @@ class ReplicaFaultsIT {
       NodeProcess moved = cluster.add(Cluster.on(
           database, List.of(servers.replica(), servers.source()), SamplingNode.named("moved")));
       cluster.awaitUp();
-      cluster
-          .within(LEASE, "the node follows on the source")
-          .until(() -> !moved.logLines("is held by " + old).isEmpty());
+      cluster.await(
+          "the node follows on the source",
+          () -> !moved.logLines("is held by " + old).isEmpty());
       servers.awaitSameData();
       long promoted = System.nanoTime();
       servers.promote();

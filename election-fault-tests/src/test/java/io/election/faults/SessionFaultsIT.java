@@ -152,9 +152,8 @@ class SessionFaultsIT {
     killSessions();
     cluster.awaitNoLeader();
     cluster.awaitLoss(leader);
-    cluster
-        .within(Duration.ofSeconds(20), leader + " says why")
-        .until(() -> leader.logLines("refuses the user").size() > refused);
+    cluster.await(
+        leader + " says why", () -> leader.logLines("refuses the user").size() > refused);
     THREE_NODES.database().execute(undo);
     cluster.awaitRecovery(fault, System.nanoTime());
   }

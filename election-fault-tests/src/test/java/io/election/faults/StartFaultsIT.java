@@ -9,7 +9,6 @@ import io.election.test.process.TcpProxy;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
@@ -87,9 +86,8 @@ class StartFaultsIT {
             here.refuse();
             here.reset();
             long moved = System.nanoTime();
-            cluster
-                .within(Duration.ofSeconds(60), "all are connected to the new address")
-                .until(() -> there.connectionCount() >= 3);
+            cluster.await(
+                "all are connected to the new address", () -> there.connectionCount() >= 3);
             System.out.printf(
                 "Measured: 45 database moved: all nodes are connected to the new address after %.3f s%n",
                 (System.nanoTime() - moved) / 1e9);
