@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
@@ -150,7 +151,12 @@ final class Cluster {
   }
 
   static List<Node> threeNodes() {
-    return Stream.of("a", "b", "c").map(SamplingNode::named).toList();
+    return threeNodes(UnaryOperator.identity());
+  }
+
+  /** Returns three nodes that differ from the usual ones. */
+  static List<Node> threeNodes(UnaryOperator<Node> variant) {
+    return Stream.of("a", "b", "c").map(SamplingNode::named).map(variant).toList();
   }
 
   /** Returns a node on several servers, each of which may be the one that accepts writes. */

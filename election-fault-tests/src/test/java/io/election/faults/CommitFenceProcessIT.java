@@ -28,10 +28,8 @@ class CommitFenceProcessIT {
     TestDatabase database = server.newDatabase();
     database.execute(Workload.OpenTransaction.DDL);
     Path gate = folder.resolve("gate");
-    List<Node> nodes = Cluster.threeNodes().stream()
-        .map((node) ->
-            SamplingNode.with(Workload.OpenTransaction.class, node).with("test.gate=" + gate))
-        .toList();
+    List<Node> nodes = Cluster.threeNodes((node) ->
+        SamplingNode.with(Workload.OpenTransaction.class, node).with("test.gate=" + gate));
     Cluster.run(database, nodes, (cluster, leader) -> {
       cluster.awaitLog(leader, "wrote the work of term 1");
       leader.pause();

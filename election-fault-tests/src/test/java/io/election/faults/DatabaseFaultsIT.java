@@ -50,12 +50,10 @@ class DatabaseFaultsIT {
       () -> server.newDatabase(),
       (database) -> PROXIES.between(
           database,
-          Cluster.threeNodes().stream()
-              .map((node) -> node.with(TcpProxies.WITHOUT_SIGNALS)
-                  .with("spring.datasource.username="
-                      + database.newUser(
-                          userOf(database, node.name()), "ALL ON " + database.name() + ".*")))
-              .toList()));
+          Cluster.threeNodes((node) -> node.with(TcpProxies.WITHOUT_SIGNALS)
+              .with("spring.datasource.username="
+                  + database.newUser(
+                      userOf(database, node.name()), "ALL ON " + database.name() + ".*")))));
 
   @RegisterExtension
   static final SharedCluster LONG_LEASES = new SharedCluster(
@@ -213,9 +211,7 @@ class DatabaseFaultsIT {
     try (TestServer small = TestServer.startOnDisk(500)) {
       TestDatabase own = small.newDatabase();
       try (TcpProxies proxies = new TcpProxies()) {
-        List<Node> nodes = Cluster.threeNodes().stream()
-            .map((node) -> node.with(TcpProxies.WITHOUT_SIGNALS))
-            .toList();
+        List<Node> nodes = Cluster.threeNodes((node) -> node.with(TcpProxies.WITHOUT_SIGNALS));
         Cluster.run(own, proxies.between(own, nodes), (cluster, leader) -> {
           small.fillDisk();
           cluster.await("nobody leads on a full disk", () -> cluster.leader().isEmpty());

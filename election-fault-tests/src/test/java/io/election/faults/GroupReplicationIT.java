@@ -64,9 +64,8 @@ class GroupReplicationIT {
 
   private void onThreeNodes(Duration lease, Duration renew, Cluster.Start scenario)
       throws Exception {
-    List<Node> nodes = Cluster.threeNodes().stream()
-        .map((node) -> Cluster.on(this.database, group.members(), node))
-        .toList();
+    List<Node> nodes =
+        Cluster.threeNodes((node) -> Cluster.on(this.database, group.members(), node));
     Cluster.prepare(this.database);
     Cluster.start(this.database, lease, renew, nodes, (cluster) -> {
       cluster.awaitLeader();

@@ -119,10 +119,8 @@ class NetworkFaultsIT {
   void fault_14_delay_with_jitter_and_56_kbit_a_second() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     try (TcpProxies proxies = new TcpProxies()) {
-      List<Node> nodes = Cluster.threeNodes().stream()
-          .map((node) ->
-              node.with(TcpProxies.WITHOUT_SIGNALS).with("as.election.operation-timeout=7s"))
-          .toList();
+      List<Node> nodes = Cluster.threeNodes(
+          (node) -> node.with(TcpProxies.WITHOUT_SIGNALS).with("as.election.operation-timeout=7s"));
       Cluster.run(
           database,
           Duration.ofSeconds(16),

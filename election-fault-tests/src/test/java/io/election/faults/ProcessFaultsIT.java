@@ -155,9 +155,8 @@ class ProcessFaultsIT {
     int pauses = 4;
     TestDatabase database = TestDatabase.newDatabase();
     FencedRegister.create(database);
-    List<Node> nodes = Cluster.threeNodes().stream()
-        .map((node) -> SamplingNode.with(Workload.LateWrites.class, node))
-        .toList();
+    List<Node> nodes =
+        Cluster.threeNodes((node) -> SamplingNode.with(Workload.LateWrites.class, node));
     Cluster.run(database, nodes, (cluster, first) -> {
       NodeProcess leader = first;
       for (int i = 0; i < pauses; i++) {
@@ -191,10 +190,8 @@ class ProcessFaultsIT {
   @Tag("faults")
   void fault_06_follower_is_paused() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    List<Node> nodes = Cluster.threeNodes().stream()
-        .map((node) -> node.with("spring.datasource.username="
-            + database.newUser("user_" + node.name(), "ALL ON " + database.name() + ".*")))
-        .toList();
+    List<Node> nodes = Cluster.threeNodes((node) -> node.with("spring.datasource.username="
+        + database.newUser("user_" + node.name(), "ALL ON " + database.name() + ".*")));
     Cluster.run(database, nodes, (cluster, leader) -> {
       NodeProcess follower = cluster.follower();
       follower.pause();
@@ -296,9 +293,7 @@ class ProcessFaultsIT {
   }
 
   private static List<Node> oneInTrouble(Trouble trouble, Path folder) {
-    return Cluster.threeNodes().stream()
-        .map((node) -> trouble.of(node, folder.resolve("once")))
-        .toList();
+    return Cluster.threeNodes((node) -> trouble.of(node, folder.resolve("once")));
   }
 
   private static NodeProcess awaitTrouble(Cluster cluster) {

@@ -76,9 +76,7 @@ class ReplicaFaultsIT {
   }
 
   private static List<Node> nodes(TestDatabase database, List<TestServer> servers) {
-    return Cluster.threeNodes().stream()
-        .map((node) -> Cluster.on(database, servers, node))
-        .toList();
+    return Cluster.threeNodes((node) -> Cluster.on(database, servers, node));
   }
 
   @Test

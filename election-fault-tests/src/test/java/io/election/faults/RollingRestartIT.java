@@ -91,11 +91,9 @@ class RollingRestartIT {
 
   private List<Node> nodes(String jobs) {
     this.database.execute(Workload.Ledger.DDL);
-    return Cluster.threeNodes().stream()
-        .map((node) -> SamplingNode.with(Workload.Ledger.class, node)
-            .with("spring.task.scheduling.pool.size=3")
-            .with("test.jobs=" + jobs))
-        .toList();
+    return Cluster.threeNodes((node) -> SamplingNode.with(Workload.Ledger.class, node)
+        .with("spring.task.scheduling.pool.size=3")
+        .with("test.jobs=" + jobs));
   }
 
   /** Restarts the leader first as long as it is an old node, which is the worst order. */

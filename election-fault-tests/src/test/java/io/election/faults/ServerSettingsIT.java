@@ -24,9 +24,8 @@ class ServerSettingsIT {
     try (TestServer server = TestServer.start(image)) {
       for (String driver : List.of("mysql", "mariadb")) {
         TestDatabase database = server.newDatabase();
-        List<Node> nodes = Cluster.threeNodes().stream()
-            .map((node) -> node.with("spring.datasource.url=" + database.jdbcUrl(driver, "")))
-            .toList();
+        List<Node> nodes = Cluster.threeNodes(
+            (node) -> node.with("spring.datasource.url=" + database.jdbcUrl(driver, "")));
         try (HostileGlobals globals = HostileGlobals.set(server)) {
           assertThat(globals).isNotNull();
           play(image + ", driver " + driver, database, nodes);

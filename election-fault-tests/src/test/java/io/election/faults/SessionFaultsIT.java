@@ -24,8 +24,7 @@ class SessionFaultsIT {
   @Tag("faults")
   void fault_21_application_pool_exhausted() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    List<Node> nodes =
-        Cluster.threeNodes().stream().map(DataSources.ExhaustedPool::on).toList();
+    List<Node> nodes = Cluster.threeNodes(DataSources.ExhaustedPool::on);
     Cluster.run(database, nodes, (cluster, leader) -> {
       cluster
           .nodes()
@@ -62,9 +61,8 @@ class SessionFaultsIT {
   @Tag("faults")
   void fault_24_lock_wait_and_deadlock() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
-    List<Node> nodes = Cluster.threeNodes().stream()
-        .map((node) -> node.with("as.election.operation-timeout=1500ms"))
-        .toList();
+    List<Node> nodes =
+        Cluster.threeNodes((node) -> node.with("as.election.operation-timeout=1500ms"));
     Cluster.run(
         database, Duration.ofSeconds(8), Duration.ofSeconds(1), nodes, (cluster, leader) -> {
           try (Connection holder = database.connect();

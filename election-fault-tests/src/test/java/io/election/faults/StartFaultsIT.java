@@ -75,12 +75,10 @@ class StartFaultsIT {
             TcpProxy.at(InetAddress.getByName("127.0.0.2"), here.port(), this.database)) {
       Cluster.run(
           this.database,
-          Cluster.threeNodes().stream()
-              .map((node) -> node.startedBy(inOwnNamespace)
-                  // By default a JVM caches an address for 30 s.
-                  .withJvmOption("-Dsun.net.inetaddr.ttl=1")
-                  .with("spring.datasource.url=" + here.jdbcUrl("database.test")))
-              .toList(),
+          Cluster.threeNodes((node) -> node.startedBy(inOwnNamespace)
+              // By default a JVM caches an address for 30 s.
+              .withJvmOption("-Dsun.net.inetaddr.ttl=1")
+              .with("spring.datasource.url=" + here.jdbcUrl("database.test"))),
           (cluster, leader) -> {
             Files.writeString(hosts, "127.0.0.1 localhost\n127.0.0.2 database.test\n");
             here.refuse();
