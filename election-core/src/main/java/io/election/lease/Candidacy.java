@@ -7,14 +7,13 @@ import io.election.lease.Standing.Following;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
 import io.election.lease.Standing.Warming;
+import io.election.lease.Step.Acquire;
 import io.election.lease.Step.Await;
 import io.election.lease.Step.GiveWay;
-import io.election.lease.Step.KeepWarm;
-import io.election.lease.Step.Lead;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
-import io.election.lease.Step.Take;
+import io.election.lease.Step.Touch;
 import io.election.lease.TakeoverRule.Opening;
 import java.time.Instant;
 import java.util.Optional;
@@ -118,7 +117,7 @@ record Candidacy(
       return opening.step();
     }
     return isDue(now)
-        ? new KeepWarm(warming.row(), warming.since())
+        ? new Touch(warming.row(), warming.since())
         : new Await(earlier(this.dueAt, opening.from()));
   }
 
@@ -229,10 +228,10 @@ record Candidacy(
   }
 
   /**
-   * Applies the answer to {@link KeepWarm}: the record after the write, {@code null} if another
+   * Applies the answer to {@link Touch}: the record after the write, {@code null} if another
    * process had changed it.
    */
-  Candidacy onKeptWarm(KeepWarm step, @Nullable LeaseRow row, long now) {
+  Candidacy onTouched(Touch step, @Nullable LeaseRow row, long now) {
     if (!mayStand(now)
         || this.standing instanceof Leading
         || this.standing instanceof SteppingDown) {
@@ -244,16 +243,8 @@ record Candidacy(
         : changedBySomebodyElse(now);
   }
 
-  /** Applies the answer to {@link Lead}. */
-  Candidacy onLed(Lead step, boolean led, Timing timing) {
-    if (led) {
-      return elected(step.row().term(), LeadershipAcquiredEvent.Reason.CREATED, timing);
-    }
-    return this.standing instanceof Warming ? changedBySomebodyElse(timing.now()) : this;
-  }
-
-  /** Applies the answer to {@link Take}: the new term, empty if the record had changed. */
-  Candidacy onTaken(Take step, OptionalLong term, Timing timing) {
+  /** Applies the answer to {@link Acquire}: the term, empty if the record had changed. */
+  Candidacy onAcquired(Acquire step, OptionalLong term, Timing timing) {
     if (term.isPresent()) {
       return elected(term.getAsLong(), step.reason(), timing);
     }
@@ -303,8 +294,8 @@ record Candidacy(
     // Retrying a take-over whose outcome is unknown would keep the record changing and lock out all
     // other nodes.
     boolean warmed = this.standing instanceof Warming
-        || step instanceof KeepWarm
-        || (step instanceof Take take && take.row().own());
+        || step instanceof Touch
+        || (step instanceof Acquire acquire && acquire.row().own());
     return warmed && !(this.standing instanceof Leading)
         ? changedBySomebodyElse(retry)
         : lookAgain(retry);

@@ -163,11 +163,12 @@ final class Commands {
   private void warnIfUnknown(String leaderId) throws LeaseStoreException {
     String serviceId = this.candidate.serviceId();
     Set<String> known = new LinkedHashSet<>();
-    this.elector
-        .store()
-        .history(Set.of(serviceId))
-        .getOrDefault(serviceId, List.of())
-        .forEach((entry) -> known.add(entry.leaderId()));
+    if (this.elector.store() instanceof ElectionDirectory directory) {
+      directory
+          .history(Set.of(serviceId))
+          .getOrDefault(serviceId, List.of())
+          .forEach((entry) -> known.add(entry.leaderId()));
+    }
     known.add(this.candidate.nodeId());
     members().ifPresent((members) -> members.forEach((member) -> known.add(member.nodeId())));
     if (!known.contains(leaderId)) {

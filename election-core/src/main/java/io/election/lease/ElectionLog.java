@@ -35,9 +35,6 @@ final class ElectionLog {
 
   private final FailureLog unknownWork = new FailureLog(log);
 
-  /** Used by the thread that waits for signals. */
-  private boolean withoutSignals;
-
   /** Used by the elector's thread. */
   private boolean withoutMembers;
 
@@ -61,7 +58,7 @@ final class ElectionLog {
     String serviceId = caller.serviceId();
     String nodeId = caller.nodeId();
     boolean done = step.isDone(answer);
-    if (step instanceof Step.Take || step instanceof Step.Lead) {
+    if (step instanceof Step.Acquire) {
       attempted(serviceId, nodeId, done);
     } else if (step instanceof Step.Release release && done) {
       released(serviceId, nodeId, release);
@@ -234,26 +231,6 @@ final class ElectionLog {
     }
   }
 
-  /** Logged once until signals work again, because the election does not depend on them. */
-  void signalFailed(Throwable failure) {
-    if (this.withoutSignals) {
-      log.debug("waiting for a signal failed again", failure);
-      return;
-    }
-    this.withoutSignals = true;
-    log.info(
-        "{} Until that works, a lease that is handed back is noticed at the next look, within a renew interval",
-        text(failure));
-    log.debug("waiting for a signal failed", failure);
-  }
-
-  void signalAnswered() {
-    if (this.withoutSignals) {
-      log.info("leases that are handed back are noticed at once again");
-      this.withoutSignals = false;
-    }
-  }
-
   /** Logged once until it works again, because no leadership depends on it. */
   void membersUnknown(Throwable failure) {
     if (this.withoutMembers) {
@@ -283,8 +260,8 @@ final class ElectionLog {
   }
 
   /** The elector's thread has logged the cause. */
-  void lookFailed(Exception failure) {
-    log.debug("there was no look after a signal", failure);
+  void pollFailed(Exception failure) {
+    log.debug("the records were not read after the store had signalled a change", failure);
   }
 
   /** Logged when the drain timeout after a command is over, or the lease has ended. */

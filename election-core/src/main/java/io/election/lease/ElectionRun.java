@@ -60,6 +60,10 @@ final class ElectionRun {
     this.windDown = new WindDown(context, node, candidates);
   }
 
+  String nodeId() {
+    return this.node.id();
+  }
+
   List<Candidate> candidates() {
     return this.candidates;
   }

@@ -21,8 +21,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>One thread talks to the store. Another watches deadlines, so that a leadership ends at its
  * deadline for leader work too, even while a call to the store hangs. A third delivers events, so
- * that a slow listener delays only later events. A fourth waits for the {@link HandBackSignal}, if
- * the store has one. All are daemon threads. An elector that was {@linkplain #join joined} instead
+ * that a slow listener delays only later events. All are daemon threads. An elector that was {@linkplain #join joined} instead
  * of {@linkplain #start started} has none of them: its owner calls {@link #step()}.
  *
  * <p>Thread-safe. Can be restarted after a stop.
@@ -43,7 +42,7 @@ public final class Elector {
   /** The thread of the last run; {@code null} if that run is stepped. */
   private volatile @Nullable Thread thread;
 
-  private @Nullable HandBackListener handBacks;
+  private LeaseStore.@Nullable Watch watch;
 
   /**
    * Creates an elector that is not running.
@@ -101,8 +100,7 @@ public final class Elector {
       this.events.start();
       run.deadlines().start();
       this.thread = Daemon.start("election-elector", run::run);
-      this.handBacks =
-          settings().eligible() ? store().handBackSignal().map(this::listen).orElse(null) : null;
+      this.watch = settings().eligible() ? store().watch(run.nodeId(), this::pollNow) : null;
     } catch (Throwable ex) {
       leave();
       dismiss(run);
@@ -110,10 +108,22 @@ public final class Elector {
     }
   }
 
-  private HandBackListener listen(HandBackSignal signal) {
-    HandBackListener listener = new HandBackListener(signal, this, log());
-    Daemon.start("election-signal", listener::run);
-    return listener;
+  /** Reads the records of all followed elections, and waits until what follows is done. */
+  private void pollNow() {
+    List<Candidate> followed = candidates().stream()
+        .filter((candidate) -> candidate.heldByAnother().isPresent())
+        .toList();
+    if (followed.isEmpty()) {
+      return;
+    }
+    try {
+      ask(
+          followed.get(0),
+          () -> followed.forEach(
+              (candidate) -> candidate.change((candidacy) -> candidacy.look(now()))));
+    } catch (Exception ex) {
+      log().pollFailed(ex);
+    }
   }
 
   /**
@@ -167,10 +177,9 @@ public final class Elector {
       return;
     }
     leave();
-    HandBackListener handBacks = this.handBacks;
-    if (handBacks != null) {
-      handBacks.dismiss();
-      this.handBacks = null;
+    if (this.watch != null) {
+      this.watch.close();
+      this.watch = null;
     }
     Thread thread = this.thread;
     if (run.isStepped() || thread == null) {

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the histories of a node's elections once after each change of leader, so that they can be
- * shown without a call to the store. Prunes them once in each term of this node. Used by the
+ * shown without a call to the store, if the store has an {@link ElectionDirectory}. Prunes them once in each term of this node. Used by the
  * elector's thread.
  */
 final class HistoryReader {
@@ -35,7 +35,7 @@ final class HistoryReader {
   /** Instants are readings of the {@link Ticker}. */
   private record Change(Reign reign, @Nullable Long unreadSince) {}
 
-  private final LeaseStore store;
+  private final @Nullable ElectionDirectory directory;
 
   private final LeaseSettings settings;
 
@@ -57,7 +57,7 @@ final class HistoryReader {
   private @Nullable Long notBefore;
 
   HistoryReader(LeaseStore store, LeaseSettings settings, Clocks clocks, ElectionLog log) {
-    this.store = store;
+    this.directory = store instanceof ElectionDirectory directory ? directory : null;
     this.settings = settings;
     this.settleNanos = settings.renewInterval().toNanos() / 2;
     this.clocks = clocks;
@@ -66,8 +66,11 @@ final class HistoryReader {
 
   /** Prunes or reads with one call, if either is due. Returns whether there was something to do. */
   boolean tend(Collection<Candidate> candidates) {
+    if (this.directory == null) {
+      return false;
+    }
     if (!this.unpruned.isEmpty()) {
-      prune();
+      prune(this.directory);
       return true;
     }
     List<Candidate> due = due(candidates, this.clocks.now());
@@ -75,7 +78,7 @@ final class HistoryReader {
       return false;
     }
     try {
-      read(due);
+      read(this.directory, due);
     } catch (LeaseStoreException | RuntimeException ex) {
       this.log.historyUnknown(ex, failedAgain(this.clocks.now()), this.clocks.now());
     }
@@ -107,10 +110,10 @@ final class HistoryReader {
   }
 
   /** Reads histories with one call, and passes them to their elections. */
-  private void read(List<Candidate> due) throws LeaseStoreException {
+  private void read(ElectionDirectory directory, List<Candidate> due) throws LeaseStoreException {
     Set<String> ids = new LinkedHashSet<>();
     due.forEach((candidate) -> ids.add(candidate.serviceId()));
-    Map<String, List<HistoryEntry>> histories = this.store.history(ids);
+    Map<String, List<HistoryEntry>> histories = directory.history(ids);
     for (Candidate candidate : due) {
       candidate.remember(histories.getOrDefault(candidate.serviceId(), List.of()).stream()
           .map(HistoryReader::printable)
@@ -124,11 +127,11 @@ final class HistoryReader {
   }
 
   /** Prunes the histories. A failed deletion is not repeated before the next term. */
-  private void prune() {
+  private void prune(ElectionDirectory directory) {
     Map<String, Long> terms = Map.copyOf(this.unpruned);
     this.unpruned.clear();
     try {
-      this.store.prune(terms, this.settings.historyRetention());
+      directory.prune(terms, this.settings.historyRetention());
     } catch (LeaseStoreException | RuntimeException ex) {
       this.log.notPruned(ex);
     }

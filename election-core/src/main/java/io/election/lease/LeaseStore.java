@@ -1,9 +1,8 @@
 package io.election.lease;
 
-import io.election.HistoryEntry;
 import io.election.Instruction;
+import io.election.LeadershipAcquiredEvent;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -15,22 +14,20 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Every write changes {@link LeaseRow#version()}. Writes that take a {@link LeaseRow} are
  * compare-and-set operations: they happen only if the record is still what that row shows, in every
- * component, including {@linkplain LeaseRow#lastTerm() that of the history}. Each call ends within
- * the time that the store was configured with. Calls are made by one thread at a time, the
- * elector's.
+ * component. Each call ends within the time that the store was configured with. Calls are made by
+ * one thread at a time, the elector's.
  *
- * <p>A take, a lead and a renewal stamp the record as {@linkplain LeaseRow#own() own} by this very
+ * <p>An acquisition and a renewal stamp the record as {@linkplain LeaseRow#own() own} by this very
  * store, and by no other. The stamp is no longer current after a write by anyone else, even by
  * statements that do not know the stamp. A renewal re-stamps a record only if the stamp was still
  * current. A store shared by several nodes must report no record as its own.
  *
  * <p>Every method throws {@link LeaseStoreException} if the outcome is unknown: the write may have
  * happened, may not have happened, and may still happen later.
+ *
+ * <p>A store that also implements {@link ElectionDirectory} can show members and past terms.
  */
 public interface LeaseStore extends AutoCloseable {
-
-  /** The maximum number of terms of an election that {@link #history} returns. */
-  int HISTORY_LENGTH = 10;
 
   /**
    * Returns the store's name in log lines, for instance {@code mysql}.
@@ -55,107 +52,71 @@ public interface LeaseStore extends AutoCloseable {
    *
    * @param nodeId the id of this node
    * @param terms the term that this node holds in each election
-   * @return the elections whose record named this node in that term, was not released, and is now
-   *     renewed; the lease of every other election in {@code terms} is lost
-   * @throws PartialRenewalException if the outcome is unknown for some elections, and known for the
-   *     others
-   * @throws LeaseStoreException if the outcome is unknown and the store cannot say for which
-   *     elections: none counts as renewed
+   * @return the outcome for each election
+   * @throws LeaseStoreException if the outcome is unknown for all elections
    */
-  Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException;
+  Renewals renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException;
 
   /**
-   * Creates the record of an election that has none. The new term is above {@code aboveTerm} and
-   * all terms in the history; the lease is not shorter than the last one in the history. Ends the
-   * open terms of the history, as displaced, and opens the new one.
+   * Creates the record of an election that has none, for a node that will {@link #acquire} the
+   * lease later. The new term is above {@link Claim#aboveTerm()} and all terms in the history; the
+   * lease is not shorter than the last one in the history. Ends the open terms of the history, as
+   * displaced, and opens the new one.
    *
    * @param serviceId the election
-   * @param nodeId the future holder
-   * @param leaseMillis the minimum lease, in milliseconds
-   * @param aboveTerm the new term is greater than this
+   * @param claim the future holder and its minimum lease
    * @return the record as created; empty if one already exists
    * @throws LeaseStoreException if the outcome is unknown
    */
-  Optional<LeaseRow> create(String serviceId, String nodeId, long leaseMillis, long aboveTerm)
-      throws LeaseStoreException;
+  Optional<LeaseRow> create(String serviceId, Claim claim) throws LeaseStoreException;
 
   /**
-   * Changes only the version and the time of the last write, so that no other node sees the record
-   * unchanged for long.
+   * Changes only the version of the record, so that no other node sees it unchanged for long.
    *
    * @param serviceId the election
    * @param seen the record as last read
    * @return the record as it is now; empty if it was not as read
    * @throws LeaseStoreException if the outcome is unknown
    */
-  Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) throws LeaseStoreException;
+  Optional<LeaseRow> touch(String serviceId, LeaseRow seen) throws LeaseStoreException;
 
   /**
-   * Begins the leadership of a term that {@link #create} opened: sets the lease.
+   * Acquires the lease of an election: writes the holder and its lease into the record.
+   *
+   * <p>If the reason of the claim is {@code CREATED}, the node has created the record, and begins
+   * the term that {@link #create} opened. Otherwise it begins a new term, which is above the
+   * record's term, all terms in the history, and {@link Claim#aboveTerm()}. The open terms of the
+   * history then end, as released if the record was, otherwise as expired, and the new one opens.
    *
    * @param serviceId the election
    * @param seen the record as last read
-   * @param leaseMillis the lease from now on, in milliseconds
-   * @return whether the record was as read; if {@code false}, nothing was changed
+   * @param claim the new holder, its lease, and why the election could be taken over
+   * @return the term of the new holder; empty if the record was not as read, another process has it
+   *     locked, or the history has changed meanwhile: then nothing was changed, and the record
+   *     should be read again
    * @throws LeaseStoreException if the outcome is unknown
    */
-  boolean lead(String serviceId, LeaseRow seen, long leaseMillis) throws LeaseStoreException;
+  OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim) throws LeaseStoreException;
 
   /**
-   * Takes an election over with a new term, which is above the record's term, all terms in the
-   * history, and {@code aboveTerm}. Ends the open terms of the history, as released if the record
-   * was, otherwise as expired, and opens the new one.
-   *
-   * @param serviceId the election
-   * @param seen the record as last read
-   * @param nodeId the new holder
-   * @param leaseMillis its lease, in milliseconds
-   * @param aboveTerm the new term is greater than this
-   * @param reason why the election could be taken over, which the history notes
-   * @return the new term; empty if the record was not as read, another process has it locked, or
-   *     the history has changed meanwhile: then nothing was changed, and the record should be read
-   *     again
-   * @throws LeaseStoreException if the outcome is unknown
-   */
-  OptionalLong take(
-      String serviceId,
-      LeaseRow seen,
-      String nodeId,
-      long leaseMillis,
-      long aboveTerm,
-      String reason)
-      throws LeaseStoreException;
-
-  /**
-   * Hands back a lease that this node holds.
+   * Hands back a lease that this node holds, or gives way after an operator wrote another node into
+   * the record of the term that this node held.
    *
    * @param serviceId the election
    * @param nodeId the id of this node
-   * @param term the term that this node holds
-   * @param successor the next leader; empty for any node
-   * @param ending the reason for the history; it replaces what {@link #designate} has recorded
-   * @return whether the record named this node in this term, the newest of the history, and is now
-   *     released; if {@code false}, nothing was changed
+   * @param term the term that this node holds, or held until the record was edited
+   * @param successor the next leader; empty for any node; {@code null} to give way to the node that
+   *     the record names
+   * @param ending why the term ended, which the history notes. It replaces what {@link #designate}
+   *     has recorded, unless the node gives way and has no {@linkplain Ending#instruction()
+   *     instruction}
+   * @return whether the record named this node (to give way: another node) in this term, which is
+   *     the newest of the history and this node's, and the lease is now released; if {@code false},
+   *     nothing was changed
    * @throws LeaseStoreException if the outcome is unknown
    */
-  boolean release(String serviceId, String nodeId, long term, String successor, Ending ending)
-      throws LeaseStoreException;
-
-  /**
-   * Gives way after an operator wrote another node into the record of a term that this node held:
-   * releases the lease in favour of that node.
-   *
-   * @param serviceId the election
-   * @param nodeId the id of this node
-   * @param term the term that this node held
-   * @param ending why the term ended, which the history notes; if it has no
-   *     {@linkplain Ending#instruction() instruction}, what {@link #designate} has recorded is kept
-   * @return whether the record named another node in this term, the history has this term as its
-   *     newest and as this node's, and the lease is now released; if {@code false}, nothing was
-   *     changed
-   * @throws LeaseStoreException if the outcome is unknown
-   */
-  boolean giveWay(String serviceId, String nodeId, long term, Ending ending)
+  boolean release(
+      String serviceId, String nodeId, long term, @Nullable String successor, Ending ending)
       throws LeaseStoreException;
 
   /**
@@ -173,33 +134,17 @@ public interface LeaseStore extends AutoCloseable {
       throws LeaseStoreException;
 
   /**
-   * Reads the histories of elections, with one request for any number of elections.
+   * Watches the store for leases that other nodes hand back, from a thread of its own. A watch only
+   * wakes: whatever it misses, the next regular read shows.
    *
-   * @param serviceIds the elections
-   * @return the last {@link #HISTORY_LENGTH} terms of each election that has a history, the newest
-   *     first
-   * @throws LeaseStoreException if they could not be read
+   * @param nodeId the id of this node
+   * @param changed reads the records of all elections that this node follows and does what follows
+   *     from them; returns when that is done. Throws nothing. A store may wait for its return
+   *     before it wakes the next node
+   * @return ends the watch when it is closed, by any thread; never throws
    */
-  Map<String, List<HistoryEntry>> history(Set<String> serviceIds) throws LeaseStoreException;
-
-  /**
-   * Deletes old entries of the history, a bounded number per call. Does nothing if the store lacks
-   * the permission to delete.
-   *
-   * @param belowTerms the elections, each with the term in which this node leads; this term and all
-   *     above it are kept
-   * @param retention how long ago, by the clock of the store, a term must have ended to be deleted
-   * @throws LeaseStoreException if the outcome is unknown
-   */
-  void prune(Map<String, Long> belowTerms, Duration retention) throws LeaseStoreException;
-
-  /**
-   * Creates a signal that reports hand-backs of leases, for use by a thread of its own.
-   *
-   * @return a new signal, which the caller must close; empty if the store does not support signals
-   */
-  default Optional<HandBackSignal> handBackSignal() {
-    return Optional.empty();
+  default Watch watch(String nodeId, Runnable changed) {
+    return () -> {};
   }
 
   /**
@@ -218,4 +163,46 @@ public interface LeaseStore extends AutoCloseable {
    *     the time of the next read, never for decisions; may be negative or absurd
    */
   record Reading(LeaseRow row, Duration age) {}
+
+  /**
+   * A node's claim to a lease.
+   *
+   * @param nodeId the id of the node
+   * @param leaseMillis its lease, in milliseconds
+   * @param aboveTerm a new term is greater than this
+   * @param reason why the node may claim the lease, which the history notes
+   */
+  record Claim(
+      String nodeId, long leaseMillis, long aboveTerm, LeadershipAcquiredEvent.Reason reason) {}
+
+  /**
+   * The outcome of a renewal. A lease in neither set is lost.
+   *
+   * @param renewed the elections whose record named this node in its term, was not released, and is
+   *     now renewed
+   * @param unknown the elections whose lease was not renewed as far as the store knows, and may
+   *     still be held, for instance because another transaction keeps the record locked
+   * @param problem why the outcome is unknown, and the remedy; empty if it is unknown for no
+   *     election
+   */
+  record Renewals(Set<String> renewed, Set<String> unknown, String problem) {
+
+    /**
+     * Creates an outcome that is known for all elections.
+     *
+     * @param renewed the elections whose lease was renewed
+     */
+    public Renewals(Set<String> renewed) {
+      this(renewed, Set.of(), "");
+    }
+  }
+
+  /** A watch, until it is closed. */
+  @FunctionalInterface
+  interface Watch extends AutoCloseable {
+
+    /** Ends the watch. May be called by any thread, and more than once. Never throws. */
+    @Override
+    void close();
+  }
 }

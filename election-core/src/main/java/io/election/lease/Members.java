@@ -2,7 +2,7 @@ package io.election.lease;
 
 import io.election.Member;
 import io.election.Names;
-import io.election.lease.MemberRegister.Announcement;
+import io.election.lease.ElectionDirectory.Announcement;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Announces this node once per lease, and caches the other members, if the store has a
- * {@link MemberRegister}. Used by the elector's thread; {@link #known} by any thread.
+ * {@link ElectionDirectory}. Used by the elector's thread; {@link #known} by any thread.
  */
 final class Members {
 
@@ -29,7 +29,7 @@ final class Members {
   private static final String VERSION =
       Objects.requireNonNullElse(Members.class.getPackage().getImplementationVersion(), "");
 
-  private final @Nullable MemberRegister register;
+  private final @Nullable ElectionDirectory directory;
 
   private final LeaseSettings settings;
 
@@ -47,7 +47,7 @@ final class Members {
   private @Nullable String announced;
 
   Members(LeaseStore store, LeaseSettings settings, ElectionLog log) {
-    this.register = store instanceof MemberRegister register ? register : null;
+    this.directory = store instanceof ElectionDirectory directory ? directory : null;
     this.settings = settings;
     this.log = log;
   }
@@ -59,14 +59,14 @@ final class Members {
    */
   boolean tend(Collection<Candidate> candidates, long now) {
     boolean announces = this.dueAt == null || now - this.dueAt >= 0;
-    if (this.register == null || candidates.isEmpty() || (!announces && !this.isToBeRead)) {
+    if (this.directory == null || candidates.isEmpty() || (!announces && !this.isToBeRead)) {
       return false;
     }
     try {
       if (announces) {
         // Set before the call: the next announcement follows a lease later, even if this one fails.
         this.dueAt = now + this.settings.leaseDuration().toNanos();
-        announce(this.register, candidates);
+        announce(this.directory, candidates);
       } else {
         this.isToBeRead = false;
         read(candidates);
@@ -81,12 +81,12 @@ final class Members {
     return true;
   }
 
-  private void announce(MemberRegister register, Collection<Candidate> candidates)
+  private void announce(ElectionDirectory directory, Collection<Candidate> candidates)
       throws LeaseStoreException {
     String nodeId = candidates.iterator().next().nodeId();
     // Set before the call: the entry may exist even if the answer is lost.
     this.announced = nodeId;
-    register.announce(new Announcement(
+    directory.announce(new Announcement(
         nodeId,
         ids(candidates),
         candidates.stream()
@@ -102,10 +102,10 @@ final class Members {
 
   /** Reads the members of all elections of this node with one call. */
   void read(Collection<Candidate> candidates) throws LeaseStoreException {
-    if (this.register == null) {
+    if (this.directory == null) {
       return;
     }
-    Map<String, List<Member>> found = this.register.members(ids(candidates));
+    Map<String, List<Member>> found = this.directory.members(ids(candidates));
     Map<String, List<Member>> members = new LinkedHashMap<>();
     int most = 0;
     for (Candidate candidate : candidates) {
@@ -119,9 +119,9 @@ final class Members {
     this.known = members;
   }
 
-  /** Returns whether the store has a register. */
+  /** Returns whether the store has a directory. */
   boolean canBeRead() {
-    return this.register != null;
+    return this.directory != null;
   }
 
   /** Returns the members of an election that were read last; empty if they are not known. */
@@ -137,9 +137,10 @@ final class Members {
   void withdraw() {
     String nodeId = this.announced;
     this.announced = null;
-    if (this.register != null && nodeId != null) {
+    if (this.directory != null && nodeId != null) {
       try {
-        this.register.withdraw(nodeId);
+        this.directory.announce(new Announcement(
+            nodeId, Set.of(), Set.of(), true, this.settings.leaseDuration(), VERSION));
       } catch (LeaseStoreException | RuntimeException ex) {
         this.log.notWithdrawn(ex);
       }
@@ -152,7 +153,7 @@ final class Members {
         .collect(Collectors.toCollection(LinkedHashSet::new));
   }
 
-  /** The register may contain any text, because others can write to it. */
+  /** The directory may contain any text, because others can write to it. */
   private static Member printable(Member member) {
     return new Member(
         Names.printable(member.nodeId()),

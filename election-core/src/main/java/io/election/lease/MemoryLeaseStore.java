@@ -2,7 +2,9 @@ package io.election.lease;
 
 import io.election.HistoryEntry;
 import io.election.Instruction;
+import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
+import io.election.Member;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -27,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * are atomic. Thread-safe. {@link #close()} does nothing, because other nodes may continue to use
  * the store.
  */
-public class MemoryLeaseStore implements LeaseStore {
+public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
 
   record Row(
       String leaderId,
@@ -36,6 +38,31 @@ public class MemoryLeaseStore implements LeaseStore {
       @Nullable Long leaseMillis,
       long written,
       @Nullable Seal seal) {}
+
+  /**
+   * The version of a row: all that a reader cannot change without a write.
+   *
+   * @param number increases with every write of this class
+   * @param leaseMillis the lease as found
+   * @param lastTerm the newest term of the history; {@code null} if there is none, or if the row
+   *     cannot have been written by hand
+   * @param written the time of the last write
+   * @param source the server that answers
+   */
+  record Version(
+      long number,
+      @Nullable Long leaseMillis,
+      @Nullable Long lastTerm,
+      long written,
+      String source) {
+
+    static Version of(LeaseRow row) {
+      return (Version) row.version();
+    }
+  }
+
+  /** What a member announced last. */
+  private record Entry(Announcement announcement, Instant since, Instant lastSeen) {}
 
   /**
    * The last leader, and the row that it left. Every write other than one of its renewals makes the
@@ -127,6 +154,8 @@ public class MemoryLeaseStore implements LeaseStore {
 
   final Map<String, NavigableMap<Long, Term>> history = new HashMap<>();
 
+  private final Map<String, Entry> members = new TreeMap<>();
+
   long writes;
 
   private final InstantSource clock;
@@ -176,18 +205,19 @@ public class MemoryLeaseStore implements LeaseStore {
     if (row == null) {
       return null;
     }
-    boolean unknown = row.leaseMillis() == null || row.leaseMillis() < 0;
     Map.Entry<Long, Term> last = history(serviceId).lastEntry();
-    return new LeaseRow(
-        row.leaderId(),
-        row.term(),
+    Long lease = row.leaseMillis();
+    boolean unknown = lease == null || lease < 0;
+    if (unknown) {
+      lease = last != null ? Math.max(last.getValue().leaseMillis(), 1) : null;
+    }
+    Version version = new Version(
         row.version(),
         row.leaseMillis(),
-        unknown && last != null ? last.getValue().leaseMillis() : null,
         (unknown || row.seal() == null) && last != null ? last.getKey() : null,
-        Long.toString(row.written()),
-        source(),
-        isSealed(row, reader));
+        row.written(),
+        source());
+    return new LeaseRow(row.leaderId(), row.term(), lease, version, isSealed(row, reader));
   }
 
   private boolean isSealed(Row row, @Nullable String owner) {
@@ -216,18 +246,10 @@ public class MemoryLeaseStore implements LeaseStore {
   }
 
   /** Keeps the seal, which is outdated by this write. */
-  private void change(LeaseRow row, String serviceId, String leaderId, @Nullable Long lease) {
-    Row before = this.rows.get(serviceId);
+  private void change(Row row, String serviceId, String leaderId, @Nullable Long lease) {
     this.writes++;
     this.rows.put(
-        serviceId,
-        new Row(
-            leaderId,
-            row.term(),
-            row.version() + 1,
-            lease,
-            time(),
-            before != null ? before.seal() : null));
+        serviceId, new Row(leaderId, row.term(), row.version() + 1, lease, time(), row.seal()));
   }
 
   private synchronized void write(
@@ -265,21 +287,21 @@ public class MemoryLeaseStore implements LeaseStore {
   }
 
   @Override
-  public Set<String> renew(String nodeId, Map<String, Long> terms) {
+  public Renewals renew(String nodeId, Map<String, Long> terms) {
     return renew(nodeId, terms, SHARED);
   }
 
-  synchronized Set<String> renew(String nodeId, Map<String, Long> terms, String owner) {
+  synchronized Renewals renew(String nodeId, Map<String, Long> terms, String owner) {
     Set<String> renewed = new LinkedHashSet<>();
     terms.forEach((id, term) -> {
-      LeaseRow row = row(id, owner);
+      Row row = this.rows.get(id);
       if (row != null
           && row.leaderId().equals(nodeId)
           && row.term() == term
           && row.leaseMillis() != null
           && row.leaseMillis() > 0
           && isOwner(id, owner)) {
-        if (row.own()) {
+        if (isSealed(row, owner)) {
           write(id, nodeId, term, row.version() + 1, row.leaseMillis(), owner);
         } else {
           change(row, id, nodeId, row.leaseMillis());
@@ -287,123 +309,97 @@ public class MemoryLeaseStore implements LeaseStore {
         renewed.add(id);
       }
     });
-    return renewed;
+    return new Renewals(renewed);
   }
 
   @Override
-  public synchronized Optional<LeaseRow> create(
-      String serviceId, String nodeId, long leaseMillis, long aboveTerm)
+  public synchronized Optional<LeaseRow> create(String serviceId, Claim claim)
       throws LeaseStoreException {
     if (row(serviceId) != null) {
       return Optional.empty();
     }
     Map.Entry<Long, Term> last = history(serviceId).lastEntry();
-    long lease = last != null ? Math.max(leaseMillis, last.getValue().leaseMillis()) : leaseMillis;
-    long term = termAbove(serviceId, aboveTerm);
-    write(serviceId, nodeId, term, 1, lease);
+    long lease = last != null
+        ? Math.max(claim.leaseMillis(), last.getValue().leaseMillis())
+        : claim.leaseMillis();
+    long term = termAbove(serviceId, claim.aboveTerm());
+    write(serviceId, claim.nodeId(), term, 1, lease);
     openTerm(
         serviceId,
         LeadershipLostEvent.Reason.DISPLACED.name(),
         term,
-        new Term(nodeId, lease, "CREATED", instant()));
+        new Term(claim.nodeId(), lease, claim.reason().name(), instant()));
     return Optional.ofNullable(row(serviceId));
   }
 
   @Override
-  public synchronized Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) {
-    if (!isAsSeen(serviceId, seen)) {
+  public synchronized Optional<LeaseRow> touch(String serviceId, LeaseRow seen) {
+    Row row = this.rows.get(serviceId);
+    if (row == null || !isAsSeen(serviceId, seen)) {
       return Optional.empty();
     }
-    change(seen, serviceId, seen.leaderId(), seen.leaseMillis());
+    change(row, serviceId, row.leaderId(), row.leaseMillis());
     return Optional.ofNullable(row(serviceId));
   }
 
   @Override
-  public boolean lead(String serviceId, LeaseRow seen, long leaseMillis) {
-    return lead(serviceId, seen, leaseMillis, SHARED);
-  }
-
-  synchronized boolean lead(String serviceId, LeaseRow seen, long leaseMillis, String owner) {
-    if (!isAsSeen(serviceId, seen)) {
-      return false;
-    }
-    write(serviceId, seen.leaderId(), seen.term(), seen.version() + 1, leaseMillis, owner);
-    note(serviceId, seen.term(), (entry) -> entry.led(leaseMillis, instant()));
-    return true;
-  }
-
-  @Override
-  public OptionalLong take(
-      String serviceId,
-      LeaseRow seen,
-      String nodeId,
-      long leaseMillis,
-      long aboveTerm,
-      String reason)
+  public OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim)
       throws LeaseStoreException {
-    return take(serviceId, seen, nodeId, leaseMillis, aboveTerm, reason, SHARED);
+    return acquire(serviceId, seen, claim, SHARED);
   }
 
-  synchronized OptionalLong take(
-      String serviceId,
-      LeaseRow seen,
-      String nodeId,
-      long leaseMillis,
-      long aboveTerm,
-      String reason,
-      String owner)
+  synchronized OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim, String owner)
       throws LeaseStoreException {
     if (!isAsSeen(serviceId, seen)) {
       return OptionalLong.empty();
     }
-    long term = termAbove(serviceId, Math.max(seen.term(), aboveTerm));
-    write(serviceId, nodeId, term, seen.version() + 1, leaseMillis, owner);
-    openTerm(
-        serviceId, Ending.asFound(seen), term, new Term(nodeId, leaseMillis, reason, instant()));
+    boolean created = claim.reason() == LeadershipAcquiredEvent.Reason.CREATED;
+    long term =
+        created ? seen.term() : termAbove(serviceId, Math.max(seen.term(), claim.aboveTerm()));
+    long version = Version.of(seen).number() + 1;
+    write(serviceId, claim.nodeId(), term, version, claim.leaseMillis(), owner);
+    if (created) {
+      note(serviceId, term, (entry) -> entry.led(claim.leaseMillis(), instant()));
+    } else {
+      openTerm(
+          serviceId,
+          Ending.asFound(seen),
+          term,
+          new Term(claim.nodeId(), claim.leaseMillis(), claim.reason().name(), instant()));
+    }
     return OptionalLong.of(term);
   }
 
   @Override
   public boolean release(
-      String serviceId, String nodeId, long term, String successor, Ending ending) {
+      String serviceId, String nodeId, long term, @Nullable String successor, Ending ending) {
     return release(serviceId, nodeId, term, successor, ending, SHARED);
   }
 
   synchronized boolean release(
-      String serviceId, String nodeId, long term, String successor, Ending ending, String owner) {
-    LeaseRow row = row(serviceId);
+      String serviceId,
+      String nodeId,
+      long term,
+      @Nullable String successor,
+      Ending ending,
+      String owner) {
+    Row row = this.rows.get(serviceId);
     if (row == null
-        || !row.leaderId().equals(nodeId)
+        || row.leaderId().equals(nodeId) != (successor != null)
         || row.term() != term
         || newestTerm(serviceId) > term
         || !isOwner(serviceId, owner)) {
       return false;
     }
-    change(row, serviceId, successor, 0L);
-    note(serviceId, term, (entry) -> entry.ended() ? entry : entry.noting(null));
-    endTerm(serviceId, term, ending);
-    return true;
-  }
-
-  @Override
-  public boolean giveWay(String serviceId, String nodeId, long term, Ending ending) {
-    return giveWay(serviceId, nodeId, term, ending, SHARED);
-  }
-
-  synchronized boolean giveWay(
-      String serviceId, String nodeId, long term, Ending ending, String owner) {
-    LeaseRow row = row(serviceId);
-    Term held = history(serviceId).get(term);
-    if (row == null
-        || row.leaderId().equals(nodeId)
-        || row.term() != term
-        || newestTerm(serviceId) > term
-        || held == null
-        || !held.leaderId().equals(nodeId)
-        || !isOwner(serviceId, owner)) {
-      return false;
+    if (successor != null) {
+      note(serviceId, term, (entry) -> entry.ended() ? entry : entry.noting(null));
+    } else {
+      Term held = history(serviceId).get(term);
+      if (held == null || !held.leaderId().equals(nodeId)) {
+        return false;
+      }
     }
-    change(row, serviceId, row.leaderId(), 0L);
+    change(row, serviceId, successor != null ? successor : row.leaderId(), 0L);
     endTerm(serviceId, term, ending);
     return true;
   }
@@ -411,12 +407,13 @@ public class MemoryLeaseStore implements LeaseStore {
   @Override
   public synchronized boolean designate(
       String serviceId, String leaderId, @Nullable Instruction instruction) {
-    LeaseRow row = row(serviceId);
+    Row row = this.rows.get(serviceId);
     if (row == null) {
       return false;
     }
     change(row, serviceId, leaderId, row.leaseMillis());
-    if (instruction != null && !row.isReleased()) {
+    boolean released = row.leaseMillis() != null && row.leaseMillis() == 0;
+    if (instruction != null && !released) {
       note(
           serviceId,
           row.term(),
@@ -424,6 +421,37 @@ public class MemoryLeaseStore implements LeaseStore {
               entry.ended() || entry.instruction() != null ? entry : entry.noting(instruction));
     }
     return true;
+  }
+
+  @Override
+  public synchronized void announce(Announcement self) {
+    Entry before = this.members.remove(self.nodeId());
+    if (!self.serviceIds().isEmpty()) {
+      Instant now = instant();
+      this.members.put(self.nodeId(), new Entry(self, before != null ? before.since() : now, now));
+    }
+  }
+
+  @Override
+  public synchronized Map<String, List<Member>> members(Set<String> serviceIds) {
+    Map<String, List<Member>> members = new LinkedHashMap<>();
+    for (String id : serviceIds) {
+      members.put(
+          id,
+          this.members.values().stream()
+              .filter((entry) -> entry.announcement().serviceIds().contains(id))
+              .filter((entry) -> instant()
+                  .isBefore(entry.lastSeen().plus(entry.announcement().lease().multipliedBy(3))))
+              .map((entry) -> new Member(
+                  entry.announcement().nodeId(),
+                  entry.since(),
+                  entry.lastSeen(),
+                  entry.announcement().eligible(),
+                  entry.announcement().paused().contains(id),
+                  entry.announcement().version()))
+              .toList());
+    }
+    return members;
   }
 
   @Override

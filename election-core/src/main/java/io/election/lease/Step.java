@@ -1,8 +1,9 @@
 package io.election.lease;
 
 import io.election.LeadershipAcquiredEvent;
+import io.election.lease.LeaseStore.Claim;
 import io.election.lease.LeaseStore.Reading;
-import java.util.LinkedHashMap;
+import io.election.lease.LeaseStore.Renewals;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -57,6 +58,10 @@ sealed interface Step {
           candidacy.node().settings().leaseDuration().toMillis(),
           candidacy.memory().highestTerm());
     }
+
+    Claim claim(long leaseMillis, LeadershipAcquiredEvent.Reason reason) {
+      return new Claim(this.nodeId, leaseMillis, this.highestTerm, reason);
+    }
   }
 
   /** Read the record. */
@@ -87,16 +92,11 @@ sealed interface Step {
 
     @Override
     public Boolean execute(LeaseStore store, Caller caller) throws LeaseStoreException {
-      return executeAll(store, caller.nodeId(), Map.of(caller.serviceId(), this))
-          .contains(caller.serviceId());
-    }
-
-    /** Renews the leases of elections with one call; returns those that were renewed. */
-    static Set<String> executeAll(LeaseStore store, String nodeId, Map<String, Renew> renewals)
-        throws LeaseStoreException {
-      Map<String, Long> terms = new LinkedHashMap<>();
-      renewals.forEach((serviceId, renewal) -> terms.put(serviceId, renewal.term()));
-      return store.renew(nodeId, terms);
+      Renewals outcome = store.renew(caller.nodeId(), Map.of(caller.serviceId(), this.term));
+      if (outcome.unknown().contains(caller.serviceId())) {
+        throw new LeaseStoreException(outcome.problem());
+      }
+      return outcome.renewed().contains(caller.serviceId());
     }
 
     @Override
@@ -120,7 +120,8 @@ sealed interface Step {
     @Override
     public Optional<LeaseRow> execute(LeaseStore store, Caller caller) throws LeaseStoreException {
       return store.create(
-          caller.serviceId(), caller.nodeId(), this.leaseMillis, caller.highestTerm());
+          caller.serviceId(),
+          caller.claim(this.leaseMillis, LeadershipAcquiredEvent.Reason.CREATED));
     }
 
     @Override
@@ -145,16 +146,16 @@ sealed interface Step {
    * @param row the record as last read
    * @param since when it was first seen in this state
    */
-  record KeepWarm(LeaseRow row, long since) implements Call<Optional<LeaseRow>> {
+  record Touch(LeaseRow row, long since) implements Call<Optional<LeaseRow>> {
 
     @Override
     public Optional<LeaseRow> execute(LeaseStore store, Caller caller) throws LeaseStoreException {
-      return store.keepWarm(caller.serviceId(), this.row);
+      return store.touch(caller.serviceId(), this.row);
     }
 
     @Override
     public Candidacy after(Candidacy candidacy, Optional<LeaseRow> answer, Timing timing) {
-      return candidacy.onKeptWarm(this, answer.orElse(null), timing.now());
+      return candidacy.onTouched(this, answer.orElse(null), timing.now());
     }
 
     @Override
@@ -164,50 +165,23 @@ sealed interface Step {
   }
 
   /**
-   * Begin to lead in the term that this node's {@link Create} opened.
+   * Acquire the lease: with a new term, or with the term that this node's {@link Create} opened.
    *
    * @param row the record as last read
+   * @param reason why it may be acquired
    */
-  record Lead(LeaseRow row) implements Call<Boolean> {
-
-    @Override
-    public Boolean execute(LeaseStore store, Caller caller) throws LeaseStoreException {
-      return store.lead(caller.serviceId(), this.row, caller.leaseMillis());
-    }
-
-    @Override
-    public Candidacy after(Candidacy candidacy, Boolean answer, Timing timing) {
-      return candidacy.onLed(this, answer, timing);
-    }
-
-    @Override
-    public boolean isDone(Boolean answer) {
-      return answer;
-    }
-  }
-
-  /**
-   * Take the election over with a new term.
-   *
-   * @param row the record as last read
-   * @param reason why it may be taken over
-   */
-  record Take(LeaseRow row, LeadershipAcquiredEvent.Reason reason) implements Call<OptionalLong> {
+  record Acquire(LeaseRow row, LeadershipAcquiredEvent.Reason reason)
+      implements Call<OptionalLong> {
 
     @Override
     public OptionalLong execute(LeaseStore store, Caller caller) throws LeaseStoreException {
-      return store.take(
-          caller.serviceId(),
-          this.row,
-          caller.nodeId(),
-          caller.leaseMillis(),
-          caller.highestTerm(),
-          this.reason.name());
+      return store.acquire(
+          caller.serviceId(), this.row, caller.claim(caller.leaseMillis(), this.reason));
     }
 
     @Override
     public Candidacy after(Candidacy candidacy, OptionalLong answer, Timing timing) {
-      return candidacy.onTaken(this, answer, timing);
+      return candidacy.onAcquired(this, answer, timing);
     }
 
     @Override
@@ -217,7 +191,7 @@ sealed interface Step {
 
     @Override
     public boolean isRace() {
-      return true;
+      return this.reason != LeadershipAcquiredEvent.Reason.CREATED;
     }
   }
 
@@ -257,7 +231,7 @@ sealed interface Step {
 
     @Override
     public Boolean execute(LeaseStore store, Caller caller) throws LeaseStoreException {
-      return store.giveWay(caller.serviceId(), caller.nodeId(), this.term, this.ending);
+      return store.release(caller.serviceId(), caller.nodeId(), this.term, null, this.ending);
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.election.lease;
 
 import io.election.lease.LeaseStore.Reading;
+import io.election.lease.LeaseStore.Renewals;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Renew;
 import java.time.Duration;
@@ -133,44 +134,41 @@ final class StoreCalls {
 
   private void renew(Map<Candidate, Step.Call<?>> steps, Map<Candidate, Throwable> failed)
       throws LeaseStoreException {
-    Map<String, Renew> renewals = new LinkedHashMap<>();
-    steps.forEach((candidate, step) -> renewals.put(candidate.serviceId(), (Renew) step));
+    Map<String, Long> terms = new LinkedHashMap<>();
+    steps.forEach((candidate, step) -> terms.put(candidate.serviceId(), ((Renew) step).term()));
     Departure departure = depart();
-    Set<String> renewed;
-    Set<String> undecided = Set.of();
-    PartialRenewalException partial = null;
+    Renewals outcome;
     try {
-      renewed = Renew.executeAll(this.context.store(), this.node.id(), renewals);
-    } catch (PartialRenewalException ex) {
-      renewed = ex.renewed();
-      undecided = ex.undecided();
-      partial = ex;
+      outcome = this.context.store().renew(this.node.id(), terms);
     } catch (LeaseStoreException | RuntimeException ex) {
-      renewals.keySet().forEach((id) -> report(id, RenewalListener.Outcome.UNKNOWN, departure));
+      terms.keySet().forEach((id) -> report(id, RenewalListener.Outcome.UNKNOWN, departure));
       throw ex;
     }
     Timing timing = departure.answered(this.context.clocks());
+    LeaseStoreException problem =
+        outcome.unknown().isEmpty() ? null : new LeaseStoreException(outcome.problem());
     for (Map.Entry<Candidate, Step.Call<?>> entry : steps.entrySet()) {
       Candidate candidate = entry.getKey();
       Renew step = (Renew) entry.getValue();
-      if (partial != null && undecided.contains(candidate.serviceId())) {
+      if (problem != null && outcome.unknown().contains(candidate.serviceId())) {
         candidate.change((candidacy) -> candidacy.onFailure(step, timing.now()));
-        failed.put(candidate, partial);
+        failed.put(candidate, problem);
       } else {
-        boolean confirmed = renewed.contains(candidate.serviceId());
-        candidate.change((candidacy) -> step.after(candidacy, confirmed, timing));
+        boolean renewed = outcome.renewed().contains(candidate.serviceId());
+        candidate.change((candidacy) -> step.after(candidacy, renewed, timing));
       }
     }
-    if (partial != null) {
-      this.context.log().renewedInPart(partial, failed.keySet(), timing.now());
+    if (problem != null) {
+      this.context.log().renewedInPart(problem, failed.keySet(), timing.now());
     } else {
       this.context.log().renewedAll(timing.now());
     }
-    for (String id : renewals.keySet()) {
-      RenewalListener.Outcome decided = renewed.contains(id)
+    for (String id : terms.keySet()) {
+      RenewalListener.Outcome known = outcome.renewed().contains(id)
           ? RenewalListener.Outcome.CONFIRMED
           : RenewalListener.Outcome.REFUSED;
-      report(id, undecided.contains(id) ? RenewalListener.Outcome.UNKNOWN : decided, departure);
+      report(
+          id, outcome.unknown().contains(id) ? RenewalListener.Outcome.UNKNOWN : known, departure);
     }
   }
 

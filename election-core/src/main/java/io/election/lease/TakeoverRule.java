@@ -4,10 +4,9 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 import io.election.LeadershipAcquiredEvent;
 import io.election.lease.Standing.Warming;
+import io.election.lease.Step.Acquire;
 import io.election.lease.Step.Create;
-import io.election.lease.Step.KeepWarm;
-import io.election.lease.Step.Lead;
-import io.election.lease.Step.Take;
+import io.election.lease.Step.Touch;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,24 +55,24 @@ record TakeoverRule(Candidacy.Node node, Memory memory) {
     boolean mine = row.leaderId().equals(this.node.id());
     if (row.isReleased()) {
       if (mine) {
-        return take(since, row, LeadershipAcquiredEvent.Reason.DESIGNATED);
+        return acquire(since, row, LeadershipAcquiredEvent.Reason.DESIGNATED);
       }
       if (row.leaderId().isEmpty()) {
-        return take(since, row, LeadershipAcquiredEvent.Reason.RELEASED);
+        return acquire(since, row, LeadershipAcquiredEvent.Reason.RELEASED);
       }
-      return take(
+      return acquire(
           since + MILLISECONDS.toNanos(leaseMillis()), row, LeadershipAcquiredEvent.Reason.EXPIRED);
     }
     if (!mine) {
-      return take(since + promisedNanos(row), row, LeadershipAcquiredEvent.Reason.EXPIRED);
+      return acquire(since + promisedNanos(row), row, LeadershipAcquiredEvent.Reason.EXPIRED);
     }
     if (this.memory.watchOnly()) {
-      return take(since + promisedNanos(row), row, LeadershipAcquiredEvent.Reason.DESIGNATED);
+      return acquire(since + promisedNanos(row), row, LeadershipAcquiredEvent.Reason.DESIGNATED);
     }
     if (row.own() && row.term() == this.memory.ledTerm() && this.memory.ledHighest()) {
-      return take(since, row, LeadershipAcquiredEvent.Reason.EXPIRED);
+      return acquire(since, row, LeadershipAcquiredEvent.Reason.EXPIRED);
     }
-    return new Opening(since, new KeepWarm(row, since));
+    return new Opening(since, new Touch(row, since));
   }
 
   /**
@@ -82,9 +81,12 @@ record TakeoverRule(Candidacy.Node node, Memory memory) {
    */
   Opening opening(Warming warming) {
     long ripe = warming.since() + promisedNanos(warming.row());
-    return warming.created()
-        ? new Opening(ripe, new Lead(warming.row()))
-        : take(ripe, warming.row(), LeadershipAcquiredEvent.Reason.DESIGNATED);
+    return acquire(
+        ripe,
+        warming.row(),
+        warming.created()
+            ? LeadershipAcquiredEvent.Reason.CREATED
+            : LeadershipAcquiredEvent.Reason.DESIGNATED);
   }
 
   /**
@@ -93,7 +95,7 @@ record TakeoverRule(Candidacy.Node node, Memory memory) {
    */
   long promisedMillis(LeaseRow row) {
     long millis = row.promisedMillis(leaseMillis());
-    return row.tellsPromise() ? millis : Math.max(millis, this.memory.promisedMillis());
+    return row.leaseMillis() != null ? millis : Math.max(millis, this.memory.promisedMillis());
   }
 
   private long promisedNanos(LeaseRow row) {
@@ -104,7 +106,7 @@ record TakeoverRule(Candidacy.Node node, Memory memory) {
     return this.node.settings().leaseDuration().toMillis();
   }
 
-  private static Opening take(long from, LeaseRow row, LeadershipAcquiredEvent.Reason reason) {
-    return new Opening(from, new Take(row, reason));
+  private static Opening acquire(long from, LeaseRow row, LeadershipAcquiredEvent.Reason reason) {
+    return new Opening(from, new Acquire(row, reason));
   }
 }

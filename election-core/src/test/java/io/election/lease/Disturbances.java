@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.lease.MemoryLeaseStore.Row;
 import io.election.lease.MemoryLeaseStore.Term;
 import io.election.lease.SimulatedDatabase.Snapshot;
 import java.util.List;
@@ -254,7 +255,7 @@ final class Disturbances {
     }
   }
 
-  private boolean edit(UnaryOperator<LeaseRow> edit) {
+  private boolean edit(UnaryOperator<Row> edit) {
     return this.world.faulty
         && this.world.database.row(Sent.SERVICE) != null
         && change(() -> this.world.database.edit(Sent.SERVICE, edit));
@@ -285,7 +286,7 @@ final class Disturbances {
     this.world.database.replace(Sent.SERVICE, someId(), lease, this.world.emptied);
   }
 
-  private LeaseRow lowered(LeaseRow row) {
+  private Row lowered(Row row) {
     return Rows.edited(
         row,
         this.world.draw(2) == 0 ? someId() : row.leaderId(),
@@ -294,7 +295,7 @@ final class Disturbances {
   }
 
   /** The row as it was before the last take-over. */
-  private LeaseRow undone(LeaseRow row) {
+  private Row undone(Row row) {
     Map.Entry<Long, Term> last = this.world.database.history(Sent.SERVICE).lowerEntry(row.term());
     return last == null
         ? lowered(row)

@@ -47,7 +47,7 @@ class ElectionLogTest {
     this.log.notPruned(FAILURE);
     this.log.membersNotRead(FAILURE);
     this.log.notWithdrawn(FAILURE);
-    this.log.lookFailed(FAILURE);
+    this.log.pollFailed(FAILURE);
     this.log.renewalListenerFailed(new IllegalStateException());
     this.log.interrupted(new InterruptedException());
     assertThatLinesAre(
@@ -55,26 +55,9 @@ class ElectionLogTest {
         "DEBUG the history was not pruned",
         "DEBUG the members were not read anew",
         "DEBUG this node is shown as a member for another three leases",
-        "DEBUG there was no look after a signal",
+        "DEBUG the records were not read after the store had signalled a change",
         "DEBUG a listener of renewals failed",
         "DEBUG interrupted: goes on waiting");
-  }
-
-  @Test
-  void missingSignalsAreLoggedOnceUntilTheyWorkAgain() {
-    this.log.signalAnswered();
-    this.log.signalFailed(FAILURE);
-    this.log.signalFailed(FAILURE);
-    this.log.signalAnswered();
-    this.log.signalAnswered();
-    this.log.signalFailed(FAILURE);
-    assertThatLinesAre(
-        "INFO it is gone. Until that works, a lease that is handed back is noticed at the next look, within a renew interval",
-        "DEBUG waiting for a signal failed",
-        "DEBUG waiting for a signal failed again",
-        "INFO leases that are handed back are noticed at once again",
-        "INFO it is gone. Until that works, a lease that is handed back is noticed at the next look, within a renew interval",
-        "DEBUG waiting for a signal failed");
   }
 
   @Test

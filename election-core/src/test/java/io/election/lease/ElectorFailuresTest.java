@@ -25,9 +25,9 @@ class ElectorFailuresTest extends ElectorFixture {
 
   @ParameterizedTest
   @CsvSource({
-    "read, false", "create, false", "keepWarm, false", "lead, false", "renew, false",
+    "read, false", "create, false", "touch, false", "lead, false", "renew, false",
     "take, false", "release, false", "giveWay, false", "history, false", "prune, false",
-    "designate, false", "read, true", "create, true", "keepWarm, true", "lead, true",
+    "designate, false", "read, true", "create, true", "touch, true", "lead, true",
     "renew, true", "take, true", "release, true", "giveWay, true", "history, true",
     "prune, true", "designate, true"
   })
@@ -52,7 +52,7 @@ class ElectorFailuresTest extends ElectorFixture {
       return this.node.store.calls.contains("giveWay");
     });
     nameInRecord("a");
-    until(() -> this.service.isLeader() && this.node.store.calls.contains("keepWarm"));
+    until(() -> this.service.isLeader() && this.node.store.calls.contains("touch"));
     this.service.lostLeader();
     until(() -> !this.service.isLeader() && this.node.store.calls.contains("release"));
     until(() -> {

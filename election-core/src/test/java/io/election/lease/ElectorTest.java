@@ -94,7 +94,10 @@ class ElectorTest extends ElectorFixture {
 
   @Test
   void aRecordIsWatchedFromAfterTheAnswerThatFirstShowedIt() throws Exception {
-    this.a.store.create("jobs", "dead", LEASE.toMillis(), 0);
+    this.a.store.create(
+        "jobs",
+        new LeaseStore.Claim(
+            "dead", LEASE.toMillis(), 0, LeadershipAcquiredEvent.Reason.CREATED));
     assertThatALeasePassesBetweenTheAnswersTo("read", "take");
   }
 

@@ -1,18 +1,18 @@
 package io.election.lease;
 
+import io.election.lease.MemoryLeaseStore.Version;
 import io.election.lease.SimulatedDatabase.Snapshot;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
 import io.election.lease.Standing.Warming;
+import io.election.lease.Step.Acquire;
 import io.election.lease.Step.Await;
 import io.election.lease.Step.Create;
 import io.election.lease.Step.GiveWay;
-import io.election.lease.Step.KeepWarm;
-import io.election.lease.Step.Lead;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
-import io.election.lease.Step.Take;
+import io.election.lease.Step.Touch;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -383,9 +383,7 @@ final class ExhaustiveSearch {
     if (tables.newestTerm() > this.bounds.maxTerm()) {
       return;
     }
-    long term = call.step() instanceof Take
-        ? ((OptionalLong) outcome).orElse(-1)
-        : call.step() instanceof Lead lead && (boolean) outcome ? lead.row().term() : -1;
+    long term = call.step() instanceof Acquire ? ((OptionalLong) outcome).orElse(-1) : -1;
     boolean broken = term >= 0 && term <= world.granted();
     Part after = late != null
         ? new Part(part.candidacy(), part.pending(), null, part.life())
@@ -565,7 +563,7 @@ final class ExhaustiveSearch {
   /** Encodes the parts of a state that can make a difference. */
   private final class Encoder {
 
-    private final List<String> written = new ArrayList<>();
+    private final List<Long> written = new ArrayList<>();
 
     private long now;
 
@@ -591,7 +589,7 @@ final class ExhaustiveSearch {
       this.now = world.now();
       Snapshot tables = world.tables();
       Spent spent = world.spent();
-      this.version = tables.row() != null ? tables.row().version() : 0;
+      this.version = tables.row() != null ? Version.of(tables.row()).number() : 0;
       row(tables.row());
       put(owner(world), bit(tables.sealed()), tables.newestTerm());
       put(tables.newest() != null ? tables.newest().leaseMillis() : -1);
@@ -620,21 +618,22 @@ final class ExhaustiveSearch {
         put(-1);
         return;
       }
-      int known = this.written.indexOf(row.lastActiveTime());
+      Version version = Version.of(row);
+      int known = this.written.indexOf(version.written());
       if (known < 0) {
         known = this.written.size();
-        this.written.add(row.lastActiveTime());
+        this.written.add(version.written());
       }
       put(
           id(row.leaderId()),
           row.term(),
           orElse(row.leaseMillis(), -2),
-          orElse(row.lastTermLeaseMillis(), -3),
-          orElse(row.lastTerm(), -4),
+          orElse(version.leaseMillis(), -3),
+          orElse(version.lastTerm(), -4),
           bit(row.own()),
           known);
       if (ExhaustiveSearch.this.rules.comparesVersions()) {
-        put(row.version() - this.version);
+        put(version.number() - this.version);
       }
     }
 
@@ -695,7 +694,7 @@ final class ExhaustiveSearch {
       return 1_000_000
           * (row == null
               ? 0
-              : row.tellsPromise()
+              : row.leaseMillis() != null
                   ? row.promisedMillis(own)
                   : Math.max(row.promisedMillis(own), seen));
     }
@@ -734,21 +733,20 @@ final class ExhaustiveSearch {
     private void call(Sent call, Candidacy candidacy) {
       Step step = call.step();
       put(step.getClass().getName().hashCode());
-      if (step instanceof Renew || step instanceof Lead || step instanceof Take) {
+      if (step instanceof Renew || step instanceof Acquire) {
         put(age(call.at(), candidacy.node().settings().leaseDuration().toNanos()));
       }
-      if (step instanceof Create || step instanceof Take) {
+      if (step instanceof Create || (step instanceof Acquire acquire && acquire.isRace())) {
         put(call.caller().highestTerm());
       }
       if (step instanceof Renew renew) {
         put(renew.term());
-      } else if (step instanceof KeepWarm keepWarm) {
-        row(keepWarm.row());
-        put(age(keepWarm.since(), promised(keepWarm.row(), candidacy)));
-      } else if (step instanceof Lead lead) {
-        row(lead.row());
-      } else if (step instanceof Take take) {
-        row(take.row());
+      } else if (step instanceof Touch touch) {
+        row(touch.row());
+        put(age(touch.since(), promised(touch.row(), candidacy)));
+      } else if (step instanceof Acquire acquire) {
+        put(bit(acquire.isRace()));
+        row(acquire.row());
       } else if (step instanceof Release release) {
         put(release.term(), id(release.successor()));
       } else if (step instanceof GiveWay giveWay) {

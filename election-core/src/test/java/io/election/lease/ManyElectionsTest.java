@@ -2,6 +2,7 @@ package io.election.lease;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import java.time.Duration;
@@ -83,16 +84,13 @@ class ManyElectionsTest extends ElectorFixture {
     }
 
     @Override
-    public Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
+    public Renewals renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
       Set<String> undecided = new HashSet<>(terms.keySet());
       undecided.retainAll(this.locked);
       Map<String, Long> free = new LinkedHashMap<>(terms);
       free.keySet().removeAll(undecided);
-      Set<String> renewed = super.renew(nodeId, free);
-      if (!undecided.isEmpty()) {
-        throw new PartialRenewalException("locked", renewed, undecided);
-      }
-      return renewed;
+      Set<String> renewed = super.renew(nodeId, free).renewed();
+      return new Renewals(renewed, undecided, undecided.isEmpty() ? "" : "locked");
     }
 
     @Override
@@ -110,20 +108,14 @@ class ManyElectionsTest extends ElectorFixture {
     }
 
     @Override
-    public OptionalLong take(
-        String serviceId,
-        LeaseRow seen,
-        String nodeId,
-        long leaseMillis,
-        long aboveTerm,
-        String reason)
+    public OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim)
         throws LeaseStoreException {
       if (this.locked.contains(serviceId)) {
         this.calls.add("take");
         tick(TIGHT.operationTimeout());
         throw new LeaseStoreException("locked");
       }
-      return super.take(serviceId, seen, nodeId, leaseMillis, aboveTerm, reason);
+      return super.acquire(serviceId, seen, claim);
     }
   }
 
@@ -137,7 +129,7 @@ class ManyElectionsTest extends ElectorFixture {
   private void createDead(int from, int to) throws LeaseStoreException {
     try (SimulatedDatabase.Store dead = this.database.new Store()) {
       for (int i = from; i < to; i++) {
-        dead.create("service-" + i, "dead", LEASE.toMillis(), 0);
+        dead.create("service-" + i, new LeaseStore.Claim("dead", LEASE.toMillis(), 0, LeadershipAcquiredEvent.Reason.CREATED));
       }
     }
   }
@@ -280,12 +272,8 @@ class ManyElectionsTest extends ElectorFixture {
 
   @Test
   void aNodeThatLostARaceReadsAllThatItWouldTryForAfterAShareOfAnInterval() throws Exception {
-    try (SimulatedDatabase.Store dead = this.database.new Store()) {
-      for (int i = 0; i < 3; i++) {
-        dead.create("service-" + i, "dead", LEASE.toMillis(), 0);
-      }
-    }
-    Node node = new Node("a", 3);
+    createDead(0, 3);
+    BusyNode node = new BusyNode("a", 3);
     List<Long> times = new ArrayList<>();
     node.store.before((name) -> {
       times.add(this.clock.get());

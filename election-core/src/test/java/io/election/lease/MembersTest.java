@@ -19,9 +19,9 @@ import org.junit.jupiter.api.Test;
 class MembersTest extends ElectorFixture {
 
   /** The announcements, visible to all nodes. */
-  private final Map<String, MemberRegister.Announcement> entries = new TreeMap<>();
+  private final Map<String, ElectionDirectory.Announcement> entries = new TreeMap<>();
 
-  private final class Register extends SimulatedDatabase.Store implements MemberRegister {
+  private final class Register extends SimulatedDatabase.Store {
 
     /** The times at which the node was announced. */
     final List<Duration> announced = new ArrayList<>();
@@ -43,7 +43,11 @@ class MembersTest extends ElectorFixture {
     public void announce(Announcement self) throws LeaseStoreException {
       this.announced.add(Duration.ofNanos(MembersTest.this.clock.get()));
       call("announce");
-      MembersTest.this.entries.put(self.nodeId(), self);
+      if (self.serviceIds().isEmpty()) {
+        MembersTest.this.entries.remove(self.nodeId());
+      } else {
+        MembersTest.this.entries.put(self.nodeId(), self);
+      }
     }
 
     @Override
@@ -58,12 +62,6 @@ class MembersTest extends ElectorFixture {
               entry.paused().contains("jobs"),
               entry.version()));
       return Map.of("jobs", members.toList());
-    }
-
-    @Override
-    public void withdraw(String nodeId) throws LeaseStoreException {
-      call("withdraw");
-      MembersTest.this.entries.remove(nodeId);
     }
   }
 
@@ -133,7 +131,7 @@ class MembersTest extends ElectorFixture {
     IntStream.range(0, 500)
         .forEach((i) -> this.entries.put(
             "node-" + i,
-            new MemberRegister.Announcement(
+            new ElectionDirectory.Announcement(
                 "node-" + i, Set.of("jobs"), Set.of(), true, LEASE, "")));
     MemberNode node = new MemberNode("a");
     run(LEASE.multipliedBy(60), node);
@@ -171,7 +169,7 @@ class MembersTest extends ElectorFixture {
     MemberNode a = new MemberNode("a");
     run(LEASE.multipliedBy(2), a);
     this.entries.put(
-        "b", new MemberRegister.Announcement("b", Set.of("jobs"), Set.of(), true, LEASE, "1.0"));
+        "b", new ElectionDirectory.Announcement("b", Set.of("jobs"), Set.of(), true, LEASE, "1.0"));
     assertThat(a.members()).containsExactly("a");
     assertThat(a.service.currentMembers().orElseThrow())
         .extracting(Member::nodeId)

@@ -2,6 +2,7 @@ package io.election.lease;
 
 import io.election.LeadershipAcquiredEvent.Reason;
 import io.election.lease.LeaseStore.Reading;
+import io.election.lease.MemoryLeaseStore.Version;
 import io.election.lease.MemoryLeaseStore.Term;
 import io.election.lease.Rules.Access;
 import io.election.lease.Standing.Following;
@@ -10,12 +11,11 @@ import io.election.lease.Standing.SteppingDown;
 import io.election.lease.Standing.Warming;
 import io.election.lease.Step.Create;
 import io.election.lease.Step.GiveWay;
-import io.election.lease.Step.KeepWarm;
-import io.election.lease.Step.Lead;
+import io.election.lease.Step.Touch;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
-import io.election.lease.Step.Take;
+import io.election.lease.Step.Acquire;
 import java.time.Duration;
 import java.util.NavigableMap;
 import java.util.Objects;
@@ -106,8 +106,9 @@ enum Mutant {
       if (step instanceof Renew renew
           && (boolean) outcome
           && after.standing() instanceof SteppingDown) {
-        Take take = new Take(new LeaseRow("", renew.term(), 0, 0L, null, "", ""), Reason.RELEASED);
-        return after.campaign(timing.now()).onTaken(take, OptionalLong.of(renew.term()), timing);
+        Acquire acquire =
+            new Acquire(new LeaseRow("", renew.term(), 0L, "", false), Reason.RELEASED);
+        return after.campaign(timing.now()).onAcquired(acquire, OptionalLong.of(renew.term()), timing);
       }
       return after;
     }
@@ -136,14 +137,14 @@ enum Mutant {
       if (!(candidacy.standing() instanceof Warming warming)) {
         return super.next(candidacy, now, working);
       }
-      LeaseRow shortened = withLease(warming.row(), ownMillis(candidacy), null);
+      LeaseRow shortened = withLease(warming.row(), ownMillis(candidacy));
       Warming hasty = new Warming(shortened, warming.since(), warming.created());
       return onRow(super.next(standing(candidacy, hasty), now, working), warming.row());
     }
   }),
 
   /** A lease that an older tool or a manual edit left unknown counts as the last term's lease. */
-  AN_UNKNOWN_LEASE_COUNTS_AS_ONES_OWN(new Blind((row) -> withLease(row, row.leaseMillis(), null))),
+  AN_UNKNOWN_LEASE_COUNTS_AS_ONES_OWN(new Blind(Mutant::withoutTheHistorysLease)),
 
   /**
    * Rule 3: a row that was handed to another node is left to that node for as long as the row
@@ -216,7 +217,7 @@ enum Mutant {
     @Override
     Object execute(Sent call, Access access) throws LeaseStoreException {
       Object outcome = super.execute(call, access);
-      if (call.step() instanceof KeepWarm && Rules.row(outcome) != null) {
+      if (call.step() instanceof Touch && Rules.row(outcome) != null) {
         seal(access);
       }
       return outcome;
@@ -261,8 +262,8 @@ enum Mutant {
     @Override
     Step next(Candidacy candidacy, long now, boolean working) {
       Step step = super.next(candidacy, now, working);
-      return step instanceof KeepWarm keepWarm && candidacy.standing() instanceof Following
-          ? new Take(keepWarm.row(), Reason.DESIGNATED)
+      return step instanceof Touch touch && candidacy.standing() instanceof Following
+          ? new Acquire(touch.row(), Reason.DESIGNATED)
           : step;
     }
   }),
@@ -280,12 +281,12 @@ enum Mutant {
     @Override
     Candidacy failed(Candidacy candidacy, Step step, long now) {
       Candidacy after = super.failed(candidacy, step, now);
-      return step instanceof KeepWarm keepWarm && after.standing() instanceof Following
+      return step instanceof Touch touch && after.standing() instanceof Following
           ? new Candidacy(
               after.node(),
               candidacy.memory(),
               after.standing(),
-              new Observation(keepWarm.row(), keepWarm.since(), true),
+              new Observation(touch.row(), touch.since(), true),
               after.dueAt())
           : after;
     }
@@ -301,7 +302,7 @@ enum Mutant {
           && seen.row() != null
           && isMine(candidacy, row)
           && row.term() == seen.row().term()
-          && row.version() == seen.row().version() + 1;
+          && Version.of(row).number() == Version.of(seen.row()).number() + 1;
       return counts ? seen(after, new Observation(row, seen.since(), false)) : after;
     }
 
@@ -312,7 +313,7 @@ enum Mutant {
   }),
 
   /** Keeping warm compares all that was read. */
-  THE_ROW_IS_KEPT_WARM_WITHOUT_COMPARING(comparing(KeepWarm.class, Mutant::isSameTerm)),
+  THE_ROW_IS_KEPT_WARM_WITHOUT_COMPARING(comparing(Touch.class::isInstance, Mutant::isSameTerm)),
 
   /** Rule 5. */
   ONES_OWN_LEASE_COUNTS_INSTEAD_OF_THE_HOLDERS(new Rules() {
@@ -322,7 +323,7 @@ enum Mutant {
       if (seen == null || rowOf(seen).isReleased()) {
         return super.next(candidacy, now, working);
       }
-      LeaseRow shortened = withLease(rowOf(seen), ownMillis(candidacy), null);
+      LeaseRow shortened = withLease(rowOf(seen), ownMillis(candidacy));
       Candidacy hasty = seen(candidacy, new Observation(shortened, seen.since(), false));
       return onRow(super.next(hasty, now, working), rowOf(seen));
     }
@@ -354,7 +355,7 @@ enum Mutant {
     }
 
     private Reading inSummerTime(Reading reading) {
-      long written = Long.parseLong(reading.row().lastActiveTime());
+      long written = Version.of(reading.row()).written();
       long now = written + reading.age().toNanos() / 1_000;
       boolean jumped = written < Simulation.SUMMER_TIME && now >= Simulation.SUMMER_TIME;
       return new Reading(reading.row(), jumped ? reading.age().plusHours(1) : reading.age());
@@ -377,24 +378,24 @@ enum Mutant {
    * Rule 5: the same row on another server, which may have missed renewals, counts as another row.
    */
   THE_SERVER_IS_NOT_COMPARED(new Blind(
-      (row) -> with(row, row.leaseMillis(), row.lastTermLeaseMillis(), row.lastTerm(), ""))),
+      (row) -> with(row, Version.of(row).lastTerm(), ""))),
 
   /** Every write compares all that was read: an operator may write exactly the same row twice. */
   THE_HISTORY_OF_A_ROW_BY_HAND_IS_NOT_COMPARED(new Blind(
-      (row) -> with(row, row.leaseMillis(), row.lastTermLeaseMillis(), null, row.source()))),
+      (row) -> with(row, null, Version.of(row).source()))),
 
   /** Every write compares all that was read. */
-  THE_ROW_IS_TAKEN_WITHOUT_COMPARING(comparing(Take.class, (row, seen) -> true)),
+  THE_ROW_IS_TAKEN_WITHOUT_COMPARING(comparing(Mutant::takesOver, (row, seen) -> true)),
 
   /** Every write compares all that was read. */
-  THE_ROW_IS_TAKEN_COMPARING_ONLY_HOLDER_AND_TERM(comparing(Take.class, Mutant::isSameTerm)),
+  THE_ROW_IS_TAKEN_COMPARING_ONLY_HOLDER_AND_TERM(comparing(Mutant::takesOver, Mutant::isSameTerm)),
 
   /** Affected rows: drivers also count a row that a losing statement left unchanged. */
   A_LOSING_STATEMENT_COUNTS_AS_WON(new Rules() {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      boolean lost = step instanceof Take && ((OptionalLong) outcome).isEmpty();
-      Object won = lost ? OptionalLong.of(((Take) step).row().term() + 1) : outcome;
+      boolean lost = takesOver(step) && ((OptionalLong) outcome).isEmpty();
+      Object won = lost ? OptionalLong.of(((Acquire) step).row().term() + 1) : outcome;
       return super.answered(candidacy, step, won, timing);
     }
   }),
@@ -408,13 +409,13 @@ enum Mutant {
   }),
 
   /** Every write compares all that was read. */
-  A_CREATED_TERM_IS_LED_WITHOUT_COMPARING(comparing(Lead.class, (row, seen) -> true)),
+  A_CREATED_TERM_IS_LED_WITHOUT_COMPARING(comparing(Mutant::beginsItsTerm, (row, seen) -> true)),
 
   /** A process that was paused while it took the election over hands it back. */
   A_TAKE_THAT_WAS_UNDER_WAY_ENDS_A_PAUSE(new Rules() {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      if (step instanceof Take && candidacy.memory().paused() != null) {
+      if (step instanceof Acquire && candidacy.memory().paused() != null) {
         Candidacy after = super.answered(candidacy.resume(timing.now()), step, outcome, timing);
         return memory(after, after.memory().paused(candidacy.memory().paused()));
       }
@@ -535,7 +536,7 @@ enum Mutant {
     Step next(Candidacy candidacy, long now, boolean working) {
       Observation seen = fresh(candidacy);
       return seen != null && this.condition.isMet(candidacy, seen, now)
-          ? new Take(rowOf(seen), this.reason)
+          ? new Acquire(rowOf(seen), this.reason)
           : super.next(candidacy, now, working);
     }
   }
@@ -576,7 +577,7 @@ enum Mutant {
       @Override
       Step next(Candidacy candidacy, long now, boolean working) {
         return candidacy.standing() instanceof Warming warming && condition.test(warming)
-            ? new Lead(warming.row())
+            ? new Acquire(warming.row(), Reason.CREATED)
             : super.next(candidacy, now, working);
       }
     };
@@ -586,12 +587,12 @@ enum Mutant {
 
   /** One kind of call finds the row unchanged if the row and the one that was seen are similar. */
   private static Rules comparing(
-      Class<? extends Step> call, BiPredicate<LeaseRow, LeaseRow> similar) {
+      Predicate<Step> call, BiPredicate<LeaseRow, LeaseRow> similar) {
     return new Rules() {
       @Override
       Object execute(Sent sent, Access access) throws LeaseStoreException {
         return super.execute(
-            call.isInstance(sent.step()) ? onSimilarRow(sent, access, similar) : sent, access);
+            call.test(sent.step()) ? onSimilarRow(sent, access, similar) : sent, access);
       }
     };
   }
@@ -639,20 +640,17 @@ enum Mutant {
   }
 
   private static @Nullable LeaseRow seenBy(Step step) {
-    return step instanceof KeepWarm keepWarm
-        ? keepWarm.row()
-        : step instanceof Lead lead ? lead.row() : step instanceof Take take ? take.row() : null;
+    return step instanceof Touch touch
+        ? touch.row()
+        : step instanceof Acquire acquire ? acquire.row() : null;
   }
 
   /** The step with another row. */
   private static Step onRow(Step step, LeaseRow row) {
-    if (step instanceof Take take) {
-      return new Take(row, take.reason());
+    if (step instanceof Acquire acquire) {
+      return new Acquire(row, acquire.reason());
     }
-    if (step instanceof KeepWarm keepWarm) {
-      return new KeepWarm(row, keepWarm.since());
-    }
-    return step instanceof Lead ? new Lead(row) : step;
+    return step instanceof Touch touch ? new Touch(row, touch.since()) : step;
   }
 
   @FunctionalInterface
@@ -706,26 +704,28 @@ enum Mutant {
     return new Leading(leading.term(), deadline, wallDeadline, leading.since(), leading.reason());
   }
 
-  private static LeaseRow withLease(LeaseRow row, @Nullable Long lease, @Nullable Long lastTerms) {
-    return with(row, lease, lastTerms, row.lastTerm(), row.source());
+  private static LeaseRow withLease(LeaseRow row, @Nullable Long lease) {
+    return new LeaseRow(row.leaderId(), row.term(), lease, row.version(), row.own());
   }
 
-  private static LeaseRow with(
-      LeaseRow row,
-      @Nullable Long lease,
-      @Nullable Long lastTermsLease,
-      @Nullable Long lastTerm,
-      String source) {
-    return new LeaseRow(
-        row.leaderId(),
-        row.term(),
-        row.version(),
-        lease,
-        lastTermsLease,
-        lastTerm,
-        row.lastActiveTime(),
-        source,
-        row.own());
+  private static LeaseRow withoutTheHistorysLease(LeaseRow row) {
+    Long lease = Version.of(row).leaseMillis();
+    return withLease(row, lease == null || lease < 0 ? null : lease);
+  }
+
+  private static LeaseRow with(LeaseRow row, @Nullable Long lastTerm, String source) {
+    Version seen = Version.of(row);
+    Version version =
+        new Version(seen.number(), seen.leaseMillis(), lastTerm, seen.written(), source);
+    return new LeaseRow(row.leaderId(), row.term(), row.leaseMillis(), version, row.own());
+  }
+
+  private static boolean takesOver(Step step) {
+    return step instanceof Acquire acquire && acquire.reason() != Reason.CREATED;
+  }
+
+  private static boolean beginsItsTerm(Step step) {
+    return step instanceof Acquire acquire && acquire.reason() == Reason.CREATED;
   }
 
   private static Candidacy standing(Candidacy candidacy, Standing standing) {

@@ -2,11 +2,9 @@ package io.election.lease;
 
 import io.election.HistoryEntry;
 import io.election.Instruction;
-import io.election.LeadershipAcquiredEvent;
+import io.election.Member;
 import io.election.lease.LeaseStore.Reading;
-import io.election.lease.Step.Lead;
 import io.election.lease.Step.Renew;
-import io.election.lease.Step.Take;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -16,9 +14,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A node's connection to the server, on which time passes. */
-final class RemoteStore implements LeaseStore {
-
-  private static final Object LOCKED = "the row is locked";
+final class RemoteStore implements LeaseStore, ElectionDirectory {
 
   private final Simulation simulation;
 
@@ -42,95 +38,70 @@ final class RemoteStore implements LeaseStore {
   }
 
   @Override
-  @SuppressWarnings("unchecked")
-  public Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
-    Object outcome = this.process.await(
+  public Renewals renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
+    return (Renewals) this.process.await(
         () -> {
           if (this.simulation.now < this.simulation.rowFreeAt) {
-            return LOCKED;
+            return new Renewals(Set.of(), terms.keySet(), "the row is locked");
           }
-          Set<String> renewed = this.process.server.renew(nodeId, terms);
-          renewed.forEach(
-              (serviceId) -> this.simulation.judge.judgeRenewal(nodeId, terms.get(serviceId)));
-          return renewed;
+          Renewals outcome = this.process.server.renew(nodeId, terms);
+          outcome
+              .renewed()
+              .forEach(
+                  (serviceId) -> this.simulation.judge.judgeRenewal(nodeId, terms.get(serviceId)));
+          return outcome;
         },
         new Renew(terms.get(Sent.SERVICE)));
-    if (outcome == LOCKED) {
-      throw new PartialRenewalException("locked", Set.of(), terms.keySet());
-    }
-    return (Set<String>) outcome;
   }
 
   @Override
   @SuppressWarnings("unchecked")
-  public Optional<LeaseRow> create(
-      String serviceId, String nodeId, long leaseMillis, long aboveTerm)
-      throws LeaseStoreException {
+  public Optional<LeaseRow> create(String serviceId, Claim claim) throws LeaseStoreException {
     return (Optional<LeaseRow>) this.process.await(
         () -> {
-          Optional<LeaseRow> created =
-              this.process.server.create(serviceId, nodeId, leaseMillis, aboveTerm);
+          Optional<LeaseRow> created = this.process.server.create(serviceId, claim);
           this.simulation.raceLost |= created.isEmpty();
           return created;
         },
-        new Step.Create(leaseMillis));
+        new Step.Create(claim.leaseMillis()));
   }
 
   @Override
   @SuppressWarnings("unchecked")
-  public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) throws LeaseStoreException {
+  public Optional<LeaseRow> touch(String serviceId, LeaseRow seen) throws LeaseStoreException {
     return (Optional<LeaseRow>) this.process.await(
-        () -> this.process.server.keepWarm(serviceId, seen), new Step.KeepWarm(seen, 0));
+        () -> this.process.server.touch(serviceId, seen), new Step.Touch(seen, 0));
   }
 
   @Override
-  public boolean lead(String serviceId, LeaseRow seen, long leaseMillis)
-      throws LeaseStoreException {
-    return (boolean) this.process.await(
-        () -> {
-          boolean led = this.process.server.lead(serviceId, seen, leaseMillis);
-          if (led) {
-            this.process.grant(seen.term());
-          }
-          return led;
-        },
-        new Lead(seen));
-  }
-
-  @Override
-  public OptionalLong take(
-      String serviceId,
-      LeaseRow seen,
-      String nodeId,
-      long leaseMillis,
-      long aboveTerm,
-      String reason)
+  public OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim)
       throws LeaseStoreException {
     return (OptionalLong) this.process.await(
         () -> {
-          OptionalLong term =
-              this.process.server.take(serviceId, seen, nodeId, leaseMillis, aboveTerm, reason);
+          OptionalLong term = this.process.server.acquire(serviceId, seen, claim);
           term.ifPresent((won) -> this.process.grant(won));
           return term;
         },
-        new Take(seen, LeadershipAcquiredEvent.Reason.valueOf(reason)));
+        new Step.Acquire(seen, claim.reason()));
   }
 
   @Override
   public boolean release(
-      String serviceId, String nodeId, long term, String successor, Ending ending)
+      String serviceId, String nodeId, long term, @Nullable String successor, Ending ending)
       throws LeaseStoreException {
     return (boolean) this.process.await(
         () -> this.process.server.release(serviceId, nodeId, term, successor, ending),
-        new Step.Release(term, successor, ending));
+        successor != null
+            ? new Step.Release(term, successor, ending)
+            : new Step.GiveWay(term, ending));
   }
 
   @Override
-  public boolean giveWay(String serviceId, String nodeId, long term, Ending ending)
-      throws LeaseStoreException {
-    return (boolean) this.process.await(
-        () -> this.process.server.giveWay(serviceId, nodeId, term, ending),
-        new Step.GiveWay(term, ending));
+  public void announce(Announcement self) {}
+
+  @Override
+  public Map<String, List<Member>> members(Set<String> serviceIds) {
+    return Map.of();
   }
 
   @Override
@@ -146,8 +117,8 @@ final class RemoteStore implements LeaseStore {
   @SuppressWarnings("unchecked")
   public Map<String, List<HistoryEntry>> history(Set<String> serviceIds)
       throws LeaseStoreException {
-    return (Map<String, List<HistoryEntry>>) this.process.await(
-        () -> this.process.server.history(serviceIds), () -> "for the history", true);
+    return (Map<String, List<HistoryEntry>>)
+        this.process.await(() -> directory().history(serviceIds), () -> "for the history", true);
   }
 
   @Override
@@ -155,7 +126,7 @@ final class RemoteStore implements LeaseStore {
     this.process.await(
         () -> {
           // Deletes the terms at once, so that decisions without the old terms are checked.
-          this.process.server.prune(belowTerms, Duration.ZERO);
+          directory().prune(belowTerms, Duration.ZERO);
           return true;
         },
         () -> "to prune the history",
@@ -164,4 +135,8 @@ final class RemoteStore implements LeaseStore {
 
   @Override
   public void close() {}
+
+  private ElectionDirectory directory() {
+    return (ElectionDirectory) this.process.server;
+  }
 }

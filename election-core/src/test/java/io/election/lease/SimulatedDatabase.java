@@ -2,6 +2,8 @@ package io.election.lease;
 
 import io.election.HistoryEntry;
 import io.election.Instruction;
+import io.election.LeadershipAcquiredEvent;
+import io.election.Member;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -127,12 +129,12 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
   }
 
   /** Changes a row as an operator would: version and time change only if the edit changes them. */
-  public synchronized void edit(String serviceId, UnaryOperator<LeaseRow> edit) {
-    LeaseRow before = row(serviceId);
+  synchronized void edit(String serviceId, UnaryOperator<Row> edit) {
+    Row before = this.rows.get(serviceId);
     if (before == null) {
       throw new IllegalStateException("no row for " + serviceId);
     }
-    put(serviceId, edit.apply(before), seal(serviceId));
+    this.rows.put(serviceId, edit.apply(before));
   }
 
   /** Replaces a row as an operator or an older tool would that knows only three columns. */
@@ -203,11 +205,13 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
 
     /** Whether the row is as its owner left it. */
     boolean sealed() {
-      return this.row != null
-          && this.seal != null
-          && this.seal.version() == this.row.version()
-          && Long.toString(this.seal.written()).equals(this.row.lastActiveTime())
-          && this.seal.source().equals(this.row.source());
+      if (this.row == null || this.seal == null) {
+        return false;
+      }
+      Version version = Version.of(this.row);
+      return this.seal.version() == version.number()
+          && this.seal.written() == version.written()
+          && this.seal.source().equals(version.source());
     }
 
     /** The row as one of the processes that share the database sees it. */
@@ -223,14 +227,15 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
   }
 
   private void put(String serviceId, LeaseRow row, @Nullable Seal seal) {
+    Version version = Version.of(row);
     this.rows.put(
         serviceId,
         new Row(
             row.leaderId(),
             row.term(),
-            row.version(),
-            row.leaseMillis(),
-            Long.parseLong(row.lastActiveTime()),
+            version.number(),
+            version.leaseMillis(),
+            version.written(),
             seal));
   }
 
@@ -265,11 +270,11 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
   synchronized Duration age(LeaseRow row) {
     return this.clock == null
         ? super.age(row)
-        : Duration.of(time() - Long.parseLong(row.lastActiveTime()), ChronoUnit.MICROS);
+        : Duration.of(time() - Version.of(row).written(), ChronoUnit.MICROS);
   }
 
   /** One node's access to the database. */
-  public class Store implements LeaseStore {
+  public class Store implements LeaseStore, ElectionDirectory {
 
     /** Runs before each call; may throw, block or let time pass. */
     @FunctionalInterface
@@ -323,59 +328,36 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     }
 
     @Override
-    public Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
+    public Renewals renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
       call("renew");
       return SimulatedDatabase.this.renew(nodeId, terms, this.token);
     }
 
     @Override
-    public Optional<LeaseRow> create(
-        String serviceId, String nodeId, long leaseMillis, long aboveTerm)
-        throws LeaseStoreException {
+    public Optional<LeaseRow> create(String serviceId, Claim claim) throws LeaseStoreException {
       call("create");
-      return SimulatedDatabase.this.create(serviceId, nodeId, leaseMillis, aboveTerm);
+      return SimulatedDatabase.this.create(serviceId, claim);
     }
 
     @Override
-    public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) throws LeaseStoreException {
-      call("keepWarm");
-      return SimulatedDatabase.this.keepWarm(serviceId, seen);
+    public Optional<LeaseRow> touch(String serviceId, LeaseRow seen) throws LeaseStoreException {
+      call("touch");
+      return SimulatedDatabase.this.touch(serviceId, seen);
     }
 
     @Override
-    public boolean lead(String serviceId, LeaseRow seen, long leaseMillis)
+    public OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim)
         throws LeaseStoreException {
-      call("lead");
-      return SimulatedDatabase.this.lead(serviceId, seen, leaseMillis, this.token);
-    }
-
-    @Override
-    public OptionalLong take(
-        String serviceId,
-        LeaseRow seen,
-        String nodeId,
-        long leaseMillis,
-        long aboveTerm,
-        String reason)
-        throws LeaseStoreException {
-      call("take");
-      return SimulatedDatabase.this.take(
-          serviceId, seen, nodeId, leaseMillis, aboveTerm, reason, this.token);
+      call(claim.reason() == LeadershipAcquiredEvent.Reason.CREATED ? "lead" : "take");
+      return SimulatedDatabase.this.acquire(serviceId, seen, claim, this.token);
     }
 
     @Override
     public boolean release(
-        String serviceId, String nodeId, long term, String successor, Ending ending)
+        String serviceId, String nodeId, long term, @Nullable String successor, Ending ending)
         throws LeaseStoreException {
-      call("release");
+      call(successor != null ? "release" : "giveWay");
       return SimulatedDatabase.this.release(serviceId, nodeId, term, successor, ending, this.token);
-    }
-
-    @Override
-    public boolean giveWay(String serviceId, String nodeId, long term, Ending ending)
-        throws LeaseStoreException {
-      call("giveWay");
-      return SimulatedDatabase.this.giveWay(serviceId, nodeId, term, ending, this.token);
     }
 
     @Override
@@ -390,6 +372,15 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
         throws LeaseStoreException {
       call("history");
       return SimulatedDatabase.this.history(serviceIds);
+    }
+
+    /** Not recorded as a call: an announcement affects nothing. */
+    @Override
+    public void announce(Announcement self) throws LeaseStoreException {}
+
+    @Override
+    public Map<String, List<Member>> members(Set<String> serviceIds) throws LeaseStoreException {
+      return Map.of();
     }
 
     @Override

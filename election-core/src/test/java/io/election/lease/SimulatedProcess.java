@@ -4,10 +4,9 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
+import io.election.lease.Step.Acquire;
 import io.election.lease.Step.Await;
-import io.election.lease.Step.Lead;
 import io.election.lease.Step.Renew;
-import io.election.lease.Step.Take;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
@@ -373,10 +372,8 @@ final class SimulatedProcess implements Claimant {
     if (call.step() instanceof Step.Create && ((Optional<?>) outcome).isEmpty()) {
       this.world.raceLost = true;
     }
-    if (call.step() instanceof Take && ((OptionalLong) outcome).isPresent()) {
+    if (call.step() instanceof Acquire && ((OptionalLong) outcome).isPresent()) {
       grant(((OptionalLong) outcome).getAsLong());
-    } else if (call.step() instanceof Lead lead && (boolean) outcome) {
-      grant(lead.row().term());
     } else if (call.step() instanceof Renew renew && (boolean) outcome) {
       this.world.judge.judgeRenewal(this.id, renew.term());
     }

@@ -1,6 +1,6 @@
 package io.election.mysql;
 
-import io.election.lease.PartialRenewalException;
+import io.election.lease.LeaseStore.Renewals;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -21,53 +21,22 @@ final class LeaseRenewal {
 
   private static final Logger log = LoggerFactory.getLogger(LeaseRenewal.class);
 
+  private final ElectionDatabase database;
+
   private boolean someAreLocked;
 
-  /**
-   * The outcome of a renewal. A lease in neither set is lost.
-   *
-   * @param renewed leases that were renewed
-   * @param locked leases that are held but were not renewed
-   */
-  record Outcome(Set<String> renewed, Set<String> locked) {
-
-    /**
-     * Returns the renewed leases.
-     *
-     * @param leases the number of leases that were to be renewed
-     * @throws PartialRenewalException if some leases are held but were not renewed
-     */
-    Set<String> renewedUnlessLocked(int leases, ElectionDatabase database)
-        throws PartialRenewalException {
-      if (!this.locked.isEmpty()) {
-        throw new PartialRenewalException(
-            "%d of %d leases could not be renewed (%s). %s"
-                .formatted(
-                    this.locked.size(), leases, some(this.locked), SqlErrors.lockedRow(database)),
-            this.renewed,
-            this.locked);
-      }
-      return this.renewed;
-    }
-
-    private static String some(Set<String> serviceIds) {
-      String names = serviceIds.stream()
-          .sorted()
-          .limit(5)
-          .map(name -> "'" + name + "'")
-          .collect(Collectors.joining(", "));
-      return serviceIds.size() > 5 ? names + ", …" : names;
-    }
+  LeaseRenewal(ElectionDatabase database) {
+    this.database = database;
   }
 
-  Outcome renew(Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
+  Renewals renew(Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
       throws SQLException {
     return terms.size() == 1
         ? renewOne(session, stamp, nodeId, terms)
         : renewSeveral(session, stamp, nodeId, terms);
   }
 
-  private static Outcome renewOne(
+  private static Renewals renewOne(
       Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
       throws SQLException {
     Map.Entry<String, Long> held = terms.entrySet().iterator().next();
@@ -80,20 +49,20 @@ final class LeaseRenewal {
     if (!renewed) {
       session.requireSameServer();
     }
-    return new Outcome(renewed ? terms.keySet() : Set.of(), Set.of());
+    return new Renewals(renewed ? terms.keySet() : Set.of());
   }
 
-  private Outcome renewSeveral(
+  private Renewals renewSeveral(
       Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
       throws SQLException {
     // While a row stays locked the attempt would fail again, and drivers log that.
     if (!this.someAreLocked && renewTogether(session, stamp, nodeId, terms)) {
-      return new Outcome(terms.keySet(), Set.of());
+      return new Renewals(terms.keySet());
     }
-    Outcome outcome = session
+    Renewals outcome = session
         .inTransaction(() -> Optional.of(renewUnlocked(session, stamp, nodeId, terms)))
         .orElseThrow();
-    this.someAreLocked = !outcome.locked().isEmpty();
+    this.someAreLocked = !outcome.unknown().isEmpty();
     return outcome;
   }
 
@@ -122,7 +91,7 @@ final class LeaseRenewal {
    * Uses a constant number of statements, however many leases there are and however many are
    * locked. All use the index, because a table scan would run into the locked rows.
    */
-  private static Outcome renewUnlocked(
+  private Renewals renewUnlocked(
       Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
       throws SQLException {
     String select =
@@ -144,7 +113,21 @@ final class LeaseRenewal {
     if (renewed.size() + locked.size() < terms.size()) {
       session.requireSameServer();
     }
-    return new Outcome(renewed, locked);
+    return new Renewals(renewed, locked, locked.isEmpty() ? "" : problem(locked, terms));
+  }
+
+  private String problem(Set<String> locked, Map<String, Long> terms) {
+    String names = locked.stream()
+        .sorted()
+        .limit(5)
+        .map(name -> "'" + name + "'")
+        .collect(Collectors.joining(", "));
+    return "%d of %d leases could not be renewed (%s). %s"
+        .formatted(
+            locked.size(),
+            terms.size(),
+            locked.size() > 5 ? names + ", …" : names,
+            SqlErrors.lockedRow(this.database));
   }
 
   /** The condition for leases that this node holds. */

@@ -35,6 +35,28 @@ final class LeaseRows {
   private final Set<String> strays = new HashSet<>();
 
   /**
+   * The version of a row: all columns that the protocol itself does not read.
+   *
+   * @param number increases with every write of this library
+   * @param leaseMillis the lease as found; {@code null} if unknown
+   * @param lastTerm the newest term of the history; {@code null} if there is none, or if the row
+   *     cannot have been rewritten by hand (see {@link TermHistory#COUNTS})
+   * @param lastActiveTime the time of the last write in seconds; older tools change nothing else
+   * @param source the server that answered, which may have missed writes of another
+   */
+  record Version(
+      long number,
+      @Nullable Long leaseMillis,
+      @Nullable Long lastTerm,
+      String lastActiveTime,
+      String source) {
+
+    static Version of(LeaseRow row) {
+      return (Version) row.version();
+    }
+  }
+
+  /**
    * Reads the rows of elections. Refuses a server that does not accept writes, or that is not the
    * previous one.
    */
@@ -98,20 +120,33 @@ final class LeaseRows {
   }
 
   private static Reading reading(ResultSet row) throws SQLException {
+    Version version = new Version(
+        row.getLong(4),
+        Session.number(row, 5),
+        Session.number(row, 12),
+        Session.string(row, 6),
+        Session.string(row, 11));
     LeaseRow lease = new LeaseRow(
         Session.string(row, 2),
         row.getLong(3),
-        row.getLong(4),
-        Session.number(row, 5),
-        Session.number(row, 7),
-        Session.number(row, 12),
-        Session.string(row, 6),
-        Session.string(row, 11),
+        promised(version.leaseMillis(), Session.number(row, 7)),
+        version,
         row.getBoolean(10));
     BigDecimal age = row.getBigDecimal(8);
     return new Reading(
         lease,
         age == null ? Duration.ZERO : Duration.ofMillis(age.movePointRight(3).longValue()));
+  }
+
+  /**
+   * Returns the lease that a record states, or else that of the newest term in the history. The
+   * latter is never 0, which would mean that the lease was handed back.
+   */
+  private static @Nullable Long promised(@Nullable Long leaseMillis, @Nullable Long lastTerms) {
+    if (leaseMillis != null && leaseMillis >= 0) {
+      return leaseMillis;
+    }
+    return lastTerms != null ? Long.valueOf(Math.max(lastTerms, 1)) : null;
   }
 
   /**
@@ -146,10 +181,11 @@ final class LeaseRows {
     List<@Nullable Object> all = new ArrayList<>(parameters);
     all.add(seen.leaderId());
     all.add(seen.term());
-    all.add(seen.version());
-    all.add(seen.leaseMillis());
-    all.add(seen.lastActiveTime().isEmpty() ? null : new BigDecimal(seen.lastActiveTime()));
-    all.add(Digest.of(seen.source()));
+    Version version = Version.of(seen);
+    all.add(version.number());
+    all.add(version.leaseMillis());
+    all.add(version.lastActiveTime().isEmpty() ? null : new BigDecimal(version.lastActiveTime()));
+    all.add(Digest.of(version.source()));
     return all.toArray();
   }
 }

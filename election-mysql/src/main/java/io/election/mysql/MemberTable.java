@@ -1,7 +1,7 @@
 package io.election.mysql;
 
 import io.election.Member;
-import io.election.lease.MemberRegister.Announcement;
+import io.election.lease.ElectionDirectory.Announcement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;

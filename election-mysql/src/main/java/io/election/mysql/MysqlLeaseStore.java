@@ -3,14 +3,14 @@ package io.election.mysql;
 import io.election.ElectionSetupException;
 import io.election.HistoryEntry;
 import io.election.Instruction;
+import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.Member;
+import io.election.lease.ElectionDirectory;
 import io.election.lease.Ending;
-import io.election.lease.HandBackSignal;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
-import io.election.lease.MemberRegister;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Not thread-safe, except for {@link #ensureTables()}: use it from one thread at a time.
  */
-public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
+public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
 
   private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
 
@@ -47,7 +47,8 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
   private final LeaseRows rows = new LeaseRows();
   private final TermHistory history;
   private final Designation designation;
-  private final LeaseRenewal renewal = new LeaseRenewal();
+  private final LeaseRenewal renewal;
+  private final FollowedLeases followed = new FollowedLeases();
 
   /**
    * Distinguishes what this process writes from what any other process writes, including a later
@@ -94,6 +95,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     this.connection =
         new StoreConnection(database, this.schema, operationTimeout, this.restSeconds);
     this.signal = new ReleaseSignal(this.connection, handBackSignals);
+    this.renewal = new LeaseRenewal(database);
     this.history = new TermHistory(this.connection);
     this.designation = new Designation(this.history);
   }
@@ -123,8 +125,10 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     if (serviceIds.isEmpty()) {
       return Map.of();
     }
-    return this.connection.call(
+    Map<String, Reading> readings = this.connection.call(
         "Reading the leases", session -> this.rows.read(session, stamp(session), serviceIds));
+    this.followed.read(serviceIds, readings);
+    return readings;
   }
 
   private OwnerStamp stamp(Session session) {
@@ -143,42 +147,33 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
    * the only lease of this node.
    */
   @Override
-  public Set<String> renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
+  public Renewals renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
     if (terms.isEmpty()) {
-      return Set.of();
+      return new Renewals(Set.of());
     }
-    return this.connection
-        .call("Renewing", session -> renew(session, nodeId, terms))
-        .renewedUnlessLocked(terms.size(), this.database);
-  }
-
-  private LeaseRenewal.Outcome renew(Session session, String nodeId, Map<String, Long> terms)
-      throws SQLException {
-    LeaseRenewal.Outcome outcome = this.renewal.renew(session, stamp(session), nodeId, terms);
-    this.signal.prepare(session, nodeId);
-    return outcome;
+    return this.connection.call("Renewing", session -> {
+      Renewals outcome = this.renewal.renew(session, stamp(session), nodeId, terms);
+      this.signal.prepare(session, nodeId);
+      return outcome;
+    });
   }
 
   @Override
-  public Optional<LeaseRow> create(
-      String serviceId, String nodeId, long leaseMillis, long aboveTerm)
-      throws LeaseStoreException {
+  public Optional<LeaseRow> create(String serviceId, Claim claim) throws LeaseStoreException {
     return this.connection.call(
         "Creating the record of election '" + serviceId + "'",
-        session -> asHolder(
-            nodeId, session, () -> create(session, serviceId, nodeId, leaseMillis, aboveTerm)));
+        session -> asHolder(claim.nodeId(), session, () -> create(session, serviceId, claim)));
   }
 
   /** Inserts the row first, so that no other node changes the history meanwhile. */
-  private Optional<LeaseRow> create(
-      Session session, String serviceId, String nodeId, long leaseMillis, long aboveTerm)
+  private Optional<LeaseRow> create(Session session, String serviceId, Claim claim)
       throws SQLException {
     try {
       session.update("""
           INSERT INTO leader_election
               (service_id, leader_id, last_active_time, term, version, lease_millis)
           VALUES (?, ?, CURRENT_TIMESTAMP(6), 0, 0, ?)
-          """, serviceId, nodeId, leaseMillis);
+          """, serviceId, claim.nodeId(), claim.leaseMillis());
     } catch (SQLException ex) {
       if (SqlErrors.isDuplicateKey(ex)) {
         return Optional.empty();
@@ -186,110 +181,89 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
       throw ex;
     }
     TermHistory.LastTerm last = this.history.last(session, serviceId);
-    long term = Math.addExact(Math.max(last.term(), aboveTerm), 1);
-    long lease = Math.max(last.leaseMillis(), leaseMillis);
+    long term = Math.addExact(Math.max(last.term(), claim.aboveTerm()), 1);
+    long lease = Math.max(last.leaseMillis(), claim.leaseMillis());
     session.updateOne("""
         UPDATE leader_election
         SET version = version + 1, term = ?, lease_millis = ?
         WHERE service_id = ?
         """, term, lease, serviceId);
-    if (!this.history.open(session, serviceId, term, nodeId, lease, "CREATED", DISPLACED)) {
+    Claim opened = new Claim(claim.nodeId(), lease, claim.aboveTerm(), claim.reason());
+    if (!this.history.open(session, serviceId, term, opened, DISPLACED)) {
       return Optional.empty();
     }
     return Optional.of(this.rows.readLocked(session, stamp(session), serviceId));
   }
 
   @Override
-  public Optional<LeaseRow> keepWarm(String serviceId, LeaseRow seen) throws LeaseStoreException {
+  public Optional<LeaseRow> touch(String serviceId, LeaseRow seen) throws LeaseStoreException {
     return this.connection.call(
-        "Keeping the record of election '" + serviceId + "' warm",
-        session -> asHolder(seen.leaderId(), session, () -> keepWarm(session, serviceId, seen)));
+        "Touching the record of election '" + serviceId + "'",
+        session -> asHolder(seen.leaderId(), session, () -> touch(session, serviceId, seen)));
   }
 
   /** Runs in a transaction, so that the row that it reads is the one that it wrote. */
-  private Optional<LeaseRow> keepWarm(Session session, String serviceId, LeaseRow seen)
+  private Optional<LeaseRow> touch(Session session, String serviceId, LeaseRow seen)
       throws SQLException {
-    boolean kept = session.updateOne(
+    boolean touched = session.updateOne(
         """
             UPDATE leader_election
             SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6)
             WHERE service_id = ?
             """ + LeaseRows.asSeen(session), LeaseRows.asSeen(List.of(serviceId), seen));
-    return kept
+    return touched
         ? Optional.of(this.rows.readLocked(session, stamp(session), serviceId))
-            .filter(row -> Objects.equals(row.lastTerm(), seen.lastTerm()))
+            .filter(row -> Objects.equals(
+                LeaseRows.Version.of(row).lastTerm(), LeaseRows.Version.of(seen).lastTerm()))
         : Optional.empty();
   }
 
   @Override
-  public boolean lead(String serviceId, LeaseRow seen, long leaseMillis)
+  public OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim)
       throws LeaseStoreException {
-    return this.connection.call(
-        "Beginning to lead election '" + serviceId + "'",
+    Optional<Long> term = this.connection.call(
+        "Acquiring the lease of election '" + serviceId + "'",
         session -> asHolder(
-                seen.leaderId(),
-                session,
-                () -> lead(session, serviceId, seen, leaseMillis)
-                    ? Optional.of(seen)
-                    : Optional.empty())
-            .isPresent());
+            claim.nodeId(),
+            session,
+            () -> claim.reason() == LeadershipAcquiredEvent.Reason.CREATED
+                ? beginTerm(session, serviceId, seen, claim)
+                : takeOver(session, serviceId, seen, claim)));
+    this.followed.acquired(serviceId, term.isPresent());
+    return term.isPresent() ? OptionalLong.of(term.get()) : OptionalLong.empty();
   }
 
   /**
    * Also sets the lease and the start of the term in the history. Nothing else can hold a lock on
    * that row, because nobody has led the term before.
    */
-  private boolean lead(Session session, String serviceId, LeaseRow seen, long leaseMillis)
+  private Optional<Long> beginTerm(Session session, String serviceId, LeaseRow seen, Claim claim)
       throws SQLException {
     Optional<Boolean> historyCounts = LeaseRows.lockAsSeen(session, serviceId, seen, "");
     if (historyCounts.isEmpty()
         || (historyCounts.get() && !this.history.last(session, serviceId).isAsSeen(seen))) {
-      return false;
+      return Optional.empty();
     }
-    boolean led = session.updateOne(
+    boolean begun = session.updateOne(
         """
             UPDATE leader_election
             SET seal = %s,
                 version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), lease_millis = ?
             WHERE service_id = ?
             """.formatted(stamp(session).renewed()) + LeaseRows.asSeen(session),
-        LeaseRows.asSeen(List.of(leaseMillis, serviceId), seen));
-    if (led) {
-      this.history.begin(session, serviceId, seen.term(), leaseMillis);
+        LeaseRows.asSeen(List.of(claim.leaseMillis(), serviceId), seen));
+    if (!begun) {
+      return Optional.empty();
     }
-    return led;
-  }
-
-  @Override
-  public OptionalLong take(
-      String serviceId,
-      LeaseRow seen,
-      String nodeId,
-      long leaseMillis,
-      long aboveTerm,
-      String reason)
-      throws LeaseStoreException {
-    Optional<Long> term = this.connection.call(
-        "Taking election '" + serviceId + "' over",
-        session -> asHolder(
-            nodeId,
-            session,
-            () -> take(session, serviceId, seen, nodeId, leaseMillis, aboveTerm, reason)));
-    return term.isPresent() ? OptionalLong.of(term.get()) : OptionalLong.empty();
+    this.history.begin(session, serviceId, seen.term(), claim.leaseMillis());
+    return Optional.of(seen.term());
   }
 
   /**
    * Locks the row first, so that no other node changes the history meanwhile. Gives up if the row
    * is already locked.
    */
-  private Optional<Long> take(
-      Session session,
-      String serviceId,
-      LeaseRow seen,
-      String nodeId,
-      long leaseMillis,
-      long aboveTerm,
-      String reason)
+  private Optional<Long> takeOver(Session session, String serviceId, LeaseRow seen, Claim claim)
       throws SQLException {
     // Hundreds of nodes may try at once. If they waited here for the first of them, they would
     // delay its renewals.
@@ -297,7 +271,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     if (historyCounts.isEmpty()) {
       return Optional.empty();
     }
-    long term = Math.addExact(Math.max(seen.term(), aboveTerm), 1);
+    long term = Math.addExact(Math.max(seen.term(), claim.aboveTerm()), 1);
     boolean taken = session.updateOne(
         """
             UPDATE leader_election
@@ -306,7 +280,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
                 leader_id = ?, term = ?, lease_millis = ?
             WHERE service_id = ?
             """.formatted(stamp(session).renewed()) + LeaseRows.asSeen(session),
-        LeaseRows.asSeen(List.of(nodeId, term, leaseMillis, serviceId), seen));
+        LeaseRows.asSeen(List.of(claim.nodeId(), term, claim.leaseMillis(), serviceId), seen));
     if (!taken) {
       return Optional.empty();
     }
@@ -321,8 +295,7 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
           WHERE service_id = ?
           """.formatted(stamp(session).versionAdded()), term, serviceId);
     }
-    return this.history.open(
-            session, serviceId, term, nodeId, leaseMillis, reason, Ending.asFound(seen))
+    return this.history.open(session, serviceId, term, claim, Ending.asFound(seen))
         ? Optional.of(term)
         : Optional.empty();
   }
@@ -336,25 +309,17 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
    */
   @Override
   public boolean release(
-      String serviceId, String nodeId, long term, String successor, Ending ending)
+      String serviceId, String nodeId, long term, @Nullable String successor, Ending ending)
       throws LeaseStoreException {
-    return this.connection.call("Releasing election '" + serviceId + "'", session -> {
-      boolean released = session.updateOne(
-          """
-                  UPDATE leader_election
-                  SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
-                      leader_id = ?, lease_millis = 0
-                  WHERE service_id = ? AND leader_id = ? AND term = ? AND %s AND %s
-                  """.formatted(stamp(session).isMine(), TermHistory.NO_NEWER_TERM),
-          successor,
-          serviceId,
-          nodeId,
-          term,
-          serviceId,
-          term);
+    String work = successor != null ? "Releasing" : "Giving way in";
+    return this.connection.call("%s election '%s'".formatted(work, serviceId), session -> {
+      boolean released = successor != null
+          ? handBack(session, serviceId, nodeId, term, successor)
+          : giveWay(session, serviceId, nodeId, term);
       if (released) {
         this.signal.send(session, nodeId);
-        this.history.end(session, serviceId, term, ending, true);
+        boolean replacesInstruction = successor != null || ending.instruction() != null;
+        this.history.end(session, serviceId, term, ending, replacesInstruction);
       } else {
         session.requireSameServer();
       }
@@ -362,45 +327,63 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
     });
   }
 
+  private boolean handBack(
+      Session session, String serviceId, String nodeId, long term, String successor)
+      throws SQLException {
+    return session.updateOne(
+        """
+            UPDATE leader_election
+            SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
+                leader_id = ?, lease_millis = 0
+            WHERE service_id = ? AND leader_id = ? AND term = ? AND %s AND %s
+            """.formatted(stamp(session).isMine(), TermHistory.NO_NEWER_TERM),
+        successor,
+        serviceId,
+        nodeId,
+        term,
+        serviceId,
+        term);
+  }
+
   /**
-   * {@inheritDoc}
-   *
-   * <p>The history must show the term as this node's, because a term number may recur after both
-   * tables were emptied. The history is written as for {@link #release}.
+   * The history must show the term as this node's, because a term number may recur after both
+   * tables were emptied.
    */
-  @Override
-  public boolean giveWay(String serviceId, String nodeId, long term, Ending ending)
-      throws LeaseStoreException {
-    return this.connection.call("Giving way in election '" + serviceId + "'", session -> {
-      boolean gaveWay = session.updateOne(
-          """
-                  UPDATE leader_election
-                  SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
-                      lease_millis = 0
-                  WHERE service_id = ? AND leader_id <> ? AND term = ? AND %s AND %s
-                      AND EXISTS (SELECT 1 FROM leader_election_history
-                          WHERE service_id = ? AND term = ? AND leader_id = ?)
-                  """.formatted(stamp(session).isMine(), TermHistory.NO_NEWER_TERM),
-          serviceId,
-          nodeId,
-          term,
-          serviceId,
-          term,
-          serviceId,
-          term,
-          nodeId);
-      if (gaveWay) {
-        this.signal.send(session, nodeId);
-        this.history.end(session, serviceId, term, ending, ending.instruction() != null);
-      } else {
-        session.requireSameServer();
-      }
-      return gaveWay;
-    });
+  private boolean giveWay(Session session, String serviceId, String nodeId, long term)
+      throws SQLException {
+    return session.updateOne(
+        """
+            UPDATE leader_election
+            SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6),
+                lease_millis = 0
+            WHERE service_id = ? AND leader_id <> ? AND term = ? AND %s AND %s
+                AND EXISTS (SELECT 1 FROM leader_election_history
+                    WHERE service_id = ? AND term = ? AND leader_id = ?)
+            """.formatted(stamp(session).isMine(), TermHistory.NO_NEWER_TERM),
+        serviceId,
+        nodeId,
+        term,
+        serviceId,
+        term,
+        serviceId,
+        term,
+        nodeId);
   }
 
   @Override
-  public Optional<HandBackSignal> handBackSignal() {
+  public Watch watch(String nodeId, Runnable changed) {
+    Optional<ReleaseWatch> signal = releaseWatch();
+    if (signal.isEmpty()) {
+      return () -> {};
+    }
+    ReleaseListener listener =
+        new ReleaseListener(signal.get(), this.followed, nodeId, changed, System::nanoTime);
+    listener.start();
+    return listener;
+  }
+
+  /** Returns a new signal; empty if there are none. */
+  Optional<ReleaseWatch> releaseWatch() {
     return this.signal.isAllowed()
         ? Optional.of(new ReleaseWatch(this.database, this.operationTimeout, this.restSeconds))
         : Optional.empty();
@@ -449,8 +432,14 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
 
   @Override
   public void announce(Announcement self) throws LeaseStoreException {
-    this.connection.call("Announcing node '" + self.nodeId() + "'", session -> {
-      this.members.announce(session, self);
+    boolean stops = self.serviceIds().isEmpty();
+    String work = (stops ? "Withdrawing" : "Announcing") + " node '" + self.nodeId() + "'";
+    this.connection.call(work, session -> {
+      if (stops) {
+        this.members.withdraw(session, self.nodeId());
+      } else {
+        this.members.announce(session, self);
+      }
       return self;
     });
   }
@@ -461,19 +450,12 @@ public final class MysqlLeaseStore implements LeaseStore, MemberRegister {
         "Reading the members", session -> this.members.read(session, serviceIds));
   }
 
-  @Override
-  public void withdraw(String nodeId) throws LeaseStoreException {
-    this.connection.call("Withdrawing node '" + nodeId + "'", session -> {
-      this.members.withdraw(session, nodeId);
-      return nodeId;
-    });
-  }
-
   /** {@inheritDoc} After that, no record counts as the store's {@linkplain LeaseRow#own() own}. */
   @Override
   public void close() {
     this.token = null;
     this.members = new MemberTable();
+    this.followed.clear();
     disconnect();
   }
 

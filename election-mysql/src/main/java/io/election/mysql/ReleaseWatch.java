@@ -1,6 +1,5 @@
 package io.election.mysql;
 
-import io.election.lease.HandBackSignal;
 import io.election.lease.LeaseStoreException;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -22,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @see <a href="https://dev.mysql.com/doc/refman/8.4/en/locking-functions.html">Locking
  *     Functions</a>
  */
-final class ReleaseWatch implements HandBackSignal {
+final class ReleaseWatch implements ReleaseListener.Signal {
 
   /**
    * How long one wait lasts: long enough to cost nothing. A dead connection goes unnoticed for at

@@ -2,6 +2,7 @@ package io.election.mysql;
 
 import io.election.HistoryEntry;
 import io.election.Instruction;
+import io.election.lease.ElectionDirectory;
 import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
@@ -67,7 +68,7 @@ final class TermHistory {
     }
 
     boolean isAsSeen(LeaseRow seen) {
-      return Objects.equals(this.number, seen.lastTerm());
+      return Objects.equals(this.number, LeaseRows.Version.of(seen).lastTerm());
     }
   }
 
@@ -86,17 +87,11 @@ final class TermHistory {
    * Ends the open terms of an election and opens another. Waits for transactions whose commit fence
    * holds one of those terms.
    *
+   * @param claim the node that leads in the new term, its lease and its reason
    * @param lastEnd why the open terms ended, unless that is already noted
    * @return whether the term was new
    */
-  boolean open(
-      Session session,
-      String serviceId,
-      long term,
-      String nodeId,
-      long leaseMillis,
-      String reason,
-      String lastEnd)
+  boolean open(Session session, String serviceId, long term, LeaseStore.Claim claim, String lastEnd)
       throws SQLException {
     session.update("""
         UPDATE leader_election_history
@@ -104,11 +99,17 @@ final class TermHistory {
         WHERE service_id = ? AND ended_at IS NULL
         """, lastEnd, serviceId);
     try {
-      session.update("""
+      session.update(
+          """
           INSERT INTO leader_election_history
               (service_id, term, leader_id, lease_millis, elected_at, reason)
           VALUES (?, ?, ?, ?, CURRENT_TIMESTAMP(6), ?)
-          """, serviceId, term, nodeId, leaseMillis, reason);
+          """,
+          serviceId,
+          term,
+          claim.nodeId(),
+          claim.leaseMillis(),
+          claim.reason().name());
       return true;
     } catch (SQLException ex) {
       if (SqlErrors.isDuplicateKey(ex)) {
@@ -176,7 +177,8 @@ final class TermHistory {
   /** Reads the last terms of elections, newest first. */
   Map<String, List<HistoryEntry>> read(Session session, Set<String> serviceIds)
       throws SQLException {
-    String sql = """
+    String sql =
+        """
         SELECT service_id, term, leader_id,
             UNIX_TIMESTAMP(elected_at), UNIX_TIMESTAMP(ended_at),
             reason, end_reason, ended_by, end_note
@@ -184,7 +186,7 @@ final class TermHistory {
                 ROW_NUMBER() OVER (PARTITION BY service_id ORDER BY term DESC) AS place
             FROM leader_election_history h WHERE service_id IN (%s)) newest
         WHERE place <= %d ORDER BY term DESC
-        """.formatted(Session.marks("?", serviceIds.size()), LeaseStore.HISTORY_LENGTH);
+        """.formatted(Session.marks("?", serviceIds.size()), ElectionDirectory.HISTORY_LENGTH);
     Map<String, List<HistoryEntry>> histories = new HashMap<>();
     session.query(
         sql,

@@ -4,11 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.Instruction;
 import io.election.LeadershipLostEvent;
+import io.election.lease.ElectionDirectory.Announcement;
 import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
-import io.election.lease.MemberRegister.Announcement;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.ConnectionSource;
+import io.election.test.Leases;
 import io.election.test.TestDatabase;
 import java.lang.reflect.Method;
 import java.sql.Connection;
@@ -79,28 +80,28 @@ class FailingCallsIT {
     CREATE {
       @Override
       void on(MysqlLeaseStore store) throws Exception {
-        store.create("new", "a", 10_000, 0);
+        Leases.create(store, "new", "a", 10_000, 0);
       }
     },
     RENEW_ONE {
       @Override
       void on(MysqlLeaseStore store) throws Exception {
-        store.renew("a", Map.of("billing", 1L));
+        Leases.renew(store, "a", Map.of("billing", 1L));
       }
     },
     RENEW_TWO_OF_WHICH_ONE_IS_LOST {
       @Override
       void on(MysqlLeaseStore store) throws Exception {
-        store.renew("a", Map.of("billing", 1L, "mailing", 2L));
+        Leases.renew(store, "a", Map.of("billing", 1L, "mailing", 2L));
       }
     },
     TAKE_AND_LEAD {
       @Override
       void on(MysqlLeaseStore store) throws Exception {
         LeaseRow seen = store.read(Set.of("billing")).get("billing").row();
-        store.keepWarm("billing", seen);
-        store.take("billing", seen, "b", 10_000, 0, "EXPIRED");
-        store.lead("billing", seen, 10_000);
+        store.touch("billing", seen);
+        Leases.take(store, "billing", seen, "b", 10_000, 0, "EXPIRED");
+        Leases.lead(store, "billing", seen, 10_000);
       }
     },
     RELEASE {
@@ -113,7 +114,7 @@ class FailingCallsIT {
       @Override
       void on(MysqlLeaseStore store) throws Exception {
         store.designate("billing", "b", ENDING.instruction());
-        store.giveWay("billing", "a", 1, ENDING);
+        Leases.giveWay(store, "billing", "a", 1, ENDING);
       }
     },
     HISTORY {
@@ -129,13 +130,13 @@ class FailingCallsIT {
         store.announce(
             new Announcement("a", BOTH.keySet(), Set.of(), true, Duration.ofDays(1), ""));
         store.members(BOTH.keySet());
-        store.withdraw("a");
+        store.announce(new Announcement("a", Set.of(), Set.of(), true, Duration.ofDays(1), ""));
       }
     },
     SIGNAL {
       @Override
       void on(MysqlLeaseStore store) throws Exception {
-        store.handBackSignal().orElseThrow().await("nobody", () -> {});
+        store.releaseWatch().orElseThrow().await("nobody", () -> {});
       }
     };
 
@@ -226,8 +227,8 @@ class FailingCallsIT {
 
   private void lead() throws Exception {
     for (String service : BOTH.keySet()) {
-      LeaseRow created = this.store.create(service, "a", 10_000, 0).orElseThrow();
-      assertThat(this.store.lead(service, created, 10_000)).isTrue();
+      LeaseRow created = Leases.create(this.store, service, "a", 10_000, 0).orElseThrow();
+      assertThat(Leases.lead(this.store, service, created, 10_000)).isTrue();
     }
     this.administrator.execute("CREATE TABLE saved AS SELECT * FROM leader_election");
     this.administrator.execute("CREATE TABLE saved_terms AS SELECT * FROM leader_election_history");

@@ -8,11 +8,13 @@ import io.election.ElectionSetupException;
 import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.LeadershipLostEvent;
+import io.election.lease.ElectionDirectory;
 import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
+import io.election.test.Leases;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import java.sql.Connection;
@@ -292,7 +294,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
     this.database.execute(HAND_MADE);
     Database.schema(this.database, SchemaMode.MIGRATE).ensure();
     try (LeaseStore store = Database.store(this.database)) {
-      LeaseRow created = store.create("AutoScaling", "ours", 1000, 0).orElseThrow();
+      LeaseRow created = Leases.create(store, "AutoScaling", "ours", 1000, 0).orElseThrow();
       this.database.execute(
           "UPDATE leader_election SET last_active_time = now() - interval 60 second");
 
@@ -301,7 +303,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
       LeaseRow row = store.read(Set.of("AutoScaling")).get("AutoScaling").row();
       assertThat(row.leaderId()).isEqualTo("10.0.0.1");
       assertThat(row.term()).isEqualTo(created.term());
-      assertThat(store.lead("AutoScaling", created, 1000)).isFalse();
+      assertThat(Leases.lead(store, "AutoScaling", created, 1000)).isFalse();
     }
   }
 
@@ -719,9 +721,9 @@ class LeaderElectionSchemaIT extends ServerDatabase {
       assertIsUsable(store);
       database.execute(
           "UPDATE leader_election_history SET ended_at = ended_at - INTERVAL 2 DAY WHERE service_id = 'case' AND term = 1");
-      store.prune(Map.of("case", 2L), Duration.ofDays(1));
-      store.prune(Map.of("case", 2L), Duration.ofDays(1));
-      assertThat(store.renew("other", Map.of("case", 2L))).containsExactly("case");
+      ((ElectionDirectory) store).prune(Map.of("case", 2L), Duration.ofDays(1));
+      ((ElectionDirectory) store).prune(Map.of("case", 2L), Duration.ofDays(1));
+      assertThat(Leases.renew(store, "other", Map.of("case", 2L))).containsExactly("case");
     }
     return database.query(
         "SELECT GROUP_CONCAT(term ORDER BY term) FROM leader_election_history WHERE service_id = BINARY 'case'");
@@ -776,9 +778,10 @@ class LeaderElectionSchemaIT extends ServerDatabase {
       Database.schema(dataSource, database.jdbcUrl(), mode).ensure();
       assertIsUsable(store);
       Ending asked = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
-      assertThat(store.renew("other", Map.of("case", 2L))).containsExactly("case");
-      assertThat(store.renew("other", Map.of("case", 2L, "lost", 1L))).containsExactly("case");
-      assertThat(store.history(Set.of("case")).get("case"))
+      assertThat(Leases.renew(store, "other", Map.of("case", 2L))).containsExactly("case");
+      assertThat(Leases.renew(store, "other", Map.of("case", 2L, "lost", 1L)))
+          .containsExactly("case");
+      assertThat(((ElectionDirectory) store).history(Set.of("case")).get("case"))
           .extracting(HistoryEntry::leaderId)
           .containsExactly("other", "node");
       assertThat(store.designate("case", "third", ALICE)).isTrue();
@@ -891,12 +894,12 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   private static void assertIsUsable(LeaseStore store) throws Exception {
-    LeaseRow lower = store.create("case", "node", 1000, 0).orElseThrow();
-    assertThat(store.create("CASE", "node", 1000, 0)).isPresent();
-    assertThat(store.lead("case", lower, 1000)).isTrue();
+    LeaseRow lower = Leases.create(store, "case", "node", 1000, 0).orElseThrow();
+    assertThat(Leases.create(store, "CASE", "node", 1000, 0)).isPresent();
+    assertThat(Leases.lead(store, "case", lower, 1000)).isTrue();
     LeaseRow led = store.read(Set.of("case")).get("case").row();
-    assertThat(led.lastActiveTime()).matches("\\d+\\.\\d{6}");
-    assertThat(store.take("case", led, "other", 1000, 0, "EXPIRED")).hasValue(2);
+    assertThat(LeaseRows.Version.of(led).lastActiveTime()).matches("\\d+\\.\\d{6}");
+    assertThat(Leases.take(store, "case", led, "other", 1000, 0, "EXPIRED")).hasValue(2);
   }
 
   private TestDataSource as(String user) {

@@ -5,9 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.test.Checkpoint;
-import io.election.test.OlderToolsContract;
+import io.election.test.Leases;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import io.election.testing.OlderToolsContract;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -100,7 +101,7 @@ abstract class LeaseTablesContract extends OlderToolsContract {
     assertThat(led.own()).isTrue();
 
     assertThat(restored.read(Set.of(SERVICE)).get(SERVICE).row().own()).isFalse();
-    assertThat(restored.renew(A, Map.of(SERVICE, led.term()))).isEmpty();
+    assertThat(Leases.renew(restored, A, Map.of(SERVICE, led.term()))).isEmpty();
     restored.close();
     assertThat(row(SERVICE)).isEqualTo(led);
   }

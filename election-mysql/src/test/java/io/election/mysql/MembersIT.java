@@ -6,13 +6,14 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.assertj.core.api.Assertions.tuple;
 
 import io.election.Member;
+import io.election.lease.ElectionDirectory.Announcement;
 import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
-import io.election.lease.MemberRegister.Announcement;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
+import io.election.test.Leases;
 import io.election.test.TestDataSource;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -54,6 +55,10 @@ class MembersIT extends ServerDatabase {
     return new Announcement(id, BOTH, Set.of(paused), true, LEASE, "1.0");
   }
 
+  private static Announcement gone(String id) {
+    return new Announcement(id, Set.of(), Set.of(), true, LEASE, "1.0");
+  }
+
   private List<String> ids(String serviceId) throws LeaseStoreException {
     return this.store.members(Set.of(serviceId)).getOrDefault(serviceId, List.of()).stream()
         .map(Member::nodeId)
@@ -84,7 +89,7 @@ class MembersIT extends ServerDatabase {
             member -> member.version().length())
         .containsExactlyInAnyOrder(tuple("A", false, true, 64), tuple("a", true, false, 3));
 
-    this.store.withdraw("a");
+    this.store.announce(gone("a"));
     assertThat(ids("jobs")).isEmpty();
     assertThat(ids("mail")).containsExactly("A");
   }
@@ -150,11 +155,11 @@ class MembersIT extends ServerDatabase {
         "CREATE TABLE leader_election_member (node_id varchar(128))")) {
       this.database.execute(edit, "DELETE FROM leader_election");
       try (MysqlLeaseStore store = Database.store(asNarrow, this.database.jdbcUrl())) {
-        LeaseRow row = store.create("jobs", "a", 1000, 0).orElseThrow();
-        store.lead("jobs", row, 1000);
+        LeaseRow row = Leases.create(store, "jobs", "a", 1000, 0).orElseThrow();
+        Leases.lead(store, "jobs", row, 1000);
         String connections = connectionsOf(narrow);
         assertUnusable(store);
-        assertThat(store.renew("a", Map.of("jobs", row.term()))).containsExactly("jobs");
+        assertThat(Leases.renew(store, "a", Map.of("jobs", row.term()))).containsExactly("jobs");
         assertThat(connectionsOf(narrow)).as("the same connection").isEqualTo(connections);
       }
     }
@@ -169,7 +174,7 @@ class MembersIT extends ServerDatabase {
         .cause()
         .isSameAs(refused.getCause());
     assertThatThrownBy(() -> store.members(BOTH)).isInstanceOf(LeaseStoreException.class);
-    assertThatThrownBy(() -> store.withdraw("a")).isInstanceOf(LeaseStoreException.class);
+    assertThatThrownBy(() -> store.announce(gone("a"))).isInstanceOf(LeaseStoreException.class);
     store.prune(Map.of("jobs", 1L), Duration.ofDays(1));
   }
 

@@ -9,6 +9,7 @@ import io.election.ElectionService;
 import io.election.LeadershipLostException;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
+import io.election.test.Leases;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import java.lang.reflect.InvocationTargetException;
@@ -46,8 +47,8 @@ class MysqlCommitFenceIT extends ServerDatabase {
   void lead() throws Exception {
     this.database.execute("CREATE TABLE work (n int AUTO_INCREMENT PRIMARY KEY)");
     this.store = Database.store(this.database);
-    LeaseRow created = this.store.create("billing", "a", 10_000, 0).orElseThrow();
-    assertThat(this.store.lead("billing", created, 10_000)).isTrue();
+    LeaseRow created = Leases.create(this.store, "billing", "a", 10_000, 0).orElseThrow();
+    assertThat(Leases.lead(this.store, "billing", created, 10_000)).isTrue();
     this.term = created.term();
     this.worker = this.database.dataSource().getConnection();
     this.worker.setAutoCommit(false);
@@ -126,7 +127,8 @@ class MysqlCommitFenceIT extends ServerDatabase {
     try (CommitFence.Held held = hold()) {
       assertThat(held).isNotNull();
       for (int i = 0; i < 10; i++) {
-        assertThat(this.store.renew("a", Map.of("billing", this.term))).containsExactly("billing");
+        assertThat(Leases.renew(this.store, "a", Map.of("billing", this.term)))
+            .containsExactly("billing");
         assertThat(this.store.read(Set.of("billing"))).hasSize(1);
       }
       this.worker.commit();
@@ -421,7 +423,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
 
   private OptionalLong takeOver() throws LeaseStoreException {
     LeaseRow row = this.store.read(Set.of("billing")).get("billing").row();
-    return this.store.take("billing", row, "b", 10_000, 0, "EXPIRED");
+    return Leases.take(this.store, "billing", row, "b", 10_000, 0, "EXPIRED");
   }
 
   private void seeTheTermOpen() throws SQLException {

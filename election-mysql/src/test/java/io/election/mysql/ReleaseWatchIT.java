@@ -10,13 +10,13 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.lease.Elector;
 import io.election.lease.Ending;
-import io.election.lease.HandBackSignal;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.ConnectionSource;
+import io.election.test.Leases;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import java.lang.reflect.InvocationTargetException;
@@ -122,7 +122,7 @@ class ReleaseWatchIT extends ServerDatabase {
     awaitWaiting(1);
     this.database.execute("UPDATE leader_election SET leader_id = 'other'");
 
-    assertThat(holder.giveWay("jobs", "holder", term, STOPPED)).isTrue();
+    assertThat(Leases.giveWay(holder, "jobs", "holder", term, STOPPED)).isTrue();
 
     assertThat(heard.join()).isTrue();
   }
@@ -169,7 +169,7 @@ class ReleaseWatchIT extends ServerDatabase {
     MysqlLeaseStore holder = store();
     long term = led(holder, "holder");
     holder.disconnect();
-    assertThat(holder.renew("holder", Map.of("jobs", term))).containsExactly("jobs");
+    assertThat(Leases.renew(holder, "holder", Map.of("jobs", term))).containsExactly("jobs");
     CompletableFuture<Boolean> heard = await(signal(), "holder", () -> {});
     awaitWaiting(1);
     assertThat(heard).isNotDone();
@@ -184,7 +184,7 @@ class ReleaseWatchIT extends ServerDatabase {
     MysqlLeaseStore holder = store();
     led(holder, "holder");
     TestDatabase other = Database.withTables(server().newDatabase());
-    HandBackSignal elsewhere = signal(other.dataSource(), other.jdbcUrl());
+    ReleaseWatch elsewhere = signal(other.dataSource(), other.jdbcUrl());
 
     assertThat(await(elsewhere, "holder", () -> {}).join())
         .as("there it is free")
@@ -194,7 +194,7 @@ class ReleaseWatchIT extends ServerDatabase {
   @Test
   void closing_ends_the_waiting_for_good() throws Exception {
     led(store(), "holder");
-    HandBackSignal signal = signal();
+    ReleaseWatch signal = signal();
     CompletableFuture<Boolean> heard = await(signal, "holder", () -> {});
     awaitWaiting(1);
 
@@ -227,8 +227,8 @@ class ReleaseWatchIT extends ServerDatabase {
     this.open.add(store);
     try {
       long term = led(store, "holder");
-      assertThat(store.renew("holder", Map.of("jobs", term))).containsExactly("jobs");
-      assertThat(store.renew("holder", Map.of("jobs", term))).containsExactly("jobs");
+      assertThat(Leases.renew(store, "holder", Map.of("jobs", term))).containsExactly("jobs");
+      assertThat(Leases.renew(store, "holder", Map.of("jobs", term))).containsExactly("jobs");
       assertThat(store.release("jobs", "holder", term, "", STOPPED)).isTrue();
     } finally {
       logger.detachAppender(logged);
@@ -239,7 +239,7 @@ class ReleaseWatchIT extends ServerDatabase {
         .singleElement()
         .asString()
         .contains(refusal, "within a renew interval");
-    assertThat(store.handBackSignal()).as("for followers of this node's kind").isEmpty();
+    assertThat(store.releaseWatch()).as("for followers of this node's kind").isEmpty();
   }
 
   @ParameterizedTest
@@ -255,7 +255,7 @@ class ReleaseWatchIT extends ServerDatabase {
         this.database.jdbcUrl());
     this.open.add(holder);
     long term = led(holder, "holder");
-    assertThat(holder.handBackSignal()).isPresent();
+    assertThat(holder.releaseWatch()).isPresent();
 
     fails.set(false);
     holder.disconnect();
@@ -280,13 +280,13 @@ class ReleaseWatchIT extends ServerDatabase {
     this.open.add(holder);
     long term = led(holder, "holder");
     assertThat(kills).hasValueLessThanOrEqualTo(0);
-    assertThat(holder.handBackSignal()).isPresent();
+    assertThat(holder.releaseWatch()).isPresent();
 
     assertSignals(holder, term);
   }
 
   private void assertSignals(MysqlLeaseStore holder, long term) throws Exception {
-    assertThat(holder.renew("holder", Map.of("jobs", term))).containsExactly("jobs");
+    assertThat(Leases.renew(holder, "holder", Map.of("jobs", term))).containsExactly("jobs");
     CompletableFuture<Boolean> heard = await(signal(), "holder", () -> {});
     awaitWaiting(1);
     assertThat(heard).isNotDone();
@@ -423,24 +423,24 @@ class ReleaseWatchIT extends ServerDatabase {
 
   private static long led(MysqlLeaseStore store, String election, String node)
       throws LeaseStoreException {
-    LeaseRow row = store.create(election, node, 60_000, 0).orElseThrow();
-    assertThat(store.lead(election, row, 60_000)).isTrue();
+    LeaseRow row = Leases.create(store, election, node, 60_000, 0).orElseThrow();
+    assertThat(Leases.lead(store, election, row, 60_000)).isTrue();
     assertThat(store.read(Set.of(election))).hasSize(1);
     return row.term();
   }
 
-  private HandBackSignal signal() {
+  private ReleaseWatch signal() {
     return signal(this.database.dataSource(), this.database.jdbcUrl());
   }
 
-  private HandBackSignal signal(DataSource dataSource, String url) {
-    HandBackSignal signal = Database.store(dataSource, url).handBackSignal().orElseThrow();
+  private ReleaseWatch signal(DataSource dataSource, String url) {
+    ReleaseWatch signal = Database.store(dataSource, url).releaseWatch().orElseThrow();
     this.open.add(signal);
     return signal;
   }
 
   private static CompletableFuture<Boolean> await(
-      HandBackSignal signal, String holder, Runnable look) {
+      ReleaseWatch signal, String holder, Runnable look) {
     CompletableFuture<Boolean> heard = new CompletableFuture<>();
     THREADS.execute(() -> {
       try {

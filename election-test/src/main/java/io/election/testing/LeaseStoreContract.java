@@ -1,13 +1,18 @@
-package io.election.test;
+package io.election.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.election.HistoryEntry;
 import io.election.Instruction;
+import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
+import io.election.lease.ElectionDirectory;
 import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStore.Claim;
+import io.election.lease.LeaseStore.Renewals;
 import io.election.lease.LeaseStoreException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -65,10 +70,66 @@ public abstract class LeaseStoreContract {
     return reading(store().read(Set.of(serviceId)), serviceId).row();
   }
 
+  /** The store as a directory; a test that needs one is skipped if the store is none. */
+  protected final ElectionDirectory directory() {
+    assumeThat(store()).isInstanceOf(ElectionDirectory.class);
+    return (ElectionDirectory) store();
+  }
+
+  /** Creates a record. */
+  protected final Optional<LeaseRow> create(
+      String serviceId, String nodeId, long leaseMillis, long aboveTerm)
+      throws LeaseStoreException {
+    return store()
+        .create(
+            serviceId,
+            new Claim(nodeId, leaseMillis, aboveTerm, LeadershipAcquiredEvent.Reason.CREATED));
+  }
+
+  /** Begins the term that was opened with a record. */
+  protected final boolean begin(String serviceId, LeaseRow created, long leaseMillis)
+      throws LeaseStoreException {
+    Claim claim = new Claim(
+        created.leaderId(), leaseMillis, created.term(), LeadershipAcquiredEvent.Reason.CREATED);
+    OptionalLong term = store().acquire(serviceId, created, claim);
+    term.ifPresent(begun -> assertThat(begun).isEqualTo(created.term()));
+    return term.isPresent();
+  }
+
+  /** Takes an election over with a new term. */
+  protected static OptionalLong take(
+      LeaseStore store,
+      String serviceId,
+      LeaseRow seen,
+      String nodeId,
+      long leaseMillis,
+      long aboveTerm,
+      String reason)
+      throws LeaseStoreException {
+    return store.acquire(
+        serviceId,
+        seen,
+        new Claim(nodeId, leaseMillis, aboveTerm, LeadershipAcquiredEvent.Reason.valueOf(reason)));
+  }
+
+  /** Renews leases; the outcome must be known. */
+  protected final Set<String> renew(String nodeId, Map<String, Long> terms)
+      throws LeaseStoreException {
+    Renewals outcome = store().renew(nodeId, terms);
+    assertThat(outcome.unknown()).isEmpty();
+    return outcome.renewed();
+  }
+
+  /** Releases a lease in favour of the node that the record names. */
+  protected final boolean giveWay(String serviceId, String nodeId, long term, Ending ending)
+      throws LeaseStoreException {
+    return store().release(serviceId, nodeId, term, null, ending);
+  }
+
   /** Makes a node the leader of an election without a record, and reads the record. */
   protected final LeaseRow led(String serviceId, String nodeId) throws LeaseStoreException {
-    LeaseRow created = store().create(serviceId, nodeId, LEASE, 0).orElseThrow();
-    assertThat(store().lead(serviceId, created, LEASE)).isTrue();
+    LeaseRow created = create(serviceId, nodeId, LEASE, 0).orElseThrow();
+    assertThat(begin(serviceId, created, LEASE)).isTrue();
     return row(serviceId);
   }
 
@@ -145,7 +206,7 @@ public abstract class LeaseStoreContract {
     LeaseRow row = led(service, service);
 
     assertThat(row.leaderId()).isEqualTo(service);
-    assertThat(store().renew(service, Map.of(service, row.term()))).containsExactly(service);
+    assertThat(renew(service, Map.of(service, row.term()))).containsExactly(service);
   }
 
   @Test
@@ -158,7 +219,7 @@ public abstract class LeaseStoreContract {
 
   @Test
   void a_created_record_names_its_creator_and_carries_the_lease() throws Exception {
-    LeaseRow created = store().create(SERVICE, A, LEASE, 0).orElseThrow();
+    LeaseRow created = create(SERVICE, A, LEASE, 0).orElseThrow();
 
     assertThat(created.leaderId()).isEqualTo(A);
     assertThat(created.leaseMillis()).isEqualTo(LEASE);
@@ -175,38 +236,38 @@ public abstract class LeaseStoreContract {
   void a_record_is_not_created_over_another() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(store().create(SERVICE, B, LEASE, 0)).isEmpty();
+    assertThat(create(SERVICE, B, LEASE, 0)).isEmpty();
     assertThat(row(SERVICE)).isEqualTo(row);
     assertThat(terms(SERVICE)).hasSize(1);
   }
 
   @Test
   void a_created_record_has_a_term_above_what_its_creator_has_seen() throws Exception {
-    assertThat(store().create(SERVICE, A, LEASE, 41).orElseThrow().term()).isGreaterThan(41);
+    assertThat(create(SERVICE, A, LEASE, 41).orElseThrow().term()).isGreaterThan(41);
   }
 
   @Test
   void keeping_warm_changes_nothing_but_version_and_time() throws Exception {
-    LeaseRow created = store().create(SERVICE, A, LEASE, 0).orElseThrow();
+    LeaseRow created = create(SERVICE, A, LEASE, 0).orElseThrow();
 
-    LeaseRow warmed = store().keepWarm(SERVICE, created).orElseThrow();
+    LeaseRow warmed = store().touch(SERVICE, created).orElseThrow();
 
-    assertThat(warmed.version()).isGreaterThan(created.version());
+    assertThat(warmed.version()).isNotEqualTo(created.version());
     assertThat(warmed.leaderId()).isEqualTo(A);
     assertThat(warmed.term()).isEqualTo(created.term());
     assertThat(warmed.leaseMillis()).isEqualTo(created.leaseMillis());
     assertThat(warmed).isEqualTo(row(SERVICE));
-    assertThat(store().keepWarm(SERVICE, warmed)).isPresent();
+    assertThat(store().touch(SERVICE, warmed)).isPresent();
   }
 
   @Test
   void a_leader_renews() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(store().renew(A, Map.of(SERVICE, row.term()))).containsExactly(SERVICE);
+    assertThat(renew(A, Map.of(SERVICE, row.term()))).containsExactly(SERVICE);
 
     LeaseRow renewed = row(SERVICE);
-    assertThat(renewed.version()).isGreaterThan(row.version());
+    assertThat(renewed.version()).isNotEqualTo(row.version());
     assertThat(renewed.term()).isEqualTo(row.term());
     assertThat(renewed.leaseMillis()).isEqualTo(row.leaseMillis());
     assertThat(renewed.leaderId()).isEqualTo(A);
@@ -217,67 +278,67 @@ public abstract class LeaseStoreContract {
     LeaseRow row = led(SERVICE, A);
 
     for (int i = 0; i < 20; i++) {
-      assertThat(store().renew(A, Map.of(SERVICE, row.term()))).containsExactly(SERVICE);
+      assertThat(renew(A, Map.of(SERVICE, row.term()))).containsExactly(SERVICE);
     }
-    assertThat(row(SERVICE).version()).isGreaterThanOrEqualTo(row.version() + 20);
+    assertThat(row(SERVICE).version()).isNotEqualTo(row.version());
   }
 
   @Test
   void renewing_nothing_renews_nothing() throws Exception {
-    assertThat(store().renew(A, Map.of())).isEmpty();
+    assertThat(renew(A, Map.of())).isEmpty();
   }
 
   @Test
   void all_elections_of_a_node_are_renewed_together() throws Exception {
     Map<String, Long> terms = leadMany(50);
 
-    assertThat(store().renew(A, terms)).isEqualTo(terms.keySet());
+    assertThat(renew(A, terms)).isEqualTo(terms.keySet());
   }
 
   @Test
   void leading_sets_the_lease() throws Exception {
-    LeaseRow created = store().create(SERVICE, A, 3 * LEASE, 0).orElseThrow();
+    LeaseRow created = create(SERVICE, A, 3 * LEASE, 0).orElseThrow();
 
-    assertThat(store().lead(SERVICE, created, LEASE)).isTrue();
+    assertThat(begin(SERVICE, created, LEASE)).isTrue();
 
     LeaseRow row = row(SERVICE);
     assertThat(row.leaderId()).isEqualTo(A);
     assertThat(row.leaseMillis()).isEqualTo(LEASE);
     assertThat(row.term()).isEqualTo(created.term());
-    assertThat(row.version()).isGreaterThan(created.version());
+    assertThat(row.version()).isNotEqualTo(created.version());
   }
 
   @Test
   void a_lease_that_was_lost_does_not_keep_others_from_being_renewed() throws Exception {
     Map<String, Long> terms = leadMany(4);
     assertThat(store().designate("service-0", B, null)).isTrue();
-    assertThat(store().take("service-1", row("service-1"), A, LEASE, 0, "EXPIRED"))
+    assertThat(take(store(), "service-1", row("service-1"), A, LEASE, 0, "EXPIRED"))
         .isPresent();
     long released = terms.getOrDefault("service-2", 0L);
     assertThat(store().release("service-2", A, released, A, RESIGNED)).isTrue();
 
-    assertThat(store().renew(A, terms)).containsExactly("service-3");
+    assertThat(renew(A, terms)).containsExactly("service-3");
   }
 
   @Test
   void a_record_that_another_process_has_written_to_is_not_what_was_seen() throws Exception {
     Map<String, Write> writes = new HashMap<>();
-    writes.put("renewed", row -> store().renew(A, Map.of("renewed", row.term())));
-    writes.put("warmed", row -> store().keepWarm("warmed", row));
+    writes.put("renewed", row -> renew(A, Map.of("renewed", row.term())));
+    writes.put("warmed", row -> store().touch("warmed", row));
     writes.put("designated", row -> another().designate("designated", A, null));
     writes.put("released", row -> store().release("released", A, row.term(), A, RESIGNED));
-    writes.put("taken", row -> store().take("taken", row, A, LEASE, 0, "EXPIRED"));
+    writes.put("taken", row -> take(store(), "taken", row, A, LEASE, 0, "EXPIRED"));
     for (Map.Entry<String, Write> write : writes.entrySet()) {
       String service = write.getKey();
       LeaseRow seen = led(service, A);
       write.getValue().on(seen);
       LeaseRow written = row(service);
 
-      assertThat(store().take(service, seen, B, LEASE, 0, "EXPIRED"))
+      assertThat(take(store(), service, seen, B, LEASE, 0, "EXPIRED"))
           .as(service)
           .isEmpty();
-      assertThat(store().keepWarm(service, seen)).as(service).isEmpty();
-      assertThat(store().lead(service, seen, LEASE)).as(service).isFalse();
+      assertThat(store().touch(service, seen)).as(service).isEmpty();
+      assertThat(begin(service, seen, LEASE)).as(service).isFalse();
       assertThat(row(service)).as(service).isEqualTo(written);
     }
   }
@@ -287,49 +348,48 @@ public abstract class LeaseStoreContract {
     LeaseRow row = led(SERVICE, A);
     assertThat(store().release(SERVICE, A, row.term(), A, RESIGNED)).isTrue();
 
-    assertThat(store().renew(A, Map.of(SERVICE, row.term()))).isEmpty();
+    assertThat(renew(A, Map.of(SERVICE, row.term()))).isEmpty();
   }
 
   @Test
   void another_nodes_lease_is_not_renewed() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(store().renew(B, Map.of(SERVICE, row.term()))).isEmpty();
-    assertThat(store().renew(A.toUpperCase(Locale.ROOT), Map.of(SERVICE, row.term())))
-        .isEmpty();
+    assertThat(renew(B, Map.of(SERVICE, row.term()))).isEmpty();
+    assertThat(renew(A.toUpperCase(Locale.ROOT), Map.of(SERVICE, row.term()))).isEmpty();
     assertThat(row(SERVICE)).isEqualTo(row);
   }
 
   @Test
   void a_renewal_in_a_term_that_has_ended_changes_nothing() throws Exception {
     LeaseRow old = led(SERVICE, A);
-    OptionalLong term = store().take(SERVICE, old, B, LEASE, 0, "EXPIRED");
+    OptionalLong term = take(store(), SERVICE, old, B, LEASE, 0, "EXPIRED");
     LeaseRow taken = row(SERVICE);
     LeaseRow again = retaken(taken);
 
-    assertThat(store().renew(A, Map.of(SERVICE, old.term()))).isEmpty();
+    assertThat(renew(A, Map.of(SERVICE, old.term()))).isEmpty();
     assertThat(row(SERVICE)).isEqualTo(again);
     assertThat(term).hasValue(taken.term());
   }
 
   @Test
   void a_record_is_own_to_the_store_that_leads_in_it_and_to_no_other() throws Exception {
-    LeaseRow created = store().create(SERVICE, A, LEASE, 0).orElseThrow();
+    LeaseRow created = create(SERVICE, A, LEASE, 0).orElseThrow();
     assertThat(created.own()).isFalse();
     assertThat(row(SERVICE).own()).isFalse();
 
-    assertThat(store().lead(SERVICE, created, LEASE)).isTrue();
+    assertThat(begin(SERVICE, created, LEASE)).isTrue();
     assertThat(row(SERVICE).own()).isTrue();
-    assertThat(store().renew(A, Map.of(SERVICE, created.term()))).containsExactly(SERVICE);
+    assertThat(renew(A, Map.of(SERVICE, created.term()))).containsExactly(SERVICE);
     LeaseRow renewed = row(SERVICE);
     assertThat(renewed.own()).isTrue();
     assertThat(seenByAnother(SERVICE).own()).isFalse();
 
-    assertThat(another().take(SERVICE, seenByAnother(SERVICE), A, LEASE, 0, "EXPIRED"))
+    assertThat(take(another(), SERVICE, seenByAnother(SERVICE), A, LEASE, 0, "EXPIRED"))
         .isPresent();
     assertThat(row(SERVICE).own()).isFalse();
     assertThat(seenByAnother(SERVICE).own()).isTrue();
-    assertThat(store().take(SERVICE, row(SERVICE), A, LEASE, 0, "EXPIRED")).isPresent();
+    assertThat(take(store(), SERVICE, row(SERVICE), A, LEASE, 0, "EXPIRED")).isPresent();
     assertThat(row(SERVICE).own()).isTrue();
   }
 
@@ -341,7 +401,7 @@ public abstract class LeaseStoreContract {
     store().close();
 
     assertThat(row(SERVICE).own()).isFalse();
-    assertThat(store().renew(A, Map.of(SERVICE, led.term()))).isEmpty();
+    assertThat(renew(A, Map.of(SERVICE, led.term()))).isEmpty();
     assertThat(store().release(SERVICE, A, led.term(), "", RESIGNED)).isFalse();
     assertThat(retaken(row(SERVICE)).own()).isTrue();
   }
@@ -351,7 +411,7 @@ public abstract class LeaseStoreContract {
     Map<String, Long> terms =
         Map.of("first", led("first", A).term(), "second", led("second", A).term());
 
-    assertThat(store().renew(A, terms)).isEqualTo(terms.keySet());
+    assertThat(renew(A, terms)).isEqualTo(terms.keySet());
 
     assertThat(row("first").own()).isTrue();
     assertThat(row("second").own()).isTrue();
@@ -359,10 +419,10 @@ public abstract class LeaseStoreContract {
 
   @Test
   void a_record_is_not_own_once_a_store_has_written_to_it_that_does_not_lead() throws Exception {
-    ownNoMore("warmed", row -> store().keepWarm("warmed", row));
+    ownNoMore("warmed", row -> store().touch("warmed", row));
     ownNoMore(
         "warmed-by-another",
-        row -> another().keepWarm("warmed-by-another", seenByAnother("warmed-by-another")));
+        row -> another().touch("warmed-by-another", seenByAnother("warmed-by-another")));
     ownNoMore("designated", row -> another().designate("designated", A, null));
   }
 
@@ -375,9 +435,9 @@ public abstract class LeaseStoreContract {
     write.on(row);
     assertThat(row(serviceId)).as(serviceId).isNotEqualTo(row);
     assertThat(row(serviceId).own()).as(serviceId).isFalse();
-    assertThat(store().renew(A, Map.of(serviceId, row.term()))).containsExactly(serviceId);
+    assertThat(renew(A, Map.of(serviceId, row.term()))).containsExactly(serviceId);
     assertThat(row(serviceId).own()).as(serviceId).isFalse();
-    assertThat(store().take(serviceId, row(serviceId), A, LEASE, 0, "EXPIRED")).isPresent();
+    assertThat(take(store(), serviceId, row(serviceId), A, LEASE, 0, "EXPIRED")).isPresent();
     assertThat(row(serviceId).own()).as(serviceId).isTrue();
   }
 
@@ -398,21 +458,21 @@ public abstract class LeaseStoreContract {
   void taking_gives_a_greater_term() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    OptionalLong term = store().take(SERVICE, row, B, 2 * LEASE, 0, "EXPIRED");
+    OptionalLong term = take(store(), SERVICE, row, B, 2 * LEASE, 0, "EXPIRED");
 
     LeaseRow taken = row(SERVICE);
     assertThat(taken.leaderId()).isEqualTo(B);
     assertThat(taken.term()).isGreaterThan(row.term());
     assertThat(term).hasValue(taken.term());
     assertThat(taken.leaseMillis()).isEqualTo(2 * LEASE);
-    assertThat(taken.version()).isGreaterThan(row.version());
+    assertThat(taken.version()).isNotEqualTo(row.version());
   }
 
   @Test
   void a_taken_term_is_above_what_the_node_has_seen() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(store().take(SERVICE, row, B, LEASE, 500, "EXPIRED")).isPresent();
+    assertThat(take(store(), SERVICE, row, B, LEASE, 500, "EXPIRED")).isPresent();
     assertThat(row(SERVICE).term()).isGreaterThan(500);
   }
 
@@ -426,7 +486,7 @@ public abstract class LeaseStoreContract {
     assertThat(released.leaderId()).isEmpty();
     assertThat(released.leaseMillis()).isZero();
     assertThat(released.term()).isEqualTo(row.term());
-    assertThat(released.version()).isGreaterThan(row.version());
+    assertThat(released.version()).isNotEqualTo(row.version());
     assertThat(terms(SERVICE)).extracting(HistoryEntry::until).doesNotContainNull();
   }
 
@@ -438,7 +498,7 @@ public abstract class LeaseStoreContract {
 
     assertThat(row(SERVICE).leaderId()).isEqualTo(B);
     assertThat(row(SERVICE).leaseMillis()).isZero();
-    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")).isPresent();
+    assertThat(take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")).isPresent();
   }
 
   @Test
@@ -457,13 +517,13 @@ public abstract class LeaseStoreContract {
     LeaseRow row = led(SERVICE, A);
     assertThat(store().designate(SERVICE, B, null)).isTrue();
 
-    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isTrue();
+    assertThat(giveWay(SERVICE, A, row.term(), DISPLACED)).isTrue();
 
     LeaseRow released = row(SERVICE);
     assertThat(released.leaderId()).isEqualTo(B);
     assertThat(released.leaseMillis()).isZero();
     assertThat(released.term()).isEqualTo(row.term());
-    assertThat(released.version()).isGreaterThan(row.version());
+    assertThat(released.version()).isNotEqualTo(row.version());
     assertThat(terms(SERVICE)).extracting(HistoryEntry::until).doesNotContainNull();
   }
 
@@ -471,7 +531,7 @@ public abstract class LeaseStoreContract {
   void nobody_gives_way_in_a_record_that_still_names_him() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
+    assertThat(giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
     assertThat(row(SERVICE)).isEqualTo(row);
   }
 
@@ -479,17 +539,17 @@ public abstract class LeaseStoreContract {
   void nobody_gives_way_in_a_term_that_another_node_opened() throws Exception {
     LeaseRow row = led(SERVICE, B);
 
-    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
+    assertThat(giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
     assertThat(row(SERVICE)).isEqualTo(row);
   }
 
   @Test
   void nobody_gives_way_in_another_term() throws Exception {
     LeaseRow row = led(SERVICE, A);
-    store().take(SERVICE, row, B, LEASE, 0, "EXPIRED");
+    take(store(), SERVICE, row, B, LEASE, 0, "EXPIRED");
     LeaseRow taken = row(SERVICE);
 
-    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
+    assertThat(giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
     assertThat(row(SERVICE)).isEqualTo(taken);
     assertThat(terms(SERVICE).get(0).until()).isNotNull();
     assertThat(terms(SERVICE).get(1).until()).isNull();
@@ -503,7 +563,8 @@ public abstract class LeaseStoreContract {
     assertThat(store().release(SERVICE, A, row.term(), B, asked)).isTrue();
 
     assertThat(ends(SERVICE)).containsExactly("HANDED_OVER by alice: " + ALICE.note());
-    long second = store().take(SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED").orElseThrow();
+    long second =
+        take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED").orElseThrow();
     assertThat(store().release(SERVICE, B, second, "", RESIGNED)).isTrue();
     assertThat(ends(SERVICE))
         .containsExactly("HANDED_OVER by alice: " + ALICE.note(), "RESIGNED by null: null");
@@ -516,7 +577,7 @@ public abstract class LeaseStoreContract {
     assertThat(store().designate(SERVICE, B, ALICE)).isTrue();
     assertThat(ends(SERVICE)).containsExactly("null by alice: " + ALICE.note());
     assertThat(store().designate(SERVICE, "c", BOB)).isTrue();
-    assertThat(store().giveWay(SERVICE, A, row.term(), DISPLACED)).isTrue();
+    assertThat(giveWay(SERVICE, A, row.term(), DISPLACED)).isTrue();
 
     assertThat(ends(SERVICE)).containsExactly("DISPLACED by alice: " + ALICE.note());
   }
@@ -526,7 +587,7 @@ public abstract class LeaseStoreContract {
     led(SERVICE, A);
 
     assertThat(store().designate(SERVICE, B, BOB)).isTrue();
-    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")).isPresent();
+    assertThat(take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")).isPresent();
 
     assertThat(ends(SERVICE)).containsExactly("EXPIRED by bob: ", "null by null: null");
   }
@@ -537,7 +598,7 @@ public abstract class LeaseStoreContract {
     Ending told = new Ending(LeadershipLostEvent.Reason.RESIGNED, BOB);
 
     assertThat(store().designate(SERVICE, B, ALICE)).isTrue();
-    assertThat(store().giveWay(SERVICE, A, row.term(), told)).isTrue();
+    assertThat(giveWay(SERVICE, A, row.term(), told)).isTrue();
 
     assertThat(ends(SERVICE)).containsExactly("RESIGNED by bob: ");
   }
@@ -579,7 +640,7 @@ public abstract class LeaseStoreContract {
   /** The terms of an election, the oldest first. */
   private List<HistoryEntry> terms(String serviceId) throws LeaseStoreException {
     List<HistoryEntry> terms =
-        new ArrayList<>(store().history(Set.of(serviceId)).getOrDefault(serviceId, List.of()));
+        new ArrayList<>(directory().history(Set.of(serviceId)).getOrDefault(serviceId, List.of()));
     Collections.reverse(terms);
     return terms;
   }
@@ -594,7 +655,7 @@ public abstract class LeaseStoreContract {
     assertThat(designated.leaderId()).isEqualTo(B);
     assertThat(designated.leaseMillis()).isEqualTo(row.leaseMillis());
     assertThat(designated.term()).isEqualTo(row.term());
-    assertThat(designated.version()).isGreaterThan(row.version());
+    assertThat(designated.version()).isNotEqualTo(row.version());
     assertThat(store().designate(SERVICE, B, null)).isTrue();
     assertThat(store().designate(SERVICE, "", null)).isTrue();
     assertThat(row(SERVICE).leaderId()).isEmpty();
@@ -607,26 +668,26 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void the_version_grows_with_every_write() throws Exception {
-    List<Long> versions = new ArrayList<>();
-    LeaseRow created = store().create(SERVICE, A, LEASE, 0).orElseThrow();
+  void the_version_differs_after_every_write() throws Exception {
+    List<Object> versions = new ArrayList<>();
+    LeaseRow created = create(SERVICE, A, LEASE, 0).orElseThrow();
     versions.add(created.version());
-    LeaseRow warmed = store().keepWarm(SERVICE, created).orElseThrow();
+    LeaseRow warmed = store().touch(SERVICE, created).orElseThrow();
     versions.add(warmed.version());
-    store().lead(SERVICE, warmed, LEASE);
+    begin(SERVICE, warmed, LEASE);
     versions.add(row(SERVICE).version());
-    store().renew(A, Map.of(SERVICE, created.term()));
+    renew(A, Map.of(SERVICE, created.term()));
     versions.add(row(SERVICE).version());
     store().designate(SERVICE, B, null);
     versions.add(row(SERVICE).version());
-    store().giveWay(SERVICE, A, created.term(), DISPLACED);
+    giveWay(SERVICE, A, created.term(), DISPLACED);
     versions.add(row(SERVICE).version());
-    long term = store().take(SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED").orElseThrow();
+    long term = take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED").orElseThrow();
     versions.add(row(SERVICE).version());
     store().release(SERVICE, B, term, "", RESIGNED);
     versions.add(row(SERVICE).version());
 
-    assertThat(versions).doesNotHaveDuplicates().isSorted();
+    assertThat(versions).doesNotHaveDuplicates();
   }
 
   @Test
@@ -634,11 +695,11 @@ public abstract class LeaseStoreContract {
     LeaseRow row = led(SERVICE, A);
     Ending asked = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
     assertThat(store().release(SERVICE, A, row.term(), B, asked)).isTrue();
-    assertThat(store().take(SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")).isPresent();
+    assertThat(take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")).isPresent();
     led("another", A);
 
     Map<String, List<HistoryEntry>> histories =
-        store().history(Set.of(SERVICE, "another", "unknown"));
+        directory().history(Set.of(SERVICE, "another", "unknown"));
 
     assertThat(histories).containsOnlyKeys(SERVICE, "another");
     assertThat(histories.get("another")).extracting(HistoryEntry::leaderId).containsExactly(A);
@@ -672,11 +733,11 @@ public abstract class LeaseStoreContract {
       led(service, A);
       for (int i = 0; i < 12; i++) {
         newestFirst.add(
-            0, store().take(service, row(service), A, LEASE, 0, "EXPIRED").orElseThrow());
+            0, take(store(), service, row(service), A, LEASE, 0, "EXPIRED").orElseThrow());
       }
     }
 
-    Map<String, List<HistoryEntry>> histories = store().history(Set.of(SERVICE, "another"));
+    Map<String, List<HistoryEntry>> histories = directory().history(Set.of(SERVICE, "another"));
 
     assertThat(histories.get("another"))
         .extracting(HistoryEntry::term)
@@ -687,18 +748,18 @@ public abstract class LeaseStoreContract {
   @Test
   void terms_that_ended_just_now_are_not_pruned() throws Exception {
     LeaseRow row = led(SERVICE, A);
-    long term = store().take(SERVICE, row, B, LEASE, 0, "EXPIRED").orElseThrow();
+    long term = take(store(), SERVICE, row, B, LEASE, 0, "EXPIRED").orElseThrow();
 
-    store().prune(Map.of(SERVICE, term), Duration.ofDays(30));
-    store().prune(Map.of(), Duration.ofDays(30));
+    directory().prune(Map.of(SERVICE, term), Duration.ofDays(30));
+    directory().prune(Map.of(), Duration.ofDays(30));
 
     assertThat(terms(SERVICE)).hasSize(2);
   }
 
   @Test
   void the_history_of_nothing_is_empty() throws Exception {
-    assertThat(store().history(Set.of())).isEmpty();
-    assertThat(store().history(Set.of(SERVICE))).isEmpty();
+    assertThat(directory().history(Set.of())).isEmpty();
+    assertThat(directory().history(Set.of(SERVICE))).isEmpty();
   }
 
   @Test
@@ -725,7 +786,7 @@ public abstract class LeaseStoreContract {
 
   /** Takes {@link #SERVICE} again for {@link #A}, and reads the record. */
   protected final LeaseRow retaken(LeaseRow row) throws LeaseStoreException {
-    assertThat(store().take(SERVICE, row, A, LEASE, 0, "EXPIRED")).isPresent();
+    assertThat(take(store(), SERVICE, row, A, LEASE, 0, "EXPIRED")).isPresent();
     return row(SERVICE);
   }
 }

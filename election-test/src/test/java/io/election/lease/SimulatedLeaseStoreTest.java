@@ -1,9 +1,8 @@
-package io.election.test;
+package io.election.lease;
 
 import io.election.Instruction;
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStore;
-import io.election.lease.SimulatedDatabase;
+import io.election.lease.MemoryLeaseStore.Row;
+import io.election.testing.OlderToolsContract;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -56,34 +55,22 @@ class SimulatedLeaseStoreTest extends OlderToolsContract {
 
     @Override
     public void setLeader(String serviceId, String leaderId) {
-      edit(
-          serviceId,
-          (row) -> row(
-              row, leaderId, row.term(), row.version(), row.leaseMillis(), row.lastActiveTime()));
+      this.database.editLeader(serviceId, leaderId);
     }
 
     @Override
     public void setTerm(String serviceId, long term) {
-      edit(
-          serviceId,
-          (row) -> row(
-              row, row.leaderId(), term, row.version(), row.leaseMillis(), row.lastActiveTime()));
+      edit(serviceId, (row) -> row(row, term, row.version(), row.leaseMillis(), row.written()));
     }
 
     @Override
     public void setVersion(String serviceId, long version) {
-      edit(
-          serviceId,
-          (row) -> row(
-              row, row.leaderId(), row.term(), version, row.leaseMillis(), row.lastActiveTime()));
+      edit(serviceId, (row) -> row(row, row.term(), version, row.leaseMillis(), row.written()));
     }
 
     @Override
     public void setLease(String serviceId, @Nullable Long leaseMillis) {
-      edit(
-          serviceId,
-          (row) -> row(
-              row, row.leaderId(), row.term(), row.version(), leaseMillis, row.lastActiveTime()));
+      edit(serviceId, (row) -> row(row, row.term(), row.version(), leaseMillis, row.written()));
     }
 
     @Override
@@ -99,13 +86,7 @@ class SimulatedLeaseStoreTest extends OlderToolsContract {
     private void setBackByMicros(String serviceId, long by) {
       edit(
           serviceId,
-          (row) -> row(
-              row,
-              row.leaderId(),
-              row.term(),
-              row.version(),
-              row.leaseMillis(),
-              Long.toString(Long.parseLong(row.lastActiveTime()) - by)));
+          (row) -> row(row, row.term(), row.version(), row.leaseMillis(), row.written() - by));
     }
 
     @Override
@@ -141,25 +122,13 @@ class SimulatedLeaseStoreTest extends OlderToolsContract {
           .toList();
     }
 
-    private void edit(String serviceId, UnaryOperator<LeaseRow> edit) {
+    private void edit(String serviceId, UnaryOperator<Row> edit) {
       this.database.edit(serviceId, edit);
     }
 
-    private static LeaseRow row(
-        LeaseRow row,
-        String leaderId,
-        long term,
-        long version,
-        @Nullable Long leaseMillis,
-        String lastActiveTime) {
-      return new LeaseRow(
-          leaderId,
-          term,
-          version,
-          leaseMillis,
-          row.lastTermLeaseMillis(),
-          lastActiveTime,
-          row.source());
+    private static Row row(
+        Row row, long term, long version, @Nullable Long leaseMillis, long written) {
+      return new Row(row.leaderId(), term, version, leaseMillis, written, row.seal());
     }
   }
 }

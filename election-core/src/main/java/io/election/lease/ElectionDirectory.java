@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.HistoryEntry;
 import io.election.Member;
 import java.time.Duration;
 import java.util.List;
@@ -7,9 +8,10 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A register in which nodes announce that they stand for elections, so that operators can find
- * them. A {@link LeaseStore} may implement it. No decision of the protocol reads it, and no failure
- * of it affects an election.
+ * What a store can show about elections apart from the leases: the nodes that stand for them, and
+ * their past terms. A {@link LeaseStore} may implement it. No decision of the protocol reads it, and
+ * no failure of it affects an election. Without it, elections work, but the endpoint shows neither
+ * members nor a history.
  *
  * <p>Like the methods of the store, these methods are called by one thread at a time, end within
  * the time that the store was configured with, and throw {@link LeaseStoreException} if the outcome
@@ -19,11 +21,15 @@ import java.util.Set;
  * <p>Two processes with the same node id share an entry, which shows what either of them wrote
  * last.
  */
-public interface MemberRegister {
+public interface ElectionDirectory {
+
+  /** The maximum number of terms of an election that {@link #history} returns. */
+  int HISTORY_LENGTH = 10;
 
   /**
    * Announces that this node stands for elections, by one small write. The first announcement after
-   * the store was created or {@linkplain LeaseStore#close() closed} begins the node's membership.
+   * the store was created or {@linkplain LeaseStore#close() closed} begins the node's membership;
+   * an announcement without elections ends it and deletes the entry.
    *
    * @param self this node
    * @throws LeaseStoreException if the outcome is unknown
@@ -41,18 +47,31 @@ public interface MemberRegister {
   Map<String, List<Member>> members(Set<String> serviceIds) throws LeaseStoreException;
 
   /**
-   * Deletes the entry of a node that stops.
+   * Reads the histories of elections, with one request for any number of elections.
    *
-   * @param nodeId the id of this node
+   * @param serviceIds the elections
+   * @return the last {@link #HISTORY_LENGTH} terms of each election that has a history, the newest
+   *     first
+   * @throws LeaseStoreException if they could not be read
+   */
+  Map<String, List<HistoryEntry>> history(Set<String> serviceIds) throws LeaseStoreException;
+
+  /**
+   * Deletes old entries of the history, a bounded number per call. Does nothing if the store lacks
+   * the permission to delete.
+   *
+   * @param belowTerms the elections, each with the term in which this node leads; this term and all
+   *     above it are kept
+   * @param retention how long ago, by the clock of the store, a term must have ended to be deleted
    * @throws LeaseStoreException if the outcome is unknown
    */
-  void withdraw(String nodeId) throws LeaseStoreException;
+  void prune(Map<String, Long> belowTerms, Duration retention) throws LeaseStoreException;
 
   /**
    * The announcement of a node.
    *
    * @param nodeId its id
-   * @param serviceIds the elections that it stands for
+   * @param serviceIds the elections that it stands for; none if it stops
    * @param paused the elections in which it is paused
    * @param eligible whether it may lead at all
    * @param lease its lease

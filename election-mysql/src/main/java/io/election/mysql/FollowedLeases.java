@@ -1,0 +1,68 @@
+package io.election.mysql;
+
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore.Reading;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+
+/** The leases that other nodes held when this process last read them. Thread-safe. */
+final class FollowedLeases {
+
+  private record Lease(String holder, Duration duration) {}
+
+  private final Map<String, Lease> leases = new ConcurrentHashMap<>();
+
+  /** Applies a read of records. */
+  void read(Set<String> serviceIds, Map<String, Reading> readings) {
+    for (String serviceId : serviceIds) {
+      Reading reading = readings.get(serviceId);
+      LeaseRow row = reading != null ? reading.row() : null;
+      Long millis = row != null ? row.leaseMillis() : null;
+      if (row == null || row.own() || row.leaderId().isEmpty() || Objects.equals(millis, 0L)) {
+        this.leases.remove(serviceId);
+      } else {
+        Duration duration = Duration.ofMillis(millis != null ? millis : 0);
+        this.leases.put(serviceId, new Lease(row.leaderId(), duration));
+      }
+    }
+  }
+
+  /** Applies an attempt to acquire a lease. */
+  void acquired(String serviceId, boolean acquired) {
+    if (acquired) {
+      this.leases.remove(serviceId);
+    }
+  }
+
+  /** Returns the node that holds most of the leases, apart from a node itself. */
+  Optional<String> mainHolder(String self) {
+    Map<String, Integer> held = new LinkedHashMap<>();
+    this.leases.values().forEach(lease -> held.merge(lease.holder(), 1, Integer::sum));
+    held.remove(self);
+    return held.entrySet().stream().max(Map.Entry.comparingByValue()).map(Map.Entry::getKey);
+  }
+
+  /** Returns the number of leases of a holder. */
+  long count(String holder) {
+    return heldBy(holder).count();
+  }
+
+  /** Returns the longest lease of a holder. */
+  Duration longest(String holder) {
+    return heldBy(holder).map(Lease::duration).max(Duration::compareTo).orElse(Duration.ZERO);
+  }
+
+  private Stream<Lease> heldBy(String holder) {
+    return this.leases.values().stream().filter(lease -> lease.holder().equals(holder));
+  }
+
+  void clear() {
+    this.leases.clear();
+  }
+}
