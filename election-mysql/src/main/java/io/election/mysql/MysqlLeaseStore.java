@@ -221,12 +221,14 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
   @Override
   public OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim)
       throws LeaseStoreException {
+    boolean created = claim.reason() == LeadershipAcquiredEvent.Reason.CREATED;
+    String work = created ? "Beginning to lead election '%s'" : "Taking election '%s' over";
     Optional<Long> term = this.connection.call(
-        "Acquiring the lease of election '" + serviceId + "'",
+        work.formatted(serviceId),
         session -> asHolder(
             claim.nodeId(),
             session,
-            () -> claim.reason() == LeadershipAcquiredEvent.Reason.CREATED
+            () -> created
                 ? beginTerm(session, serviceId, seen, claim)
                 : takeOver(session, serviceId, seen, claim)));
     this.followed.acquired(serviceId, term.isPresent());
