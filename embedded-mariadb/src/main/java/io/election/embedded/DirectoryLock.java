@@ -18,15 +18,7 @@ public final class DirectoryLock {
 
   private DirectoryLock() {}
 
-  /**
-   * Runs an action exclusively.
-   *
-   * @param <T> the type of its result
-   * @param directory the directory that the action changes; must exist
-   * @param action the action
-   * @return its result
-   * @throws IOException if the action fails or the directory cannot be locked
-   */
+  /** Runs an action that changes an existing directory exclusively. */
   public static synchronized <T> T oneAtATime(Path directory, IoAction<T> action)
       throws IOException {
     try (FileChannel lock = FileChannel.open(
@@ -39,20 +31,10 @@ public final class DirectoryLock {
     }
   }
 
-  /**
-   * An action that runs exclusively.
-   *
-   * @param <T> the type of its result
-   */
+  /** An action that runs exclusively. */
   @FunctionalInterface
   public interface IoAction<T> {
 
-    /**
-     * Runs the action.
-     *
-     * @return the result
-     * @throws IOException if the action fails
-     */
     T run() throws IOException;
   }
 }

@@ -25,11 +25,8 @@ public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoClosea
   private static final Logger log = LoggerFactory.getLogger(EmbeddedDatabase.class);
 
   private final Path directory;
-
   private final MariaDbServer server;
-
   private final int port;
-
   private boolean closed;
 
   private EmbeddedDatabase(Path directory) throws IOException {
@@ -48,8 +45,6 @@ public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoClosea
    * Joins the database in a directory, and starts it if it is not running.
    *
    * @param directory the directory for the server and its data, about 500 MB; created if missing
-   * @return the database, which accepts connections
-   * @throws EmbeddedDatabaseUnavailableException if it does not run on this machine
    */
   public static EmbeddedDatabase join(Path directory) {
     Path absolute = directory.toAbsolutePath().normalize();
@@ -84,18 +79,16 @@ public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoClosea
     DirectoryLock.oneAtATime(directory, () -> {
       if (!closed) {
         closed = true;
-        leave();
+        boolean last = Presence.leave(directory);
+        if (last) {
+          server.stop();
+        }
+        log.info(
+            last
+                ? "this was the last node, MariaDB is stopped"
+                : "MariaDB goes on for the other nodes");
       }
       return this;
     });
-  }
-
-  private void leave() throws IOException {
-    if (Presence.leave(directory)) {
-      server.stop();
-      log.info("this was the last node, MariaDB is stopped");
-    } else {
-      log.info("MariaDB goes on for the other nodes");
-    }
   }
 }

@@ -8,10 +8,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EmbeddedDatabaseUnavailableException extends RuntimeException {
 
-  EmbeddedDatabaseUnavailableException(String message) {
-    super(message);
-  }
-
   EmbeddedDatabaseUnavailableException(String message, @Nullable Throwable cause) {
     super(message, cause);
   }

@@ -31,24 +31,15 @@ public final class MariaDbPrograms {
   private static final Logger log = LoggerFactory.getLogger(MariaDbPrograms.class);
 
   private final Path directory;
-
   private final Path base;
 
-  /**
-   * Creates the instance without unpacking anything.
-   *
-   * @param directory the directory in which the programs have, or get, a subdirectory of their own
-   */
+  /** Uses programs in a directory of their own below the given one; unpacks nothing yet. */
   public MariaDbPrograms(Path directory) {
     this.directory = directory;
     this.base = directory.resolve(VERSION);
   }
 
-  /**
-   * Returns whether there are programs for this operating system.
-   *
-   * @return whether they are on the class path
-   */
+  /** Whether the class path has programs for this operating system. */
   public static boolean existForThisPlatform() {
     DBConfiguration configuration = configuration(Path.of("")).build();
     String executable = configuration.getExecutable(Executable.Server).getName();
@@ -65,17 +56,16 @@ public final class MariaDbPrograms {
   /**
    * Unpacks the programs together with the data of one server, unless they are already there. Their
    * directory gets its name only when it is complete; an incomplete one is deleted.
-   *
-   * @throws IOException if the directory cannot be written
-   * @throws EmbeddedDatabaseUnavailableException if the programs do not run on this machine
    */
   public void unpack() throws IOException {
     if (Files.isDirectory(base)) {
       return;
     }
     if (!existForThisPlatform()) {
-      throw new EmbeddedDatabaseUnavailableException("There is none for this platform (%s, %s)."
-          .formatted(System.getProperty("os.name"), System.getProperty("os.arch")));
+      throw new EmbeddedDatabaseUnavailableException(
+          "There is none for this platform (%s, %s)."
+              .formatted(System.getProperty("os.name"), System.getProperty("os.arch")),
+          null);
     }
     log.info("unpacking {} to {}, only this once", VERSION, base);
     Path unfinished = directory.resolve(VERSION + ".unfinished");
@@ -84,12 +74,7 @@ public final class MariaDbPrograms {
     Files.move(unfinished, base, StandardCopyOption.ATOMIC_MOVE);
   }
 
-  /**
-   * Creates the data of one more server.
-   *
-   * @param data the directory for the data, which must not exist
-   * @throws EmbeddedDatabaseUnavailableException if the programs do not run on this machine
-   */
+  /** Creates the data of one more server in a directory that does not exist. */
   public void createData(Path data) {
     create(configuration(base).setDataDir(data.toFile()).setUnpackingFromClasspath(false));
   }
@@ -112,35 +97,33 @@ public final class MariaDbPrograms {
   }
 
   /**
-   * Starts a server.
+   * Starts a server on a port of 127.0.0.1. It may not accept connections yet.
    *
    * @param prefix the beginning of the command line, for instance a program that starts the server
-   * @param port the port on 127.0.0.1
    * @param data the data directory, beside which a directory for temporary files is created
    * @param init SQL to run first
    * @param output the file for the server's output
    * @param more further options
-   * @return the server's process, which may not accept connections yet
-   * @throws IOException if the server cannot be started
    */
   public Process start(
       List<String> prefix, int port, Path data, Path init, Path output, String... more)
       throws IOException {
     Path temporary = Files.createDirectories(data.resolveSibling("tmp"));
     List<String> command = new ArrayList<>(prefix);
-    command.add(executable());
-    command.add("--no-defaults"); // must come first
-    command.add("--basedir=" + base);
-    command.add("--datadir=" + data);
-    command.add("--tmpdir=" + temporary);
-    command.add("--init-file=" + init);
-    command.add("--bind-address=127.0.0.1");
-    command.add("--port=" + port);
-    command.add("--skip-name-resolve");
-    command.add("--socket=mariadb.sock"); // in datadir; a whole path may be too long for a socket
-    command.add("--skip-ssl"); // otherwise each start creates a certificate, which takes 12 s
-    command.add("--user=" + System.getProperty("user.name")); // required when run as root
-    command.add("--innodb-buffer-pool-size=32M");
+    command.addAll(List.of(
+        executable(),
+        "--no-defaults", // must come first
+        "--basedir=" + base,
+        "--datadir=" + data,
+        "--tmpdir=" + temporary,
+        "--init-file=" + init,
+        "--bind-address=127.0.0.1",
+        "--port=" + port,
+        "--skip-name-resolve",
+        "--socket=mariadb.sock", // in datadir; a whole path may be too long for a socket
+        "--skip-ssl", // otherwise each start creates a certificate, which takes 12 s
+        "--user=" + System.getProperty("user.name"), // required when run as root
+        "--innodb-buffer-pool-size=32M"));
     command.addAll(List.of(more));
     DBConfiguration configuration = configuration(base).build();
     ProcessBuilder builder = new ProcessBuilder(command)
@@ -174,12 +157,7 @@ public final class MariaDbPrograms {
         .setDeletingTemporaryBaseAndDataDirsOnShutdown(false);
   }
 
-  /**
-   * Deletes a directory and its contents.
-   *
-   * @param directory the directory, which need not exist
-   * @throws IOException if something cannot be deleted
-   */
+  /** Deletes a directory, which need not exist, and its contents. */
   public static void delete(Path directory) throws IOException {
     if (!Files.exists(directory)) {
       return;

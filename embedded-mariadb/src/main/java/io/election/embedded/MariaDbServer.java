@@ -24,7 +24,6 @@ import org.slf4j.LoggerFactory;
 final class MariaDbServer {
 
   static final String USER = "sample";
-
   static final String PASSWORD = "sample";
 
   private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -32,11 +31,8 @@ final class MariaDbServer {
   private static final Logger log = LoggerFactory.getLogger(MariaDbServer.class);
 
   private final Path directory;
-
   private final MariaDbPrograms programs;
-
   private final Path portFile;
-
   private final Path output;
 
   MariaDbServer(Path directory) {
@@ -50,12 +46,7 @@ final class MariaDbServer {
     return "jdbc:mysql://127.0.0.1:" + port + "/sample";
   }
 
-  /**
-   * Ensures that the server runs and answers.
-   *
-   * @return its port
-   * @throws EmbeddedDatabaseUnavailableException if it does not run on this machine
-   */
+  /** Ensures that the server runs and answers, if it runs on this machine; returns its port. */
   int ensureRunning() throws IOException {
     programs.unpack();
     int port = lastPort();
@@ -69,7 +60,7 @@ final class MariaDbServer {
     }
     kill(port);
     // Reuses the port if possible, so that nodes that outlived their server find the next one.
-    return start(port != 0 && isFree(port) ? port : anyFreePort());
+    return start(isFree(port) ? port : anyFreePort());
   }
 
   /** Asks the server to end and waits until it has ended. Kills it if that takes too long. */
@@ -95,7 +86,8 @@ final class MariaDbServer {
       process.destroyForcibly();
       throw new EmbeddedDatabaseUnavailableException(
           "It was started and does not answer. The end of %s:%n%s%nDelete %s to begin anew."
-              .formatted(output, lastLines(output), directory));
+              .formatted(output, lastLines(output), directory),
+          null);
     }
     tell("started", port);
     return port;
@@ -130,11 +122,11 @@ final class MariaDbServer {
   }
 
   private int lastPort() throws IOException {
-    return Files.exists(portFile) ? Integer.parseInt(Files.readString(portFile)) : 0;
+    return Files.exists(portFile) ? Integer.parseInt(Files.readString(portFile)) : anyFreePort();
   }
 
   private static boolean isFree(int port) {
-    try (ServerSocket socket = listen(port)) {
+    try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
       return socket.isBound();
     } catch (IOException ex) {
       return false;
@@ -142,13 +134,9 @@ final class MariaDbServer {
   }
 
   private static int anyFreePort() throws IOException {
-    try (ServerSocket socket = listen(0)) {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();
     }
-  }
-
-  private static ServerSocket listen(int port) throws IOException {
-    return new ServerSocket(port, 1, InetAddress.getLoopbackAddress());
   }
 
   private static boolean answers(int port) {

@@ -1,10 +1,13 @@
 package io.election.embedded;
 
+import static java.nio.file.StandardOpenOption.CREATE;
+import static java.nio.file.StandardOpenOption.READ;
+import static java.nio.file.StandardOpenOption.WRITE;
+
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -18,45 +21,28 @@ import java.util.Map;
  */
 final class Presence {
 
-  private static final Map<Path, Presence> PRESENCES = new HashMap<>();
+  private static final Map<Path, FileLock> SHARES = new HashMap<>();
+  private static final Map<Path, Integer> CONTEXTS = new HashMap<>();
 
-  private final FileChannel channel;
-
-  private final FileLock share;
-
-  private int contexts;
-
-  private Presence(FileChannel channel) throws IOException {
-    this.channel = channel;
-    this.share = channel.lock(0, Long.MAX_VALUE, true);
-  }
+  private Presence() {}
 
   static synchronized void enter(Path directory) throws IOException {
-    Presence presence = PRESENCES.get(directory);
-    if (presence == null) {
-      presence = new Presence(FileChannel.open(
-          directory.resolve("nodes"),
-          StandardOpenOption.CREATE,
-          StandardOpenOption.READ,
-          StandardOpenOption.WRITE));
-      PRESENCES.put(directory, presence);
+    if (!SHARES.containsKey(directory)) {
+      FileChannel channel = FileChannel.open(directory.resolve("nodes"), CREATE, READ, WRITE);
+      SHARES.put(directory, channel.lock(0, Long.MAX_VALUE, true));
     }
-    presence.contexts++;
+    CONTEXTS.merge(directory, 1, Integer::sum);
   }
 
-  /**
-   * Undoes one {@link #enter}.
-   *
-   * @return whether neither this process nor another one uses the database any more
-   */
+  /** Undoes one {@link #enter}; returns whether no process uses the database any more. */
   static synchronized boolean leave(Path directory) throws IOException {
-    Presence presence = PRESENCES.get(directory);
-    if (presence == null || --presence.contexts > 0) {
+    FileLock share = SHARES.get(directory);
+    if (share == null || CONTEXTS.merge(directory, -1, Integer::sum) > 0) {
       return false;
     }
-    PRESENCES.remove(directory);
-    try (FileChannel channel = presence.channel) {
-      presence.share.release();
+    SHARES.remove(directory);
+    try (FileChannel channel = share.channel()) {
+      share.release();
       return channel.tryLock() != null;
     }
   }

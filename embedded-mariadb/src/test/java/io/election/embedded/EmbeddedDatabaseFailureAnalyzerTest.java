@@ -14,7 +14,7 @@ class EmbeddedDatabaseFailureAnalyzerTest {
         .analyze(new BeanCreationException(
             "embeddedDatabase",
             new EmbeddedDatabaseUnavailableException(
-                "There is none for this platform (Linux, aarch64).")));
+                "There is none for this platform (Linux, aarch64).", null)));
 
     assertThat(analysis.getDescription())
         .isEqualTo("spring.datasource.url is not set, and the embedded MariaDB is not available. "
