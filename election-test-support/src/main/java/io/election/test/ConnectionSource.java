@@ -12,12 +12,7 @@ import org.jspecify.annotations.Nullable;
 @FunctionalInterface
 public interface ConnectionSource extends DataSource {
 
-  /**
-   * Creates a source from a connection factory.
-   *
-   * @param connect called for each connection
-   * @return the source
-   */
+  /** Creates a source from a factory that is called for each connection. */
   static DataSource of(Callable<Connection> connect) {
     ConnectionSource source = () -> {
       try {

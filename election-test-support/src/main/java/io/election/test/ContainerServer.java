@@ -63,12 +63,6 @@ final class ContainerServer extends TestServer {
                 "--socket=/tmp/mysqld.sock", "--pid-file=/tmp/mysqld.pid", "--mysqlx=OFF"));
   }
 
-  /**
-   * Starts a container.
-   *
-   * @param image the product and version
-   * @param setUp further configuration
-   */
   static ContainerServer launch(DatabaseImage image, Consumer<JdbcDatabaseContainer<?>> setUp) {
     Assumptions.assumeTrue(hasDocker(), () -> "no Docker for " + image.imageName());
     int port = freePort();
@@ -78,12 +72,10 @@ final class ContainerServer extends TestServer {
     setUp.accept(server.container);
     try {
       server.container.start();
-    } catch (ContainerFetchException ex) {
-      Assumptions.abort("no image " + image.imageName());
-    } catch (ContainerLaunchException ex) {
-      if (ex.getCause() instanceof ContainerFetchException) {
-        Assumptions.abort("no image " + image.imageName());
-      }
+    } catch (ContainerFetchException | ContainerLaunchException ex) {
+      boolean isMissing =
+          ex instanceof ContainerFetchException || ex.getCause() instanceof ContainerFetchException;
+      Assumptions.assumeFalse(isMissing, "no image " + image.imageName());
       throw ex;
     }
     return server;

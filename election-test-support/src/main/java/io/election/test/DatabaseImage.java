@@ -17,11 +17,7 @@ public enum DatabaseImage {
     this.imageName = imageName;
   }
 
-  /**
-   * The image name for Docker.
-   *
-   * @return repository and tag
-   */
+  /** The image name for Docker. */
   public String imageName() {
     return this.imageName;
   }

@@ -6,9 +6,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
-import org.awaitility.Awaitility;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,9 +17,7 @@ import org.jspecify.annotations.Nullable;
 final class EmbeddedServer extends TestServer {
 
   private final MariaDbPrograms programs;
-
   private final Path folder;
-
   private @Nullable Process process;
 
   private EmbeddedServer(MariaDbPrograms programs, Path folder, int port) {
@@ -75,14 +72,12 @@ final class EmbeddedServer extends TestServer {
   public void stop() {
     Process running = running();
     running.destroy();
-    awaitEnd(running);
+    running.onExit().orTimeout(60, TimeUnit.SECONDS).join();
   }
 
   @Override
   public void kill() {
-    Process running = running();
-    running.destroyForcibly();
-    awaitEnd(running);
+    running().destroyForcibly().onExit().orTimeout(60, TimeUnit.SECONDS).join();
   }
 
   @Override
@@ -118,11 +113,5 @@ final class EmbeddedServer extends TestServer {
       throw new IllegalStateException("The embedded MariaDB is not running");
     }
     return this.process;
-  }
-
-  private static void awaitEnd(Process process) {
-    Awaitility.await("the server ends")
-        .atMost(Duration.ofSeconds(60))
-        .until(() -> !process.isAlive());
   }
 }

@@ -8,8 +8,8 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assumptions;
 
 /**
@@ -28,17 +28,9 @@ public final class FakeClock {
     this.folder = folder;
   }
 
-  /**
-   * Creates a clock that shows the true time. The test is aborted, that is skipped with a reason,
-   * where libfaketime is not installed.
-   *
-   * @return the clock
-   */
+  /** Creates a clock that shows the true time; aborts the test if libfaketime is not installed. */
   public static FakeClock create() {
-    Path library = libraryFolder();
-    if (library == null) {
-      return Assumptions.abort("libfaketime is not installed");
-    }
+    Path library = Objects.requireNonNull(library(LIBRARY).getParent());
     try {
       // A server in a container runs as another user.
       Path folder = Files.createTempDirectory(
@@ -52,29 +44,16 @@ public final class FakeClock {
     }
   }
 
-  private static @Nullable Path libraryFolder() {
-    try (Stream<Path> folders = Stream.of("/usr/lib", "/usr/lib64").map(Path::of)) {
-      return folders
-          .filter(Files::isDirectory)
-          .flatMap(folder -> {
-            try (Stream<Path> children = Files.list(folder)) {
-              return Stream.concat(Stream.of(folder), children.toList().stream());
-            } catch (IOException ex) {
-              throw new UncheckedIOException(ex);
-            }
-          })
-          .map(folder -> folder.resolve("faketime"))
-          .filter(folder -> Files.exists(folder.resolve(LIBRARY)))
-          .findFirst()
-          .orElse(null);
-    }
+  /** A library of libfaketime; aborts the test if it is not installed. */
+  static Path library(String name) {
+    return Stream.of("", "64", "/x86_64-linux-gnu", "/aarch64-linux-gnu")
+        .map(folder -> Path.of("/usr/lib" + folder, "faketime", name))
+        .filter(Files::exists)
+        .findFirst()
+        .orElseGet(() -> Assumptions.abort("libfaketime is not installed"));
   }
 
-  /**
-   * Moves the clock of all processes that use it.
-   *
-   * @param offset how far it is ahead of the true time; may be negative
-   */
+  /** Moves the clock of all processes that use it ahead of the true time. */
   public void setOffset(Duration offset) {
     try {
       Path next = this.folder.resolve("next");
@@ -86,11 +65,7 @@ public final class FakeClock {
     }
   }
 
-  /**
-   * The environment that makes a process on this machine use the clock.
-   *
-   * @return environment variables
-   */
+  /** The environment that makes a process on this machine use the clock. */
   public Map<String, String> environment() {
     return environment(this.library, this.folder);
   }

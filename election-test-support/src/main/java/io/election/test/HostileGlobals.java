@@ -1,7 +1,8 @@
 package io.election.test;
 
+import static java.util.Map.entry;
+
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
@@ -17,36 +18,21 @@ public final class HostileGlobals implements AutoCloseable {
   private HostileGlobals(TestServer server) {
     this.server = server;
     String transaction = server.isMariaDb() ? "tx_" : "transaction_";
-    this.values = new TreeMap<>(Map.of(
-        "autocommit",
-        "0",
-        "completion_type",
-        "1",
-        transaction + "isolation",
-        "'SERIALIZABLE'",
-        transaction + "read_only",
-        "1",
-        "time_zone",
-        "'-08:00'",
-        "sql_mode",
-        "'ANSI,NO_BACKSLASH_ESCAPES,HIGH_NOT_PRECEDENCE'",
-        "sql_safe_updates",
-        "1",
-        "sql_select_limit",
-        "1",
-        "innodb_lock_wait_timeout",
-        "30",
-        "lock_wait_timeout",
-        "30"));
-    this.values.put("max_join_size", "1");
+    this.values = Map.ofEntries(
+        entry("autocommit", "0"),
+        entry("completion_type", "1"),
+        entry(transaction + "isolation", "'SERIALIZABLE'"),
+        entry(transaction + "read_only", "1"),
+        entry("time_zone", "'-08:00'"),
+        entry("sql_mode", "'ANSI,NO_BACKSLASH_ESCAPES,HIGH_NOT_PRECEDENCE'"),
+        entry("sql_safe_updates", "1"),
+        entry("sql_select_limit", "1"),
+        entry("max_join_size", "1"),
+        entry("innodb_lock_wait_timeout", "30"),
+        entry("lock_wait_timeout", "30"));
   }
 
-  /**
-   * Sets the variables.
-   *
-   * @param server a server that no other test shares
-   * @return restores the variables when closed
-   */
+  /** Sets the variables of a server that no other test shares, until it is closed. */
   public static HostileGlobals set(TestServer server) {
     HostileGlobals globals = new HostileGlobals(server);
     server.execute(globals.values.entrySet().stream()

@@ -1,12 +1,9 @@
 package io.election.test;
 
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.containers.JdbcDatabaseContainer;
 import org.testcontainers.containers.Network;
 import org.testcontainers.utility.MountableFile;
@@ -15,10 +12,6 @@ import org.testcontainers.utility.MountableFile;
 public final class ReplicatedServers implements AutoCloseable {
 
   private static final String FAKE_TIME = "/usr/local/lib/libfaketime.so";
-
-  private static final List<Path> FAKE_TIMES = List.of(
-      Path.of("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"),
-      Path.of("/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1"));
 
   private final Network network = Network.newNetwork();
   private final ContainerServer source;
@@ -37,23 +30,12 @@ public final class ReplicatedServers implements AutoCloseable {
     this.source = source;
   }
 
-  /**
-   * Starts both servers. The test is aborted, that is skipped with a reason, without Docker or without
-   * the image.
-   *
-   * @return the running servers; must be closed
-   */
+  /** Starts both servers; see {@link TestServer} about Docker. */
   public static ReplicatedServers start() {
     return start(Duration.ZERO);
   }
 
-  /**
-   * Starts both servers. The test is aborted, that is skipped with a reason, without Docker or
-   * without the image. If the clocks differ, it is also aborted without libfaketime.
-   *
-   * @param ahead how far the replica's clock is ahead of the source's; may be negative
-   * @return the running servers; must be closed
-   */
+  /** Starts both servers with clocks that may differ, for which libfaketime must be installed. */
   public static ReplicatedServers start(Duration ahead) {
     ReplicatedServers servers = new ReplicatedServers(ahead);
     try {
@@ -79,11 +61,8 @@ public final class ReplicatedServers implements AutoCloseable {
   }
 
   private static void shiftClock(JdbcDatabaseContainer<?> container, Duration ahead) {
-    Path library = FAKE_TIMES.stream().filter(Files::exists).findFirst().orElse(null);
-    Assumptions.assumeTrue(library != null, "no libfaketime");
-    if (library != null) {
-      container.withCopyFileToContainer(MountableFile.forHostPath(library), FAKE_TIME);
-    }
+    Path library = FakeClock.library("libfaketime.so.1");
+    container.withCopyFileToContainer(MountableFile.forHostPath(library), FAKE_TIME);
     // The shared memory of libfaketime must not belong to root, because root then switches to
     // another user; libfaketime is also slow.
     container.withCreateContainerCmdModifier(command -> command.withUser("mysql"));
@@ -118,20 +97,12 @@ public final class ReplicatedServers implements AutoCloseable {
     this.replica.execute("SET GLOBAL super_read_only = ON");
   }
 
-  /**
-   * The server that accepts writes at first.
-   *
-   * @return the source
-   */
+  /** The server that accepts writes at first. */
   public TestServer source() {
     return this.source;
   }
 
-  /**
-   * The server that replicates from the source.
-   *
-   * @return the replica, which is read-only until it is promoted
-   */
+  /** The server that replicates from the source, read-only until it is promoted. */
   public TestServer replica() {
     return this.replica;
   }

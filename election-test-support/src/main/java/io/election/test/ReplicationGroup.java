@@ -15,8 +15,6 @@ import org.testcontainers.containers.Network;
  */
 public final class ReplicationGroup implements AutoCloseable {
 
-  private static final int SIZE = 3;
-
   /**
    * The time in which a member must find the group, fetch the transactions that it missed, and be
    * online.
@@ -30,17 +28,17 @@ public final class ReplicationGroup implements AutoCloseable {
 
   private ReplicationGroup() {}
 
-  /**
-   * Starts a group. The test is aborted, that is skipped with a reason, without Docker or without the
-   * image.
-   *
-   * @return the running group; must be closed
-   */
+  /** Starts a group; see {@link TestServer} about Docker. */
   public static ReplicationGroup start() {
     ReplicationGroup group = new ReplicationGroup();
     try {
-      for (int number = 1; number <= SIZE; number++) {
-        group.add(number);
+      for (int number = 1; number <= 3; number++) {
+        String alias = "member" + number;
+        String[] options = options(number, alias, group.name);
+        ContainerServer member = ContainerServer.launch(
+            DatabaseImage.MYSQL_9_7, container -> container.setCommand(options));
+        group.members.add(member);
+        member.connect(group.network, alias);
       }
       group.form();
       return group;
@@ -50,18 +48,8 @@ public final class ReplicationGroup implements AutoCloseable {
     }
   }
 
-  private void add(int number) {
-    String alias = "member" + number;
-    ContainerServer member = ContainerServer.launch(
-        DatabaseImage.MYSQL_9_7, container -> container.setCommand(options(number, alias)));
-    this.members.add(member);
-    member.connect(this.network, alias);
-  }
-
-  /**
-   * The settings that the documentation recommends, and those that the group needs to run at all.
-   */
-  private String[] options(int number, String alias) {
+  /** The settings that the documentation recommends, and those that the group needs to run. */
+  private static String[] options(int number, String alias, String group) {
     return new String[] {
       "--server-id=" + number,
       "--report-host=" + alias,
@@ -70,7 +58,7 @@ public final class ReplicationGroup implements AutoCloseable {
       "--innodb-buffer-pool-size=64M",
       "--plugin-load-add=group_replication.so",
       // The plugin is not loaded yet while the server initializes its data.
-      "--loose-group-replication-group-name=" + this.name,
+      "--loose-group-replication-group-name=" + group,
       "--loose-group-replication-start-on-boot=OFF",
       "--loose-group-replication-local-address=" + alias + ":33061",
       "--loose-group-replication-group-seeds=member1:33061,member2:33061,member3:33061",
@@ -124,75 +112,47 @@ public final class ReplicationGroup implements AutoCloseable {
         && primaryOtherThan(member).map(other -> "1".equals(other.query(sql))).orElse(true);
   }
 
-  /**
-   * The members, whatever their state.
-   *
-   * @return the servers
-   */
+  /** The members, whatever their state. */
   public List<TestServer> members() {
     return List.copyOf(this.members);
   }
 
-  /**
-   * Creates an empty database on the primary.
-   *
-   * @return the database, on the server that is the primary now
-   */
+  /** Creates an empty database on the server that is the primary now. */
   public TestDatabase newDatabase() {
     return TestDatabase.create(primary().orElseThrow());
   }
 
-  /**
-   * The member that accepts writes.
-   *
-   * @return the primary, if there is one
-   */
+  /** The member that accepts writes, if there is one. */
   public Optional<TestServer> primary() {
     return primaryAmong(this.members);
   }
 
-  /**
-   * The member that accepts writes, if it is not the given one, which is not queried.
-   *
-   * @param last a member that was the primary
-   * @return another primary, if there is one
-   */
+  /** The member that accepts writes, if it is another than the given one, which is not queried. */
   public Optional<TestServer> primaryOtherThan(TestServer last) {
     return primaryAmong(this.members.stream().filter(member -> member != last).toList());
   }
 
   private static Optional<TestServer> primaryAmong(List<ContainerServer> members) {
+    String isPrimary = """
+        SELECT @@GLOBAL.super_read_only = 0 AND COUNT(*) = 1
+        FROM performance_schema.replication_group_members
+        WHERE member_id = @@server_uuid AND member_role = 'PRIMARY' AND member_state = 'ONLINE'
+        """;
     return members.stream()
         .filter(ContainerServer::isRunning)
-        .filter(ReplicationGroup::isPrimary)
+        .filter(member -> "1".equals(member.query(isPrimary)))
         .map(TestServer.class::cast)
         .findFirst();
   }
 
-  private static boolean isPrimary(ContainerServer member) {
-    return "1".equals(member.query("""
-        SELECT @@GLOBAL.super_read_only = 0 AND COUNT(*) = 1
-        FROM performance_schema.replication_group_members
-        WHERE member_id = @@server_uuid AND member_role = 'PRIMARY' AND member_state = 'ONLINE'
-        """));
-  }
-
-  /**
-   * Cuts a member off from the others. Clients still reach it.
-   *
-   * @param member the member
-   */
+  /** Cuts a member off from the others. Clients still reach it. */
   public void cutOff(TestServer member) {
-    ContainerServer server = containerOf(member);
+    ContainerServer server = (ContainerServer) member;
     this.cutOff.add(server);
     server.disconnect(this.network);
   }
 
-  /**
-   * Makes another member the primary by an orderly switch.
-   *
-   * @param member the new primary
-   */
+  /** Makes a member the primary by an orderly switch. */
   public void switchTo(TestServer member) {
     member.execute("SELECT group_replication_set_as_primary(@@server_uuid)");
   }
@@ -219,10 +179,6 @@ public final class ReplicationGroup implements AutoCloseable {
       }
       join(member);
     }
-  }
-
-  private ContainerServer containerOf(TestServer member) {
-    return this.members.stream().filter(server -> server == member).findFirst().orElseThrow();
   }
 
   /** Stops all members and deletes their data. */

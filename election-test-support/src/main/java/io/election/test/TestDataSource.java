@@ -4,13 +4,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 
-/**
- * Opens each connection by {@link DriverManager}.
- *
- * @param url the JDBC URL
- * @param username the user
- * @param password its password
- */
+/** Opens each connection by {@link DriverManager}. */
 public record TestDataSource(String url, String username, String password)
     implements ConnectionSource {
 

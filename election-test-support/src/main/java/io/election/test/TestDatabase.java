@@ -2,9 +2,7 @@ package io.election.test;
 
 import java.sql.Connection;
 import java.sql.DriverManager;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
@@ -29,11 +27,7 @@ public final class TestDatabase {
     this.username = username;
   }
 
-  /**
-   * Creates an empty database on the server that all tests of this JVM share.
-   *
-   * @return the database
-   */
+  /** Creates an empty database on the server that all tests of this JVM share. */
   public static TestDatabase newDatabase() {
     return create(TestServer.shared());
   }
@@ -48,101 +42,68 @@ public final class TestDatabase {
     return database;
   }
 
-  /**
-   * The server that holds this database.
-   *
-   * @return the server
-   */
+  /** The server that holds this database. */
   public TestServer server() {
     return this.server;
   }
 
-  /**
-   * The database's name.
-   *
-   * @return the name
-   */
   public String name() {
     return this.name;
   }
 
-  /**
-   * The URL for the driver of the server's product.
-   *
-   * @return the URL, without credentials but with parameters
-   */
+  /** The URL for the driver of the server's product, without credentials but with parameters. */
   public String jdbcUrl() {
     return this.server.url(this.name);
   }
 
   /**
-   * The URL for a given driver.
+   * The URL for a given driver, without credentials.
    *
    * @param driver {@code mysql} or {@code mariadb}
    * @param parameters further parameters, for example {@code useAffectedRows=true}; may be empty
-   * @return the URL, without credentials
    */
   public String jdbcUrl(String driver, String parameters) {
-    String url = "jdbc:"
-        + driver
-        + "://127.0.0.1:"
-        + this.server.port()
-        + "/"
-        + this.name
-        + TestServer.parameters(driver.equals("mariadb"));
+    String url = TestServer.url(driver, "127.0.0.1:" + this.server.port(), this.name);
     return parameters.isEmpty() ? url : url + "&" + parameters;
   }
 
   /**
-   * The Connector/J URL of this database on several servers, each of which may be the one that
-   * accepts writes.
-   *
-   * @param servers the servers, in the order of the URL
-   * @return the URL, without credentials
+   * The Connector/J URL, without credentials, of this database on several servers, each of which
+   * may be the one that accepts writes.
    */
   public String jdbcUrl(List<? extends TestServer> servers) {
-    return "jdbc:mysql://"
-        + servers.stream()
-            .map(server -> "127.0.0.1:" + server.port())
-            .collect(Collectors.joining(","))
-        + "/"
-        + this.name
-        + TestServer.parameters(false)
-        + "&failOverReadOnly=false";
+    String hosts = servers.stream()
+        .map(server -> "127.0.0.1:" + server.port())
+        .collect(Collectors.joining(","));
+    return TestServer.url("mysql", hosts, this.name) + "&failOverReadOnly=false";
   }
 
-  /**
-   * The user who owns the database.
-   *
-   * @return the user name
-   */
+  /** The user who owns the database. */
   public String username() {
     return this.username;
   }
 
-  /**
-   * The password of all test users.
-   *
-   * @return the password
-   */
+  /** The password of all test users. */
   public String password() {
     return TestServer.ROOT_PASSWORD;
   }
 
-  /**
-   * The source of the owner's connections.
-   *
-   * @return a source that opens a new connection each time
-   */
+  /** The source of the owner's connections. */
   public DataSource dataSource() {
-    return new TestDataSource(jdbcUrl(), this.username, password());
+    return dataSourceOf(this.username);
   }
 
-  /**
-   * Connects to the database as root.
-   *
-   * @return a connection, which the caller closes
-   */
+  /** The source of the owner's connections by a given driver; see {@link #jdbcUrl(String, String)}. */
+  public TestDataSource dataSource(String driver, String parameters) {
+    return new TestDataSource(jdbcUrl(driver, parameters), this.username, password());
+  }
+
+  /** The source of the connections of another user. */
+  public TestDataSource dataSourceOf(String user) {
+    return new TestDataSource(jdbcUrl(), user, password());
+  }
+
+  /** Connects to the database as root. */
   public Connection connect() {
     try {
       return DriverManager.getConnection(jdbcUrl(), "root", password());
@@ -151,43 +112,29 @@ public final class TestDatabase {
     }
   }
 
-  /**
-   * Runs statements in the database as root, one at a time.
-   *
-   * @param statements the statements
-   */
+  /** Connects as root and begins a transaction with a statement, whose locks it keeps. */
+  public Connection begin(String sql) {
+    Connection connection = connect();
+    try {
+      connection.setAutoCommit(false);
+      connection.createStatement().execute(sql);
+      return connection;
+    } catch (SQLException ex) {
+      throw new IllegalStateException(sql, ex);
+    }
+  }
+
+  /** Runs statements in the database as root, one at a time. */
   public void execute(String... statements) {
-    try (Connection connection = connect();
-        Statement statement = connection.createStatement()) {
-      for (String sql : statements) {
-        statement.execute(sql);
-      }
-    } catch (SQLException ex) {
-      throw new IllegalStateException(ex);
-    }
+    TestServer.execute(jdbcUrl(), statements);
   }
 
-  /**
-   * Queries the database for one value as root.
-   *
-   * @param sql a query
-   * @return the first column of the first row as text; {@code null} if there is no row or no value
-   */
+  /** The first column of the first row of a query as text; {@code null} if there is none. */
   public @Nullable String query(String sql) {
-    try (Connection connection = connect();
-        Statement statement = connection.createStatement();
-        ResultSet rows = statement.executeQuery(sql)) {
-      return rows.next() ? rows.getString(1) : null;
-    } catch (SQLException ex) {
-      throw new IllegalStateException(ex);
-    }
+    return TestServer.query(jdbcUrl(), sql);
   }
 
-  /**
-   * Creates a user who may only read, insert and update in this database.
-   *
-   * @return the user name
-   */
+  /** Creates a user who may only read, insert and update in this database; returns the name. */
   public String newLeastPrivilegedUser() {
     return newUser("least_" + this.name, "SELECT, INSERT, UPDATE ON " + this.name + ".*");
   }
@@ -197,7 +144,7 @@ public final class TestDatabase {
    *
    * @param username the name
    * @param grants its privileges, for example {@code SELECT ON election_1.*}; each is granted
-   * @return the user name
+   * @return the name
    */
   public String newUser(String username, String... grants) {
     this.server.execute(

@@ -11,13 +11,16 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.testcontainers.DockerClientFactory;
 
 /**
- * A database server for tests: a container where there is Docker, otherwise an embedded MariaDB.
+ * A database server for tests: a container where there is Docker, otherwise an embedded MariaDB. A
+ * test that needs Docker, or an image, that is not there is aborted: it is skipped with a reason.
  *
  * <p>All tests of a JVM use {@link #shared()} and must leave it running. Tests that pause, stop or
  * kill a server start one of their own; its port stays the same across stop and start.
@@ -26,6 +29,8 @@ public abstract class TestServer implements AutoCloseable {
 
   static final String ROOT_PASSWORD = "test";
 
+  private static final Map<String, TestServer> SHARED = new ConcurrentHashMap<>();
+
   private final int port;
 
   TestServer(int port) {
@@ -33,10 +38,8 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   /**
-   * Whether containers can be started.
-   *
-   * @return whether there is a Docker engine, and {@code -Delection.test.docker=false} does not
-   *     hide it
+   * Whether containers can be started: whether there is a Docker engine, and
+   * {@code -Delection.test.docker=false} does not hide it.
    */
   public static boolean hasDocker() {
     return !"false".equals(System.getProperty("election.test.docker"))
@@ -45,63 +48,46 @@ public abstract class TestServer implements AutoCloseable {
 
   /**
    * The server for all tests of this JVM: MySQL where there is Docker, otherwise the embedded
-   * MariaDB.
-   *
-   * @return the running server; must not be closed
+   * MariaDB. Must not be closed.
    */
   public static TestServer shared() {
-    return Shared.DEFAULT;
+    return shared("default", TestServer::startOwn);
   }
 
   /**
    * The MariaDB server for all tests of this JVM: a container where there is Docker, otherwise the
    * same as {@link #shared()}.
-   *
-   * @return the running server; must not be closed
    */
   public static TestServer sharedMariaDb() {
-    return SharedMariaDb.SERVER;
+    return hasDocker() ? shared(DatabaseImage.MARIADB_11_8) : shared();
   }
 
-  /**
-   * The server of a product and version for all tests of this JVM. The test is aborted, that is
-   * skipped with a reason, without Docker or without the image.
-   *
-   * @param image the product and version
-   * @return the running server; must not be closed
-   */
+  /** The server of a product and version for all tests of this JVM. Must not be closed. */
   public static TestServer shared(DatabaseImage image) {
-    return SharedImages.SERVERS.computeIfAbsent(image, TestServer::start);
+    return shared(image.name(), () -> start(image));
   }
 
-  /**
-   * Starts a server of the same kind as {@link #shared()}.
-   *
-   * @return the running server; must be closed
-   */
+  private static TestServer shared(String name, Supplier<TestServer> start) {
+    return SHARED.computeIfAbsent(name, missing -> start.get());
+  }
+
+  /** Starts a server of the same kind as {@link #shared()}, which must be closed. */
   public static TestServer startOwn() {
     return hasDocker()
         ? start(DatabaseImage.MYSQL_9_7)
         : EmbeddedServer.launch().told("embedded");
   }
 
-  /**
-   * Starts a server in a container. The test is aborted, that is skipped with a reason, without
-   * Docker or without the image.
-   *
-   * @param image the product and version
-   * @return the running server; must be closed
-   */
+  /** Starts a server in a container, which must be closed. */
   public static TestServer start(DatabaseImage image) {
     return ContainerServer.launch(image).told("Testcontainers " + image.imageName());
   }
 
   /**
-   * Starts MySQL in a container whose data are on a small disk, in memory. The test is skipped
-   * without Docker. The data are lost when the server stops.
+   * Starts MySQL in a container whose data are on a small disk, in memory. The data are lost when
+   * the server stops.
    *
    * @param megabytes the size of the disk, of which a new server takes 200
-   * @return the running server; must be closed
    */
   public static TestServer startOnDisk(int megabytes) {
     return ContainerServer.launch(DatabaseImage.MYSQL_9_7, megabytes)
@@ -109,68 +95,58 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   /**
-   * Starts MySQL in a container with a wall clock that can be moved. The test is aborted, that is
-   * skipped with a reason, without Docker or without the image.
+   * Starts MySQL in a container with a wall clock that can be moved.
    *
    * @param clock its clock
    * @param timeZone its system time zone, for example {@code America/New_York}
-   * @return the running server; must be closed
    */
   public static TestServer start(FakeClock clock, String timeZone) {
     return ContainerServer.launch(DatabaseImage.MYSQL_9_7, clock, timeZone)
         .told("Testcontainers " + DatabaseImage.MYSQL_9_7.imageName() + " with libfaketime");
   }
 
-  /**
-   * Creates an empty database.
-   *
-   * @return the database
-   */
+  /** Creates an empty database. */
   public TestDatabase newDatabase() {
     return TestDatabase.create(this);
   }
 
-  /**
-   * The port of the server on 127.0.0.1.
-   *
-   * @return the port, which never changes
-   */
+  /** The port of the server on 127.0.0.1, which never changes. */
   public int port() {
     return this.port;
   }
 
-  /**
-   * Connects as root without a database.
-   *
-   * @return a connection, which the caller closes
-   * @throws SQLException if the connection fails
-   */
+  /** Connects as root without a database. */
   public Connection connectAsRoot() throws SQLException {
-    return DriverManager.getConnection(url(""), "root", ROOT_PASSWORD);
+    return connectAsRoot(url(""));
   }
 
-  /**
-   * Runs a statement as root.
-   *
-   * @param sql the statement
-   */
+  private static Connection connectAsRoot(String url) throws SQLException {
+    return DriverManager.getConnection(url, "root", ROOT_PASSWORD);
+  }
+
+  /** Runs a statement as root. */
   public void execute(String sql) {
-    try (Connection connection = connectAsRoot();
+    execute(url(""), sql);
+  }
+
+  static void execute(String url, String... statements) {
+    try (Connection connection = connectAsRoot(url);
         Statement statement = connection.createStatement()) {
-      statement.execute(sql);
+      for (String sql : statements) {
+        statement.execute(sql);
+      }
     } catch (SQLException ex) {
-      throw new IllegalStateException(sql + ": " + ex.getMessage(), ex);
+      throw new IllegalStateException(String.join("; ", statements) + ": " + ex.getMessage(), ex);
     }
   }
 
-  /**
-   * Queries the server for one value as root.
-   *
-   * @param sql a query
-   * @return the first column of the first row as text; {@code null} if there is no row or no value
-   */
+  /** The first column of the first row of a query as text; {@code null} if there is none. */
   public @Nullable String query(String sql) {
-    try (Connection connection = connectAsRoot();
+    return query(url(""), sql);
+  }
+
+  static @Nullable String query(String url, String sql) {
+    try (Connection connection = connectAsRoot(url);
         Statement statement = connection.createStatement();
         ResultSet rows = statement.executeQuery(sql)) {
       return rows.next() ? rows.getString(1) : null;
@@ -179,27 +155,12 @@ public abstract class TestServer implements AutoCloseable {
     }
   }
 
-  /**
-   * Queries the server for its version.
-   *
-   * @return for example {@code 11.4.5-MariaDB}
-   */
+  /** The version of the server, for example {@code 11.4.5-MariaDB}. */
   public String version() {
-    try (Connection connection = connectAsRoot();
-        Statement statement = connection.createStatement();
-        ResultSet rows = statement.executeQuery("SELECT VERSION()")) {
-      rows.next();
-      return rows.getString(1);
-    } catch (SQLException ex) {
-      throw new IllegalStateException(ex);
-    }
+    return Objects.requireNonNull(query("SELECT VERSION()"));
   }
 
-  /**
-   * The product of the server.
-   *
-   * @return whether this is MariaDB rather than MySQL
-   */
+  /** Whether this is MariaDB rather than MySQL. */
   public abstract boolean isMariaDb();
 
   /** Freezes the server: it accepts connections but never answers. */
@@ -217,11 +178,7 @@ public abstract class TestServer implements AutoCloseable {
   /** Starts the server after {@link #stop()} or {@link #kill()}, on the same port and data. */
   public abstract void start();
 
-  /**
-   * Fills the disk of {@link #startOnDisk} to the last byte.
-   *
-   * @throws UnsupportedOperationException if the server has no disk of its own
-   */
+  /** Fills the disk of {@link #startOnDisk} to the last byte. */
   public void fillDisk() {
     throw new UnsupportedOperationException("This server has no disk of its own");
   }
@@ -235,22 +192,15 @@ public abstract class TestServer implements AutoCloseable {
   @Override
   public abstract void close();
 
-  /**
-   * The JDBC URL of a database, for the driver of the server's product.
-   *
-   * @param database the database; may be empty
-   * @return the URL, without credentials
-   */
+  /** The URL of a database for the driver of the server's product, without credentials. */
   String url(String database) {
-    String product = isMariaDb() ? "mariadb" : "mysql";
-    return "jdbc:" + product + "://127.0.0.1:" + port() + "/" + database + parameters(isMariaDb());
+    return url(isMariaDb() ? "mariadb" : "mysql", "127.0.0.1:" + this.port, database);
   }
 
-  static String parameters(boolean mariaDbDriver) {
+  static String url(String driver, String hosts, String database) {
     // MySQL sends its public key for caching_sha2_password only to clients that request it.
-    return mariaDbDriver
-        ? "?allowPublicKeyRetrieval=true"
-        : "?allowPublicKeyRetrieval=true&sslMode=DISABLED";
+    return "jdbc:" + driver + "://" + hosts + "/" + database + "?allowPublicKeyRetrieval=true"
+        + (driver.equals("mysql") ? "&sslMode=DISABLED" : "");
   }
 
   void awaitAnswer() {
@@ -267,22 +217,6 @@ public abstract class TestServer implements AutoCloseable {
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
-  }
-
-  private static final class Shared {
-
-    static final TestServer DEFAULT = startOwn();
-  }
-
-  private static final class SharedImages {
-
-    static final Map<DatabaseImage, TestServer> SERVERS = new ConcurrentHashMap<>();
-  }
-
-  private static final class SharedMariaDb {
-
-    static final TestServer SERVER =
-        hasDocker() ? shared(DatabaseImage.MARIADB_11_8) : Shared.DEFAULT;
   }
 
   /** Reports the server that the tests use; build reports are searched for this line. */

@@ -4,12 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.election.embedded.MariaDbPrograms;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -30,16 +31,23 @@ class EmbeddedServerIT {
       throws Exception {
     assumeTrue(MariaDbPrograms.existForThisPlatform(), "no embedded server for this platform");
     List<Process> processes = new ArrayList<>();
-    List<Path> outputs = new ArrayList<>();
     try {
       for (int i = 0; i < PROCESSES; i++) {
-        outputs.add(empty.resolve("output-" + i));
-        processes.add(fork(empty, outputs.get(i)));
+        processes.add(new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Djava.io.tmpdir=" + empty,
+                "-cp",
+                System.getProperty(
+                    "surefire.test.class.path", System.getProperty("java.class.path")),
+                EmbeddedServerIT.class.getName())
+            .redirectErrorStream(true)
+            .redirectOutput(empty.resolve("output-" + i).toFile())
+            .start());
       }
       for (int i = 0; i < PROCESSES; i++) {
         assertThat(processes.get(i).waitFor(3, TimeUnit.MINUTES)).as("it ended").isTrue();
         assertThat(processes.get(i).exitValue())
-            .as(() -> String.join("\n", lines(outputs)))
+            .as(Files.readString(empty.resolve("output-" + i)))
             .isZero();
       }
     } finally {
@@ -49,45 +57,17 @@ class EmbeddedServerIT {
 
   /** Starts servers from several threads at once, and queries each for its version. */
   public static void main(String... arguments) throws Exception {
-    CountDownLatch ready = new CountDownLatch(THREADS);
+    CyclicBarrier ready = new CyclicBarrier(THREADS);
     ExecutorService threads = Executors.newFixedThreadPool(THREADS);
-    List<Future<String>> versions = new ArrayList<>();
-    for (int i = 0; i < THREADS; i++) {
-      versions.add(threads.submit(() -> {
-        ready.countDown();
-        ready.await();
-        try (TestServer server = EmbeddedServer.launch()) {
-          return server.version();
-        }
-      }));
-    }
-    threads.shutdown();
-    for (Future<String> version : versions) {
+    Callable<String> start = () -> {
+      ready.await();
+      try (TestServer server = EmbeddedServer.launch()) {
+        return server.version();
+      }
+    };
+    for (Future<String> version : threads.invokeAll(Collections.nCopies(THREADS, start))) {
       System.out.println(version.get());
     }
-  }
-
-  private static Process fork(Path folder, Path output) throws IOException {
-    return new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-Djava.io.tmpdir=" + folder,
-            "-cp",
-            System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-            EmbeddedServerIT.class.getName())
-        .redirectErrorStream(true)
-        .redirectOutput(output.toFile())
-        .start();
-  }
-
-  private static List<String> lines(List<Path> files) {
-    List<String> lines = new ArrayList<>();
-    for (Path file : files) {
-      try {
-        lines.addAll(Files.readAllLines(file));
-      } catch (IOException ex) {
-        lines.add(ex.toString());
-      }
-    }
-    return lines;
+    threads.shutdown();
   }
 }

@@ -16,14 +16,7 @@ public record Announcement(String node, boolean acquired, long term) {
   private static final Pattern LINE = Pattern.compile(
       "published Leadership(Acquired|Lost)Event\\[serviceId=([^,]*),.* term=(\\d+),");
 
-  /**
-   * Parses a line of a process's log.
-   *
-   * @param node the process
-   * @param serviceId the election of the event
-   * @param line the line
-   * @return the event, if the line reports one in that election
-   */
+  /** Parses a line of a process's log, which may report an event in an election. */
   public static Optional<Announcement> parse(String node, String serviceId, String line) {
     Matcher matcher = LINE.matcher(line);
     return matcher.find() && matcher.group(2).equals(serviceId)

@@ -16,21 +16,11 @@ public record Claim(String node, long term, long from, long to) {
   /** The term of a tool without terms. */
   public static final long NO_TERM = 0;
 
-  /**
-   * Whether this claim has a term.
-   *
-   * @return whether the term is not {@link #NO_TERM}
-   */
   public boolean hasTerm() {
     return this.term != NO_TERM;
   }
 
-  /**
-   * Compares two claims.
-   *
-   * @param other another claim, or none
-   * @return whether both are of the same process in the same term
-   */
+  /** Whether this claim and another one, if there is one, are of one process in one term. */
   public boolean isOfOneTermWith(@Nullable Claim other) {
     return other != null && this.term == other.term && this.node.equals(other.node);
   }
@@ -44,13 +34,7 @@ public record Claim(String node, long term, long from, long to) {
     return this.from - other.to <= 0 && other.from - this.to <= 0;
   }
 
-  /**
-   * Measures how long this claim and another one overlap.
-   *
-   * @param other a claim of another process
-   * @param since the time before this instant does not count
-   * @return nanoseconds, at least 0
-   */
+  /** The nanoseconds for which this claim and another one overlap after an instant. */
   public long overlap(Claim other, long since) {
     long begin = Math.max(Math.max(this.from - since, other.from - since), 0);
     long end = Math.min(this.to - since, other.to - since);

@@ -28,21 +28,14 @@ public final class LeadershipLog {
   public static final long NOT_LEADING = -1;
 
   private static final int CAPACITY = 100_000;
-
   private static final int COUNT = 0;
-
   private static final int SAMPLED_AT = 8;
-
   private static final int LEADING = 16;
-
   private static final int LED = 24;
-
   private static final int CLAIMS = 32;
-
   private static final int CLAIM_BYTES = 32;
 
   private final MappedByteBuffer buffer;
-
   private final long silence;
 
   /** By track that leads, the index of its claim. */
@@ -53,12 +46,7 @@ public final class LeadershipLog {
     this.silence = silence;
   }
 
-  /**
-   * Opens a log; creates it if it does not exist.
-   *
-   * @param path the file
-   * @return the log
-   */
+  /** Opens a log; creates it if it does not exist. */
   public static LeadershipLog open(Path path) {
     return open(path, Duration.ofNanos(Long.MAX_VALUE));
   }
@@ -66,10 +54,6 @@ public final class LeadershipLog {
   /**
    * Opens a log in which a claim ends if the process is not sampled for some time, for example
    * because it is paused.
-   *
-   * @param path the file
-   * @param silence the time
-   * @return the log
    */
   public static LeadershipLog open(Path path, Duration silence) {
     try (FileChannel channel = FileChannel.open(
@@ -82,13 +66,7 @@ public final class LeadershipLog {
     }
   }
 
-  /**
-   * Records an answer of a process that takes part once.
-   *
-   * @param before the instant before the call
-   * @param after the instant after the call
-   * @param term the term in which the process leads, or {@link #NOT_LEADING}
-   */
+  /** Records an answer of a process that takes part once. */
   public void sample(long before, long after, long term) {
     sample(0, before, after, term);
   }
@@ -149,23 +127,12 @@ public final class LeadershipLog {
     return this.buffer.getLong(SAMPLED_AT);
   }
 
-  /**
-   * Reads the claims of a process that takes part once.
-   *
-   * @param node the name of the process
-   * @return its claims in their order
-   */
+  /** The claims of a process that takes part once, in their order. */
   public List<Claim> claims(String node) {
     return claims(node, Long.MIN_VALUE);
   }
 
-  /**
-   * Reads the latest claims of a process that takes part once.
-   *
-   * @param node the name of the process
-   * @param since claims that ended before this instant are left out
-   * @return its claims in their order
-   */
+  /** The same, except claims that ended before an instant. */
   public List<Claim> claims(String node, long since) {
     List<Claim> claims = new ArrayList<>();
     for (int i = count() - 1; i >= 0 && this.buffer.getLong(at(i) + 24) >= since; i--) {
@@ -175,18 +142,13 @@ public final class LeadershipLog {
     return claims;
   }
 
-  /**
-   * Reads all claims.
-   *
-   * @param node the name of the process
-   * @return the claims of each track in their order
-   */
+  /** The claims of each track in their order. */
   public Map<Integer, List<Claim>> claimsByTrack(String node) {
     Map<Integer, List<Claim>> claims = new TreeMap<>();
     int count = count();
     for (int i = 0; i < count; i++) {
       claims
-          .computeIfAbsent((int) this.buffer.getLong(at(i)), (track) -> new ArrayList<>())
+          .computeIfAbsent((int) this.buffer.getLong(at(i)), ignored -> new ArrayList<>())
           .add(claim(node, i));
     }
     return claims;

@@ -9,7 +9,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
 /** A {@link Node} that runs in its own JVM. */
 public final class NodeProcess {
@@ -19,19 +18,12 @@ public final class NodeProcess {
   private static final long FRESH = TimeUnit.MILLISECONDS.toNanos(500);
 
   private final Node node;
-
   private final List<String> command;
-
   private final LeadershipLog claims;
-
   private final Path log;
-
   private long startedAt;
-
   private long rememberedFrom = Long.MIN_VALUE;
-
   private int rememberedLog;
-
   private Process process;
 
   private NodeProcess(Node node, List<String> command, LeadershipLog claims, Path log) {
@@ -43,14 +35,7 @@ public final class NodeProcess {
     this.process = launch();
   }
 
-  /**
-   * Starts a process.
-   *
-   * @param node the process
-   * @param folder the folder for its files
-   * @param properties its properties, in place of those of the node
-   * @return the process, which may not be up yet
-   */
+  /** Starts a process with its files in a folder, and properties in place of those of the node. */
   public static NodeProcess start(Node node, Path folder, List<String> properties) {
     Path claims = folder.resolve(node.name() + ".claims");
     List<String> command = new ArrayList<>(node.prefix());
@@ -60,7 +45,7 @@ public final class NodeProcess {
     command.addAll(node.jvmOptions());
     command.addAll(List.of("-cp", classPath(), node.program().getName()));
     command.add("--test.claims=" + claims);
-    properties.forEach((property) -> command.add("--" + property));
+    properties.forEach(property -> command.add("--" + property));
     return new NodeProcess(
         node, command, LeadershipLog.open(claims), folder.resolve(node.name() + ".log"));
   }
@@ -103,12 +88,7 @@ public final class NodeProcess {
     return this.process.pid();
   }
 
-  /**
-   * Whether the process has recorded a sample since it was started.
-   *
-   * @return whether it is up
-   * @throws IllegalStateException if it has ended instead
-   */
+  /** Whether the process has recorded a sample since it was started; fails if it has ended. */
   public boolean isUp() {
     boolean sampled = this.claims.sampledAt() != 0 && this.claims.sampledAt() - this.startedAt > 0;
     if (!this.process.isAlive() && !sampled) {
@@ -149,12 +129,7 @@ public final class NodeProcess {
     return claims(this.rememberedFrom);
   }
 
-  /**
-   * The recent claims of the process to lead.
-   *
-   * @param since claims that ended before this instant are left out
-   * @return its claims in their order
-   */
+  /** The claims of the process to lead, except those that ended before an instant. */
   public List<Claim> claims(long since) {
     return this.claims.claims(name(), since);
   }
@@ -165,18 +140,12 @@ public final class NodeProcess {
     return all.get(all.size() - 1);
   }
 
-  /**
-   * The events that the process has published.
-   *
-   * @param serviceId the election of the events
-   * @return the events in their order
-   */
+  /** The events that the process has published in an election. */
   public List<Announcement> announcements(String serviceId) {
-    try (Stream<String> lines = log().lines()) {
-      return lines
-          .flatMap((line) -> Announcement.parse(name(), serviceId, line).stream())
-          .toList();
-    }
+    return log()
+        .lines()
+        .flatMap(line -> Announcement.parse(name(), serviceId, line).stream())
+        .toList();
   }
 
   /** Whether the process ended on request, with no event listener still running. */
@@ -195,16 +164,13 @@ public final class NodeProcess {
     }
   }
 
-  /**
-   * The lines of the output that contain a text, since {@link #forget()}.
-   *
-   * @param part the text
-   * @return the lines
-   */
+  /** The lines of the output that contain a text, since {@link #forget()}. */
   public List<String> logLines(String part) {
-    try (Stream<String> lines = log().substring(this.rememberedLog).lines()) {
-      return lines.filter((line) -> line.contains(part)).toList();
-    }
+    return log()
+        .substring(this.rememberedLog)
+        .lines()
+        .filter(line -> line.contains(part))
+        .toList();
   }
 
   /** Kills the process and waits until it has ended. */
@@ -219,13 +185,7 @@ public final class NodeProcess {
     awaitEnd();
   }
 
-  /**
-   * Requests a clean stop, and kills the process if it does not end in time.
-   *
-   * @param grace the time
-   * @return whether it ended in time
-   * @throws InterruptedException if the thread is interrupted
-   */
+  /** Requests a clean stop, kills the process after a time, and returns whether it ended before. */
   public boolean stopWithin(Duration grace) throws InterruptedException {
     signal(Signal.TERM);
     boolean ended = this.process.waitFor(grace.toMillis(), TimeUnit.MILLISECONDS);

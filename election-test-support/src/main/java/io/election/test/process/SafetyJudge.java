@@ -11,9 +11,7 @@ import java.util.Set;
 public final class SafetyJudge {
 
   private final List<Claim> claims;
-
   private final List<Announcement> announcements;
-
   private final Set<String> ended;
 
   /** Creates a judge of claims only. */
@@ -40,10 +38,8 @@ public final class SafetyJudge {
   }
 
   /**
-   * Finds violations: two processes that claimed to lead at the same instant, a term that did not
-   * increase, or events that do not alternate.
-   *
-   * @return a sentence for each violation; empty if the promise was kept
+   * Describes violations: two processes that claimed to lead at the same instant, a term that did
+   * not increase, or events that do not alternate.
    */
   public List<String> violations() {
     List<String> violations = new ArrayList<>();

@@ -43,36 +43,22 @@ public final class TcpProxy implements AutoCloseable {
   private static final int BACKLOG = 500;
 
   private final InetSocketAddress address;
-
+  private final int target;
   private final @Nullable TestDatabase database;
-
   private final Supplier<ToIntFunction<byte[]>> requestCounters;
 
   private final Flow requests = new Flow();
-
   private final Flow answers = new Flow();
-
   private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
-
   private final AtomicLong requestCount = new AtomicLong();
-
   private final AtomicLong longestWait = new AtomicLong();
-
   private final AtomicInteger resets = new AtomicInteger();
 
-  private final Object cutterLock = new Object();
-
-  private volatile int target;
-
   private volatile @Nullable Trap trap;
-
-  private volatile boolean closed;
-
+  private volatile @Nullable Object resetting;
   private @Nullable ServerSocket listener;
-
   private @Nullable Thread listening;
-
-  private long resetMillis;
+  private boolean closed;
 
   private TcpProxy(
       InetSocketAddress where,
@@ -82,20 +68,7 @@ public final class TcpProxy implements AutoCloseable {
     this.target = target;
     this.database = database;
     this.requestCounters = requestCounters;
-    listen(where);
-    this.address =
-        (InetSocketAddress) Objects.requireNonNull(this.listener).getLocalSocketAddress();
-    daemon("proxy-cutter", this::resetAgainAndAgain);
-  }
-
-  /**
-   * Opens a proxy to a port of this machine.
-   *
-   * @param port the port
-   * @return the proxy
-   */
-  public static TcpProxy to(int port) {
-    return to(port, () -> (packet) -> 1);
+    this.address = (InetSocketAddress) listen(where).getLocalSocketAddress();
   }
 
   /**
@@ -103,37 +76,21 @@ public final class TcpProxy implements AutoCloseable {
    *
    * @param port the port
    * @param requestCounters supplies the counter of the requests in the packets of a connection
-   * @return the proxy
    */
   public static TcpProxy to(int port, Supplier<ToIntFunction<byte[]>> requestCounters) {
-    return new TcpProxy(new InetSocketAddress(loopback(), 0), port, null, requestCounters);
+    return new TcpProxy(
+        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), port, null, requestCounters);
   }
 
-  /**
-   * Opens a proxy to the server of a database.
-   *
-   * @param database the database
-   * @return the proxy
-   */
+  /** Opens a proxy to the server of a database. */
   public static TcpProxy to(TestDatabase database) {
-    return at(loopback(), 0, database);
+    return at(InetAddress.getLoopbackAddress(), 0, database);
   }
 
-  /**
-   * Opens a proxy that listens at a given address.
-   *
-   * @param host the address of the proxy
-   * @param port its port
-   * @param database the database
-   * @return the proxy
-   */
+  /** Opens a proxy that listens at a given address. */
   public static TcpProxy at(InetAddress host, int port, TestDatabase database) {
     return new TcpProxy(
-        new InetSocketAddress(host, port), database.server().port(), database, () -> (packet) -> 1);
-  }
-
-  private static InetAddress loopback() {
-    return InetAddress.getLoopbackAddress();
+        new InetSocketAddress(host, port), database.server().port(), database, () -> packet -> 1);
   }
 
   /** The port of the proxy. */
@@ -146,12 +103,7 @@ public final class TcpProxy implements AutoCloseable {
     return jdbcUrl(this.address.getAddress().getHostAddress());
   }
 
-  /**
-   * The URL of the database through this proxy.
-   *
-   * @param host a name that resolves to the address of this proxy
-   * @return the URL
-   */
+  /** The URL of the database through this proxy, whose address a name resolves to. */
   public String jdbcUrl(String host) {
     return Objects.requireNonNull(this.database, "no database behind this proxy")
         .jdbcUrl()
@@ -196,10 +148,14 @@ public final class TcpProxy implements AutoCloseable {
 
   /** Resets all connections repeatedly, until the proxy is healed. */
   public void resetEvery(Duration interval) {
-    synchronized (this.cutterLock) {
-      this.resetMillis = interval.toMillis();
-      this.cutterLock.notifyAll();
-    }
+    Object fault = new Object();
+    this.resetting = fault;
+    daemon("proxy-resets", () -> {
+      while (this.resetting == fault) {
+        reset();
+        Thread.sleep(interval.toMillis());
+      }
+    });
   }
 
   /**
@@ -232,15 +188,10 @@ public final class TcpProxy implements AutoCloseable {
     return armed;
   }
 
-  /** Directs new connections to another port of this machine. */
-  public void moveTo(int port) {
-    this.target = port;
-  }
-
   /** Ends all faults; held data flow. */
   public void heal() {
     this.trap = null;
-    resetEvery(Duration.ZERO);
+    this.resetting = null;
     this.requests.heal();
     this.answers.heal();
     synchronized (this) {
@@ -275,62 +226,37 @@ public final class TcpProxy implements AutoCloseable {
 
   @Override
   public void close() {
-    this.closed = true;
+    synchronized (this) {
+      this.closed = true;
+    }
     refuse();
     reset();
     heal();
   }
 
-  private synchronized void listen(InetSocketAddress where) {
+  private synchronized ServerSocket listen(InetSocketAddress where) {
     try {
       ServerSocket socket = new ServerSocket();
       socket.setReuseAddress(true);
       socket.bind(where, BACKLOG);
       this.listener = socket;
       this.listening = daemon("proxy-listener", () -> accept(socket));
+      return socket;
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
   }
 
-  private void accept(ServerSocket socket) {
+  /** Ends with an exception when the proxy refuses connections. */
+  private void accept(ServerSocket socket) throws IOException {
     while (true) {
-      Socket client;
+      Socket client = socket.accept();
       try {
-        client = socket.accept();
-      } catch (IOException ex) {
-        return; // refused from now on
-      }
-      try {
-        Socket server = new Socket(loopback(), this.target);
-        new Connection(client, server).open();
+        new Connection(client, new Socket(InetAddress.getLoopbackAddress(), this.target)).open();
       } catch (IOException ex) {
         resetSocket(client);
       }
     }
-  }
-
-  private void resetAgainAndAgain() {
-    try {
-      while (!this.closed) {
-        synchronized (this.cutterLock) {
-          this.cutterLock.wait(this.resetMillis);
-          if (this.resetMillis == 0) {
-            continue;
-          }
-        }
-        reset();
-      }
-    } catch (InterruptedException ex) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  private static Thread daemon(String name, Runnable task) {
-    Thread thread = new Thread(task, name);
-    thread.setDaemon(true);
-    thread.start();
-    return thread;
   }
 
   private static void resetSocket(Socket socket) {
@@ -350,18 +276,40 @@ public final class TcpProxy implements AutoCloseable {
     }
   }
 
+  /** Starts a thread that ends when its socket is closed or it is interrupted. */
+  private static Thread daemon(String name, Task task) {
+    Thread thread = new Thread(
+        () -> {
+          try {
+            task.run();
+          } catch (IOException ex) {
+            // closed
+          } catch (InterruptedException ex) {
+            Thread.currentThread().interrupt();
+          }
+        },
+        name);
+    thread.setDaemon(true);
+    thread.start();
+    return thread;
+  }
+
+  @FunctionalInterface
+  private interface Task {
+
+    void run() throws IOException, InterruptedException;
+  }
+
   /** A reset that waits for a sequence of statements. */
   public static final class Trap {
 
     private final List<String> texts;
-
     private final AtomicBoolean taken = new AtomicBoolean();
-
     private volatile boolean sprung;
 
     private Trap(String... texts) {
       this.texts =
-          Arrays.stream(texts).map((text) -> text.toLowerCase(Locale.ROOT)).toList();
+          Arrays.stream(texts).map(text -> text.toLowerCase(Locale.ROOT)).toList();
     }
 
     /** Whether the reset has happened. */
@@ -374,13 +322,9 @@ public final class TcpProxy implements AutoCloseable {
   private static final class Flow {
 
     private boolean held;
-
     private long delayNanos;
-
     private long jitterNanos;
-
     private long bytesPerSecond;
-
     private long freeAt;
 
     synchronized void hold() {
@@ -434,7 +378,6 @@ public final class TcpProxy implements AutoCloseable {
   private static final class Packet {
 
     final byte[] bytes;
-
     final long due;
 
     Packet(byte[] bytes, long due) {
@@ -447,21 +390,14 @@ public final class TcpProxy implements AutoCloseable {
   private final class Connection {
 
     private final Socket client;
-
     private final Socket server;
-
     private final Set<Thread> writers = ConcurrentHashMap.newKeySet();
-
     private final AtomicInteger open = new AtomicInteger(2);
-
     private final AtomicLong askedAt = new AtomicLong();
 
     private @Nullable Trap seen;
-
     private int matched;
-
     private String tail = "";
-
     private volatile @Nullable Trap swallowing;
 
     Connection(Socket client, Socket server) throws IOException {
@@ -480,7 +416,17 @@ public final class TcpProxy implements AutoCloseable {
     private void pump(String name, Socket from, Socket to, Flow flow, boolean ask) {
       BlockingQueue<Packet> packets = new LinkedBlockingQueue<>();
       daemon(name + "-in", () -> receive(from, packets, flow, ask));
-      daemon(name + "-out", () -> send(packets, to, flow, ask));
+      daemon(name + "-out", () -> {
+        this.writers.add(Thread.currentThread());
+        try {
+          send(packets, to, flow, ask);
+        } catch (IOException ex) {
+          // The other end is closed. Data in transit in the other direction may still arrive.
+        }
+        if (this.open.decrementAndGet() == 0) {
+          end();
+        }
+      });
     }
 
     private void receive(Socket from, BlockingQueue<Packet> packets, Flow flow, boolean ask) {
@@ -504,39 +450,26 @@ public final class TcpProxy implements AutoCloseable {
       } while (count > 0);
     }
 
-    private void send(BlockingQueue<Packet> packets, Socket to, Flow flow, boolean ask) {
-      this.writers.add(Thread.currentThread());
-      try {
-        while (true) {
-          Packet packet = packets.take();
-          flow.pass(packet.due, packet.bytes.length);
-          if (packet.bytes.length == 0) {
-            to.shutdownOutput();
-            break;
-          }
-          if (ask) {
-            look(packet.bytes);
-          } else {
-            Trap trap = this.swallowing;
-            if (trap != null) {
-              reset();
-              trap.sprung = true;
-              return;
-            }
-            answered();
-          }
-          to.getOutputStream().write(packet.bytes);
+    private void send(BlockingQueue<Packet> packets, Socket to, Flow flow, boolean ask)
+        throws IOException, InterruptedException {
+      while (true) {
+        Packet packet = packets.take();
+        flow.pass(packet.due, packet.bytes.length);
+        if (packet.bytes.length == 0) {
+          to.shutdownOutput();
+          return;
         }
-        if (this.open.decrementAndGet() == 0) {
-          end();
+        Trap swallows = this.swallowing;
+        if (ask) {
+          look(packet.bytes);
+        } else if (swallows != null) {
+          reset();
+          swallows.sprung = true;
+          return;
+        } else {
+          answered();
         }
-      } catch (InterruptedException ex) {
-        Thread.currentThread().interrupt();
-      } catch (IOException ex) {
-        // The other end is closed. Data in transit in the other direction may still arrive.
-        if (this.open.decrementAndGet() == 0) {
-          end();
-        }
+        to.getOutputStream().write(packet.bytes);
       }
     }
 

@@ -12,8 +12,8 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.time.Duration;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -25,13 +25,12 @@ import org.junit.jupiter.api.Timeout;
 class TcpProxyTest {
 
   private Echo echo;
-
   private TcpProxy proxy;
 
   @BeforeEach
   void open() throws IOException {
     this.echo = new Echo();
-    this.proxy = TcpProxy.to(this.echo.port());
+    this.proxy = TcpProxy.to(this.echo.port(), () -> packet -> packet.length);
   }
 
   @AfterEach
@@ -47,18 +46,9 @@ class TcpProxyTest {
       String longText = "x".repeat(10_000);
       assertThat(ask(client, longText)).isEqualTo(longText);
       assertThat(this.proxy.connectionCount()).isEqualTo(1);
-      assertThat(this.proxy.requestCount()).isPositive();
+      assertThat(this.proxy.requestCount()).as("as the protocol counts").isEqualTo(10_005);
     }
     Awaitility.await().until(() -> this.proxy.connectionCount() == 0);
-  }
-
-  @Test
-  void requests_are_counted_as_their_protocol_says() throws IOException {
-    try (TcpProxy counting = TcpProxy.to(this.echo.port(), () -> (packet) -> packet.length / 2);
-        Socket client = new Socket(InetAddress.getLoopbackAddress(), counting.port())) {
-      assertThat(ask(client, "123456")).isEqualTo("123456");
-      assertThat(counting.requestCount()).isEqualTo(3);
-    }
   }
 
   @Test
@@ -179,20 +169,6 @@ class TcpProxyTest {
     }
   }
 
-  @Test
-  void new_connections_lead_to_where_the_proxy_was_moved() throws IOException {
-    try (Echo other = new Echo();
-        Socket old = connect()) {
-      assertThat(ask(old, "old")).isEqualTo("old");
-      this.proxy.moveTo(other.port());
-      try (Socket client = connect()) {
-        assertThat(ask(client, "new")).isEqualTo("new");
-      }
-      assertThat(other.received()).isEqualTo("new");
-      assertThat(this.echo.received()).isEqualTo("old");
-    }
-  }
-
   private Socket connect() throws IOException {
     Socket socket = new Socket(InetAddress.getLoopbackAddress(), this.proxy.port());
     socket.setSoTimeout(10_000);
@@ -222,12 +198,16 @@ class TcpProxyTest {
   private static final class Echo implements AutoCloseable {
 
     private final ServerSocket listener;
-
-    private final List<String> received = new CopyOnWriteArrayList<>();
+    private final StringBuffer received = new StringBuffer();
 
     Echo() throws IOException {
       this.listener = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
-      start(this::accept);
+      start(() -> {
+        while (true) {
+          Socket client = this.listener.accept();
+          start(() -> answered(client));
+        }
+      });
     }
 
     int port() {
@@ -235,36 +215,27 @@ class TcpProxyTest {
     }
 
     String received() {
-      return String.join("", this.received);
+      return this.received.toString();
     }
 
-    private void accept() {
-      while (true) {
-        try {
-          Socket client = this.listener.accept();
-          start(() -> answer(client));
-        } catch (IOException ex) {
-          return;
-        }
-      }
-    }
-
-    private void answer(Socket client) {
+    private int answered(Socket client) throws IOException {
       byte[] buffer = new byte[10_000];
+      int answers = 0;
       try (client) {
         for (int n = client.getInputStream().read(buffer);
             n > 0;
             n = client.getInputStream().read(buffer)) {
-          this.received.add(new String(buffer, 0, n, US_ASCII));
+          this.received.append(new String(buffer, 0, n, US_ASCII));
           client.getOutputStream().write(buffer, 0, n);
+          answers++;
         }
-      } catch (IOException ex) {
-        // reset
       }
+      return answers;
     }
 
-    private static void start(Runnable task) {
-      Thread thread = new Thread(task, "echo");
+    /** Starts a thread that ends when its socket is closed or reset. */
+    private static void start(Callable<?> task) {
+      Thread thread = new Thread(new FutureTask<>(task), "echo");
       thread.setDaemon(true);
       thread.start();
     }
