@@ -10,10 +10,12 @@ import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
 import java.time.Duration;
 import java.util.Queue;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -62,14 +64,12 @@ class ElectionDatabaseTest {
         "jdbc:sqlserver://host;user=sa;password=s3cret@x|the election's database",
       })
   void a_location_shows_neither_user_nor_password(String url, String location) {
-    assertThat(new ElectionDatabase(ConnectionSource.of(() -> null), url).location())
-        .isEqualTo(location)
-        .doesNotContain("s3cret");
+    assertThat(database(url, () -> null).location()).isEqualTo(location).doesNotContain("s3cret");
   }
 
   @Test
   void without_a_url_messages_name_no_host_until_the_first_connection() {
-    ElectionDatabase database = new ElectionDatabase(ConnectionSource.of(() -> null), null);
+    ElectionDatabase database = database(null, () -> null);
     assertThat(database.location()).isEqualTo("the election's database");
 
     database.learn("jdbc:mysql://host:3306/app?password=s3cret");
@@ -81,12 +81,10 @@ class ElectionDatabaseTest {
   void a_connection_that_comes_too_late_is_closed() {
     CountDownLatch slow = new CountDownLatch(1);
     Queue<String> calls = new ConcurrentLinkedQueue<>();
-    ElectionDatabase database = new ElectionDatabase(
-        ConnectionSource.of(() -> {
-          slow.await();
-          return connection(calls);
-        }),
-        null);
+    ElectionDatabase database = database(null, () -> {
+      slow.await();
+      return connection(calls);
+    });
 
     assertThatThrownBy(() -> database.connect(Deadline.in(Duration.ofMillis(20))))
         .isInstanceOf(SQLTimeoutException.class);
@@ -99,12 +97,10 @@ class ElectionDatabaseTest {
   @Test
   void attempts_that_never_come_back_do_not_pile_up() {
     CountDownLatch never = new CountDownLatch(1);
-    ElectionDatabase database = new ElectionDatabase(
-        ConnectionSource.of(() -> {
-          never.await();
-          return null;
-        }),
-        null);
+    ElectionDatabase database = database(null, () -> {
+      never.await();
+      return null;
+    });
 
     for (int i = 0; i < 16; i++) {
       assertThatThrownBy(() -> database.connect(Deadline.in(Duration.ofMillis(1))))
@@ -142,15 +138,17 @@ class ElectionDatabaseTest {
 
   @Test
   void a_source_that_fails_otherwise_is_a_failure_to_connect() {
-    ElectionDatabase database = new ElectionDatabase(
-        ConnectionSource.of(() -> {
-          throw new IllegalStateException("closed");
-        }),
-        null);
+    ElectionDatabase database = database(null, () -> {
+      throw new IllegalStateException("closed");
+    });
 
     assertThatThrownBy(() -> database.connect(Deadline.in(Duration.ofSeconds(10))))
         .isInstanceOf(SQLException.class)
         .hasMessageContaining("closed");
+  }
+
+  private static ElectionDatabase database(@Nullable String url, Callable<Connection> connect) {
+    return new ElectionDatabase(ConnectionSource.of(connect), url);
   }
 
   private static Connection connection(Queue<String> calls) {

@@ -4,23 +4,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import io.election.test.Leases;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.Instruction;
-import io.election.LeadershipLostEvent;
-import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore.Renewals;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.ConnectionSource;
-import io.election.test.Leases;
-import io.election.test.TestDataSource;
 import java.sql.Connection;
 import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -28,18 +23,19 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
 import javax.sql.DataSource;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slf4j.LoggerFactory;
 
 /** How the store behaves when the database fails, and what it reports. */
 @OnEveryServer
@@ -47,75 +43,45 @@ class LeaseStoreFaultsIT extends ServerDatabase {
 
   private static final Duration TIMEOUT = Duration.ofMillis(500);
 
-  private static final Ending RESIGNED = new Ending(LeadershipLostEvent.Reason.RESIGNED, null);
-
   /** The time that a call may take beyond its time-out on a busy machine. */
   private static final Duration GRACE = Duration.ofSeconds(2);
+
+  /** The connections of the store. */
+  private final List<Connection> connections = new ArrayList<>();
 
   private MysqlLeaseStore store;
 
   @BeforeEach
   void prepare() {
-    this.store = store(this.database.dataSource());
-  }
-
-  @AfterEach
-  void close() {
-    this.store.close();
+    use(this.database.dataSource());
   }
 
   @Test
-  void renewing_fifty_leases_is_one_statement() throws Exception {
-    List<Connection> connections = new ArrayList<>();
-    this.store = store(remembering(connections, this.database.dataSource()));
-    Map<String, Long> terms = new HashMap<>();
-    for (int i = 0; i < 50; i++) {
-      terms.put("service-" + i, led("service-" + i).term());
-    }
+  void fifty_elections_are_renewed_with_one_statement_and_watched_with_another() throws Exception {
+    Map<String, Long> terms = led(50);
     Leases.renew(this.store, "a", terms);
-    long before = statements(connections);
 
-    assertThat(Leases.renew(this.store, "a", terms)).hasSize(50);
-
-    assertThat(statements(connections) - before)
-        .as("with the statement that counts")
-        .isEqualTo(2);
-  }
-
-  @Test
-  void watching_fifty_elections_is_one_statement() throws Exception {
-    List<Connection> connections = new ArrayList<>();
-    this.store = store(remembering(connections, this.database.dataSource()));
-    Map<String, Long> terms = new HashMap<>();
-    for (int i = 0; i < 50; i++) {
-      terms.put("service-" + i, led("service-" + i).term());
-    }
-    long before = statements(connections);
-
-    assertThat(this.store.read(terms.keySet())).hasSize(50);
-
-    assertThat(statements(connections) - before)
-        .as("with the statement that counts")
-        .isEqualTo(2);
+    assertThat(statements(() -> assertThat(Leases.renew(this.store, "a", terms)).hasSize(50)))
+        .isEqualTo(1);
+    assertThat(statements(() -> assertThat(this.store.read(terms.keySet())).hasSize(50)))
+        .isEqualTo(1);
   }
 
   @Test
   void the_session_is_strict_short_lived_and_in_utc() throws Exception {
-    List<Connection> connections = new ArrayList<>();
-    String url = this.database.jdbcUrl("mysql", "sessionVariables=time_zone='-08:00',sql_mode=''");
-    this.store = store(remembering(connections, source(url)));
+    use(this.database.dataSource("mysql", "sessionVariables=time_zone='-08:00',sql_mode=''"));
     led("billing");
 
-    assertThat(connections).hasSize(1);
+    assertThat(this.connections).hasSize(1);
     assertThat(List.of(
-            variable(connections, "@@time_zone"),
-            variable(connections, "@@wait_timeout"),
-            variable(connections, "@@innodb_lock_wait_timeout"),
-            variable(connections, "@@lock_wait_timeout"),
-            variable(connections, "@@autocommit")))
+            variable("@@time_zone"),
+            variable("@@wait_timeout"),
+            variable("@@innodb_lock_wait_timeout"),
+            variable("@@lock_wait_timeout"),
+            variable("@@autocommit")))
         .containsExactly("+00:00", "4", "1", "1", "1");
-    assertThat(variable(connections, "@@sql_mode")).contains("STRICT_ALL_TABLES");
-    assertThat(connections.get(0).getTransactionIsolation())
+    assertThat(variable("@@sql_mode")).contains("STRICT_ALL_TABLES");
+    assertThat(this.connections.get(0).getTransactionIsolation())
         .isEqualTo(Connection.TRANSACTION_READ_COMMITTED);
   }
 
@@ -130,12 +96,10 @@ class LeaseStoreFaultsIT extends ServerDatabase {
       })
   void a_setting_that_does_not_arrive_is_told_with_what_to_do(String setting) {
     String variable = setting.substring(0, setting.indexOf(' '));
-    this.store = store(
+    use(
         without(
             setting,
-            this.database.jdbcUrl(
-                "mysql",
-                "sessionVariables=sql_safe_updates=1,time_zone='-08:00',completion_type=1,sql_select_limit=9")),
+            "sessionVariables=sql_safe_updates=1,time_zone='-08:00',completion_type=1,sql_select_limit=9"),
         Database.OPERATION_TIMEOUT);
 
     assertFails(
@@ -147,32 +111,31 @@ class LeaseStoreFaultsIT extends ServerDatabase {
 
   @Test
   void a_proxy_that_drops_the_time_to_rest_is_put_up_with() throws Exception {
-    List<Connection> connections = new ArrayList<>();
-    DataSource source = without("wait_timeout = 4", this.database.jdbcUrl("mysql", ""));
-    this.store = store(remembering(connections, source));
+    use(without("wait_timeout = 4", ""));
 
     LeaseRow row = led("billing");
 
-    assertThat(variable(connections, "@@wait_timeout")).isEqualTo("28800");
+    assertThat(variable("@@wait_timeout")).isEqualTo("28800");
     assertRenews(row);
   }
 
   /** Connections through a proxy that drops one of the settings. */
-  private DataSource without(String setting, String url) {
-    DataSource source = source(url);
+  private DataSource without(String setting, String parameters) {
+    DataSource source = this.database.dataSource("mysql", parameters);
+    Pattern set = Pattern.compile("([ ,])" + Pattern.quote(setting) + "(?=,|$)");
     return ConnectionSource.of(() -> Watched.of(
         source.getConnection(),
-        (call) -> {},
-        sql -> sql.replaceFirst(
-            "([ ,])" + Pattern.quote(setting) + "(?=,|$)", "$1innodb_lock_wait_timeout = 1")));
+        (method, sql) ->
+            sql == null ? null : set.matcher(sql).replaceFirst("$1innodb_lock_wait_timeout = 1")));
   }
 
   @Test
   void nodes_with_different_time_zones_see_the_same_row() throws Exception {
     led("billing");
     LeaseRow row = row("billing");
-    try (MysqlLeaseStore other =
-        store(source(this.database.jdbcUrl("mariadb", "sessionVariables=time_zone='+13:00'")))) {
+    try (MysqlLeaseStore other = Database.store(
+        this.database.dataSource("mariadb", "sessionVariables=time_zone='+13:00'"),
+        this.database.jdbcUrl())) {
       assertThat(other.read(Set.of("billing")).get("billing").row())
           .usingRecursiveComparison()
           .ignoringFields("own")
@@ -186,10 +149,8 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   @Test
   void a_locked_row_does_not_hold_a_call_beyond_its_time() throws Exception {
     LeaseRow row = led("billing");
-    try (Connection locker = lock("SELECT * FROM leader_election FOR UPDATE")) {
-      assertFails(
-          () -> Leases.renew(this.store, "a", Map.of("billing", row.term())),
-          "did not answer within 500 ms");
+    try (Connection locker = this.database.begin("SELECT * FROM leader_election FOR UPDATE")) {
+      assertFails(() -> renew(row), "did not answer within 500 ms");
       assertThat(this.store.read(Set.of("billing"))).as("readers do not wait").hasSize(1);
       locker.rollback();
     }
@@ -199,27 +160,25 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   @Test
   void an_abandoned_release_that_still_happens_is_only_ever_a_release() throws Exception {
     LeaseRow row = led("billing");
-    try (Connection locker = lock("SELECT * FROM leader_election FOR UPDATE")) {
-      assertFails(
-          () -> this.store.release("billing", "a", row.term(), "", RESIGNED), "Releasing election");
+    try (Connection locker = this.database.begin("SELECT * FROM leader_election FOR UPDATE")) {
+      assertFails(() -> release(row), "Releasing election");
       locker.rollback();
     }
     Awaitility.await().until(() -> row("billing").leaderId().isEmpty());
-    assertThat(Leases.renew(this.store, "a", Map.of("billing", row.term()))).isEmpty();
-    assertThat(this.store.release("billing", "a", row.term(), "", RESIGNED)).isFalse();
+    assertThat(renew(row)).isEmpty();
+    assertThat(release(row)).isFalse();
     assertThat(row("billing").leaseMillis()).isZero();
   }
 
   @Test
   void a_lock_wait_that_the_server_ends_is_told_as_such() throws Exception {
     LeaseRow row = led("billing");
-    this.store = store(this.database.dataSource(), Duration.ofSeconds(5));
-    try (Connection locker = lock("SELECT * FROM leader_election FOR UPDATE")) {
-      assertThatThrownBy(() -> Leases.renew(this.store, "a", Map.of("billing", row.term())))
-          .isInstanceOf(LeaseStoreException.class)
-          .hasMessageContaining(
-              "Another transaction in 127.0.0.1:" + server().port() + "/" + this.database.name())
-          .hasMessageContaining("Lock wait timeout exceeded");
+    use(this.database.dataSource(), Duration.ofSeconds(5));
+    try (Connection locker = this.database.begin("SELECT * FROM leader_election FOR UPDATE")) {
+      assertFails(
+          () -> renew(row),
+          "Another transaction in 127.0.0.1:" + server().port() + "/" + this.database.name(),
+          "Lock wait timeout exceeded");
       locker.rollback();
     }
   }
@@ -227,27 +186,22 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   @ParameterizedTest
   @ValueSource(ints = {2, 50})
   void a_locked_row_keeps_no_other_lease_from_being_renewed(int leases) throws Exception {
-    List<Connection> connections = new ArrayList<>();
-    this.store = store(remembering(connections, this.database.dataSource()));
-    Map<String, Long> terms = new HashMap<>();
-    for (int i = 0; i < leases; i++) {
-      terms.put("service-" + i, led("service-" + i).term());
-    }
+    Map<String, Long> terms = led(leases);
     terms.put("lost", led("lost").term() + 1);
     Set<String> free = new HashSet<>(terms.keySet());
     free.removeAll(Set.of("service-1", "lost"));
-    try (Connection locker =
-        lock("SELECT * FROM leader_election WHERE service_id = 'service-1' FOR UPDATE")) {
+    try (Connection locker = this.database.begin(
+        "SELECT * FROM leader_election WHERE service_id = 'service-1' FOR UPDATE")) {
       Map<String, LeaseRow> before = rows(terms.keySet());
       for (int i = 0; i < 3; i++) {
-        long statements = statements(connections);
-        Renewals outcome = this.store.renew("a", terms);
-        assertThat(outcome.renewed()).isEqualTo(free);
-        assertThat(outcome.unknown()).containsExactly("service-1");
-        assertThat(outcome.problem())
-            .startsWith("1 of %d leases could not be renewed ('service-1')".formatted(leases + 1))
-            .contains("SELECT * FROM information_schema.innodb_trx");
-        assertThat(statements(connections) - statements)
+        assertThat(statements(() -> {
+          Renewals outcome = this.store.renew("a", terms);
+          assertThat(outcome.renewed()).isEqualTo(free);
+          assertThat(outcome.unknown()).containsExactly("service-1");
+          assertThat(outcome.problem())
+              .startsWith("1 of %d leases could not be renewed ('service-1')".formatted(leases + 1))
+              .contains("SELECT * FROM information_schema.innodb_trx");
+        }))
             .as("however many leases")
             .isLessThan(10);
       }
@@ -261,25 +215,20 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     }
     terms.remove("lost");
     assertThat(Leases.renew(this.store, "a", terms)).isEqualTo(terms.keySet());
-    assertThat(connections).as("none was given up").hasSize(1);
+    assertThat(this.connections).as("none was given up").hasSize(1);
   }
 
   @Test
   void work_that_is_being_fenced_does_not_hold_up_a_release() throws Exception {
     LeaseRow row = led("billing");
-    try (Connection worker =
-        lock("SELECT * FROM leader_election_history WHERE term = 1 LOCK IN SHARE MODE")) {
-      assertThat(this.store.release("billing", "a", row.term(), "", RESIGNED)).isTrue();
+    try (Connection worker = this.database.begin(
+        "SELECT * FROM leader_election_history WHERE term = 1 LOCK IN SHARE MODE")) {
+      assertThat(release(row)).isTrue();
       assertThat(row("billing").leaderId()).isEmpty();
-      assertFails(
-          () -> Leases.take(this.store, "billing", row("billing"), "b", 1000, 0, "RELEASED"),
-          "Taking election");
+      assertFails(() -> take(), "Taking election");
       worker.rollback();
     }
-    Awaitility.await()
-        .ignoreExceptions()
-        .until(() -> Leases.take(this.store, "billing", row("billing"), "b", 1000, 0, "RELEASED")
-            .isPresent());
+    Awaitility.await().ignoreExceptions().until(() -> take().isPresent());
     assertThat(this.database.query(
             "SELECT ended_at IS NULL FROM leader_election_history WHERE term = 1"))
         .isEqualTo("0");
@@ -289,8 +238,8 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   void work_that_is_being_fenced_does_not_hold_up_a_designation() throws Exception {
     led("billing");
     Instruction alice = new Instruction("alice", "canary");
-    try (Connection worker =
-        lock("SELECT * FROM leader_election_history WHERE term = 1 LOCK IN SHARE MODE")) {
+    try (Connection worker = this.database.begin(
+        "SELECT * FROM leader_election_history WHERE term = 1 LOCK IN SHARE MODE")) {
       assertThat(this.store.designate("billing", "b", alice)).isTrue();
       assertThat(row("billing").leaderId()).isEqualTo("b");
       worker.rollback();
@@ -301,42 +250,16 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void a_killed_connection_is_replaced_at_the_next_call() throws Exception {
-    List<Connection> connections = new ArrayList<>();
-    this.store = store(remembering(connections, this.database.dataSource()));
-    LeaseRow row = led("billing");
-    server().execute("KILL " + variable(connections, "CONNECTION_ID()"));
-
-    assertThatThrownBy(() -> Leases.renew(this.store, "a", Map.of("billing", row.term())))
-        .isInstanceOf(LeaseStoreException.class);
-
-    assertRenews(row);
-    assertThat(connections).hasSize(2);
-    assertThat(connections.get(0).isClosed()).isTrue();
-  }
-
-  @Test
   void a_connection_that_rested_too_long_is_replaced_before_it_fails() throws Exception {
-    List<Connection> connections = new ArrayList<>();
-    DataSource source = remembering(connections, this.database.dataSource());
-    ElectionDatabase electionDatabase = new ElectionDatabase(source, null);
-    this.store = new MysqlLeaseStore(
-        electionDatabase,
-        SchemaMode.NONE,
-        Database.OPERATION_TIMEOUT,
-        Duration.ofMillis(100),
-        true);
+    this.store = closing(Database.store(
+        remembering(this.database.dataSource()), this.database.jdbcUrl(), Duration.ofMillis(100)));
     LeaseRow row = led("billing");
-    assertThat(variable(connections, "@@wait_timeout")).isEqualTo("1");
-    String id = variable(connections, "CONNECTION_ID()");
+    assertThat(variable("@@wait_timeout")).isEqualTo("1");
+    String id = variable("CONNECTION_ID()");
 
-    Awaitility.await("the server ends the connection")
-        .until(() -> "0"
-            .equals(this.database.query(
-                "SELECT COUNT(*) FROM information_schema.processlist WHERE id = " + id)));
+    Awaitility.await("the server ends the connection").until(() -> !isConnected(id));
 
-    assertThat(Leases.renew(this.store, "a", Map.of("billing", row.term())))
-        .containsExactly("billing");
+    assertThat(renew(row)).containsExactly("billing");
   }
 
   @Test
@@ -345,15 +268,14 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     this.database.execute("DROP TABLE leader_election");
 
     assertFails(
-        () -> Leases.renew(this.store, "a", Map.of("billing", row.term())),
+        () -> renew(row),
         "A table is missing in 127.0.0.1:",
         "leader_election' doesn't exist",
         "Run:\nCREATE TABLE leader_election (",
         "CREATE TABLE leader_election_history (");
 
     this.database.execute(LeaseTables.CREATE_LEASES);
-    assertThat(Leases.create(this.store, "billing", "a", 1000, 0).orElseThrow().term())
-        .isEqualTo(2);
+    assertThat(Leases.create(this.store, "billing", "a", 1000, 0).orElseThrow().term()).isEqualTo(2);
   }
 
   @Test
@@ -367,9 +289,8 @@ class LeaseStoreFaultsIT extends ServerDatabase {
 
   @Test
   void missing_rights_are_told_with_the_grants() {
-    String user = this.database.newUser(
-        "reader_" + this.database.name(), "SELECT ON " + this.database.name() + ".*");
-    this.store = store(source(this.database.jdbcUrl(), user));
+    String user = Database.newUser(this.database, "SELECT ON %s.*");
+    use(this.database.dataSourceOf(user));
 
     assertFails(
         () -> Leases.create(this.store, "billing", "a", 1000, 0),
@@ -381,75 +302,26 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void rights_that_are_revoked_and_granted_again_need_no_restart() throws Exception {
-    String user = this.database.newUser(
-        "moody_" + this.database.name(),
-        "SELECT, INSERT, UPDATE ON " + leases(),
-        "SELECT, INSERT, UPDATE ON " + leases() + "_history");
-    this.store = store(source(this.database.jdbcUrl(), user));
-    LeaseRow row = led("billing");
-    server().execute("REVOKE UPDATE ON " + leases() + " FROM '" + user + "'@'%'");
-
-    Awaitility.await()
-        .untilAsserted(() -> assertThatThrownBy(
-                () -> Leases.renew(this.store, "a", Map.of("billing", row.term())))
-            .hasMessageContaining("UPDATE command denied"));
-
-    server().execute("GRANT UPDATE ON " + leases() + " TO '" + user + "'@'%'");
-    assertRenews(row);
-  }
-
-  @Test
-  void a_changed_password_is_read_anew() throws Exception {
-    String user = this.database.newUser(
-        "changing_" + this.database.name(),
-        "SELECT, INSERT, UPDATE ON " + this.database.name() + ".*");
-    String[] password = {"outdated"};
-    String url = this.database.jdbcUrl();
-    this.store = store(
-        ConnectionSource.of(() -> new TestDataSource(url, user, password[0]).getConnection()));
-
-    assertFails(() -> this.store.read(Set.of("billing")), "refuses the user", user);
-    password[0] = this.database.password();
-
-    assertThat(this.store.read(Set.of("billing"))).isEmpty();
-  }
-
-  @Test
-  void a_source_that_never_answers_does_not_hold_a_call_beyond_its_time() {
-    this.store = store(ConnectionSource.of(() -> {
-      synchronized (this) {
-        this.wait(10_000);
-      }
-      return this.database.connect();
-    }));
-
-    assertFails(() -> this.store.read(Set.of("billing")), "did not answer within 500 ms");
-  }
-
-  @Test
+  @Tag("default-server")
   void a_pool_that_is_exhausted_by_others_is_told_and_got_over() throws Exception {
     HikariConfig config = new HikariConfig();
     config.setDataSource(this.database.dataSource());
     config.setMaximumPoolSize(1);
     config.setConnectionTimeout(250);
     try (HikariDataSource pool = new HikariDataSource(config)) {
-      this.store = store(pool);
+      use(pool);
       try (Connection held = pool.getConnection()) {
         assertThat(held.isValid(1)).isTrue();
-        assertThatThrownBy(() -> this.store.read(Set.of("billing")))
-            .isInstanceOf(LeaseStoreException.class)
-            .hasMessageContaining("Connection is not available");
+        assertFails(() -> this.store.read(Set.of("billing")), "Connection is not available");
       }
       Awaitility.await()
           .ignoreExceptions()
           .until(() -> this.store.read(Set.of("billing")).isEmpty());
       this.store.close();
-      try (Connection next = pool.getConnection();
-          Statement statement = next.createStatement();
-          ResultSet rows = statement.executeQuery("SELECT @@wait_timeout")) {
-        rows.next();
-        assertThat(rows.getInt(1)).as("no session of ours goes back").isEqualTo(28_800);
+      try (Connection next = pool.getConnection()) {
+        assertThat(variable(next, "@@wait_timeout"))
+            .as("no session of ours goes back")
+            .isEqualTo("28800");
       }
     }
   }
@@ -467,16 +339,6 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     assertThat(
             this.database.query("SELECT " + Session.READ_ONLY.replace("@@GLOBAL.read_only", shown)))
         .isEqualTo(readOnly);
-  }
-
-  @Test
-  void ids_that_are_too_long_are_refused_by_the_server_not_cut() {
-    this.store = store(source(this.database.jdbcUrl("mysql", "sessionVariables=sql_mode=''")));
-
-    assertFails(
-        () -> Leases.create(this.store, "s".repeat(129), "a", 1000, 0),
-        "Data too long for column 'service_id'");
-    assertThat(this.database.query("SELECT COUNT(*) FROM leader_election")).isEqualTo("0");
   }
 
   @Test
@@ -507,8 +369,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
       assertThat(this.store.read(both)).containsOnlyKeys("jobs");
       assertThat(this.store.read(both)).containsOnlyKeys("jobs");
       assertThat(Leases.create(this.store, "it's", "a", 1000, 0)).isEmpty();
-      assertThat(Leases.renew(this.store, "a", Map.of("jobs", jobs.term())))
-          .containsExactly("jobs");
+      assertThat(Leases.renew(this.store, "a", Map.of("jobs", jobs.term()))).containsExactly("jobs");
     });
 
     assertThat(warnings).singleElement().asString().contains("'it's '", "ends with a blank");
@@ -518,23 +379,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   private static List<String> warnings(ThrowingCallable call) throws Exception {
-    ListAppender<ILoggingEvent> logged = new ListAppender<>();
-    logged.start();
-    Logger logger = (Logger) LoggerFactory.getLogger(LeaseRows.class);
-    logger.addAppender(logged);
-    try {
-      call.call();
-    } catch (Exception | Error ex) {
-      throw ex;
-    } catch (Throwable ex) {
-      throw new IllegalStateException(ex);
-    } finally {
-      logger.detachAppender(logged);
-    }
-    return logged.list.stream()
-        .filter(event -> event.getLevel() == Level.WARN)
-        .map(ILoggingEvent::getFormattedMessage)
-        .toList();
+    return Database.logged(LeaseRows.class, Level.WARN, call);
   }
 
   @Test
@@ -553,8 +398,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
             "another server"),
         false);
 
-    assertThat(Leases.take(this.store, "billing", elsewhere, "b", 1000, 0, "EXPIRED"))
-        .isEmpty();
+    assertThat(Leases.take(this.store, "billing", elsewhere, "b", 1000, 0, "EXPIRED")).isEmpty();
     assertThat(this.store.touch("billing", elsewhere)).isEmpty();
     assertThat(Leases.lead(this.store, "billing", elsewhere, 1000)).isFalse();
     assertThat(row("billing")).isEqualTo(row);
@@ -565,23 +409,24 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     led("billing");
     this.database.execute("UPDATE leader_election SET term = 9223372036854775807");
 
-    assertFails(
-        () -> Leases.take(this.store, "billing", row("billing"), "b", 1000, 0, "EXPIRED"),
-        "is the greatest possible");
-  }
-
-  private String leases() {
-    return this.database.name() + ".leader_election";
+    assertFails(() -> take(), "is the greatest possible");
   }
 
   private LeaseRow led(String service) throws LeaseStoreException {
-    LeaseRow created = Leases.create(this.store, service, "a", 10_000, 0).orElseThrow();
-    assertThat(Leases.lead(this.store, service, created, 10_000)).isTrue();
-    return row(service);
+    return Database.led(this.store, service, "a");
+  }
+
+  /** Lets the node lead some elections, and returns their terms. */
+  private Map<String, Long> led(int elections) throws LeaseStoreException {
+    Map<String, Long> terms = new HashMap<>();
+    for (int i = 0; i < elections; i++) {
+      terms.put("service-" + i, led("service-" + i).term());
+    }
+    return terms;
   }
 
   private LeaseRow row(String service) throws LeaseStoreException {
-    return this.store.read(Set.of(service)).get(service).row();
+    return Database.row(this.store, service);
   }
 
   private Map<String, LeaseRow> rows(Set<String> services) throws LeaseStoreException {
@@ -590,12 +435,22 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     return rows;
   }
 
+  private Set<String> renew(LeaseRow row) throws LeaseStoreException {
+    return Leases.renew(this.store, "a", Map.of("billing", row.term()));
+  }
+
+  private boolean release(LeaseRow row) throws LeaseStoreException {
+    return this.store.release("billing", "a", row.term(), "", Database.RESIGNED);
+  }
+
+  private OptionalLong take() throws LeaseStoreException {
+    return Leases.take(this.store, "billing", row("billing"), "b", 1000, 0, "RELEASED");
+  }
+
   private void assertRenews(LeaseRow row) {
     Awaitility.await()
         .ignoreExceptionsInstanceOf(LeaseStoreException.class)
-        .untilAsserted(() -> assertThat(
-                Leases.renew(this.store, "a", Map.of("billing", row.term())))
-            .containsExactly("billing"));
+        .untilAsserted(() -> assertThat(renew(row)).containsExactly("billing"));
   }
 
   static void assertFails(ThrowingCallable call, String... words) {
@@ -607,50 +462,44 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(TIMEOUT.plus(GRACE));
   }
 
-  private Connection lock(String sql) throws Exception {
-    Connection connection = this.database.connect();
-    connection.setAutoCommit(false);
-    try (Statement statement = connection.createStatement()) {
-      statement.executeQuery(sql);
-    }
-    return connection;
+  /** The number of statements that the server executes for the store's connection in a call. */
+  private long statements(Callable<?> call) throws Exception {
+    long before = Long.parseLong(status());
+    call.call();
+    return Long.parseLong(status()) - before - 1; // for the statement that counts
   }
 
-  /** The number of statements that the server has executed for the store's connection. */
-  private static long statements(List<Connection> connections) throws Exception {
-    try (Statement statement = connections.get(0).createStatement();
+  private String status() throws SQLException {
+    try (Statement statement = this.connections.get(0).createStatement();
         ResultSet rows = statement.executeQuery("SHOW SESSION STATUS LIKE 'Questions'")) {
       rows.next();
-      return rows.getLong(2);
+      return rows.getString(2);
     }
   }
 
-  private MysqlLeaseStore store(DataSource dataSource) {
-    return store(dataSource, TIMEOUT);
+  private void use(DataSource dataSource) {
+    use(dataSource, TIMEOUT);
   }
 
-  private MysqlLeaseStore store(DataSource dataSource, Duration timeout) {
-    return Database.store(dataSource, this.database.jdbcUrl(), SchemaMode.NONE, timeout);
+  private void use(DataSource dataSource, Duration timeout) {
+    this.store = closing(
+        Database.store(remembering(dataSource), this.database.jdbcUrl(), SchemaMode.NONE, timeout));
   }
 
-  private DataSource source(String url) {
-    return source(url, this.database.username());
-  }
-
-  private DataSource source(String url, String user) {
-    return new TestDataSource(url, user, this.database.password());
-  }
-
-  private static DataSource remembering(List<Connection> connections, DataSource source) {
+  private DataSource remembering(DataSource source) {
     return ConnectionSource.of(() -> {
       Connection connection = source.getConnection();
-      connections.add(connection);
+      this.connections.add(connection);
       return connection;
     });
   }
 
-  private static String variable(List<Connection> connections, String expression) throws Exception {
-    try (Statement statement = connections.get(connections.size() - 1).createStatement();
+  private String variable(String expression) throws SQLException {
+    return variable(this.connections.get(this.connections.size() - 1), expression);
+  }
+
+  private static String variable(Connection connection, String expression) throws SQLException {
+    try (Statement statement = connection.createStatement();
         ResultSet rows = statement.executeQuery("SELECT " + expression)) {
       rows.next();
       return rows.getString(1);

@@ -1,14 +1,36 @@
 package io.election.mysql;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import com.zaxxer.hikari.HikariConfig;
+import io.election.test.Leases;
 import com.zaxxer.hikari.HikariDataSource;
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore;
 import io.election.mysql.OnEveryServer.Server;
-import io.election.test.TestDataSource;
+import io.election.test.Checkpoint;
+import io.election.test.HandWrittenLease;
+import io.election.testing.OlderToolsContract;
 import io.election.test.TestDatabase;
-import io.election.test.TestServer;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import javax.sql.DataSource;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.Parameter;
 
 /**
@@ -21,7 +43,7 @@ class LeaseStoreIT {
   Server server;
 
   @Nested
-  class ConnectorJ extends OnThisServer {
+  class ConnectorJ extends Contract {
 
     ConnectorJ() {
       super("mysql", "");
@@ -29,7 +51,8 @@ class LeaseStoreIT {
   }
 
   @Nested
-  class ConnectorJWithAffectedRows extends OnThisServer {
+  @Tag("default-server")
+  class ConnectorJWithAffectedRows extends Contract {
 
     ConnectorJWithAffectedRows() {
       super("mysql", "useAffectedRows=true");
@@ -37,7 +60,8 @@ class LeaseStoreIT {
   }
 
   @Nested
-  class ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone extends OnThisServer {
+  @Tag("default-server")
+  class ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone extends Contract {
 
     ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone() {
       super(
@@ -48,7 +72,8 @@ class LeaseStoreIT {
   }
 
   @Nested
-  class MariaDbDriver extends OnThisServer {
+  @Tag("default-server")
+  class MariaDbDriver extends Contract {
 
     MariaDbDriver() {
       super("mariadb", "");
@@ -56,7 +81,7 @@ class LeaseStoreIT {
   }
 
   @Nested
-  class MariaDbDriverWithAffectedRows extends OnThisServer {
+  class MariaDbDriverWithAffectedRows extends Contract {
 
     MariaDbDriverWithAffectedRows() {
       super(
@@ -66,7 +91,8 @@ class LeaseStoreIT {
   }
 
   @Nested
-  class HikariWithoutAutoCommit extends OnThisServer {
+  @Tag("default-server")
+  class HikariWithoutAutoCommit extends Contract {
 
     HikariWithoutAutoCommit() {
       super(LeaseStoreIT::pool);
@@ -83,28 +109,202 @@ class LeaseStoreIT {
     return new HikariDataSource(config);
   }
 
-  /** The contract on the outer class's server, with one kind of connection. */
-  abstract class OnThisServer extends LeaseTablesContract {
+  /** The contract on the two tables of one database, with one kind of connection. */
+  @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+  abstract class Contract extends OlderToolsContract {
 
     private final Function<TestDatabase, DataSource> connecting;
 
-    OnThisServer(Function<TestDatabase, DataSource> connecting) {
+    private TestDatabase database;
+    private DataSource dataSource;
+    private Connection root;
+    private MysqlLeaseStore store;
+    private MysqlLeaseStore another;
+
+    Contract(Function<TestDatabase, DataSource> connecting) {
       this.connecting = connecting;
     }
 
-    OnThisServer(String driver, String parameters) {
-      this(database -> new TestDataSource(
-          database.jdbcUrl(driver, parameters), database.username(), database.password()));
+    Contract(String driver, String parameters) {
+      this(database -> database.dataSource(driver, parameters));
+    }
+
+    @BeforeAll
+    void connect() {
+      this.database = Database.withTables(LeaseStoreIT.this.server.running().newDatabase());
+      this.dataSource = this.connecting.apply(this.database);
+      this.root = this.database.connect();
+    }
+
+    @AfterAll
+    void disconnect() throws Exception {
+      this.root.close();
+      if (this.dataSource instanceof AutoCloseable pool) {
+        pool.close();
+      }
+    }
+
+    @BeforeEach
+    void emptyTables() {
+      run("DELETE FROM leader_election");
+      run("DELETE FROM leader_election_history");
+      this.store = Database.store(this.dataSource, this.database.jdbcUrl());
+      this.another = Database.store(this.dataSource, this.database.jdbcUrl());
+    }
+
+    @AfterEach
+    void closeStore() {
+      this.store.close();
+      this.another.close();
     }
 
     @Override
-    TestServer server() {
-      return LeaseStoreIT.this.server.running();
+    protected LeaseStore store() {
+      return this.store;
     }
 
     @Override
-    DataSource dataSource(TestDatabase database) {
-      return this.connecting.apply(database);
+    protected LeaseStore another() {
+      return this.another;
+    }
+
+    @Override
+    protected ManualEdits edits() {
+      return new SqlEdits(this);
+    }
+
+    @Override
+    protected void contend(String serviceId, String nodeId) {
+      run(HandWrittenLease.ATTEMPT, serviceId, nodeId, OLDER_TOOLS_INTERVAL.toSeconds());
+    }
+
+    /**
+     * A checkpoint contains the state before the first use, and each process restored from it uses
+     * that state.
+     */
+    @Test
+    void a_record_is_own_to_one_of_the_stores_that_were_restored_from_one_checkpoint()
+        throws Exception {
+      MysqlLeaseStore restored = Database.store(this.dataSource, this.database.jdbcUrl());
+      Checkpoint.restore(this.store, restored);
+      LeaseRow led = led(SERVICE, A);
+      assertThat(led.own()).isTrue();
+
+      assertThat(restored.read(Set.of(SERVICE)).get(SERVICE).row().own()).isFalse();
+      assertThat(Leases.renew(restored, A, Map.of(SERVICE, led.term()))).isEmpty();
+      restored.close();
+      assertThat(row(SERVICE)).isEqualTo(led);
+    }
+
+    private void run(String sql, Object... parameters) {
+      try (PreparedStatement statement = prepare(sql, parameters)) {
+        statement.executeUpdate();
+      } catch (SQLException ex) {
+        throw new IllegalStateException(sql, ex);
+      }
+    }
+
+    private PreparedStatement prepare(String sql, Object... parameters) throws SQLException {
+      PreparedStatement statement = this.root.prepareStatement(sql);
+      for (int i = 0; i < parameters.length; i++) {
+        statement.setObject(i + 1, parameters[i]);
+      }
+      return statement;
+    }
+  }
+
+  private record SqlEdits(Contract on) implements OlderToolsContract.ManualEdits {
+
+    private void edit(String serviceId, String change, Object value) {
+      this.on.run(
+          "UPDATE leader_election SET " + change + " WHERE service_id = ?", value, serviceId);
+    }
+
+    @Override
+    public void replace(String serviceId, String leaderId, Long leaseMillis) {
+      this.on.run(
+          "REPLACE INTO leader_election (service_id, leader_id, last_active_time, lease_millis) VALUES (?, ?, '1970-01-02 00:00:00', ?)",
+          serviceId,
+          leaderId,
+          leaseMillis);
+    }
+
+    @Override
+    public void setLeader(String serviceId, String leaderId) {
+      edit(serviceId, "leader_id = ?", leaderId);
+    }
+
+    @Override
+    public void setTerm(String serviceId, long term) {
+      edit(serviceId, "term = ?", term);
+    }
+
+    @Override
+    public void setVersion(String serviceId, long version) {
+      edit(serviceId, "version = ?", version);
+    }
+
+    @Override
+    public void setLease(String serviceId, Long leaseMillis) {
+      edit(serviceId, "lease_millis = ?", leaseMillis);
+    }
+
+    @Override
+    public void touch(String serviceId) {
+      edit(serviceId, "last_active_time = last_active_time + INTERVAL ? MICROSECOND", 1);
+    }
+
+    @Override
+    public void setBack(String serviceId, Duration by) {
+      edit(serviceId, "last_active_time = last_active_time - INTERVAL ? SECOND", by.toSeconds());
+    }
+
+    @Override
+    public void delete(String serviceId) {
+      this.on.run("DELETE FROM leader_election WHERE service_id = ?", serviceId);
+    }
+
+    @Override
+    public void insertTerm(String serviceId, long term, String leaderId, long leaseMillis) {
+      this.on.run(
+          "INSERT INTO leader_election_history (service_id, term, leader_id, lease_millis, reason) VALUES (?, ?, ?, ?, 'by hand')",
+          serviceId,
+          term,
+          leaderId,
+          leaseMillis);
+    }
+
+    @Override
+    public void endTerm(String serviceId, long term, Duration ago) {
+      this.on.run(
+          "UPDATE leader_election_history SET ended_at = CURRENT_TIMESTAMP(6) - INTERVAL ? SECOND WHERE service_id = ? AND term = ?",
+          ago.toSeconds(),
+          serviceId,
+          term);
+    }
+
+    @Override
+    public List<OlderToolsContract.Term> history(String serviceId) {
+      List<OlderToolsContract.Term> terms = new ArrayList<>();
+      try (PreparedStatement statement = this.on.prepare(
+              "SELECT term, leader_id, lease_millis, ended_at IS NULL, reason, end_reason, ended_by, end_note FROM leader_election_history WHERE service_id = ? ORDER BY term",
+              serviceId);
+          ResultSet rows = statement.executeQuery()) {
+        while (rows.next()) {
+          terms.add(new OlderToolsContract.Term(
+              rows.getLong(1),
+              rows.getString(2),
+              rows.getLong(3),
+              rows.getBoolean(4),
+              rows.getString(5),
+              rows.getString(6),
+              rows.getString(7),
+              rows.getString(8)));
+        }
+      } catch (SQLException ex) {
+        throw new IllegalStateException(ex);
+      }
+      return terms;
     }
   }
 }

@@ -6,23 +6,14 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.assertj.core.api.Assertions.tuple;
 
 import io.election.Member;
-import io.election.lease.ElectionDirectory.Announcement;
-import io.election.lease.Elector;
-import io.election.lease.LeaseElectionService;
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseSettings;
-import io.election.lease.LeaseStoreException;
-import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.Leases;
-import io.election.test.TestDataSource;
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStoreException;
+import io.election.lease.ElectionDirectory.Announcement;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.awaitility.Awaitility;
-import org.awaitility.core.ConditionFactory;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -36,19 +27,11 @@ class MembersIT extends ServerDatabase {
 
   private MysqlLeaseStore store;
   private MysqlLeaseStore another;
-  private Elector first;
-  private Elector second;
 
   @BeforeEach
   void open() {
-    this.store = Database.store(this.database);
-    this.another = Database.store(this.database);
-  }
-
-  @AfterEach
-  void close() {
-    this.store.close();
-    this.another.close();
+    this.store = closing(Database.store(this.database));
+    this.another = closing(Database.store(this.database));
   }
 
   private static Announcement node(String id, String... paused) {
@@ -60,9 +43,16 @@ class MembersIT extends ServerDatabase {
   }
 
   private List<String> ids(String serviceId) throws LeaseStoreException {
-    return this.store.members(Set.of(serviceId)).getOrDefault(serviceId, List.of()).stream()
-        .map(Member::nodeId)
-        .toList();
+    List<Member> members = this.store.members(Set.of(serviceId)).get(serviceId);
+    return members == null ? List.of() : members.stream().map(Member::nodeId).toList();
+  }
+
+  private Member jobs() throws LeaseStoreException {
+    return this.store.members(BOTH).get("jobs").get(0);
+  }
+
+  private String count() {
+    return this.database.query("SELECT COUNT(*) FROM leader_election_member");
   }
 
   private void age(String node, Duration by) {
@@ -98,18 +88,18 @@ class MembersIT extends ServerDatabase {
   void later_announcements_show_when_a_node_was_seen_and_what_has_changed() throws Exception {
     this.store.announce(node("a"));
     age("a", Duration.ofMinutes(1));
-    Member before = this.store.members(BOTH).get("jobs").get(0);
+    Member before = jobs();
 
     this.store.announce(node("a"));
-    Member seen = this.store.members(BOTH).get("jobs").get(0);
+    Member seen = jobs();
     assertThat(seen.since()).isEqualTo(before.since());
     assertThat(seen.lastSeen()).isAfterOrEqualTo(before.lastSeen().plusSeconds(60));
     assertThat(seen.paused()).isFalse();
 
     this.store.announce(node("a", "jobs"));
-    assertThat(this.store.members(BOTH).get("jobs").get(0).paused()).isTrue();
+    assertThat(jobs().paused()).isTrue();
     assertThat(this.store.members(BOTH).get("mail").get(0).paused()).isFalse();
-    assertThat(this.store.members(BOTH).get("jobs").get(0).since()).isEqualTo(before.since());
+    assertThat(jobs().since()).isEqualTo(before.since());
 
     this.database.execute("DELETE FROM leader_election_member");
     this.store.announce(node("a", "jobs"));
@@ -118,7 +108,7 @@ class MembersIT extends ServerDatabase {
     age("a", Duration.ofMinutes(1));
     this.store.close();
     this.store.announce(node("a"));
-    Member next = this.store.members(BOTH).get("jobs").get(0);
+    Member next = jobs();
     assertThat(next.since()).as("of the next life").isAfter(before.since());
     assertThat(next.paused()).isFalse();
   }
@@ -133,30 +123,26 @@ class MembersIT extends ServerDatabase {
     age("b", Duration.ofMinutes(6));
     assertThat(ids("jobs")).containsExactly("a");
     this.store.prune(Map.of("jobs", 1L), Duration.ofDays(1));
-    assertThat(this.database.query("SELECT COUNT(*) FROM leader_election_member"))
-        .isEqualTo("2");
+    assertThat(count()).isEqualTo("2");
     age("b", Duration.ofDays(1));
     this.store.prune(Map.of("jobs", 1L), Duration.ofDays(1));
-    assertThat(this.database.query("SELECT COUNT(*) FROM leader_election_member"))
-        .isEqualTo("1");
+    assertThat(count()).isEqualTo("1");
   }
 
   @Test
   void without_the_table_or_the_rights_the_connection_and_the_leases_stay() throws Exception {
-    String narrow = this.database.newUser(
-        "narrow_" + this.database.name(),
-        "SELECT, INSERT, UPDATE ON " + this.database.name() + ".leader_election",
-        "SELECT, INSERT, UPDATE ON " + this.database.name() + ".leader_election_history");
-    TestDataSource asNarrow =
-        new TestDataSource(this.database.jdbcUrl(), narrow, this.database.password());
+    String narrow = Database.newUser(
+        this.database,
+        "SELECT, INSERT, UPDATE ON %s.leader_election",
+        "SELECT, INSERT, UPDATE ON %s.leader_election_history");
     for (String edit : List.of(
         "DO 0",
         "DROP TABLE leader_election_member",
         "CREATE TABLE leader_election_member (node_id varchar(128))")) {
       this.database.execute(edit, "DELETE FROM leader_election");
-      try (MysqlLeaseStore store = Database.store(asNarrow, this.database.jdbcUrl())) {
-        LeaseRow row = Leases.create(store, "jobs", "a", 1000, 0).orElseThrow();
-        Leases.lead(store, "jobs", row, 1000);
+      try (MysqlLeaseStore store =
+          Database.store(this.database.dataSourceOf(narrow), this.database.jdbcUrl())) {
+        LeaseRow row = Database.led(store, "jobs", "a");
         String connections = connectionsOf(narrow);
         assertUnusable(store);
         assertThat(Leases.renew(store, "a", Map.of("jobs", row.term()))).containsExactly("jobs");
@@ -183,65 +169,5 @@ class MembersIT extends ServerDatabase {
         .query(
             "SELECT GROUP_CONCAT(id ORDER BY id) FROM information_schema.processlist WHERE user = '"
                 + user + "'");
-  }
-
-  @Test
-  void an_elector_announces_its_node_and_takes_it_out_when_it_stops() throws Exception {
-    LeaseElectionService a = started("a");
-    LeaseElectionService b = started("b");
-    await().until(() -> a.members().map(List::size).orElse(0) == 2);
-    assertThat(this.database.query(
-            "SELECT GROUP_CONCAT(node_id ORDER BY node_id) FROM leader_election_member"))
-        .isEqualTo("a,b");
-    await().until(() -> a.isLeader() || b.isLeader());
-    this.second.stop();
-    assertThat(this.database.query("SELECT GROUP_CONCAT(node_id) FROM leader_election_member"))
-        .isEqualTo("a");
-    assertThat(a.currentMembers().orElseThrow()).extracting(Member::nodeId).containsExactly("a");
-    this.first.stop();
-    assertThat(this.database.query("SELECT COUNT(*) FROM leader_election_member"))
-        .isEqualTo("0");
-  }
-
-  @AfterEach
-  void stop() {
-    if (this.first != null) {
-      this.first.stop();
-    }
-    if (this.second != null) {
-      this.second.stop();
-    }
-  }
-
-  private LeaseElectionService started(String id) {
-    LeaseSettings settings = new LeaseSettings(
-        Duration.ofSeconds(3), Duration.ofMillis(300), Duration.ofSeconds(1), Duration.ZERO, true);
-    ElectionDatabase electionDatabase =
-        new ElectionDatabase(this.database.dataSource(), this.database.jdbcUrl());
-    Elector elector = new Elector(
-        new MysqlLeaseStore(
-            electionDatabase,
-            SchemaMode.NONE,
-            settings.operationTimeout(),
-            settings.renewInterval(),
-            true),
-        settings,
-        () -> id,
-        serviceId -> false,
-        event -> {},
-        System::nanoTime,
-        InstantSource.system());
-    if (this.first == null) {
-      this.first = elector;
-    } else {
-      this.second = elector;
-    }
-    LeaseElectionService service = new LeaseElectionService("jobs", elector);
-    elector.start(List.of(service));
-    return service;
-  }
-
-  private static ConditionFactory await() {
-    return Awaitility.await().atMost(Duration.ofMinutes(1));
   }
 }

@@ -6,18 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.election.ElectionService;
-import io.election.LeadershipLostException;
-import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStoreException;
 import io.election.test.Leases;
+import io.election.LeadershipLostException;
+import io.election.lease.LeaseStoreException;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
-import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -26,17 +23,21 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.BiPredicate;
+import java.util.function.UnaryOperator;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests what the fence permits, what it refuses, and what it does not touch. */
 @OnEveryServer
 class MysqlCommitFenceIT extends ServerDatabase {
+
+  private static final String TIMEOUTS =
+      "SELECT CONCAT(@@SESSION.wait_timeout, '/', @@SESSION.innodb_lock_wait_timeout)";
 
   private final CommitFence fence = new CommitFence(Duration.ofMillis(500));
   private MysqlLeaseStore store;
@@ -46,45 +47,33 @@ class MysqlCommitFenceIT extends ServerDatabase {
   @BeforeEach
   void lead() throws Exception {
     this.database.execute("CREATE TABLE work (n int AUTO_INCREMENT PRIMARY KEY)");
-    this.store = Database.store(this.database);
-    LeaseRow created = Leases.create(this.store, "billing", "a", 10_000, 0).orElseThrow();
-    assertThat(Leases.lead(this.store, "billing", created, 10_000)).isTrue();
-    this.term = created.term();
-    this.worker = this.database.dataSource().getConnection();
+    this.store = closing(Database.store(this.database));
+    this.term = Database.led(this.store, "billing", "a").term();
+    this.worker = closing(this.database.dataSource().getConnection());
     this.worker.setAutoCommit(false);
-  }
-
-  @AfterEach
-  void close() throws Exception {
-    this.worker.close();
-    this.store.close();
-  }
-
-  @Test
-  void work_of_a_term_that_lasts_is_committed() throws Exception {
-    work();
-    this.fence.commit(this.worker, new Election("a"), this.term);
-    assertThat(committed()).isEqualTo(1);
   }
 
   @ParameterizedTest
   @ValueSource(
-      ints = {
-        Connection.TRANSACTION_READ_COMMITTED,
-        Connection.TRANSACTION_REPEATABLE_READ,
-        Connection.TRANSACTION_SERIALIZABLE
-      })
+      ints = {Connection.TRANSACTION_READ_COMMITTED, Connection.TRANSACTION_REPEATABLE_READ})
   void work_of_a_term_that_has_ended_is_not_committed(int isolation) throws Exception {
     this.worker.setTransactionIsolation(isolation);
     seeTheTermOpen();
     work();
-    if (isolation == Connection.TRANSACTION_SERIALIZABLE) {
-      // The rows that it read stay locked: the other node takes over only when this work is over.
-      assertThatThrownBy(this::takeOver).hasMessageContaining("Lock wait timeout exceeded");
-      return;
-    }
     assertThat(takeOver()).hasValue(this.term + 1);
-    assertRefused("a", this.term, isolation);
+    assertThatThrownBy(this::commit).isInstanceOfSatisfying(LeadershipLostException.class, lost -> {
+      assertThat(lost.serviceId()).isEqualTo("billing");
+      assertThat(lost.term()).isEqualTo(this.term);
+    });
+    assertThat(committed()).isZero();
+  }
+
+  @Test
+  void a_serializable_transaction_keeps_the_rows_locked_that_it_has_read() throws Exception {
+    this.worker.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+    seeTheTermOpen();
+    work();
+    assertThatThrownBy(this::takeOver).hasMessageContaining("Lock wait timeout exceeded");
   }
 
   @ParameterizedTest
@@ -99,7 +88,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
     seeTheTermOpen();
     work();
     assertThat(takeOver()).isPresent();
-    assertRefused("a", this.term, Connection.TRANSACTION_REPEATABLE_READ);
+    assertRefused("election 'billing'");
 
     seeTheTermOpen();
     work();
@@ -122,26 +111,14 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void neither_renewals_nor_readers_wait_for_a_fence() throws Exception {
-    work();
-    try (CommitFence.Held held = hold()) {
-      assertThat(held).isNotNull();
-      for (int i = 0; i < 10; i++) {
-        assertThat(Leases.renew(this.store, "a", Map.of("billing", this.term)))
-            .containsExactly("billing");
-        assertThat(this.store.read(Set.of("billing"))).hasSize(1);
-      }
-      this.worker.commit();
-    }
-    assertThat(committed()).isEqualTo(1);
-  }
-
-  @Test
-  void who_takes_over_waits_for_the_commit_that_is_under_way() throws Exception {
+  void a_take_over_waits_for_the_commit_that_is_under_way_and_no_renewal_or_reader_does()
+      throws Exception {
     work();
     CommitFence patient = new CommitFence(Duration.ofSeconds(10));
     try (CommitFence.Held held = patient.hold(this.worker, "a", Map.of("billing", this.term))) {
       assertThat(held).isNotNull();
+      assertThat(Leases.renew(this.store, "a", Map.of("billing", this.term))).containsExactly("billing");
+      assertThat(this.store.read(Set.of("billing"))).hasSize(1);
       assertThatThrownBy(this::takeOver)
           .isInstanceOf(LeaseStoreException.class)
           .hasMessageContaining("Lock wait timeout exceeded");
@@ -154,16 +131,12 @@ class MysqlCommitFenceIT extends ServerDatabase {
   @Test
   void who_commits_does_not_wait_long_for_who_is_taking_over() throws Exception {
     work();
-    try (Connection taker = this.database.connect()) {
-      taker.setAutoCommit(false);
-      try (Statement statement = taker.createStatement()) {
-        statement.executeUpdate("UPDATE leader_election_history SET ended_at = now(6)");
-      }
+    try (Connection taker =
+        this.database.begin("UPDATE leader_election_history SET ended_at = now(6)")) {
       execute("SET SESSION innodb_lock_wait_timeout = 1000");
-      assertThatThrownBy(() -> this.fence.commit(this.worker, new Election("a"), this.term))
-          .isInstanceOf(LeadershipLostException.class)
-          .hasMessageContaining("could not be confirmed while another node was taking over")
-          .hasMessageContaining("Lock wait timeout exceeded");
+      assertRefused(
+          "could not be confirmed while another node was taking over",
+          "Lock wait timeout exceeded");
       taker.rollback();
     }
     assertThat(committed()).isZero();
@@ -193,26 +166,18 @@ class MysqlCommitFenceIT extends ServerDatabase {
     }
     assertThat(timeouts()).isEqualTo("4711/17");
 
-    assertThat(takeOver()).isPresent();
-    work();
-    assertThatThrownBy(() -> this.fence.commit(this.worker, new Election("a"), this.term))
-        .isInstanceOf(LeadershipLostException.class);
-    assertThat(timeouts()).isEqualTo("4711/17");
-  }
-
-  @Test
-  void two_holds_in_one_transaction_leave_the_session_its_own_time_outs() throws Exception {
-    execute("SET SESSION wait_timeout = 4711, SESSION innodb_lock_wait_timeout = 17");
     work();
     try (CommitFence.Held outer = hold();
         CommitFence.Held inner = hold()) {
       assertThat(outer).isNotSameAs(inner);
       this.worker.commit();
     }
-    assertThat(timeouts()).isEqualTo("4711/17");
+    assertThat(timeouts()).as("after two holds in one transaction").isEqualTo("4711/17");
+
+    assertThat(takeOver()).isPresent();
     work();
-    this.fence.commit(this.worker, new Election("a"), this.term);
-    assertThat(timeouts()).isEqualTo("4711/17");
+    assertRefused("election 'billing'");
+    assertThat(timeouts()).as("after a refusal").isEqualTo("4711/17");
   }
 
   @Test
@@ -229,16 +194,12 @@ class MysqlCommitFenceIT extends ServerDatabase {
   @Test
   void a_session_that_does_not_take_its_time_out_back_is_ended() throws Exception {
     work();
-    String id = id();
+    String id = query("SELECT CONNECTION_ID()");
     Connection stubborn = failing((method, sql) ->
         method.equals("execute") && sql.contains("SESSION wait_timeout") && sql.contains("= NULL"));
-    this.fence.commit(stubborn, new Election("a"), this.term);
+    commit(stubborn);
     assertThat(committed()).isEqualTo(1);
-    Awaitility.await()
-        .atMost(Duration.ofSeconds(30))
-        .until(() ->
-            this.database.query("SELECT id FROM information_schema.processlist WHERE id = " + id)
-                == null);
+    Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> !isConnected(id));
   }
 
   @Test
@@ -246,7 +207,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
     execute("SET SESSION wait_timeout = 4711");
     work();
     Connection awkward = failing((method, sql) -> method.equals("close") && sql.contains("= 1"));
-    assertThatThrownBy(() -> this.fence.commit(awkward, new Election("a"), this.term))
+    assertThatThrownBy(() -> commit(awkward))
         .isInstanceOf(SQLException.class)
         .hasMessage("Failed on purpose");
     assertThat(timeouts()).startsWith("4711/");
@@ -260,18 +221,13 @@ class MysqlCommitFenceIT extends ServerDatabase {
             ? "SET SESSION max_statement_time = 0.2"
             : "SET SESSION max_execution_time = 200, SESSION innodb_lock_wait_timeout = 17");
     work();
-    try (Connection taker = this.database.connect()) {
-      taker.setAutoCommit(false);
-      try (Statement statement = taker.createStatement()) {
-        statement.executeUpdate("UPDATE leader_election_history SET ended_at = now(6)");
-      }
-      assertThatThrownBy(() -> this.fence.commit(this.worker, new Election("a"), this.term))
-          .isInstanceOf(LeadershipLostException.class)
-          .hasMessageContaining("could not be confirmed (");
+    try (Connection taker =
+        this.database.begin("UPDATE leader_election_history SET ended_at = now(6)")) {
+      assertRefused("could not be confirmed (");
       taker.rollback();
     }
     assertThat(committed()).isZero();
-    assertThat(timeouts()).isEqualTo(mariaDb ? timeoutsOfOthers() : "28800/17");
+    assertThat(timeouts()).isEqualTo(mariaDb ? this.database.query(TIMEOUTS) : "28800/17");
   }
 
   @Test
@@ -282,11 +238,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
         Statement statement = other.createStatement()) {
       statement.execute("LOCK TABLES leader_election_history WRITE");
       assertTimeoutPreemptively(
-          Duration.ofSeconds(60),
-          () -> assertThatThrownBy(
-                  () -> this.fence.commit(this.worker, new Election("a"), this.term))
-              .isInstanceOf(LeadershipLostException.class)
-              .hasMessageContaining("Lock wait timeout exceeded"));
+          Duration.ofSeconds(60), () -> assertRefused("Lock wait timeout exceeded"));
       statement.execute("UNLOCK TABLES");
     }
     assertThat(committed()).isZero();
@@ -305,8 +257,9 @@ class MysqlCommitFenceIT extends ServerDatabase {
             Database.OPERATION_TIMEOUT,
             Database.RENEW_INTERVAL,
             true);
-        Connection other = DriverManager.getConnection(
-            this.database.jdbcUrl(driver, ""), "root", this.database.password())) {
+        Connection other = new TestDataSource(
+                this.database.jdbcUrl(driver, ""), "root", this.database.password())
+            .getConnection()) {
       own.read(Set.of("billing"));
       other.setAutoCommit(false);
       try (Statement statement = other.createStatement()) {
@@ -328,26 +281,18 @@ class MysqlCommitFenceIT extends ServerDatabase {
 
   @Test
   void a_proxy_may_bear_the_version_of_another_product() throws Exception {
-    ClassLoader loader = getClass().getClassLoader();
-    Connection proxied = (Connection) Proxy.newProxyInstance(
-        loader, new Class<?>[] {Connection.class}, (connection, method, arguments) -> {
-          Object result = invoke(this.worker, method, arguments);
-          return method.getName().equals("getMetaData")
-              ? Proxy.newProxyInstance(
-                  loader,
-                  new Class<?>[] {DatabaseMetaData.class},
-                  (metaData, called, values) -> called.getName().equals("getDatabaseProductVersion")
-                      ? "8.0.11"
-                      : invoke(result, called, values))
-              : result;
-        });
+    Connection proxied = proxy(
+        Connection.class,
+        this.worker,
+        "getMetaData",
+        metaData -> proxy(
+            DatabaseMetaData.class, metaData, "getDatabaseProductVersion", version -> "8.0.11"));
     work();
-    this.fence.commit(proxied, new Election("a"), this.term);
+    commit(proxied);
     assertThat(committed()).isEqualTo(1);
     work();
     assertThat(takeOver()).isPresent();
-    assertThatThrownBy(() -> this.fence.commit(proxied, new Election("a"), this.term))
-        .isInstanceOf(LeadershipLostException.class);
+    assertThatThrownBy(() -> commit(proxied)).isInstanceOf(LeadershipLostException.class);
     assertThat(committed()).isEqualTo(1);
   }
 
@@ -355,21 +300,17 @@ class MysqlCommitFenceIT extends ServerDatabase {
   void a_connection_to_elsewhere_does_not_reach_the_election() throws Exception {
     try (Connection elsewhere = server().newDatabase().dataSource().getConnection()) {
       elsewhere.setAutoCommit(false);
-      assertThat(this.fence.reaches(elsewhere, "a", Map.of("billing", this.term)))
-          .isFalse();
+      assertThat(reaches(elsewhere, "a")).isFalse();
     }
-    assertThat(this.fence.reaches(this.worker, "a", Map.of("billing", this.term)))
-        .isTrue();
-    assertThat(this.fence.reaches(this.worker, "b", Map.of("billing", this.term)))
-        .isFalse();
+    assertThat(reaches(this.worker, "a")).isTrue();
+    assertThat(reaches(this.worker, "b")).isFalse();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"mysql", "mariadb"})
   void what_is_committed_already_is_not_taken_for_fenced(String driver) throws Exception {
-    try (Connection connection = DriverManager.getConnection(
-        this.database.jdbcUrl(driver, ""), this.database.username(), this.database.password())) {
-      assertThatThrownBy(() -> this.fence.commit(connection, new Election("a"), this.term))
+    try (Connection connection = this.database.dataSource(driver, "").getConnection()) {
+      assertThatThrownBy(() -> commit(connection))
           .isInstanceOf(IllegalStateException.class)
           .hasMessageContaining("setAutoCommit(false)");
     }
@@ -379,42 +320,45 @@ class MysqlCommitFenceIT extends ServerDatabase {
   void a_missing_history_refuses_and_says_how_to_do_without() throws Exception {
     this.database.execute("DROP TABLE leader_election_history");
     work();
-    assertThatThrownBy(() -> this.fence.commit(this.worker, new Election("a"), this.term))
-        .isInstanceOf(LeadershipLostException.class)
-        .hasMessageContaining("as.election.mysql.commit-fence=false");
+    assertRefused("as.election.mysql.commit-fence=false");
   }
 
-  @Test
-  void reading_inserting_and_updating_are_all_the_rights_it_needs() throws Exception {
-    String user = this.database.newLeastPrivilegedUser();
-    try (Connection least = new TestDataSource(
-            this.database.jdbcUrl(), user, this.database.password())
-        .getConnection()) {
-      least.setAutoCommit(false);
-      try (Statement statement = least.createStatement()) {
-        statement.executeUpdate("INSERT INTO work () VALUES ()");
-      }
-      this.fence.commit(least, new Election("a"), this.term);
-    }
-    assertThat(committed()).isEqualTo(1);
-  }
-
-  @Test
-  void a_user_of_the_applications_own_needs_to_read_the_history_alone() throws Exception {
-    String user = this.database.newUser(
-        "app_of_" + this.database.name(),
-        "INSERT ON " + this.database.name() + ".work",
-        "SELECT ON " + this.database.name() + ".leader_election_history");
-    try (Connection connection = new TestDataSource(
-            this.database.jdbcUrl(), user, this.database.password())
-        .getConnection()) {
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "SELECT, INSERT, UPDATE ON %s.*|",
+        "SELECT ON %s.leader_election_history | INSERT ON %s.work",
+      })
+  void reading_the_history_is_the_only_right_that_it_needs(String grant, @Nullable String another)
+      throws Exception {
+    String user = another == null
+        ? Database.newUser(this.database, grant)
+        : Database.newUser(this.database, grant, another);
+    try (Connection connection = this.database.dataSourceOf(user).getConnection()) {
       connection.setAutoCommit(false);
-      try (Statement statement = connection.createStatement()) {
-        statement.executeUpdate("INSERT INTO work () VALUES ()");
-      }
-      this.fence.commit(connection, new Election("a"), this.term);
+      connection.createStatement().executeUpdate("INSERT INTO work () VALUES ()");
+      commit(connection);
     }
     assertThat(committed()).isEqualTo(1);
+  }
+
+  private void commit() throws SQLException {
+    commit(this.worker);
+  }
+
+  private void commit(Connection connection) throws SQLException {
+    this.fence.commit(connection, new Election("a"), this.term);
+  }
+
+  private boolean reaches(Connection connection, String node) throws SQLException {
+    return this.fence.reaches(connection, node, Map.of("billing", this.term));
+  }
+
+  private void assertRefused(String... words) {
+    assertThatThrownBy(this::commit)
+        .isInstanceOf(LeadershipLostException.class)
+        .satisfies(lost -> assertThat(lost.getMessage()).contains(words));
   }
 
   private CommitFence.Held hold() throws SQLException {
@@ -422,17 +366,12 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   private OptionalLong takeOver() throws LeaseStoreException {
-    LeaseRow row = this.store.read(Set.of("billing")).get("billing").row();
-    return Leases.take(this.store, "billing", row, "b", 10_000, 0, "EXPIRED");
+    return Leases.take(this.store, "billing", Database.row(this.store, "billing"), "b", 10_000, 0, "EXPIRED");
   }
 
   private void seeTheTermOpen() throws SQLException {
-    try (Statement statement = this.worker.createStatement();
-        ResultSet rows = statement.executeQuery(
-            "SELECT COUNT(*) FROM leader_election_history WHERE ended_at IS NULL")) {
-      rows.next();
-      assertThat(rows.getInt(1)).isEqualTo(1);
-    }
+    assertThat(query("SELECT COUNT(*) FROM leader_election_history WHERE ended_at IS NULL"))
+        .isEqualTo("1");
   }
 
   private void work() throws SQLException {
@@ -445,74 +384,48 @@ class MysqlCommitFenceIT extends ServerDatabase {
     }
   }
 
-  private String id() throws SQLException {
+  private String query(String sql) throws SQLException {
     try (Statement statement = this.worker.createStatement();
-        ResultSet rows = statement.executeQuery("SELECT CONNECTION_ID()")) {
+        ResultSet rows = statement.executeQuery(sql)) {
       rows.next();
       return rows.getString(1);
     }
   }
 
-  private String timeoutsOfOthers() {
-    return String.valueOf(this.database.query(
-        "SELECT CONCAT(@@SESSION.wait_timeout, '/', @@SESSION.innodb_lock_wait_timeout)"));
-  }
-
-  /**
-   * The worker's connection; calls of its statements fail depending on the SQL that they last ran.
-   */
+  /** The worker's connection; its calls fail depending on the SQL that was last executed. */
   private Connection failing(BiPredicate<String, String> fails) {
-    ClassLoader loader = getClass().getClassLoader();
-    return (Connection) Proxy.newProxyInstance(
-        loader, new Class<?>[] {Connection.class}, (connection, method, arguments) -> {
-          Object result = invoke(this.worker, method, arguments);
-          if (!method.getName().equals("createStatement")) {
-            return result;
-          }
-          String[] last = {""};
-          return Proxy.newProxyInstance(
-              loader, new Class<?>[] {Statement.class}, (statement, called, values) -> {
-                if (values != null && values[0] instanceof String sql) {
-                  last[0] = sql;
-                }
-                if (fails.test(called.getName(), last[0])) {
-                  throw new SQLException("Failed on purpose", "HY000", 1105);
-                }
-                return invoke(result, called, values);
-              });
-        });
+    String[] last = {""};
+    return Watched.of(this.worker, (method, sql) -> {
+      if (sql != null && method.getName().equals("execute")) {
+        last[0] = sql;
+      }
+      if (method.getDeclaringClass() != Connection.class && fails.test(method.getName(), last[0])) {
+        throw new SQLException("Failed on purpose", "HY000", 1105);
+      }
+      return sql;
+    });
   }
 
-  private static @Nullable Object invoke(Object target, Method method, Object[] arguments)
-      throws Throwable {
-    try {
-      return method.invoke(target, arguments);
-    } catch (InvocationTargetException ex) {
-      throw ex.getCause();
-    }
+  /** An object that changes the result of one of its methods. */
+  private static <T> T proxy(
+      Class<T> type, Object target, String changed, UnaryOperator<Object> change) {
+    return type.cast(Proxy.newProxyInstance(
+        type.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
+          try {
+            Object result = method.invoke(target, arguments);
+            return method.getName().equals(changed) ? change.apply(result) : result;
+          } catch (InvocationTargetException ex) {
+            throw ex.getCause();
+          }
+        }));
   }
 
   private String timeouts() throws SQLException {
-    try (Statement statement = this.worker.createStatement();
-        ResultSet rows = statement.executeQuery(
-            "SELECT CONCAT(@@SESSION.wait_timeout, '/', @@SESSION.innodb_lock_wait_timeout)")) {
-      rows.next();
-      return rows.getString(1);
-    }
+    return query(TIMEOUTS);
   }
 
   private int committed() {
     return Integer.parseInt(String.valueOf(this.database.query("SELECT COUNT(*) FROM work")));
-  }
-
-  private void assertRefused(String nodeId, long term, int isolation) {
-    assertThatThrownBy(() -> this.fence.commit(this.worker, new Election(nodeId), term))
-        .as("isolation %d", isolation)
-        .isInstanceOfSatisfying(LeadershipLostException.class, (lost) -> {
-          assertThat(lost.serviceId()).isEqualTo("billing");
-          assertThat(lost.term()).isEqualTo(term);
-        });
-    assertThat(committed()).isZero();
   }
 
   /** The election service of a node, with only the ids that the fence reads. */

@@ -8,8 +8,6 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import java.util.Arrays;
 import java.util.function.Supplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.BeforeClassTemplateInvocationCallback;
@@ -17,22 +15,19 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
 import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.ArgumentsProvider;
-import org.junit.jupiter.params.provider.ArgumentsSource;
-import org.junit.jupiter.params.support.ParameterDeclarations;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Runs a class on every supported server: on the default server in each build, and on the others
- * with {@code -Pfaults}. That profile also runs the tests with the tag {@code faults} on the
- * default server. The class has a {@link Server} as its parameter. A server that is not available
- * is reported as skipped, with its name.
+ * with {@code -Pfaults}, which leaves out tests with the tag {@code default-server}: what they show
+ * does not depend on the server. The class has a {@link Server} as its parameter. A server that is
+ * not available is reported as skipped, with its name.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Tag("servers")
 @ParameterizedClass(name = "{0}")
-@ArgumentsSource(OnEveryServer.Servers.class)
+@MethodSource("io.election.mysql.OnEveryServer$Server#ofThisRun")
 @ExtendWith(OnEveryServer.Start.class)
 @interface OnEveryServer {
 
@@ -58,6 +53,17 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
       this.running = running;
     }
 
+    /** The servers that {@code election.test.servers} selects. */
+    static Stream<Server> ofThisRun() {
+      String which = System.getProperty("election.test.servers", "default");
+      return Arrays.stream(values()).filter(server -> switch (which) {
+        case "default" -> server == DEFAULT;
+        case "others" -> server != DEFAULT;
+        case "all" -> true;
+        default -> throw new IllegalArgumentException("election.test.servers=" + which);
+      });
+    }
+
     /** The running server; aborts the test if it is not available. */
     TestServer running() {
       return this.running.get();
@@ -70,52 +76,16 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
   }
 
   /**
-   * The servers of this run, by {@code election.test.servers}: {@code default}, {@code others} or
-   * {@code all}.
-   */
-  final class Servers implements ArgumentsProvider {
-
-    @Override
-    public Stream<? extends Arguments> provideArguments(
-        ParameterDeclarations parameters, ExtensionContext context) {
-      String which = context.getConfigurationParameter("election.test.servers").orElse("default");
-      return servers(which, context.getRequiredTestClass()).map(Arguments::of);
-    }
-
-    private static Stream<Server> servers(String which, Class<?> type) {
-      return switch (which) {
-        case "default" -> Stream.of(Server.DEFAULT);
-        case "others" ->
-          Arrays.stream(Server.values())
-              .filter(server -> server != Server.DEFAULT || hasFaults(type));
-        case "all" -> Arrays.stream(Server.values());
-        default -> throw new IllegalArgumentException("election.test.servers=" + which);
-      };
-    }
-
-    /** Whether a part of the class is left out of the default run. */
-    private static boolean hasFaults(Class<?> type) {
-      return Stream.concat(
-              Arrays.stream(type.getDeclaredMethods()), Arrays.stream(type.getDeclaredClasses()))
-          .flatMap(part -> Arrays.stream(part.getAnnotationsByType(Tag.class)))
-          .map(Tag::value)
-          .anyMatch("faults"::equals);
-    }
-  }
-
-  /**
    * Skips the tests of a server that is not available, and names the servers in reports, which only
    * number them.
    */
   final class Start
       implements BeforeClassTemplateInvocationCallback, TestExecutionExceptionHandler {
 
-    private static final Pattern NUMBER = Pattern.compile("class-template-invocation:#(\\d+)]$");
-
     @Override
     public void beforeClassTemplateInvocation(ExtensionContext context) {
-      System.out.println(on(context));
-      Arrays.stream(Server.values())
+      System.out.println(context.getUniqueId() + " is " + on(context));
+      Server.ofThisRun()
           .filter(server -> server.toString().equals(context.getDisplayName()))
           .forEach(Server::running);
     }
@@ -123,19 +93,13 @@ import org.junit.jupiter.params.support.ParameterDeclarations;
     @Override
     public void handleTestExecutionException(ExtensionContext context, Throwable failure)
         throws Throwable {
-      failure.addSuppressed(new Exception(on(context)));
+      failure.addSuppressed(new Exception("in " + on(context)));
       throw failure;
     }
 
     private static String on(ExtensionContext context) {
-      Matcher number = NUMBER.matcher(context.getUniqueId());
-      return number.find()
-          ? "%s[%s] is on %s"
-              .formatted(
-                  context.getRequiredTestClass().getSimpleName(),
-                  number.group(1),
-                  context.getDisplayName())
-          : context.getParent().map(Start::on).orElse("");
+      return context.getParent().map(parent -> on(parent) + ", ").orElse("")
+          + context.getDisplayName();
     }
   }
 }

@@ -3,6 +3,9 @@ package io.election.mysql;
 import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.Parameter;
 
@@ -16,6 +19,8 @@ abstract class ServerDatabase {
 
   TestDatabase database;
 
+  private final Deque<AutoCloseable> open = new ArrayDeque<>();
+
   final TestServer server() {
     return this.server.running();
   }
@@ -23,5 +28,25 @@ abstract class ServerDatabase {
   @BeforeEach
   void newDatabase() {
     this.database = Database.withTables(server().newDatabase());
+  }
+
+  /** Closes an object after the test, before those that were opened earlier. */
+  final <T extends AutoCloseable> T closing(T opened) {
+    this.open.push(opened);
+    return opened;
+  }
+
+  @AfterEach
+  void closeAll() throws Exception {
+    while (!this.open.isEmpty()) {
+      this.open.pop().close();
+    }
+  }
+
+  /** Whether the server still has a connection. */
+  final boolean isConnected(String connectionId) {
+    return server()
+            .query("SELECT id FROM information_schema.processlist WHERE id = " + connectionId)
+        != null;
   }
 }

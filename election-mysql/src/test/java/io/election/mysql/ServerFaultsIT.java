@@ -2,22 +2,20 @@ package io.election.mysql;
 
 import static io.election.mysql.LeaseStoreFaultsIT.assertFails;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.election.LeadershipLostEvent;
-import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
+import io.election.test.Leases;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.HostileGlobals;
-import io.election.test.Leases;
 import io.election.test.MovingDataSource;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -33,6 +31,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -48,8 +47,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ServerFaultsIT {
 
   private static final Duration TIMEOUT = Duration.ofMillis(500);
-
-  private static final Ending RESIGNED = new Ending(LeadershipLostEvent.Reason.RESIGNED, null);
 
   private static TestServer server;
 
@@ -73,15 +70,12 @@ class ServerFaultsIT {
   }
 
   private void use(String driver) throws Exception {
-    String url = this.database.jdbcUrl(driver, "");
     this.store = Database.store(
-        new TestDataSource(url, this.database.username(), this.database.password()),
-        url,
+        this.database.dataSource(driver, ""),
+        this.database.jdbcUrl(driver, ""),
         SchemaMode.VALIDATE,
         TIMEOUT);
-    LeaseRow created = Leases.create(this.store, driver, "a", 10_000, 0).orElseThrow();
-    assertThat(Leases.lead(this.store, driver, created, 10_000)).isTrue();
-    this.row = this.store.read(Set.of(driver)).get(driver).row();
+    this.row = Database.led(this.store, driver, "a");
   }
 
   @AfterEach
@@ -121,50 +115,31 @@ class ServerFaultsIT {
     assertRenews(driver);
   }
 
-  @Test
-  void a_killed_server_keeps_what_it_acknowledged() throws Exception {
-    use("mysql");
-    renew("mysql");
-    LeaseRow renewed = this.store.read(Set.of("mysql")).get("mysql").row();
-    server.kill();
-    try {
-      assertFails(() -> renew("mysql"), "127.0.0.1:" + server.port());
-    } finally {
-      server.start();
-    }
-    Awaitility.await()
-        .ignoreExceptionsInstanceOf(LeaseStoreException.class)
-        .until(() -> this.store.read(Set.of("mysql")).get("mysql").row().equals(renewed));
-    assertRenews("mysql");
-  }
-
-  @Test
-  void a_read_only_server_is_told_and_got_over() throws Exception {
-    use("mysql");
-    server.execute("SET GLOBAL read_only = 1");
-    try {
-      assertFails(() -> renew("mysql"), "is read-only (", "let the URL point to the primary");
-      assertFails(() -> renew("mysql"), "is read-only (");
-    } finally {
-      server.execute("SET GLOBAL read_only = 0");
-    }
-    assertRenews("mysql");
-  }
-
   @ParameterizedTest
   @ValueSource(strings = {"mysql", "mariadb"})
-  void a_server_that_becomes_a_replica_is_not_read_from(String driver) throws Exception {
+  void a_server_that_becomes_a_replica_is_not_used(String driver) throws Exception {
     use(driver);
     assertThat(this.store.read(Set.of(driver))).hasSize(1);
-    server.execute("SET GLOBAL read_only = 1");
-    try {
+    asReplica(() -> {
       // First on the open session, then on a new one.
       assertFails(() -> this.store.read(Set.of(driver)), "is read-only (");
       assertFails(() -> this.store.read(Set.of(driver)), "is read-only (");
+    });
+    assertThat(Database.row(this.store, driver)).isEqualTo(this.row);
+    asReplica(() -> {
+      assertFails(() -> renew(driver), "is read-only (", "let the URL point to the primary");
+      assertFails(() -> renew(driver), "is read-only (");
+    });
+    assertRenews(driver);
+  }
+
+  private static void asReplica(ThrowingCallable calls) {
+    server.execute("SET GLOBAL read_only = 1");
+    try {
+      assertThatCode(calls).doesNotThrowAnyException();
     } finally {
       server.execute("SET GLOBAL read_only = 0");
     }
-    assertThat(this.store.read(Set.of(driver)).get(driver).row()).isEqualTo(this.row);
   }
 
   @ParameterizedTest
@@ -172,18 +147,13 @@ class ServerFaultsIT {
   void what_a_replica_shows_is_no_loss_of_one_of_several_leases(String driver) throws Exception {
     use(driver);
     Map<String, Long> terms = Map.of(driver, this.row.term(), "missed", 1L);
-    try (Connection locker = this.database.connect();
-        Statement statement = locker.createStatement()) {
-      locker.setAutoCommit(false);
-      statement.executeQuery("SELECT * FROM leader_election FOR UPDATE");
+    try (Connection locker = this.database.begin("SELECT * FROM leader_election FOR UPDATE")) {
       assertThat(this.store.renew("a", terms).unknown()).containsExactly(driver);
-      server.execute("SET GLOBAL read_only = 1");
-      try {
+      asReplica(() -> {
         assertFails(() -> Leases.renew(this.store, "a", terms), "is read-only (");
         assertFails(() -> Leases.renew(this.store, "a", terms), "is read-only (");
-      } finally {
-        server.execute("SET GLOBAL read_only = 0");
-      }
+      });
+      locker.rollback();
     }
     assertRenews(driver);
   }
@@ -192,12 +162,7 @@ class ServerFaultsIT {
   void a_read_only_server_is_no_reason_to_end_the_start() throws Exception {
     TestDatabase empty = server.newDatabase();
     LeaderElectionSchema schema = Database.schema(empty, SchemaMode.MIGRATE);
-    server.execute("SET GLOBAL read_only = 1");
-    try {
-      assertFails(schema::ensure, "is read-only (");
-    } finally {
-      server.execute("SET GLOBAL read_only = 0");
-    }
+    asReplica(() -> assertFails(schema::ensure, "is read-only ("));
     schema.ensure();
     Database.schema(empty, SchemaMode.VALIDATE).ensure();
   }
@@ -209,27 +174,20 @@ class ServerFaultsIT {
     List<Connection> taken = new ArrayList<>();
     try (Connection administrator = server.connectAsRoot()) {
       this.store.disconnect();
-      Awaitility.await().until(() -> !takeOne(taken));
+      assertThatThrownBy(() -> {
+            while (true) {
+              taken.add(this.database.dataSource().getConnection());
+            }
+          })
+          .isInstanceOf(SQLException.class);
       assertFails(
           () -> renew("mysql"),
           "has no connection left (",
           "as.election.mysql.hand-back-signals=false on all nodes");
       taken.forEach(ElectionDatabase::discard);
-      try (Statement statement = administrator.createStatement()) {
-        statement.execute("SET GLOBAL max_connections = 151");
-      }
+      administrator.createStatement().execute("SET GLOBAL max_connections = 151");
     }
     assertRenews("mysql");
-  }
-
-  private boolean takeOne(List<Connection> taken) {
-    try {
-      taken.add(DriverManager.getConnection(
-          this.database.jdbcUrl(), this.database.username(), this.database.password()));
-      return true;
-    } catch (SQLException ex) {
-      return false;
-    }
   }
 
   @ParameterizedTest
@@ -248,45 +206,36 @@ class ServerFaultsIT {
       String driver, @Nullable String parameters) throws Exception {
     String node = "a\\'b";
     TestDatabase empty = server.newDatabase();
-    String url = empty.jdbcUrl(driver, parameters != null ? parameters : "");
-    TestDataSource source = new TestDataSource(url, empty.username(), empty.password());
+    String more = parameters != null ? parameters : "";
     try (Connection other = empty.connect();
         HostileGlobals globals = HostileGlobals.set(server)) {
       assertThat(globals).isNotNull();
-      this.store = Database.store(source, url, SchemaMode.MIGRATE, Database.OPERATION_TIMEOUT);
-      LeaseRow created = Leases.create(this.store, "billing", node, 10_000, 0).orElseThrow();
-      assertThat(Leases.lead(this.store, "billing", created, 10_000)).isTrue();
-      LeaseRow led = this.store.read(Set.of("billing")).get("billing").row();
+      this.store = Database.store(
+          empty.dataSource(driver, more),
+          empty.jdbcUrl(driver, more),
+          SchemaMode.MIGRATE,
+          Database.OPERATION_TIMEOUT);
+      LeaseRow led = Database.led(this.store, "billing", node);
       assertThat(seen(other, "leader_id")).isEqualTo(node);
       for (int i = 1; i <= 3; i++) {
-        assertThat(Leases.renew(this.store, node, Map.of("billing", led.term())))
-            .hasSize(1);
-        assertThat(seen(other, "version"))
-            .isEqualTo(Long.toString(LeaseRows.Version.of(led).number() + i));
+        assertThat(Leases.renew(this.store, node, Map.of("billing", led.term()))).hasSize(1);
+        assertThat(seen(other, "version")).isEqualTo(Long.toString(LeaseRows.Version.of(led).number() + i));
       }
-      LeaseRow second = Leases.create(this.store, "mailing", node, 10_000, 0).orElseThrow();
-      assertThat(Leases.lead(this.store, "mailing", second, 10_000)).isTrue();
+      LeaseRow second = Database.led(this.store, "mailing", node);
       Map<String, Long> terms = Map.of("billing", led.term(), "mailing", second.term());
       assertThat(this.store.read(terms.keySet())).hasSize(2);
       assertThat(Leases.renew(this.store, node, terms)).hasSize(2);
-      assertThat(seen(other, "version"))
-          .isEqualTo(Long.toString(LeaseRows.Version.of(led).number() + 4));
-      assertThat(this.store.release("billing", node, led.term(), "", RESIGNED)).isTrue();
+      assertThat(seen(other, "version")).isEqualTo(Long.toString(LeaseRows.Version.of(led).number() + 4));
+      assertThat(this.store.release("billing", node, led.term(), "", Database.RESIGNED))
+          .isTrue();
       assertThat(seen(other, "lease_millis")).isEqualTo("0");
-      assertThat(Leases.take(
-              this.store,
-              "billing",
-              this.store.read(Set.of("billing")).get("billing").row(),
-              node,
-              10_000,
-              0,
-              "RELEASED"))
+      LeaseRow released = Database.row(this.store, "billing");
+      assertThat(Leases.take(this.store, "billing", released, node, 10_000, 0, "RELEASED"))
           .isPresent();
       assertThat(seen(other, "term")).isEqualTo(Long.toString(led.term() + 1));
-      try (Statement statement = other.createStatement()) {
-        statement.execute("SET lock_wait_timeout = 10");
-        statement.execute("ALTER TABLE leader_election COMMENT 'no transaction is open'");
-      }
+      Statement statement = other.createStatement();
+      statement.execute("SET lock_wait_timeout = 10");
+      statement.execute("ALTER TABLE leader_election COMMENT 'no transaction is open'");
     }
   }
 
@@ -311,7 +260,6 @@ class ServerFaultsIT {
     } finally {
       server.execute("SET GLOBAL binlog_format = DEFAULT");
     }
-    this.store.disconnect();
     assertRenews("mysql");
   }
 
@@ -324,9 +272,7 @@ class ServerFaultsIT {
             url.replace("&sslMode=DISABLED", ""),
             this.database.username(),
             this.database.password()),
-        url,
-        SchemaMode.NONE,
-        Database.OPERATION_TIMEOUT);
+        url);
 
     assertThatThrownBy(() -> this.store.read(Set.of("billing")))
         .isInstanceOf(LeaseStoreException.class)
@@ -338,14 +284,12 @@ class ServerFaultsIT {
   @ValueSource(strings = {"mysql", "mariadb"})
   void a_session_that_moved_to_another_server_grants_nothing(String driver) throws Exception {
     TestDatabase there = Database.withTables(TestServer.shared().newDatabase());
-    DataSource here = source(this.database, driver);
-    DataSource elsewhere = source(there, driver);
+    DataSource here = this.database.dataSource(driver, "");
+    DataSource elsewhere = there.dataSource(driver, "");
     AtomicReference<DataSource> place = new AtomicReference<>(here);
     this.store = Database.store(new MovingDataSource(place::get), this.database.jdbcUrl());
-    for (String service : List.of("billing", "mailing")) {
-      LeaseRow created = Leases.create(this.store, service, "a", 10_000, 0).orElseThrow();
-      assertThat(Leases.lead(this.store, service, created, 10_000)).isTrue();
-    }
+    Database.led(this.store, "billing", "a");
+    Database.led(this.store, "mailing", "a");
     copy(this.database, there, "leader_election");
     copy(this.database, there, "leader_election_history");
     String kept = there.query(ROWS);
@@ -353,17 +297,16 @@ class ServerFaultsIT {
     Map<String, ThrowingFunction<LeaseRow, Object>> calls = new LinkedHashMap<>();
     calls.put("read", seen -> this.store.read(Set.of("billing")));
     calls.put("renew one", seen -> Leases.renew(this.store, "a", Map.of("billing", 1L)));
-    calls.put(
-        "renew two", seen -> Leases.renew(this.store, "a", Map.of("billing", 1L, "mailing", 1L)));
+    calls.put("renew two", seen -> Leases.renew(this.store, "a", Map.of("billing", 1L, "mailing", 1L)));
     calls.put("keep warm", seen -> this.store.touch("billing", seen));
     calls.put("lead", seen -> Leases.lead(this.store, "billing", seen, 10_000));
     calls.put("take", seen -> Leases.take(this.store, "billing", seen, "b", 10_000, 0, "EXPIRED"));
-    calls.put("release", seen -> this.store.release("billing", "a", 1, "", RESIGNED));
-    calls.put("give way", seen -> Leases.giveWay(this.store, "billing", "b", 1, RESIGNED));
+    calls.put("release", seen -> this.store.release("billing", "a", 1, "", Database.RESIGNED));
+    calls.put("give way", seen -> Leases.giveWay(this.store, "billing", "b", 1, Database.RESIGNED));
     for (Map.Entry<String, ThrowingFunction<LeaseRow, Object>> call : calls.entrySet()) {
       place.set(here);
       this.store.disconnect();
-      LeaseRow seen = this.store.read(Set.of("billing")).get("billing").row();
+      LeaseRow seen = Database.row(this.store, "billing");
       assertThat(seen.own()).isTrue();
 
       place.set(elsewhere);
@@ -377,7 +320,7 @@ class ServerFaultsIT {
       assertThat(there.query(ROWS)).as(call.getKey()).isEqualTo(kept);
 
       Awaitility.await().ignoreExceptionsInstanceOf(LeaseStoreException.class).untilAsserted(() -> {
-        LeaseRow other = this.store.read(Set.of("billing")).get("billing").row();
+        LeaseRow other = Database.row(this.store, "billing");
         LeaseRows.Version version = LeaseRows.Version.of(other);
         assertThat(version.number()).isEqualTo(LeaseRows.Version.of(seen).number());
         assertThat(version.source()).isNotEqualTo(LeaseRows.Version.of(seen).source());
@@ -409,11 +352,6 @@ class ServerFaultsIT {
         }
       }
     }
-  }
-
-  private static DataSource source(TestDatabase database, String driver) {
-    return new TestDataSource(
-        database.jdbcUrl(driver, ""), database.username(), database.password());
   }
 
   /** A function that may fail. */

@@ -9,8 +9,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.Statement;
 import java.util.Set;
-import java.util.function.Consumer;
-import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /** JDBC objects that report every call before it is made, including the reads of columns. */
 final class Watched {
@@ -24,29 +23,36 @@ final class Watched {
 
   private Watched() {}
 
-  /**
-   * Watches a connection.
-   *
-   * @param before receives each call; may throw
-   * @param rewrite rewrites each SQL text
-   */
-  static Connection of(
-      Connection connection, Consumer<Method> before, UnaryOperator<String> rewrite) {
-    return (Connection) watch(Connection.class, connection, before, rewrite);
+  /** Sees each call, and may let it fail. */
+  @FunctionalInterface
+  interface Watcher {
+
+    /**
+     * Called before each call.
+     *
+     * @param sql the text of the statement that the call executes or prepares, if it does
+     * @return the text to use instead
+     */
+    @Nullable
+    String before(Method method, @Nullable String sql) throws Throwable;
   }
 
-  private static Object watch(
-      Class<?> type, Object real, Consumer<Method> before, UnaryOperator<String> rewrite) {
+  static Connection of(Connection connection, Watcher watcher) {
+    return (Connection) watch(Connection.class, connection, watcher);
+  }
+
+  private static Object watch(Class<?> type, Object real, Watcher watcher) {
     return Proxy.newProxyInstance(
         Watched.class.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
-          before.accept(method);
           if (isSql(method, arguments)) {
-            arguments[0] = rewrite.apply((String) arguments[0]);
+            arguments[0] = watcher.before(method, (String) arguments[0]);
+          } else {
+            watcher.before(method, null);
           }
           try {
             Object result = method.invoke(real, arguments);
             return result != null && TYPES.contains(method.getReturnType())
-                ? watch(method.getReturnType(), result, before, rewrite)
+                ? watch(method.getReturnType(), result, watcher)
                 : result;
           } catch (InvocationTargetException ex) {
             throw ex.getCause();
