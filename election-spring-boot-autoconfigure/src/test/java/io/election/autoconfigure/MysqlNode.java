@@ -59,8 +59,8 @@ public final class MysqlNode {
     try (MysqlLeaseStore store = new MysqlLeaseStore(
         new ElectionDatabase(template.dataSource(), template.jdbcUrl()),
         MysqlLeaseStore.SchemaMode.MIGRATE,
-        Duration.ofSeconds(5),
-        Duration.ofSeconds(5),
+        Duration.ofSeconds(30),
+        Duration.ofSeconds(30),
         true)) {
       store.ensureTables();
     } catch (Exception ex) {
