@@ -11,14 +11,14 @@ import io.election.LeadershipLostEvent.Reason;
 import io.election.lease.Standing.Following;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
+import io.election.lease.Step.Acquire;
 import io.election.lease.Step.Await;
 import io.election.lease.Step.Create;
 import io.election.lease.Step.GiveWay;
-import io.election.lease.Step.Touch;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
-import io.election.lease.Step.Acquire;
+import io.election.lease.Step.Touch;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
@@ -177,7 +177,8 @@ class CandidacyTest {
       Candidacy candidacy = this.warming.onTouched(this.touch, kept, at(9_000));
       assertNext(candidacy, 100 + LEASE - 1).isEqualTo(new Await(at(100 + LEASE)));
       assertNext(candidacy, 100 + LEASE).isEqualTo(begin(kept));
-      Candidacy leader = candidacy.onAcquired(begin(kept), OptionalLong.of(1), timing(10_100, 10_150));
+      Candidacy leader =
+          candidacy.onAcquired(begin(kept), OptionalLong.of(1), timing(10_100, 10_150));
       assertThat(((Leading) leader.standing()).term()).isEqualTo(1);
       assertThat(((Leading) leader.standing()).reason()).isEqualTo(CREATED);
       assertLeadsUntil(leader, 10_100 + TENURE);
@@ -199,7 +200,8 @@ class CandidacyTest {
 
     @Test
     void thatSomebodyElseChangedMeanwhileIsNotLed() {
-      assertFollows(this.warming.onAcquired(begin(this.created), OptionalLong.empty(), timing(10_100, 10_150)));
+      assertFollows(this.warming.onAcquired(
+          begin(this.created), OptionalLong.empty(), timing(10_100, 10_150)));
       assertFollows(this.warming.onTouched(this.touch, null, at(2_200)));
     }
 
@@ -587,8 +589,9 @@ class CandidacyTest {
     @Test
     void handsBackWhatIsWonWhileItIsToldSo() {
       Acquire take = new Acquire(row("", 3, 5, 0), RELEASED);
-      Candidacy won =
-          saw(take.row(), 0).pause(ALICE, at(5)).onAcquired(take, OptionalLong.of(4), timing(0, 10));
+      Candidacy won = saw(take.row(), 0)
+          .pause(ALICE, at(5))
+          .onAcquired(take, OptionalLong.of(4), timing(0, 10));
       assertThat(leads(won, 10)).isFalse();
       assertNext(won, 10).isEqualTo(new Release(4, "", PAUSED));
     }

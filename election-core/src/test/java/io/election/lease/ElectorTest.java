@@ -96,8 +96,7 @@ class ElectorTest extends ElectorFixture {
   void aRecordIsWatchedFromAfterTheAnswerThatFirstShowedIt() throws Exception {
     this.a.store.create(
         "jobs",
-        new LeaseStore.Claim(
-            "dead", LEASE.toMillis(), 0, LeadershipAcquiredEvent.Reason.CREATED));
+        new LeaseStore.Claim("dead", LEASE.toMillis(), 0, LeadershipAcquiredEvent.Reason.CREATED));
     assertThatALeasePassesBetweenTheAnswersTo("read", "take");
   }
 

@@ -129,7 +129,10 @@ class ManyElectionsTest extends ElectorFixture {
   private void createDead(int from, int to) throws LeaseStoreException {
     try (SimulatedDatabase.Store dead = this.database.new Store()) {
       for (int i = from; i < to; i++) {
-        dead.create("service-" + i, new LeaseStore.Claim("dead", LEASE.toMillis(), 0, LeadershipAcquiredEvent.Reason.CREATED));
+        dead.create(
+            "service-" + i,
+            new LeaseStore.Claim(
+                "dead", LEASE.toMillis(), 0, LeadershipAcquiredEvent.Reason.CREATED));
       }
     }
   }

@@ -2,20 +2,20 @@ package io.election.lease;
 
 import io.election.LeadershipAcquiredEvent.Reason;
 import io.election.lease.LeaseStore.Reading;
-import io.election.lease.MemoryLeaseStore.Version;
 import io.election.lease.MemoryLeaseStore.Term;
+import io.election.lease.MemoryLeaseStore.Version;
 import io.election.lease.Rules.Access;
 import io.election.lease.Standing.Following;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
 import io.election.lease.Standing.Warming;
+import io.election.lease.Step.Acquire;
 import io.election.lease.Step.Create;
 import io.election.lease.Step.GiveWay;
-import io.election.lease.Step.Touch;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
-import io.election.lease.Step.Acquire;
+import io.election.lease.Step.Touch;
 import java.time.Duration;
 import java.util.NavigableMap;
 import java.util.Objects;
@@ -108,7 +108,9 @@ enum Mutant {
           && after.standing() instanceof SteppingDown) {
         Acquire acquire =
             new Acquire(new LeaseRow("", renew.term(), 0L, "", false), Reason.RELEASED);
-        return after.campaign(timing.now()).onAcquired(acquire, OptionalLong.of(renew.term()), timing);
+        return after
+            .campaign(timing.now())
+            .onAcquired(acquire, OptionalLong.of(renew.term()), timing);
       }
       return after;
     }
@@ -377,12 +379,11 @@ enum Mutant {
   /**
    * Rule 5: the same row on another server, which may have missed renewals, counts as another row.
    */
-  THE_SERVER_IS_NOT_COMPARED(new Blind(
-      (row) -> with(row, Version.of(row).lastTerm(), ""))),
+  THE_SERVER_IS_NOT_COMPARED(new Blind((row) -> with(row, Version.of(row).lastTerm(), ""))),
 
   /** Every write compares all that was read: an operator may write exactly the same row twice. */
-  THE_HISTORY_OF_A_ROW_BY_HAND_IS_NOT_COMPARED(new Blind(
-      (row) -> with(row, null, Version.of(row).source()))),
+  THE_HISTORY_OF_A_ROW_BY_HAND_IS_NOT_COMPARED(
+      new Blind((row) -> with(row, null, Version.of(row).source()))),
 
   /** Every write compares all that was read. */
   THE_ROW_IS_TAKEN_WITHOUT_COMPARING(comparing(Mutant::takesOver, (row, seen) -> true)),
@@ -586,8 +587,7 @@ enum Mutant {
   // ---- servers whose statements compare less than they should
 
   /** One kind of call finds the row unchanged if the row and the one that was seen are similar. */
-  private static Rules comparing(
-      Predicate<Step> call, BiPredicate<LeaseRow, LeaseRow> similar) {
+  private static Rules comparing(Predicate<Step> call, BiPredicate<LeaseRow, LeaseRow> similar) {
     return new Rules() {
       @Override
       Object execute(Sent sent, Access access) throws LeaseStoreException {

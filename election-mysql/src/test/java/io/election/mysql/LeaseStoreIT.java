@@ -3,15 +3,15 @@ package io.election.mysql;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariConfig;
-import io.election.test.Leases;
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.mysql.OnEveryServer.Server;
 import io.election.test.Checkpoint;
 import io.election.test.HandWrittenLease;
-import io.election.testing.OlderToolsContract;
+import io.election.test.Leases;
 import io.election.test.TestDatabase;
+import io.election.testing.OlderToolsContract;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;

@@ -55,7 +55,7 @@ class SimulatedLeaseStoreTest extends OlderToolsContract {
 
     @Override
     public void setLeader(String serviceId, String leaderId) {
-      this.database.editLeader(serviceId, leaderId);
+      edit(serviceId, (row) -> Rows.named(row, leaderId));
     }
 
     @Override
