@@ -357,6 +357,12 @@ class ManyElectionsTest extends ElectorFixture {
         .map(LeaseElectionService::isLeader)
         .containsExactly(true, true, false);
     assertThat(contact(node).silence()).isLessThan(Duration.ofSeconds(1));
+
+    node.fail("it is gone");
+    tick(INTERVAL);
+    step(node);
+
+    assertThat(outcomes).containsEntry("service-0", RenewalListener.Outcome.UNKNOWN);
   }
 
   @Test
