@@ -396,26 +396,27 @@ final class SimulatedProcess implements Claimant {
   /** For the elector's own loop: returns when the answer arrives. */
   Object await(SimulatedServer.Statement statement, Supplier<String> what, boolean toRead)
       throws LeaseStoreException {
-    this.stepping = false;
     SimulatedServer.Request request =
         this.world.server.send(this, statement, new SimulatedServer.Wish(this, what, toRead));
     spring(request);
     if (request.answerAt <= request.giveUpAt) {
-      this.world.runUntil(request.answerAt);
-      awaken();
+      waitUntil(request.answerAt);
     }
-    this.stepping = true;
     Object answer = request.answer();
     if (answer != null) {
       hear(answer);
       return answer;
     }
-    this.stepping = false;
-    this.world.runUntil(Math.max(this.world.now, request.giveUpAt));
-    awaken();
-    this.stepping = true;
+    waitUntil(request.giveUpAt);
     this.world.tell(this, "gets no answer to what it asked:", what);
     throw new LeaseStoreException("no answer");
+  }
+
+  private void waitUntil(long time) {
+    this.stepping = false;
+    this.world.runUntil(Math.max(this.world.now, time));
+    awaken();
+    this.stepping = true;
   }
 
   /** Continues to sleep if it was paused meanwhile. */

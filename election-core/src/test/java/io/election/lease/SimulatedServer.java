@@ -14,13 +14,7 @@ import org.jspecify.annotations.Nullable;
 final class SimulatedServer {
 
   /** A request of a process to the server. */
-  record Wish(SimulatedProcess process, Supplier<String> what, boolean toRead) {
-
-    @Override
-    public String toString() {
-      return this.process + " asks " + this.what.get();
-    }
-  }
+  record Wish(SimulatedProcess process, Supplier<String> what, boolean toRead) {}
 
   /** An operation on the server. */
   @FunctionalInterface
@@ -63,7 +57,7 @@ final class SimulatedServer {
     this.world.raceLost |= outcome instanceof OptionalLong term && term.isEmpty();
     remember();
     if (!wish.toRead()) {
-      this.world.tell("    the server does it:", wish, "->", outcome);
+      this.world.tell("    the server does for", wish.process(), wish.what(), "->", outcome);
     }
     return outcome;
   }
