@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 
 import io.election.Instruction;
-import io.election.test.Leases;
 import io.election.LeadershipLostEvent;
+import io.election.lease.ElectionDirectory.Announcement;
 import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
-import io.election.lease.ElectionDirectory.Announcement;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.ConnectionSource;
+import io.election.test.Leases;
 import io.election.test.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;

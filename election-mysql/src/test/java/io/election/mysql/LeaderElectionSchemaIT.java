@@ -6,17 +6,17 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 
 import io.election.ElectionSetupException;
-import io.election.test.Leases;
 import io.election.HistoryEntry;
 import io.election.Instruction;
 import io.election.LeadershipLostEvent;
-import io.election.lease.Ending;
 import io.election.lease.ElectionDirectory;
+import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.HandWrittenLease;
+import io.election.test.Leases;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import java.sql.Connection;
@@ -382,7 +382,6 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
   static Stream<Arguments> a_table_that_an_election_cannot_use_is_refused() {
     String leases = "CREATE TABLE leader_election (";
-    String history = "CREATE TABLE leader_election_history (";
     return Stream.of(
         argumentSet(
             "any other table",
@@ -414,7 +413,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
             LeaseTables.CREATE_LEASES + ";\n" + LeaseTables.CREATE_HISTORY
                 + ";\nALTER TABLE leader_election_history DROP end_reason, DROP ended_by, DROP end_note",
             "it has no end_reason; it has no ended_by; it has no end_note",
-            "RENAME TABLE leader_election_history TO leader_election_history_old;\n" + history),
+            "RENAME TABLE leader_election_history TO leader_election_history_old;"),
         argumentSet(
             "a history in another collation",
             LeaseTables.CREATE_LEASES + ";\n"
@@ -596,7 +595,8 @@ class LeaderElectionSchemaIT extends ServerDatabase {
       assertIsUsable(store);
       Ending asked = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
       assertThat(Leases.renew(store, "other", Map.of("case", 2L))).containsExactly("case");
-      assertThat(Leases.renew(store, "other", Map.of("case", 2L, "lost", 1L))).containsExactly("case");
+      assertThat(Leases.renew(store, "other", Map.of("case", 2L, "lost", 1L)))
+          .containsExactly("case");
       assertThat(((ElectionDirectory) store).history(Set.of("case")).get("case"))
           .extracting(HistoryEntry::leaderId)
           .containsExactly("other", "node");

@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.election.ElectionService;
-import io.election.test.Leases;
 import io.election.LeadershipLostException;
 import io.election.lease.LeaseStoreException;
+import io.election.test.Leases;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import java.lang.reflect.InvocationTargetException;
@@ -117,7 +117,8 @@ class MysqlCommitFenceIT extends ServerDatabase {
     CommitFence patient = new CommitFence(Duration.ofSeconds(10));
     try (CommitFence.Held held = patient.hold(this.worker, "a", Map.of("billing", this.term))) {
       assertThat(held).isNotNull();
-      assertThat(Leases.renew(this.store, "a", Map.of("billing", this.term))).containsExactly("billing");
+      assertThat(Leases.renew(this.store, "a", Map.of("billing", this.term)))
+          .containsExactly("billing");
       assertThat(this.store.read(Set.of("billing"))).hasSize(1);
       assertThatThrownBy(this::takeOver)
           .isInstanceOf(LeaseStoreException.class)
@@ -366,7 +367,8 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   private OptionalLong takeOver() throws LeaseStoreException {
-    return Leases.take(this.store, "billing", Database.row(this.store, "billing"), "b", 10_000, 0, "EXPIRED");
+    return Leases.take(
+        this.store, "billing", Database.row(this.store, "billing"), "b", 10_000, 0, "EXPIRED");
   }
 
   private void seeTheTermOpen() throws SQLException {

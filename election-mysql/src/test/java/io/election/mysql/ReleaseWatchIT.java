@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
-import io.election.test.Leases;
 import io.election.lease.LeaseStoreException;
 import io.election.test.ConnectionSource;
+import io.election.test.Leases;
 import io.election.test.TestDatabase;
 import java.sql.Connection;
 import java.sql.ResultSet;

@@ -7,10 +7,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.election.lease.LeaseRow;
-import io.election.test.Leases;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.HostileGlobals;
+import io.election.test.Leases;
 import io.election.test.MovingDataSource;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
@@ -218,14 +218,17 @@ class ServerFaultsIT {
       LeaseRow led = Database.led(this.store, "billing", node);
       assertThat(seen(other, "leader_id")).isEqualTo(node);
       for (int i = 1; i <= 3; i++) {
-        assertThat(Leases.renew(this.store, node, Map.of("billing", led.term()))).hasSize(1);
-        assertThat(seen(other, "version")).isEqualTo(Long.toString(LeaseRows.Version.of(led).number() + i));
+        assertThat(Leases.renew(this.store, node, Map.of("billing", led.term())))
+            .hasSize(1);
+        assertThat(seen(other, "version"))
+            .isEqualTo(Long.toString(LeaseRows.Version.of(led).number() + i));
       }
       LeaseRow second = Database.led(this.store, "mailing", node);
       Map<String, Long> terms = Map.of("billing", led.term(), "mailing", second.term());
       assertThat(this.store.read(terms.keySet())).hasSize(2);
       assertThat(Leases.renew(this.store, node, terms)).hasSize(2);
-      assertThat(seen(other, "version")).isEqualTo(Long.toString(LeaseRows.Version.of(led).number() + 4));
+      assertThat(seen(other, "version"))
+          .isEqualTo(Long.toString(LeaseRows.Version.of(led).number() + 4));
       assertThat(this.store.release("billing", node, led.term(), "", Database.RESIGNED))
           .isTrue();
       assertThat(seen(other, "lease_millis")).isEqualTo("0");
@@ -297,7 +300,8 @@ class ServerFaultsIT {
     Map<String, ThrowingFunction<LeaseRow, Object>> calls = new LinkedHashMap<>();
     calls.put("read", seen -> this.store.read(Set.of("billing")));
     calls.put("renew one", seen -> Leases.renew(this.store, "a", Map.of("billing", 1L)));
-    calls.put("renew two", seen -> Leases.renew(this.store, "a", Map.of("billing", 1L, "mailing", 1L)));
+    calls.put(
+        "renew two", seen -> Leases.renew(this.store, "a", Map.of("billing", 1L, "mailing", 1L)));
     calls.put("keep warm", seen -> this.store.touch("billing", seen));
     calls.put("lead", seen -> Leases.lead(this.store, "billing", seen, 10_000));
     calls.put("take", seen -> Leases.take(this.store, "billing", seen, "b", 10_000, 0, "EXPIRED"));

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 import io.election.ElectionService;
-import io.election.test.Leases;
 import io.election.Instruction;
 import io.election.LeaderOnly;
 import io.election.LeadershipLostException;
@@ -13,6 +12,7 @@ import io.election.NotLeaderException;
 import io.election.lease.LeaseRow;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.MysqlLeaseStore;
+import io.election.test.Leases;
 import io.election.test.TestDatabase;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;

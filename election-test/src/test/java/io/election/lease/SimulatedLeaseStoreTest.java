@@ -55,7 +55,10 @@ class SimulatedLeaseStoreTest extends OlderToolsContract {
 
     @Override
     public void setLeader(String serviceId, String leaderId) {
-      edit(serviceId, (row) -> Rows.named(row, leaderId));
+      edit(
+          serviceId,
+          (row) -> new Row(
+              leaderId, row.term(), row.version(), row.leaseMillis(), row.written(), row.seal()));
     }
 
     @Override
