@@ -64,14 +64,14 @@ class FailureLogTest {
   @Test
   void failuresOfTooManyKindsAreLoggedOnceAMinuteTogether() {
     for (int kind = 1; kind <= 22; kind++) {
-      failed("kind " + kind, 0);
+      failed("kind " + kind, 10);
     }
     assertThat(lines(Level.WARN)).hasSize(21).last().isEqualTo("kind 21 (so what)");
-    failed("kind 20", 59);
-    failed("kind 23", 59);
+    failed("kind 20", 69);
+    failed("kind 23", 69);
     assertThat(lines(Level.WARN)).isEmpty();
-    failed("kind 23", 60);
-    failed("kind 24", 60);
+    failed("kind 23", 70);
+    failed("kind 24", 70);
     assertThat(lines(Level.WARN)).containsExactly("kind 23 (so what)", "kind 24 (so what)");
   }
 

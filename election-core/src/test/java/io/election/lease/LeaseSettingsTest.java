@@ -1,10 +1,12 @@
 package io.election.lease;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.election.Names;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -88,5 +90,16 @@ class LeaseSettingsTest {
             retention))
         .satisfies((ex) -> assertThat(ex.setting()).isEqualTo("history-retention"))
         .withMessageContaining("it must be from one hour to 36500 days");
+  }
+
+  @Test
+  void theLimitsThemselvesAreAccepted() {
+    Duration least = Duration.ofMillis(1);
+    Duration hour = Duration.ofHours(1);
+    for (Duration retention : List.of(hour, Duration.ofDays(36_500))) {
+      assertThatCode(
+              () -> new LeaseSettings(hour, least, least, Duration.ofDays(1), true, retention))
+          .doesNotThrowAnyException();
+    }
   }
 }
