@@ -100,29 +100,12 @@ public final class Elector {
       this.events.start();
       run.deadlines().start();
       this.thread = Daemon.start("election-elector", run::run);
-      this.watch = settings().eligible() ? store().watch(run.nodeId(), this::pollNow) : null;
+      this.watch =
+          settings().eligible() ? store().watch(run.nodeId(), () -> Commands.pollNow(this)) : null;
     } catch (Throwable ex) {
       leave();
       dismiss(run);
       throw ex;
-    }
-  }
-
-  /** Reads the records of all followed elections, and waits until what follows is done. */
-  private void pollNow() {
-    List<Candidate> followed = candidates().stream()
-        .filter((candidate) -> candidate.heldByAnother().isPresent())
-        .toList();
-    if (followed.isEmpty()) {
-      return;
-    }
-    try {
-      ask(
-          followed.get(0),
-          () -> followed.forEach(
-              (candidate) -> candidate.change((candidacy) -> candidacy.look(now()))));
-    } catch (Exception ex) {
-      log().pollFailed(ex);
     }
   }
 

@@ -61,9 +61,6 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
     }
   }
 
-  /** What a member announced last. */
-  private record Entry(Announcement announcement, Instant since, Instant lastSeen) {}
-
   /**
    * The last leader, and the row that it left. Every write other than one of its renewals makes the
    * seal outdated, because the row then differs from it.
@@ -154,7 +151,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
 
   final Map<String, NavigableMap<Long, Term>> history = new HashMap<>();
 
-  private final Map<String, Entry> members = new TreeMap<>();
+  private final MemoryMembers members = new MemoryMembers();
 
   long writes;
 
@@ -424,34 +421,13 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   @Override
-  public synchronized void announce(Announcement self) {
-    Entry before = this.members.remove(self.nodeId());
-    if (!self.serviceIds().isEmpty()) {
-      Instant now = instant();
-      this.members.put(self.nodeId(), new Entry(self, before != null ? before.since() : now, now));
-    }
+  public void announce(Announcement self) {
+    this.members.announce(self, instant());
   }
 
   @Override
-  public synchronized Map<String, List<Member>> members(Set<String> serviceIds) {
-    Map<String, List<Member>> members = new LinkedHashMap<>();
-    for (String id : serviceIds) {
-      members.put(
-          id,
-          this.members.values().stream()
-              .filter((entry) -> entry.announcement().serviceIds().contains(id))
-              .filter((entry) -> instant()
-                  .isBefore(entry.lastSeen().plus(entry.announcement().lease().multipliedBy(3))))
-              .map((entry) -> new Member(
-                  entry.announcement().nodeId(),
-                  entry.since(),
-                  entry.lastSeen(),
-                  entry.announcement().eligible(),
-                  entry.announcement().paused().contains(id),
-                  entry.announcement().version()))
-              .toList());
-    }
-    return members;
+  public Map<String, List<Member>> members(Set<String> serviceIds) {
+    return this.members.read(serviceIds, instant());
   }
 
   @Override

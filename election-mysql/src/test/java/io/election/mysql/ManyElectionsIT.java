@@ -140,7 +140,9 @@ class ManyElectionsIT {
         .atMost(Duration.ofMinutes(1))
         .until(() ->
             follower.services.stream().allMatch(service -> service.leaderId().isPresent()));
-    // After two renewals all elections are due at the same time.
+    // A leader prunes the histories once; after two renewals all elections are due at the same
+    // time.
+    Awaitility.await().until(() -> leader.statements.containsKey("DELETE"));
     leader.awaitRenewals(2);
 
     long begin = System.nanoTime();

@@ -60,12 +60,7 @@ final class FencedCalls implements TermBoundCalls {
 
   private final Supplier<ElectionConnection> connection;
 
-  /**
-   * Creates the instance.
-   *
-   * @param fence the fence; requested when first needed
-   * @param connection identifies the election's database; requested when first needed
-   */
+  /** Both parameters are requested when first needed. */
   FencedCalls(Supplier<CommitFence> fence, Supplier<ElectionConnection> connection) {
     this.fence = fence;
     this.connection = connection;
@@ -155,14 +150,12 @@ final class FencedCalls implements TermBoundCalls {
   @Nullable
   BoundTerms find(TransactionExecution transaction) {
     Deque<BoundTerms> transactions = this.transactions.get();
-    if (transactions != null) {
-      for (BoundTerms terms : transactions) {
-        if (terms.transaction == transaction) {
-          return terms;
-        }
-      }
-    }
-    return null;
+    return transactions == null
+        ? null
+        : transactions.stream()
+            .filter((terms) -> terms.transaction == transaction)
+            .findFirst()
+            .orElse(null);
   }
 
   /** Notes that a transaction of this thread has ended, whatever its outcome. */
@@ -217,12 +210,10 @@ final class FencedCalls implements TermBoundCalls {
     boolean concerned = shared.getAsBoolean();
     if (!concerned) {
       String url = jdbc.getMetaData().getURL();
-      concerned = url != null && this.reached.contains(url);
-      if (!concerned && this.fence.get().reaches(jdbc, terms.nodeId(), terms.numbers)) {
-        concerned = true;
-        if (url != null) {
-          this.reached.add(url);
-        }
+      concerned = (url != null && this.reached.contains(url))
+          || this.fence.get().reaches(jdbc, terms.nodeId(), terms.numbers);
+      if (concerned && url != null) {
+        this.reached.add(url);
       }
     }
     String message = concerned
