@@ -2,6 +2,7 @@ package io.election.autoconfigure;
 
 import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.simpleNameContaining;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.simpleNameStartingWith;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
@@ -120,9 +121,22 @@ class ArchitectureTest {
         .that()
         .resideInAPackage("io.election.testing")
         .and(not(SPRING_TEST))
+        .and(not(simpleNameContaining("Contract")))
         .should()
         .onlyDependOnClassesThat(resideInAnyPackage(
             "io.election.testing", "io.election", "io.election.lease", "java..", "org.jspecify.."))
+        .check(CLASSES);
+    classes()
+        .that(simpleNameContaining("Contract"))
+        .should()
+        .onlyDependOnClassesThat(resideInAnyPackage(
+            "io.election.testing",
+            "io.election",
+            "io.election.lease",
+            "java..",
+            "org.assertj..",
+            "org.junit.jupiter.api..",
+            "org.jspecify.."))
         .check(CLASSES);
     noClasses()
         .that(not(resideInAnyPackage("io.election.testing")))
