@@ -120,7 +120,9 @@ public final class NodeProcess {
    * lines so far.
    */
   public void forget() {
-    this.rememberedFrom = leads() ? lastClaim().to() : System.nanoTime();
+    // The last sample of a leader may be old if the machine is busy.
+    boolean leading = isAlive() && this.claims.isLeading();
+    this.rememberedFrom = leading ? lastClaim().to() : System.nanoTime();
     this.rememberedLog = log().length();
   }
 
