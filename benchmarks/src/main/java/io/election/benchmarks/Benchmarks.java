@@ -107,7 +107,8 @@ public final class Benchmarks {
     String csv = path(pattern.replaceAll("Benchmark.*", "") + ".csv").toString();
     return start(
         "org.openjdk.jmh.Main",
-        Stream.concat(Stream.of(pattern, "-rf", "csv", "-rff", csv), Stream.of(options))
+        Stream.concat(
+                Stream.of(pattern, "-foe", "true", "-rf", "csv", "-rff", csv), Stream.of(options))
             .toArray(String[]::new));
   }
 

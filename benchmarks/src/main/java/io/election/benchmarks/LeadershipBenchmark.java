@@ -77,7 +77,7 @@ public class LeadershipBenchmark {
   public void start() {
     // The node waits for a lease before it leads.
     LeaseSettings settings = new LeaseSettings(
-        Duration.ofSeconds(2),
+        Duration.ofSeconds(3),
         Duration.ofMillis(500),
         Duration.ofSeconds(1),
         Duration.ZERO,

@@ -8,7 +8,7 @@ enum Timing {
   /** The same for all candidates: a lease of 5 s, renewed each second where that can be set. */
   EQUAL(5000, 1000),
   /** The same for all candidates, and short. */
-  QUICK(2000, 500),
+  QUICK(3000, 500),
   /** The defaults of each candidate. */
   DEFAULTS(0, 0);
 
