@@ -141,27 +141,6 @@ final class Commands {
     return members.known(this.candidate.serviceId());
   }
 
-  /**
-   * Reads the records of all elections that a node follows, and waits until what follows is done.
-   * Throws nothing.
-   */
-  static void pollNow(Elector elector) {
-    List<Candidate> followed = elector.candidates().stream()
-        .filter((candidate) -> candidate.heldByAnother().isPresent())
-        .toList();
-    if (followed.isEmpty()) {
-      return;
-    }
-    try {
-      elector.ask(
-          followed.get(0),
-          () -> followed.forEach(
-              (candidate) -> candidate.change((candidacy) -> candidacy.look(elector.now()))));
-    } catch (Exception ex) {
-      elector.log().pollFailed(ex);
-    }
-  }
-
   private Optional<Candidate> kept() {
     return this.elector.kept(this.candidate);
   }

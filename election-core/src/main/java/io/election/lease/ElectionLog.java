@@ -19,7 +19,7 @@ import org.slf4j.event.Level;
 /** The log lines of an elector for operators. */
 final class ElectionLog {
 
-  private static final Logger log = LoggerFactory.getLogger(Elector.class);
+  private static final Logger log = LoggerFactory.getLogger("io.election.lease.Elector");
 
   private static final int MAX_NAMED = 5;
 

@@ -1,5 +1,7 @@
 package io.election.lease;
 
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
 import io.election.Instruction;
 import java.util.List;
 import java.util.Optional;
@@ -248,6 +250,29 @@ final class ElectionRun {
       this.loop.close(!this.dismissed);
     }
     return pause;
+  }
+
+  /**
+   * Reads the records of all followed elections, and waits until what follows is done. Throws
+   * nothing.
+   */
+  void pollNow() {
+    List<Candidate> followed = this.candidates.stream()
+        .filter((candidate) -> candidate.heldByAnother().isPresent())
+        .toList();
+    if (followed.isEmpty() || !this.begun) {
+      return;
+    }
+    Inbox.Task poll = () -> followed.forEach(
+        (candidate) -> candidate.change((candidacy) -> candidacy.look(this.context.now())));
+    try {
+      this.context
+          .inbox()
+          .add(this.loop, followed.get(0), poll)
+          .get(this.context.settings().operationTimeout().toNanos(), NANOSECONDS);
+    } catch (Exception ex) {
+      this.context.log().pollFailed(ex);
+    }
   }
 
   private boolean isOver() {

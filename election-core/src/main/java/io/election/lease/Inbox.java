@@ -26,10 +26,7 @@ final class Inbox {
    * @param outcome completes once the consequences of the task are done too
    */
   record Request(
-      ElectionLoop addressee,
-      Candidate candidate,
-      Task task,
-      CompletableFuture<@Nullable Void> outcome) {
+      Object addressee, Candidate candidate, Task task, CompletableFuture<@Nullable Void> outcome) {
 
     void refuse() {
       this.outcome.completeExceptionally(notRunning(this.candidate));
@@ -45,7 +42,7 @@ final class Inbox {
         "Election '%s' is not running on this node".formatted(candidate.serviceId()));
   }
 
-  CompletableFuture<@Nullable Void> add(ElectionLoop addressee, Candidate candidate, Task task) {
+  CompletableFuture<@Nullable Void> add(Object addressee, Candidate candidate, Task task) {
     CompletableFuture<@Nullable Void> outcome = new CompletableFuture<>();
     this.requests.add(new Request(addressee, candidate, task, outcome));
     wakeUp();
@@ -63,7 +60,7 @@ final class Inbox {
    * @return the request, whose outcome the caller must complete; {@code null} if nothing was done
    */
   @Nullable
-  Request runNext(ElectionLoop addressee) {
+  Request runNext(Object addressee) {
     Request request = this.requests.poll();
     if (request == null) {
       return null;
