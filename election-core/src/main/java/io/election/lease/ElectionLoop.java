@@ -61,21 +61,22 @@ final class ElectionLoop {
     return this.members;
   }
 
-  /** Runs until it is over. */
+  /** Waits until something is due and does what is most urgent, until it is over. */
   void run(BooleanSupplier isOver) {
     Daemon.repeat(
-        () -> !isOver.getAsBoolean() && waitAndDo(),
+        () -> {
+          if (isOver.getAsBoolean()) {
+            return false;
+          }
+          long wait = this.pause;
+          // Reset before the wait, so that it is 0 after a failure too.
+          this.pause = 0;
+          this.context.inbox().await(wait);
+          this.pause = doMostUrgent();
+          return true;
+        },
         this.context.pauseAfterFailure(),
         this.context.log());
-  }
-
-  private boolean waitAndDo() throws InterruptedException {
-    long pause = this.pause;
-    // Reset before the wait, so that it is 0 after a failure too.
-    this.pause = 0;
-    this.context.inbox().await(pause);
-    this.pause = doMostUrgent();
-    return true;
   }
 
   /**
