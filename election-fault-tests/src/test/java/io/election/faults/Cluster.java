@@ -176,6 +176,8 @@ final class Cluster {
     }
     awaitUp();
     NodeProcess leader = awaitLeader();
+    // Leaderships that were lost while processes started on a busy machine are no part of it.
+    this.nodes.forEach(NodeProcess::forgetClaims);
     this.audit = RowAudit.install(this.database);
     scenario.run(this, leader);
     this.nodes.stream().filter(NodeProcess::isAlive).forEach(NodeProcess::resume);

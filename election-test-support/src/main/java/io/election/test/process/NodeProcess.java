@@ -115,18 +115,20 @@ public final class NodeProcess {
     return this.claims;
   }
 
-  /**
-   * Leaves out of {@link #claims()} the claims that have ended, and out of {@link #logLines} all
-   * lines so far.
-   */
-  public void forget() {
+  /** Leaves out of {@link #claims()} the claims that have ended. */
+  public void forgetClaims() {
     // The last sample of a leader may be old if the machine is busy.
     boolean leading = isAlive() && this.claims.isLeading();
     this.rememberedFrom = leading ? lastClaim().to() : System.nanoTime();
+  }
+
+  /** Does the same, and leaves out of {@link #logLines} all lines so far. */
+  public void forget() {
+    forgetClaims();
     this.rememberedLog = log().length();
   }
 
-  /** The claims of the process to lead, since {@link #forget()}. */
+  /** The claims of the process to lead, since {@link #forgetClaims()}. */
   public List<Claim> claims() {
     return claims(this.rememberedFrom);
   }
