@@ -130,8 +130,8 @@ final class Cluster {
   }
 
   /**
-   * Creates the tables, unless there are some, and a record that nobody holds, so that the first
-   * node need not wait for a lease.
+   * Creates the tables, unless there are some. The first node then waits for a lease before it
+   * leads, so that the others have started.
    */
   static void prepare(TestDatabase database) {
     if (database.query("SHOW TABLES LIKE 'leader_election'") != null) {
@@ -145,9 +145,6 @@ final class Cluster {
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
-    database.execute(
-        "INSERT INTO leader_election (service_id, leader_id, lease_millis) VALUES ('%s', '', 0)"
-            .formatted(SERVICE));
   }
 
   static List<Node> threeNodes() {
