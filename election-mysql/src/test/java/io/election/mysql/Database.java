@@ -12,8 +12,8 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
-import io.election.test.Leases;
 import io.election.test.TestDatabase;
+import io.election.testing.Leases;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -77,7 +77,7 @@ final class Database {
   static LeaseRow led(LeaseStore store, String serviceId, String nodeId)
       throws LeaseStoreException {
     LeaseRow created = Leases.create(store, serviceId, nodeId, 10_000, 0).orElseThrow();
-    assertThat(Leases.lead(store, serviceId, created, 10_000)).isTrue();
+    assertThat(Leases.begin(store, serviceId, created, 10_000)).isPresent();
     return row(store, serviceId);
   }
 

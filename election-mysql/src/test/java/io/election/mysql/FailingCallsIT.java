@@ -10,8 +10,8 @@ import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.ConnectionSource;
-import io.election.test.Leases;
 import io.election.test.TestDatabase;
+import io.election.testing.Leases;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -90,13 +90,13 @@ class FailingCallsIT {
         call("take and lead", store -> {
           LeaseRow seen = Database.row(store, "billing");
           store.touch("billing", seen);
-          Leases.take(store, "billing", seen, "b", 10_000, 0, "EXPIRED");
-          Leases.lead(store, "billing", seen, 10_000);
+          Leases.acquire(store, "billing", seen, "b", 10_000, 0, "EXPIRED");
+          Leases.begin(store, "billing", seen, 10_000);
         }),
         call("release", store -> store.release("billing", "a", 1, "", ENDING)),
         call("give way", store -> {
           store.designate("billing", "b", ALICE);
-          Leases.giveWay(store, "billing", "a", 1, ENDING);
+          Leases.cede(store, "billing", "a", 1, ENDING);
         }),
         call("history", store -> {
           store.history(BOTH.keySet());

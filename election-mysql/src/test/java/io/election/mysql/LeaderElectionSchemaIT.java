@@ -16,9 +16,9 @@ import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.HandWrittenLease;
-import io.election.test.Leases;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
+import io.election.testing.Leases;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -688,10 +688,10 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   private static void assertIsUsable(LeaseStore store) throws Exception {
     LeaseRow lower = Leases.create(store, "case", "node", 1000, 0).orElseThrow();
     assertThat(Leases.create(store, "CASE", "node", 1000, 0)).isPresent();
-    assertThat(Leases.lead(store, "case", lower, 1000)).isTrue();
+    assertThat(Leases.begin(store, "case", lower, 1000)).isPresent();
     LeaseRow led = Database.row(store, "case");
     assertThat(LeaseRows.Version.of(led).lastActiveTime()).matches("\\d+\\.\\d{6}");
-    assertThat(Leases.take(store, "case", led, "other", 1000, 0, "EXPIRED")).hasValue(2);
+    assertThat(Leases.acquire(store, "case", led, "other", 1000, 0, "EXPIRED")).hasValue(2);
   }
 
   private void electByHand(AtomicBoolean stop, AtomicInteger renewals) {

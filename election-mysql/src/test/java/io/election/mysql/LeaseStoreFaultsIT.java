@@ -12,7 +12,7 @@ import io.election.lease.LeaseStore.Renewals;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.ConnectionSource;
-import io.election.test.Leases;
+import io.election.testing.Leases;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -142,7 +142,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
           .isEqualTo(row);
       assertThat(other.read(Set.of("billing")).get("billing").age())
           .isBetween(Duration.ofSeconds(-1), Duration.ofSeconds(30));
-      assertThat(Leases.take(other, "billing", row, "b", 1000, 0, "EXPIRED")).isPresent();
+      assertThat(Leases.acquire(other, "billing", row, "b", 1000, 0, "EXPIRED")).isPresent();
     }
   }
 
@@ -402,10 +402,10 @@ class LeaseStoreFaultsIT extends ServerDatabase {
             "another server"),
         false);
 
-    assertThat(Leases.take(this.store, "billing", elsewhere, "b", 1000, 0, "EXPIRED"))
+    assertThat(Leases.acquire(this.store, "billing", elsewhere, "b", 1000, 0, "EXPIRED"))
         .isEmpty();
     assertThat(this.store.touch("billing", elsewhere)).isEmpty();
-    assertThat(Leases.lead(this.store, "billing", elsewhere, 1000)).isFalse();
+    assertThat(Leases.begin(this.store, "billing", elsewhere, 1000)).isEmpty();
     assertThat(row("billing")).isEqualTo(row);
   }
 
@@ -449,7 +449,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   private OptionalLong take() throws LeaseStoreException {
-    return Leases.take(this.store, "billing", row("billing"), "b", 1000, 0, "RELEASED");
+    return Leases.acquire(this.store, "billing", row("billing"), "b", 1000, 0, "RELEASED");
   }
 
   private void assertRenews(LeaseRow row) {

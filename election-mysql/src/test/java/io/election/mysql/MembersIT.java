@@ -9,7 +9,7 @@ import io.election.Member;
 import io.election.lease.ElectionDirectory.Announcement;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
-import io.election.test.Leases;
+import io.election.testing.Leases;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -8,9 +8,9 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.election.ElectionService;
 import io.election.LeadershipLostException;
 import io.election.lease.LeaseStoreException;
-import io.election.test.Leases;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
+import io.election.testing.Leases;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
@@ -367,7 +367,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   private OptionalLong takeOver() throws LeaseStoreException {
-    return Leases.take(
+    return Leases.acquire(
         this.store, "billing", Database.row(this.store, "billing"), "b", 10_000, 0, "EXPIRED");
   }
 

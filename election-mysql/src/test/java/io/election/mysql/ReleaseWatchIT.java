@@ -5,10 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
+import io.election.LeadershipAcquiredEvent;
+import io.election.lease.Elector;
+import io.election.lease.LeaseElectionService;
+import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
 import io.election.test.ConnectionSource;
-import io.election.test.Leases;
 import io.election.test.TestDatabase;
+import io.election.testing.Leases;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -56,7 +60,7 @@ class ReleaseWatchIT extends ServerDatabase {
   void a_follower_that_waits_hears_that_a_designated_node_is_given_way_to() throws Exception {
     assertSignals(() -> {
       this.database.execute("UPDATE leader_election SET leader_id = 'other'");
-      assertThat(Leases.giveWay(this.holder, "jobs", "holder", this.term, Database.RESIGNED))
+      assertThat(Leases.cede(this.holder, "jobs", "holder", this.term, Database.RESIGNED))
           .isTrue();
     });
   }

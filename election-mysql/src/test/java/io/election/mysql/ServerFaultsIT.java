@@ -10,11 +10,11 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.HostileGlobals;
-import io.election.test.Leases;
 import io.election.test.MovingDataSource;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
+import io.election.testing.Leases;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -233,7 +233,7 @@ class ServerFaultsIT {
           .isTrue();
       assertThat(seen(other, "lease_millis")).isEqualTo("0");
       LeaseRow released = Database.row(this.store, "billing");
-      assertThat(Leases.take(this.store, "billing", released, node, 10_000, 0, "RELEASED"))
+      assertThat(Leases.acquire(this.store, "billing", released, node, 10_000, 0, "RELEASED"))
           .isPresent();
       assertThat(seen(other, "term")).isEqualTo(Long.toString(led.term() + 1));
       Statement statement = other.createStatement();
@@ -303,10 +303,11 @@ class ServerFaultsIT {
     calls.put(
         "renew two", seen -> Leases.renew(this.store, "a", Map.of("billing", 1L, "mailing", 1L)));
     calls.put("keep warm", seen -> this.store.touch("billing", seen));
-    calls.put("lead", seen -> Leases.lead(this.store, "billing", seen, 10_000));
-    calls.put("take", seen -> Leases.take(this.store, "billing", seen, "b", 10_000, 0, "EXPIRED"));
+    calls.put("lead", seen -> Leases.begin(this.store, "billing", seen, 10_000));
+    calls.put(
+        "take", seen -> Leases.acquire(this.store, "billing", seen, "b", 10_000, 0, "EXPIRED"));
     calls.put("release", seen -> this.store.release("billing", "a", 1, "", Database.RESIGNED));
-    calls.put("give way", seen -> Leases.giveWay(this.store, "billing", "b", 1, Database.RESIGNED));
+    calls.put("give way", seen -> Leases.cede(this.store, "billing", "b", 1, Database.RESIGNED));
     for (Map.Entry<String, ThrowingFunction<LeaseRow, Object>> call : calls.entrySet()) {
       place.set(here);
       this.store.disconnect();

@@ -12,8 +12,8 @@ import io.election.NotLeaderException;
 import io.election.lease.LeaseRow;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.MysqlLeaseStore;
-import io.election.test.Leases;
 import io.election.test.TestDatabase;
+import io.election.testing.Leases;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.io.IOException;
@@ -382,7 +382,7 @@ class TeamApplicationIT {
       OptionalLong taken = OptionalLong.empty();
       while (taken.isEmpty()) { // the leader may renew between the two statements
         LeaseRow row = store.read(Set.of("team")).get("team").row();
-        taken = Leases.take(store, "team", row, "b", 60_000, 0, "EXPIRED");
+        taken = Leases.acquire(store, "team", row, "b", 60_000, 0, "EXPIRED");
       }
     } catch (Exception ex) {
       throw new IllegalStateException(ex);

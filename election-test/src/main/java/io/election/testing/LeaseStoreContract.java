@@ -5,13 +5,11 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.election.HistoryEntry;
 import io.election.Instruction;
-import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.lease.ElectionDirectory;
 import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
-import io.election.lease.LeaseStore.Claim;
 import io.election.lease.LeaseStore.Renewals;
 import io.election.lease.LeaseStoreException;
 import java.time.Duration;
@@ -80,36 +78,15 @@ public abstract class LeaseStoreContract {
   protected final Optional<LeaseRow> create(
       String serviceId, String nodeId, long leaseMillis, long aboveTerm)
       throws LeaseStoreException {
-    return store()
-        .create(
-            serviceId,
-            new Claim(nodeId, leaseMillis, aboveTerm, LeadershipAcquiredEvent.Reason.CREATED));
+    return Leases.create(store(), serviceId, nodeId, leaseMillis, aboveTerm);
   }
 
   /** Begins the term that was opened with a record. */
   protected final boolean begin(String serviceId, LeaseRow created, long leaseMillis)
       throws LeaseStoreException {
-    Claim claim = new Claim(
-        created.leaderId(), leaseMillis, created.term(), LeadershipAcquiredEvent.Reason.CREATED);
-    OptionalLong term = store().acquire(serviceId, created, claim);
+    OptionalLong term = Leases.begin(store(), serviceId, created, leaseMillis);
     term.ifPresent(begun -> assertThat(begun).isEqualTo(created.term()));
     return term.isPresent();
-  }
-
-  /** Takes an election over with a new term. */
-  protected static OptionalLong take(
-      LeaseStore store,
-      String serviceId,
-      LeaseRow seen,
-      String nodeId,
-      long leaseMillis,
-      long aboveTerm,
-      String reason)
-      throws LeaseStoreException {
-    return store.acquire(
-        serviceId,
-        seen,
-        new Claim(nodeId, leaseMillis, aboveTerm, LeadershipAcquiredEvent.Reason.valueOf(reason)));
   }
 
   /** Renews leases; the outcome must be known. */
@@ -121,9 +98,9 @@ public abstract class LeaseStoreContract {
   }
 
   /** Releases a lease in favour of the node that the record names. */
-  protected final boolean giveWay(String serviceId, String nodeId, long term, Ending ending)
+  protected final boolean cede(String serviceId, String nodeId, long term, Ending ending)
       throws LeaseStoreException {
-    return store().release(serviceId, nodeId, term, null, ending);
+    return Leases.cede(store(), serviceId, nodeId, term, ending);
   }
 
   /** Makes a node the leader of an election without a record, and reads the record. */
@@ -312,7 +289,7 @@ public abstract class LeaseStoreContract {
   void a_lease_that_was_lost_does_not_keep_others_from_being_renewed() throws Exception {
     Map<String, Long> terms = leadMany(4);
     assertThat(store().designate("service-0", B, null)).isTrue();
-    assertThat(take(store(), "service-1", row("service-1"), A, LEASE, 0, "EXPIRED"))
+    assertThat(Leases.acquire(store(), "service-1", row("service-1"), A, LEASE, 0, "EXPIRED"))
         .isPresent();
     long released = terms.getOrDefault("service-2", 0L);
     assertThat(store().release("service-2", A, released, A, RESIGNED)).isTrue();
@@ -327,14 +304,14 @@ public abstract class LeaseStoreContract {
     writes.put("warmed", row -> store().touch("warmed", row));
     writes.put("designated", row -> another().designate("designated", A, null));
     writes.put("released", row -> store().release("released", A, row.term(), A, RESIGNED));
-    writes.put("taken", row -> take(store(), "taken", row, A, LEASE, 0, "EXPIRED"));
+    writes.put("taken", row -> Leases.acquire(store(), "taken", row, A, LEASE, 0, "EXPIRED"));
     for (Map.Entry<String, Write> write : writes.entrySet()) {
       String service = write.getKey();
       LeaseRow seen = led(service, A);
       write.getValue().on(seen);
       LeaseRow written = row(service);
 
-      assertThat(take(store(), service, seen, B, LEASE, 0, "EXPIRED"))
+      assertThat(Leases.acquire(store(), service, seen, B, LEASE, 0, "EXPIRED"))
           .as(service)
           .isEmpty();
       assertThat(store().touch(service, seen)).as(service).isEmpty();
@@ -363,7 +340,7 @@ public abstract class LeaseStoreContract {
   @Test
   void a_renewal_in_a_term_that_has_ended_changes_nothing() throws Exception {
     LeaseRow old = led(SERVICE, A);
-    OptionalLong term = take(store(), SERVICE, old, B, LEASE, 0, "EXPIRED");
+    OptionalLong term = Leases.acquire(store(), SERVICE, old, B, LEASE, 0, "EXPIRED");
     LeaseRow taken = row(SERVICE);
     LeaseRow again = retaken(taken);
 
@@ -385,11 +362,12 @@ public abstract class LeaseStoreContract {
     assertThat(renewed.own()).isTrue();
     assertThat(seenByAnother(SERVICE).own()).isFalse();
 
-    assertThat(take(another(), SERVICE, seenByAnother(SERVICE), A, LEASE, 0, "EXPIRED"))
+    assertThat(Leases.acquire(another(), SERVICE, seenByAnother(SERVICE), A, LEASE, 0, "EXPIRED"))
         .isPresent();
     assertThat(row(SERVICE).own()).isFalse();
     assertThat(seenByAnother(SERVICE).own()).isTrue();
-    assertThat(take(store(), SERVICE, row(SERVICE), A, LEASE, 0, "EXPIRED")).isPresent();
+    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), A, LEASE, 0, "EXPIRED"))
+        .isPresent();
     assertThat(row(SERVICE).own()).isTrue();
   }
 
@@ -437,7 +415,8 @@ public abstract class LeaseStoreContract {
     assertThat(row(serviceId).own()).as(serviceId).isFalse();
     assertThat(renew(A, Map.of(serviceId, row.term()))).containsExactly(serviceId);
     assertThat(row(serviceId).own()).as(serviceId).isFalse();
-    assertThat(take(store(), serviceId, row(serviceId), A, LEASE, 0, "EXPIRED")).isPresent();
+    assertThat(Leases.acquire(store(), serviceId, row(serviceId), A, LEASE, 0, "EXPIRED"))
+        .isPresent();
     assertThat(row(serviceId).own()).as(serviceId).isTrue();
   }
 
@@ -458,7 +437,7 @@ public abstract class LeaseStoreContract {
   void taking_gives_a_greater_term() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    OptionalLong term = take(store(), SERVICE, row, B, 2 * LEASE, 0, "EXPIRED");
+    OptionalLong term = Leases.acquire(store(), SERVICE, row, B, 2 * LEASE, 0, "EXPIRED");
 
     LeaseRow taken = row(SERVICE);
     assertThat(taken.leaderId()).isEqualTo(B);
@@ -472,7 +451,7 @@ public abstract class LeaseStoreContract {
   void a_taken_term_is_above_what_the_node_has_seen() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(take(store(), SERVICE, row, B, LEASE, 500, "EXPIRED")).isPresent();
+    assertThat(Leases.acquire(store(), SERVICE, row, B, LEASE, 500, "EXPIRED")).isPresent();
     assertThat(row(SERVICE).term()).isGreaterThan(500);
   }
 
@@ -498,7 +477,8 @@ public abstract class LeaseStoreContract {
 
     assertThat(row(SERVICE).leaderId()).isEqualTo(B);
     assertThat(row(SERVICE).leaseMillis()).isZero();
-    assertThat(take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")).isPresent();
+    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED"))
+        .isPresent();
   }
 
   @Test
@@ -517,7 +497,7 @@ public abstract class LeaseStoreContract {
     LeaseRow row = led(SERVICE, A);
     assertThat(store().designate(SERVICE, B, null)).isTrue();
 
-    assertThat(giveWay(SERVICE, A, row.term(), DISPLACED)).isTrue();
+    assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isTrue();
 
     LeaseRow released = row(SERVICE);
     assertThat(released.leaderId()).isEqualTo(B);
@@ -531,7 +511,7 @@ public abstract class LeaseStoreContract {
   void nobody_gives_way_in_a_record_that_still_names_him() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
+    assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isFalse();
     assertThat(row(SERVICE)).isEqualTo(row);
   }
 
@@ -539,17 +519,17 @@ public abstract class LeaseStoreContract {
   void nobody_gives_way_in_a_term_that_another_node_opened() throws Exception {
     LeaseRow row = led(SERVICE, B);
 
-    assertThat(giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
+    assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isFalse();
     assertThat(row(SERVICE)).isEqualTo(row);
   }
 
   @Test
   void nobody_gives_way_in_another_term() throws Exception {
     LeaseRow row = led(SERVICE, A);
-    take(store(), SERVICE, row, B, LEASE, 0, "EXPIRED");
+    Leases.acquire(store(), SERVICE, row, B, LEASE, 0, "EXPIRED");
     LeaseRow taken = row(SERVICE);
 
-    assertThat(giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
+    assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isFalse();
     assertThat(row(SERVICE)).isEqualTo(taken);
     assertThat(terms(SERVICE).get(0).until()).isNotNull();
     assertThat(terms(SERVICE).get(1).until()).isNull();
@@ -563,8 +543,8 @@ public abstract class LeaseStoreContract {
     assertThat(store().release(SERVICE, A, row.term(), B, asked)).isTrue();
 
     assertThat(ends(SERVICE)).containsExactly("HANDED_OVER by alice: " + ALICE.note());
-    long second =
-        take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED").orElseThrow();
+    long second = Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")
+        .orElseThrow();
     assertThat(store().release(SERVICE, B, second, "", RESIGNED)).isTrue();
     assertThat(ends(SERVICE))
         .containsExactly("HANDED_OVER by alice: " + ALICE.note(), "RESIGNED by null: null");
@@ -577,7 +557,7 @@ public abstract class LeaseStoreContract {
     assertThat(store().designate(SERVICE, B, ALICE)).isTrue();
     assertThat(ends(SERVICE)).containsExactly("null by alice: " + ALICE.note());
     assertThat(store().designate(SERVICE, "c", BOB)).isTrue();
-    assertThat(giveWay(SERVICE, A, row.term(), DISPLACED)).isTrue();
+    assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isTrue();
 
     assertThat(ends(SERVICE)).containsExactly("DISPLACED by alice: " + ALICE.note());
   }
@@ -587,7 +567,8 @@ public abstract class LeaseStoreContract {
     led(SERVICE, A);
 
     assertThat(store().designate(SERVICE, B, BOB)).isTrue();
-    assertThat(take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")).isPresent();
+    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED"))
+        .isPresent();
 
     assertThat(ends(SERVICE)).containsExactly("EXPIRED by bob: ", "null by null: null");
   }
@@ -598,7 +579,7 @@ public abstract class LeaseStoreContract {
     Ending told = new Ending(LeadershipLostEvent.Reason.RESIGNED, BOB);
 
     assertThat(store().designate(SERVICE, B, ALICE)).isTrue();
-    assertThat(giveWay(SERVICE, A, row.term(), told)).isTrue();
+    assertThat(cede(SERVICE, A, row.term(), told)).isTrue();
 
     assertThat(ends(SERVICE)).containsExactly("RESIGNED by bob: ");
   }
@@ -680,9 +661,10 @@ public abstract class LeaseStoreContract {
     versions.add(row(SERVICE).version());
     store().designate(SERVICE, B, null);
     versions.add(row(SERVICE).version());
-    giveWay(SERVICE, A, created.term(), DISPLACED);
+    cede(SERVICE, A, created.term(), DISPLACED);
     versions.add(row(SERVICE).version());
-    long term = take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED").orElseThrow();
+    long term = Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")
+        .orElseThrow();
     versions.add(row(SERVICE).version());
     store().release(SERVICE, B, term, "", RESIGNED);
     versions.add(row(SERVICE).version());
@@ -695,7 +677,8 @@ public abstract class LeaseStoreContract {
     LeaseRow row = led(SERVICE, A);
     Ending asked = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
     assertThat(store().release(SERVICE, A, row.term(), B, asked)).isTrue();
-    assertThat(take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")).isPresent();
+    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED"))
+        .isPresent();
     led("another", A);
 
     Map<String, List<HistoryEntry>> histories =
@@ -733,7 +716,9 @@ public abstract class LeaseStoreContract {
       led(service, A);
       for (int i = 0; i < 12; i++) {
         newestFirst.add(
-            0, take(store(), service, row(service), A, LEASE, 0, "EXPIRED").orElseThrow());
+            0,
+            Leases.acquire(store(), service, row(service), A, LEASE, 0, "EXPIRED")
+                .orElseThrow());
       }
     }
 
@@ -748,7 +733,7 @@ public abstract class LeaseStoreContract {
   @Test
   void terms_that_ended_just_now_are_not_pruned() throws Exception {
     LeaseRow row = led(SERVICE, A);
-    long term = take(store(), SERVICE, row, B, LEASE, 0, "EXPIRED").orElseThrow();
+    long term = Leases.acquire(store(), SERVICE, row, B, LEASE, 0, "EXPIRED").orElseThrow();
 
     directory().prune(Map.of(SERVICE, term), Duration.ofDays(30));
     directory().prune(Map.of(), Duration.ofDays(30));
@@ -786,7 +771,7 @@ public abstract class LeaseStoreContract {
 
   /** Takes {@link #SERVICE} again for {@link #A}, and reads the record. */
   protected final LeaseRow retaken(LeaseRow row) throws LeaseStoreException {
-    assertThat(take(store(), SERVICE, row, A, LEASE, 0, "EXPIRED")).isPresent();
+    assertThat(Leases.acquire(store(), SERVICE, row, A, LEASE, 0, "EXPIRED")).isPresent();
     return row(SERVICE);
   }
 }

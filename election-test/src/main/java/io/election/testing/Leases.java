@@ -1,4 +1,4 @@
-package io.election.test;
+package io.election.testing;
 
 import io.election.LeadershipAcquiredEvent.Reason;
 import io.election.lease.Ending;
@@ -11,11 +11,15 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 
-/** Short forms of the calls to a {@link LeaseStore}. */
+/**
+ * Short forms of the calls to a {@link LeaseStore}, for tests of stores. Leases are in
+ * milliseconds. All methods throw {@link LeaseStoreException} if the outcome is unknown.
+ */
 public final class Leases {
 
   private Leases() {}
 
+  /** Creates a record. */
   public static Optional<LeaseRow> create(
       LeaseStore store, String serviceId, String nodeId, long leaseMillis, long aboveTerm)
       throws LeaseStoreException {
@@ -23,13 +27,15 @@ public final class Leases {
   }
 
   /** Begins the term that was opened with a record. */
-  public static boolean lead(LeaseStore store, String serviceId, LeaseRow created, long leaseMillis)
+  public static OptionalLong begin(
+      LeaseStore store, String serviceId, LeaseRow created, long leaseMillis)
       throws LeaseStoreException {
-    Claim claim = new Claim(created.leaderId(), leaseMillis, created.term(), Reason.CREATED);
-    return store.acquire(serviceId, created, claim).isPresent();
+    return acquire(
+        store, serviceId, created, created.leaderId(), leaseMillis, created.term(), "CREATED");
   }
 
-  public static OptionalLong take(
+  /** Acquires a lease; {@code reason} is the name of a {@link Reason}. */
+  public static OptionalLong acquire(
       LeaseStore store,
       String serviceId,
       LeaseRow seen,
@@ -42,13 +48,14 @@ public final class Leases {
         serviceId, seen, new Claim(nodeId, leaseMillis, aboveTerm, Reason.valueOf(reason)));
   }
 
-  /** Renews leases; returns those that were renewed for certain. */
+  /** Renews leases; returns those that are known to be renewed. */
   public static Set<String> renew(LeaseStore store, String nodeId, Map<String, Long> terms)
       throws LeaseStoreException {
     return store.renew(nodeId, terms).renewed();
   }
 
-  public static boolean giveWay(
+  /** Releases a lease in favour of the node that the record names. */
+  public static boolean cede(
       LeaseStore store, String serviceId, String nodeId, long term, Ending ending)
       throws LeaseStoreException {
     return store.release(serviceId, nodeId, term, null, ending);

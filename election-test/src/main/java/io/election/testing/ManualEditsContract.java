@@ -167,7 +167,7 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
     LeaseRow row = led(SERVICE, A);
     edits().insertTerm(SERVICE, row.term() + 5, B, LEASE);
 
-    assertThat(take(store(), SERVICE, row, A, LEASE, 0, "EXPIRED").orElseThrow())
+    assertThat(Leases.acquire(store(), SERVICE, row, A, LEASE, 0, "EXPIRED").orElseThrow())
         .isGreaterThan(row.term() + 5);
 
     assertThat(row(SERVICE).own()).isTrue();
@@ -182,11 +182,11 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
   @Test
   void what_another_process_took_is_not_touched_though_an_operator_undoes_that() throws Exception {
     LeaseRow row = led(SERVICE, A);
-    assertThat(take(another(), SERVICE, seenByAnother(SERVICE), B, LEASE, 0, "EXPIRED"))
+    assertThat(Leases.acquire(another(), SERVICE, seenByAnother(SERVICE), B, LEASE, 0, "EXPIRED"))
         .isPresent();
     edits().setTerm(SERVICE, row.term());
     LeaseRow displaced = row(SERVICE);
-    assertThat(giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
+    assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isFalse();
     assertThat(row(SERVICE)).isEqualTo(displaced);
 
     edits().setLeader(SERVICE, A);
@@ -211,7 +211,7 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
 
     edits().setLeader(SERVICE, B);
     LeaseRow displaced = row(SERVICE);
-    assertThat(giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
+    assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isFalse();
     assertThat(row(SERVICE)).isEqualTo(displaced);
   }
 
@@ -221,7 +221,7 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
     edits().insertTerm(SERVICE, row.term() + 5, B, LEASE);
     edits().insertTerm("another", 1, B, LEASE);
 
-    OptionalLong term = take(store(), SERVICE, row, B, 2 * LEASE, 0, "EXPIRED");
+    OptionalLong term = Leases.acquire(store(), SERVICE, row, B, 2 * LEASE, 0, "EXPIRED");
 
     assertThat(term.orElseThrow()).isGreaterThan(row.term() + 5);
     assertThat(row(SERVICE).term()).isEqualTo(term.orElseThrow());
@@ -237,7 +237,8 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
     led(SERVICE, A);
     edits().setTerm(SERVICE, 70);
 
-    assertThat(take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED").orElseThrow())
+    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED")
+            .orElseThrow())
         .isGreaterThan(70);
   }
 
@@ -246,7 +247,8 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
     LeaseRow row = led(SERVICE, A);
     edits().setTerm(SERVICE, -3);
 
-    assertThat(take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED").orElseThrow())
+    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED")
+            .orElseThrow())
         .isGreaterThan(row.term());
   }
 
@@ -260,8 +262,8 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
 
   @Test
   void a_record_that_changed_in_any_component_is_not_taken() throws Exception {
-    unchangedIfNotAsSeen(
-        (service, seen) -> take(store(), service, seen, B, LEASE, 0, "EXPIRED").isPresent());
+    unchangedIfNotAsSeen((service, seen) ->
+        Leases.acquire(store(), service, seen, B, LEASE, 0, "EXPIRED").isPresent());
   }
 
   @Test
@@ -269,7 +271,8 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
       throws Exception {
     Map<String, CompareAndSet> writes = Map.of(
         "taken",
-        (service, seen) -> take(store(), service, seen, B, LEASE, 0, "EXPIRED").isPresent(),
+        (service, seen) ->
+            Leases.acquire(store(), service, seen, B, LEASE, 0, "EXPIRED").isPresent(),
         "kept-warm",
         (service, seen) -> store().touch(service, seen).isPresent(),
         "led",
@@ -280,7 +283,8 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
         led(service, A);
         edits().replace(service, B, lease);
         LeaseRow seen = row(service);
-        assertThat(take(another(), service, seen, A, LEASE, 0, "EXPIRED")).isPresent();
+        assertThat(Leases.acquire(another(), service, seen, A, LEASE, 0, "EXPIRED"))
+            .isPresent();
         edits().replace(service, B, lease);
         LeaseRow again = row(service);
         assertThat(again).as(service).isNotEqualTo(seen);
@@ -298,12 +302,13 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
   void a_record_by_hand_without_a_history_is_another_once_somebody_has_led() throws Exception {
     edits().replace(SERVICE, B, null);
     LeaseRow seen = row(SERVICE);
-    assertThat(take(another(), SERVICE, seen, A, LEASE, 0, "EXPIRED")).isPresent();
+    assertThat(Leases.acquire(another(), SERVICE, seen, A, LEASE, 0, "EXPIRED")).isPresent();
     edits().delete(SERVICE);
     edits().replace(SERVICE, B, null);
 
-    assertThat(take(store(), SERVICE, seen, B, LEASE, 0, "EXPIRED")).isEmpty();
-    assertThat(take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED")).isPresent();
+    assertThat(Leases.acquire(store(), SERVICE, seen, B, LEASE, 0, "EXPIRED")).isEmpty();
+    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED"))
+        .isPresent();
   }
 
   @Test
@@ -311,17 +316,18 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
     LeaseRow row = led(SERVICE, A);
     edits().setTerm(SERVICE, Long.MAX_VALUE);
 
-    assertThatThrownBy(
-            () -> take(store(), SERVICE, row(SERVICE), B, LEASE, Long.MAX_VALUE, "EXPIRED"))
+    assertThatThrownBy(() ->
+            Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, Long.MAX_VALUE, "EXPIRED"))
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining("Set it back in both tables, then restart all nodes");
 
     edits().setTerm(SERVICE, row.term());
     // A node that was not restarted continues as before, without harm.
-    assertThatThrownBy(
-            () -> take(store(), SERVICE, row(SERVICE), B, LEASE, Long.MAX_VALUE, "EXPIRED"))
+    assertThatThrownBy(() ->
+            Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, Long.MAX_VALUE, "EXPIRED"))
         .isInstanceOf(LeaseStoreException.class);
-    assertThat(take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED").orElseThrow())
+    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED")
+            .orElseThrow())
         .isGreaterThan(row.term());
   }
 
@@ -330,11 +336,11 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
     LeaseRow row = led(SERVICE, A);
     edits().delete(SERVICE);
 
-    assertThat(take(store(), SERVICE, row, B, LEASE, 0, "EXPIRED")).isEmpty();
+    assertThat(Leases.acquire(store(), SERVICE, row, B, LEASE, 0, "EXPIRED")).isEmpty();
     assertThat(begin(SERVICE, row, LEASE)).isFalse();
     assertThat(store().touch(SERVICE, row)).isEmpty();
     assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isFalse();
-    assertThat(giveWay(SERVICE, A, row.term(), DISPLACED)).isFalse();
+    assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isFalse();
     assertThat(store().read(Set.of(SERVICE))).isEmpty();
     assertThat(edits().history(SERVICE)).hasSize(1);
   }
@@ -343,12 +349,13 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
   void the_history_tells_that_a_term_was_found_open_by_whom_took_it() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(take(store(), SERVICE, row, B, LEASE, 0, "EXPIRED")).isPresent();
+    assertThat(Leases.acquire(store(), SERVICE, row, B, LEASE, 0, "EXPIRED")).isPresent();
     edits().delete(SERVICE);
     assertThat(create(SERVICE, A, LEASE, 0)).isPresent();
     edits().insertTerm(SERVICE, 99, B, LEASE);
     edits().setLease(SERVICE, 0L);
-    assertThat(take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "RELEASED")).isPresent();
+    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "RELEASED"))
+        .isPresent();
 
     assertThat(ends(SERVICE))
         .containsExactly(
@@ -401,7 +408,8 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
     LeaseRow row = row(SERVICE);
     assertThat(row.leaseMillis()).isEqualTo(Long.MAX_VALUE);
     assertThat(row.term()).isEqualTo(Long.MAX_VALUE - 1);
-    assertThat(take(store(), SERVICE, row, B, LEASE, 0, "EXPIRED")).hasValue(Long.MAX_VALUE);
+    assertThat(Leases.acquire(store(), SERVICE, row, B, LEASE, 0, "EXPIRED"))
+        .hasValue(Long.MAX_VALUE);
   }
 
   @Test
@@ -427,7 +435,8 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
   @Test
   void terms_go_on_after_the_history_was_pruned() throws Exception {
     LeaseRow row = led(SERVICE, A);
-    long term = take(store(), SERVICE, row, B, 3 * LEASE, 6, "EXPIRED").orElseThrow();
+    long term =
+        Leases.acquire(store(), SERVICE, row, B, 3 * LEASE, 6, "EXPIRED").orElseThrow();
     edits().endTerm(SERVICE, row.term(), Duration.ofDays(31));
     directory().prune(Map.of(SERVICE, term), Duration.ofDays(30));
     assertThat(edits().history(SERVICE)).extracting(Term::term).containsExactly(term);

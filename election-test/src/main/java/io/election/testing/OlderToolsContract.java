@@ -49,7 +49,7 @@ public abstract class OlderToolsContract extends ManualEditsContract {
     LeaseRow row = row(SERVICE);
     assertThat(row.leaseMillis()).isNull();
 
-    assertThat(take(store(), SERVICE, row, B, LEASE, 0, "EXPIRED").orElseThrow())
+    assertThat(Leases.acquire(store(), SERVICE, row, B, LEASE, 0, "EXPIRED").orElseThrow())
         .isPositive();
     assertThat(row(SERVICE).leaseMillis()).isEqualTo(LEASE);
   }
@@ -109,7 +109,7 @@ public abstract class OlderToolsContract extends ManualEditsContract {
     LeaseRow renewed = row(SERVICE);
     assertThat(renewed).isNotEqualTo(before);
     assertThat(renewed).usingRecursiveComparison().ignoringFields("version").isEqualTo(before);
-    assertThat(take(store(), SERVICE, before, B, LEASE, 0, "EXPIRED")).isEmpty();
+    assertThat(Leases.acquire(store(), SERVICE, before, B, LEASE, 0, "EXPIRED")).isEmpty();
   }
 
   @Test
