@@ -12,6 +12,7 @@ import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeoutException;
@@ -19,6 +20,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -437,6 +439,28 @@ class ElectorThreadsTest extends ElectorFixture {
   }
 
   @Test
+  void aFollowerThatItsStoreWakesTakesOverBeforeItsNextPoll() {
+    elect();
+    Watching watching = new Watching();
+    Node follower = new Node("b", SETTINGS, watching.store, "jobs").start();
+    await().until(() -> follower.service.leaderId().equals(Optional.of("a")));
+    this.node.elector.stop();
+    assertThat(follower.service.isLeader()).isFalse();
+    watching.changed.run();
+    assertThat(follower.service.isLeader()).isTrue();
+    assertThat(watching.closed).isFalse();
+    follower.elector.stop();
+    assertThat(watching.closed).isTrue();
+  }
+
+  @Test
+  void aNodeThatMayNotLeadWatchesNothing() {
+    Watching watching = new Watching();
+    new Node("b", settings(ofSeconds(5), false), watching.store, "jobs").start();
+    assertThat(watching.changed).isNull();
+  }
+
+  @Test
   void stopsThoughTheStoreIsDead() {
     elect();
     this.node.fail("the store is away");
@@ -445,6 +469,22 @@ class ElectorThreadsTest extends ElectorFixture {
     await().until(() -> this.node.store.calls.contains("release"));
     assertThat(this.node.service.isLeader()).isFalse();
     advanceUntil(() -> !stopping.isAlive());
+  }
+
+  /** The watch of a store that the test wakes. */
+  private final class Watching {
+
+    private @Nullable Runnable changed;
+
+    private boolean closed;
+
+    private final SimulatedDatabase.Store store = ElectorThreadsTest.this.database.new Store() {
+      @Override
+      public Watch watch(String nodeId, Runnable changed) {
+        Watching.this.changed = changed;
+        return () -> Watching.this.closed = true;
+      }
+    };
   }
 
   private void elect() {

@@ -18,11 +18,13 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -107,6 +109,45 @@ class ReleaseWatchIT extends ServerDatabase {
     assertThat(server().query(slow.formatted(this.database.name(), "60")))
         .as("the follower's")
         .isEqualTo("0");
+  }
+
+  /** The next regular poll is far away. */
+  @Test
+  void a_leader_that_stops_is_followed_at_once() {
+    this.holder.close();
+    this.database.execute("UPDATE leader_election SET leader_id = '', lease_millis = 0");
+    List<String> acquired = new CopyOnWriteArrayList<>();
+    Elector first = elector("first", acquired);
+    within().until(() -> acquired.size() == 1);
+    elector("second", acquired);
+    awaitWaiting(1);
+
+    first.stop();
+
+    within().until(() -> acquired.equals(List.of("first", "second")));
+  }
+
+  private Elector elector(String node, List<String> acquired) {
+    Elector elector = new Elector(
+        closing(Database.store(this.database)),
+        new LeaseSettings(
+            Duration.ofMinutes(15),
+            Duration.ofMinutes(5),
+            Duration.ofSeconds(10),
+            Duration.ZERO,
+            true),
+        () -> node,
+        (serviceId) -> false,
+        (event) -> {
+          if (event instanceof LeadershipAcquiredEvent) {
+            acquired.add(node);
+          }
+        },
+        System::nanoTime,
+        InstantSource.system());
+    closing(elector::stop);
+    elector.start(List.of(new LeaseElectionService("jobs", elector)));
+    return elector;
   }
 
   @Test
