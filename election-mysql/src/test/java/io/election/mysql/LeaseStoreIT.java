@@ -9,8 +9,8 @@ import io.election.lease.LeaseStore;
 import io.election.mysql.OnEveryServer.Server;
 import io.election.test.Checkpoint;
 import io.election.test.HandWrittenLease;
-import io.election.test.Leases;
 import io.election.test.TestDatabase;
+import io.election.testing.Leases;
 import io.election.testing.OlderToolsContract;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -28,7 +28,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.Parameter;
@@ -51,7 +50,6 @@ class LeaseStoreIT {
   }
 
   @Nested
-  @Tag("default-server")
   class ConnectorJWithAffectedRows extends Contract {
 
     ConnectorJWithAffectedRows() {
@@ -60,7 +58,6 @@ class LeaseStoreIT {
   }
 
   @Nested
-  @Tag("default-server")
   class ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone extends Contract {
 
     ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone() {
@@ -72,7 +69,6 @@ class LeaseStoreIT {
   }
 
   @Nested
-  @Tag("default-server")
   class MariaDbDriver extends Contract {
 
     MariaDbDriver() {
@@ -91,7 +87,6 @@ class LeaseStoreIT {
   }
 
   @Nested
-  @Tag("default-server")
   class HikariWithoutAutoCommit extends Contract {
 
     HikariWithoutAutoCommit() {
