@@ -63,13 +63,22 @@ class ElectionSpellingsTest {
           "as.election.node-id=node-1");
 
   @Test
-  void everySwitchIsTried() {
+  void everySwitchAndEveryChoiceIsTried() {
+    assertThat(properties(boolean.class)).containsExactlyInAnyOrderElementsOf(EFFECTS.keySet());
+    assertThat(properties(SchemaMode.class)).containsExactly("mysql.schema");
+    assertThat(properties(List.class)).containsExactly("algorithm", "services");
     assertThat(Stream.of(ElectionProperties.class, ElectionProperties.Mysql.class)
-            .flatMap((type) -> Stream.of(type.getRecordComponents())
-                .filter((component) -> component.getType() == boolean.class)
-                .map((component) -> (type == ElectionProperties.class ? "" : "mysql.")
-                    + component.getName().replaceAll("(?=[A-Z])", "-").toLowerCase(Locale.ROOT))))
-        .containsExactlyInAnyOrderElementsOf(EFFECTS.keySet());
+            .flatMap((type) -> Stream.of(type.getRecordComponents()))
+            .filter((component) -> component.getType().isEnum()))
+        .hasSize(1);
+  }
+
+  private static Stream<String> properties(Class<?> type) {
+    return Stream.of(ElectionProperties.class, ElectionProperties.Mysql.class)
+        .flatMap((properties) -> Stream.of(properties.getRecordComponents())
+            .filter((component) -> component.getType() == type)
+            .map((component) -> (properties == ElectionProperties.class ? "" : "mysql.")
+                + component.getName().replaceAll("(?=[A-Z])", "-").toLowerCase(Locale.ROOT)));
   }
 
   @ParameterizedTest
