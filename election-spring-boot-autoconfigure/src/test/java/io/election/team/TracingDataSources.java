@@ -12,7 +12,7 @@ import org.springframework.stereotype.Component;
 
 /** Wraps the pool and each of its connections in a proxy, as libraries do that trace statements. */
 @Component
-class TracingDataSources implements BeanPostProcessor {
+public class TracingDataSources implements BeanPostProcessor {
 
   private final AtomicLong calls = new AtomicLong();
 

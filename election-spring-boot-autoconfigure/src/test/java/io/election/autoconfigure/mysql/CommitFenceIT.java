@@ -15,15 +15,14 @@ import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.autoconfigure.leaderonly.TermBoundCalls;
 import io.election.mysql.CommitFence;
+import io.election.team.TracingDataSources;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import jakarta.persistence.Entity;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.Id;
 import jakarta.persistence.PreUpdate;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
-import java.sql.SQLException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -43,7 +42,6 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.WebApplicationType;
@@ -69,7 +67,6 @@ import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Primary;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
-import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 import org.springframework.orm.jpa.hibernate.HibernateTransactionManager;
@@ -718,34 +715,8 @@ class CommitFenceIT {
     }
   }
 
-  /** Wraps the pool and each of its connections in a proxy, as libraries do that trace statements. */
-  static class Tracing implements BeanPostProcessor {
-
-    @Override
-    public Object postProcessAfterInitialization(Object bean, String beanName) {
-      return bean instanceof DataSource dataSource ? new TracedDataSource(dataSource) : bean;
-    }
-  }
-
-  @Import(Tracing.class)
+  @Import(TracingDataSources.class)
   static class Traced extends JdbcApplication {}
-
-  private static final class TracedDataSource extends DelegatingDataSource {
-
-    TracedDataSource(DataSource dataSource) {
-      super(dataSource);
-    }
-
-    @Override
-    public Connection getConnection() throws SQLException {
-      Connection connection = super.getConnection();
-      return (Connection) Proxy.newProxyInstance(
-          Connection.class.getClassLoader(),
-          new Class<?>[] {Connection.class},
-          (proxy, method, arguments) ->
-              AopUtils.invokeJoinpointUsingReflection(connection, method, arguments));
-    }
-  }
 
   static class TwoNames extends Fenced {
 
