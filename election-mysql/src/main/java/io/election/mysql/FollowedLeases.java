@@ -33,11 +33,9 @@ final class FollowedLeases {
     }
   }
 
-  /** Applies an attempt to acquire a lease. */
-  void acquired(String serviceId, boolean acquired) {
-    if (acquired) {
-      this.leases.remove(serviceId);
-    }
+  /** Forgets a lease that this process has acquired. */
+  void acquired(String serviceId) {
+    this.leases.remove(serviceId);
   }
 
   /** Returns the node that holds most of the leases, apart from a node itself. */

@@ -231,7 +231,9 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
             () -> created
                 ? beginTerm(session, serviceId, seen, claim)
                 : takeOver(session, serviceId, seen, claim)));
-    this.followed.acquired(serviceId, term.isPresent());
+    if (term.isPresent()) {
+      this.followed.acquired(serviceId);
+    }
     return term.isPresent() ? OptionalLong.of(term.get()) : OptionalLong.empty();
   }
 

@@ -86,7 +86,7 @@ class ReleaseListenerTest {
     assertThat(this.bell.awaited).containsExactly("holder");
 
     read("jobs", "holder", LEASE.toMillis());
-    this.found = () -> this.followed.acquired("jobs", true);
+    this.found = () -> this.followed.acquired("jobs");
     this.listener.listen();
     assertThat(this.bell.awaited).as("at once again").hasSize(2);
   }
