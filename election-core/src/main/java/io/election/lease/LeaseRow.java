@@ -21,6 +21,24 @@ import org.jspecify.annotations.Nullable;
 public record LeaseRow(
     String leaderId, long term, @Nullable Long leaseMillis, Object version, boolean own) {
 
+  /**
+   * Returns the lease of a record for {@link #leaseMillis()}: the one that it states, otherwise that
+   * of the newest term in the history. The latter is never 0, which would mean that the lease was
+   * handed back.
+   *
+   * @param stated the lease in the record, in milliseconds; {@code null} or negative if it states
+   *     none
+   * @param newestTerms the lease of the newest term in the history, in milliseconds; {@code null}
+   *     if there is none
+   * @return the lease in milliseconds; {@code null} if it is unknown
+   */
+  public static @Nullable Long leaseMillis(@Nullable Long stated, @Nullable Long newestTerms) {
+    if (stated != null && stated >= 0) {
+      return stated;
+    }
+    return newestTerms != null ? Long.valueOf(Math.max(newestTerms, 1)) : null;
+  }
+
   LeaseRow own(boolean own) {
     return new LeaseRow(this.leaderId, this.term, this.leaseMillis, this.version, own);
   }

@@ -203,11 +203,9 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
       return null;
     }
     Map.Entry<Long, Term> last = history(serviceId).lastEntry();
-    Long lease = row.leaseMillis();
-    boolean unknown = lease == null || lease < 0;
-    if (unknown) {
-      lease = last != null ? Math.max(last.getValue().leaseMillis(), 1) : null;
-    }
+    boolean unknown = row.leaseMillis() == null || row.leaseMillis() < 0;
+    Long lease = LeaseRow.leaseMillis(
+        row.leaseMillis(), last != null ? last.getValue().leaseMillis() : null);
     Version version = new Version(
         row.version(),
         row.leaseMillis(),

@@ -129,24 +129,13 @@ final class LeaseRows {
     LeaseRow lease = new LeaseRow(
         Session.string(row, 2),
         row.getLong(3),
-        promised(version.leaseMillis(), Session.number(row, 7)),
+        LeaseRow.leaseMillis(version.leaseMillis(), Session.number(row, 7)),
         version,
         row.getBoolean(10));
     BigDecimal age = row.getBigDecimal(8);
     return new Reading(
         lease,
         age == null ? Duration.ZERO : Duration.ofMillis(age.movePointRight(3).longValue()));
-  }
-
-  /**
-   * Returns the lease that a record states, or else that of the newest term in the history. The
-   * latter is never 0, which would mean that the lease was handed back.
-   */
-  private static @Nullable Long promised(@Nullable Long leaseMillis, @Nullable Long lastTerms) {
-    if (leaseMillis != null && leaseMillis >= 0) {
-      return leaseMillis;
-    }
-    return lastTerms != null ? Long.valueOf(Math.max(lastTerms, 1)) : null;
   }
 
   /**
