@@ -21,8 +21,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>One thread talks to the store. Another watches deadlines, so that a leadership ends at its
  * deadline for leader work too, even while a call to the store hangs. A third delivers events, so
- * that a slow listener delays only later events. All are daemon threads. An elector that was {@linkplain #join joined} instead
- * of {@linkplain #start started} has none of them: its owner calls {@link #step()}.
+ * that a slow listener delays only later events. All are daemon threads. An elector that was
+ * {@linkplain #join joined} instead of {@linkplain #start started} has none of them: its owner
+ * calls {@link #step()}.
  *
  * <p>Thread-safe. Can be restarted after a stop.
  */

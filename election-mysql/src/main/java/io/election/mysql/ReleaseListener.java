@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Waits, on a thread of its own, for the holder of most followed leases to hand them back, and then
- * makes the elector read the records.
+ * Waits until the node that holds most of the followed leases hands one back, and then makes the
+ * elector read the records. Uses a thread of its own.
  */
 final class ReleaseListener implements LeaseStore.Watch {
 
