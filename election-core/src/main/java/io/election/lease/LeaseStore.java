@@ -141,7 +141,7 @@ public interface LeaseStore extends AutoCloseable {
    * @param changed reads the records of all elections that this node follows and does what follows
    *     from them; returns when that is done. Throws nothing. A store may wait for its return
    *     before it wakes the next node
-   * @return ends the watch when it is closed, by any thread; never throws
+   * @return the watch; closing it ends it
    */
   default Watch watch(String nodeId, Runnable changed) {
     return () -> {};
@@ -194,6 +194,16 @@ public interface LeaseStore extends AutoCloseable {
      */
     public Renewals(Set<String> renewed) {
       this(renewed, Set.of(), "");
+    }
+
+    /** Returns the outcome for one election. */
+    RenewalListener.Outcome of(String serviceId) {
+      if (this.unknown.contains(serviceId)) {
+        return RenewalListener.Outcome.UNKNOWN;
+      }
+      return this.renewed.contains(serviceId)
+          ? RenewalListener.Outcome.CONFIRMED
+          : RenewalListener.Outcome.REFUSED;
     }
   }
 

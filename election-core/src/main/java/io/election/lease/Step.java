@@ -3,7 +3,6 @@ package io.election.lease;
 import io.election.LeadershipAcquiredEvent;
 import io.election.lease.LeaseStore.Claim;
 import io.election.lease.LeaseStore.Reading;
-import io.election.lease.LeaseStore.Renewals;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -88,25 +87,26 @@ sealed interface Step {
    *
    * @param term the term held
    */
-  record Renew(long term) implements Call<Boolean> {
+  record Renew(long term) implements Call<RenewalListener.Outcome> {
 
     @Override
-    public Boolean execute(LeaseStore store, Caller caller) throws LeaseStoreException {
-      Renewals outcome = store.renew(caller.nodeId(), Map.of(caller.serviceId(), this.term));
-      if (outcome.unknown().contains(caller.serviceId())) {
-        throw new LeaseStoreException(outcome.problem());
-      }
-      return outcome.renewed().contains(caller.serviceId());
+    public RenewalListener.Outcome execute(LeaseStore store, Caller caller)
+        throws LeaseStoreException {
+      return store
+          .renew(caller.nodeId(), Map.of(caller.serviceId(), this.term))
+          .of(caller.serviceId());
     }
 
     @Override
-    public Candidacy after(Candidacy candidacy, Boolean answer, Timing timing) {
-      return candidacy.onRenewed(this, answer, timing);
+    public Candidacy after(Candidacy candidacy, RenewalListener.Outcome answer, Timing timing) {
+      return answer == RenewalListener.Outcome.UNKNOWN
+          ? candidacy.onFailure(this, timing.now())
+          : candidacy.onRenewed(this, answer == RenewalListener.Outcome.CONFIRMED, timing);
     }
 
     @Override
-    public boolean isDone(Boolean answer) {
-      return answer;
+    public boolean isDone(RenewalListener.Outcome answer) {
+      return answer == RenewalListener.Outcome.CONFIRMED;
     }
   }
 

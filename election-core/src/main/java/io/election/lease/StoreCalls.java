@@ -149,13 +149,10 @@ final class StoreCalls {
         outcome.unknown().isEmpty() ? null : new LeaseStoreException(outcome.problem());
     for (Map.Entry<Candidate, Step.Call<?>> entry : steps.entrySet()) {
       Candidate candidate = entry.getKey();
-      Renew step = (Renew) entry.getValue();
-      if (problem != null && outcome.unknown().contains(candidate.serviceId())) {
-        candidate.change((candidacy) -> candidacy.onFailure(step, timing.now()));
+      RenewalListener.Outcome each = outcome.of(candidate.serviceId());
+      candidate.change((candidacy) -> ((Renew) entry.getValue()).after(candidacy, each, timing));
+      if (problem != null && each == RenewalListener.Outcome.UNKNOWN) {
         failed.put(candidate, problem);
-      } else {
-        boolean renewed = outcome.renewed().contains(candidate.serviceId());
-        candidate.change((candidacy) -> step.after(candidacy, renewed, timing));
       }
     }
     if (problem != null) {
@@ -163,13 +160,7 @@ final class StoreCalls {
     } else {
       this.context.log().renewedAll(timing.now());
     }
-    for (String id : terms.keySet()) {
-      RenewalListener.Outcome known = outcome.renewed().contains(id)
-          ? RenewalListener.Outcome.CONFIRMED
-          : RenewalListener.Outcome.REFUSED;
-      report(
-          id, outcome.unknown().contains(id) ? RenewalListener.Outcome.UNKNOWN : known, departure);
-    }
+    terms.keySet().forEach((id) -> report(id, outcome.of(id), departure));
   }
 
   private void report(String serviceId, RenewalListener.Outcome outcome, Departure departure) {

@@ -757,6 +757,8 @@ final class ExhaustiveSearch {
     private void outcome(Object outcome) {
       if (outcome == NOTHING) {
         put(31);
+      } else if (outcome instanceof RenewalListener.Outcome renewed) {
+        put(36, renewed.ordinal());
       } else if (outcome instanceof Boolean done) {
         put(32, bit(done));
       } else if (outcome instanceof OptionalLong term) {

@@ -104,7 +104,7 @@ enum Mutant {
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
       Candidacy after = super.answered(candidacy, step, outcome, timing);
       if (step instanceof Renew renew
-          && (boolean) outcome
+          && SimulatedProcess.renewed(outcome)
           && after.standing() instanceof SteppingDown) {
         Acquire acquire =
             new Acquire(new LeaseRow("", renew.term(), 0L, "", false), Reason.RELEASED);
@@ -405,7 +405,11 @@ enum Mutant {
   A_RENEWAL_THAT_HIT_NO_ROW_COUNTS(new Rules() {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      return super.answered(candidacy, step, step instanceof Renew ? true : outcome, timing);
+      return super.answered(
+          candidacy,
+          step,
+          step instanceof Renew ? RenewalListener.Outcome.CONFIRMED : outcome,
+          timing);
     }
   }),
 

@@ -374,10 +374,14 @@ final class SimulatedProcess implements Claimant {
     }
     if (call.step() instanceof Acquire && ((OptionalLong) outcome).isPresent()) {
       grant(((OptionalLong) outcome).getAsLong());
-    } else if (call.step() instanceof Renew renew && (boolean) outcome) {
+    } else if (call.step() instanceof Renew renew && renewed(outcome)) {
       this.world.judge.judgeRenewal(this.id, renew.term());
     }
     return outcome;
+  }
+
+  static boolean renewed(Object outcome) {
+    return outcome == RenewalListener.Outcome.CONFIRMED;
   }
 
   /** Traces an answer, unless it is the same as the last one. */
