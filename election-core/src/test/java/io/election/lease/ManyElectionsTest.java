@@ -290,7 +290,7 @@ class ManyElectionsTest extends ElectorFixture {
 
     run(INTERVAL.multipliedBy(4), node);
 
-    List<String> calls = node.store.calls;
+    List<String> calls = List.copyOf(node.store.calls);
     int take = calls.indexOf("take");
     int read = take + calls.subList(take, calls.size()).indexOf("read");
     assertThat(calls.subList(take + 1, read)).doesNotContain("take");

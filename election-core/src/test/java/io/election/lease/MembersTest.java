@@ -118,7 +118,7 @@ class MembersTest extends ElectorFixture {
         assertThat(at.get(i).minus(at.get(i - 1))).isGreaterThanOrEqualTo(LEASE);
       }
       assertThat(node.calls("members")).isEqualTo(node.calls("announce"));
-      List<String> calls = node.store.calls;
+      List<String> calls = List.copyOf(node.store.calls);
       String urgent = node == leader ? "create" : "read";
       assertThat(calls.indexOf("announce")).isGreaterThan(calls.indexOf(urgent));
     }

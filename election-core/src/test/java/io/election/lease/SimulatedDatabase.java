@@ -7,13 +7,14 @@ import io.election.Member;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
@@ -289,7 +290,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     volatile Runnable onClose = () -> {};
 
     /** The calls made so far. */
-    public final List<String> calls = new ArrayList<>();
+    public final Queue<String> calls = new ConcurrentLinkedQueue<>();
 
     /** Creates the store of a process with a new token. */
     public Store() {
@@ -310,9 +311,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     }
 
     private void call(String name) throws LeaseStoreException {
-      synchronized (this.calls) {
-        this.calls.add(name);
-      }
+      this.calls.add(name);
       this.before.call(name);
     }
 
