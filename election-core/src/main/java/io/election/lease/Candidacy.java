@@ -37,13 +37,13 @@ import org.jspecify.annotations.Nullable;
  * both would be a bug.
  *
  * @param node this node and its settings
+ * @param participation whether the node takes part
  * @param memory what outlives a standing
  * @param standing the current standing of the node
- * @param seen the record as a follower last read it; {@code null} if it must be read first
  * @param dueAt when the next regular call to the store is due
  */
 record Candidacy(
-    Node node, Memory memory, Standing standing, @Nullable Observation seen, long dueAt) {
+    Node node, Participation participation, Memory memory, Standing standing, long dueAt) {
 
   /**
    * A candidate.
@@ -53,6 +53,15 @@ record Candidacy(
    */
   record Node(String id, LeaseSettings settings) {
 
+    /** Returns a node whose id is known only at its first start. */
+    static Node unnamed(LeaseSettings settings) {
+      return new Node("", settings);
+    }
+
+    boolean isNamed() {
+      return !this.id.isEmpty();
+    }
+
     /** Returns a fraction of a duration that differs from node to node. */
     long spread(long nanos) {
       return nanos / 100 * Math.floorMod(this.id.hashCode(), 100);
@@ -60,7 +69,7 @@ record Candidacy(
   }
 
   static Candidacy start(Node node, long now) {
-    return new Candidacy(node, Memory.NONE, new Following(), null, now);
+    return new Candidacy(node, new Participation.Active(), Memory.NONE, Following.unread(), now);
   }
 
   /**
@@ -81,10 +90,10 @@ record Candidacy(
     if (this.standing instanceof Warming warming) {
       return nextOf(warming, now);
     }
-    if (!this.memory.running()) {
+    if (this.participation instanceof Participation.Stopped) {
       return new Await(now + renewNanos());
     }
-    Opening opening = rule().opening(this.seen);
+    Opening opening = rule().opening((Following) this.standing);
     if (opening != null && opening.isOpen(now)) {
       return opening.step();
     }
@@ -124,14 +133,14 @@ record Candidacy(
   /** Returns the candidacy at this instant: a standing whose deadline has passed is over. */
   Candidacy at(long now, long wall) {
     if (this.standing instanceof Leading leading && !leading.isValid(now, wall)) {
-      return following(this.memory, now);
+      return following(this.participation, now);
     }
     if (this.standing instanceof SteppingDown down
         && down.displaced()
         && now - down.deadline() >= 0) {
       // The node that was written into the record has waited for our whole lease: there is nothing
       // left to give way with.
-      return following(this.memory, now);
+      return following(this.participation, now);
     }
     return this;
   }
@@ -168,22 +177,20 @@ record Candidacy(
    * @param now taken after the answer
    */
   Candidacy onRead(@Nullable LeaseRow row, long now) {
-    if (!(this.standing instanceof Following)) {
+    if (!(this.standing instanceof Following following)) {
       return this;
     }
-    Memory memory = this.memory;
-    if (!memory.isAside(now)) {
-      memory = memory.asideUntil(null);
-    }
-    if (row != null) {
-      memory = memory.seen(row.term()).promised(rule().promisedMillis(row));
-    }
-    if (row == null || !row.leaderId().equals(this.node.id())) {
-      memory = memory.watchOnly(false);
-    }
-    long since = this.seen != null && this.seen.shows(row) ? this.seen.since() : now;
+    Observation last = following.seen();
+    long since = last != null && last.shows(row) ? last.since() : now;
+    boolean names = row != null && row.leaderId().equals(this.node.id());
     return new Candidacy(
-        this.node, memory, this.standing, new Observation(row, since, false), now + renewNanos());
+        this.node,
+        this.participation.isActive(now) ? this.participation.stand() : this.participation,
+        row != null
+            ? this.memory.seen(row.term()).promised(rule().promisedMillis(row))
+            : this.memory,
+        new Following(new Observation(row, since, false), following.shared() && names),
+        now + renewNanos());
   }
 
   /** Sets the next read of a follower to an instant that it shares with its other elections. */
@@ -257,13 +264,14 @@ record Candidacy(
     Leading leading = leading(term, timing, Instant.ofEpochMilli(timing.wall()), reason);
     Candidacy elected = new Candidacy(
         this.node,
-        this.memory.led(term).watchOnly(false),
+        this.participation,
+        this.memory.led(term),
         leading,
-        null,
         timing.sent() + renewNanos());
     if (!mayStand(timing.now())) {
       // The node was stopped or told to step down while the answer was on its way.
-      return elected.steppingDown(leading, "", false, this.memory.whyItMayNotStand(), timing.now());
+      return elected.steppingDown(
+          leading, "", false, this.participation.whyItMayNotLead(), timing.now());
     }
     return elected.at(timing.now(), timing.wall());
   }
@@ -273,7 +281,9 @@ record Candidacy(
     if (!(this.standing instanceof SteppingDown down) || down.term() != step.term()) {
       return this;
     }
-    return released ? following(aside(now), now) : with(down.displacedBySomebodyElse(), this.dueAt);
+    return released
+        ? following(standAside(now), now)
+        : with(down.displacedBySomebodyElse(), this.dueAt);
   }
 
   /** Applies the answer to {@link GiveWay}. */
@@ -281,7 +291,7 @@ record Candidacy(
     if (!(this.standing instanceof SteppingDown down) || down.term() != step.term()) {
       return this;
     }
-    return following(gaveWay ? aside(now) : this.memory, now);
+    return following(gaveWay ? standAside(now) : this.participation, now);
   }
 
   /** Applies a call to the store whose outcome is unknown. */
@@ -305,9 +315,9 @@ record Candidacy(
   Candidacy campaign(long now) {
     return new Candidacy(
         this.node,
-        this.memory.asideUntil(null),
+        this.participation.stand(),
+        this.memory,
         this.standing,
-        this.seen,
         this.standing instanceof Following || this.standing instanceof Warming ? now : this.dueAt);
   }
 
@@ -319,19 +329,19 @@ record Candidacy(
   /** Applies a forced election. */
   Candidacy resign(@Nullable Instruction instruction, long now) {
     Ending ending = new Ending(LeadershipLostEvent.Reason.RESIGNED, instruction);
-    return stepDown(aside(now), "", ending, now);
+    return stepDown(standAside(now), "", ending, now);
   }
 
   /** Applies the designation of another node, if this one leads. */
   Candidacy handOver(String successor, @Nullable Instruction instruction, long now) {
     Ending ending = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, instruction);
-    return stepDown(this.memory, successor, ending, now);
+    return stepDown(this.participation, successor, ending, now);
   }
 
   /** Applies {@link io.election.ElectionService#pause}: hands the lease back, and stands aside. */
   Candidacy pause(Instruction instruction, long now) {
     Ending ending = new Ending(LeadershipLostEvent.Reason.PAUSED, instruction);
-    return stepDown(this.memory.paused(instruction), "", ending, now);
+    return stepDown(this.participation.pause(instruction), "", ending, now);
   }
 
   /**
@@ -339,30 +349,31 @@ record Candidacy(
    * followed the release.
    */
   Candidacy resume(long now) {
-    return this.memory.paused() == null
+    return this.participation.pausedBy() == null
         ? this
-        : new Candidacy(this.node, this.memory.paused(null), this.standing, this.seen, this.dueAt)
-            .campaign(now);
+        : with(this.participation.resume()).campaign(now);
   }
 
   /**
    * Applies a stop: the node hands the lease back once no work runs, and does not take over again.
    */
   Candidacy stop(long now) {
-    return stepDown(this.memory.stopped(), "", Ending.of(LeadershipLostEvent.Reason.STOPPED), now);
+    return stepDown(
+        this.participation.stop(), "", Ending.of(LeadershipLostEvent.Reason.STOPPED), now);
   }
 
-  private Candidacy stepDown(Memory memory, String successor, Ending ending, long now) {
-    Candidacy remembering = new Candidacy(this.node, memory, this.standing, this.seen, this.dueAt);
+  private Candidacy stepDown(
+      Participation participation, String successor, Ending ending, long now) {
+    Candidacy commanded = with(participation);
     if (this.standing instanceof Leading leading) {
-      return remembering.steppingDown(leading, successor, false, ending, now);
+      return commanded.steppingDown(leading, successor, false, ending, now);
     }
     if (this.standing instanceof SteppingDown down
         && down.patient()
         && ending.reason() != LeadershipLostEvent.Reason.STOPPED) {
-      return remembering.with(down.commanded(successor, ending), this.dueAt);
+      return commanded.with(down.commanded(successor, ending), this.dueAt);
     }
-    return this.standing instanceof Warming ? following(memory, now) : remembering;
+    return this.standing instanceof Warming ? following(participation, now) : commanded;
   }
 
   private Candidacy steppingDown(
@@ -377,32 +388,36 @@ record Candidacy(
   }
 
   private Candidacy warming(Memory memory, Warming warming, long now) {
-    return new Candidacy(this.node, memory, warming, null, now + renewNanos());
+    return new Candidacy(this.node, this.participation, memory, warming, now + renewNanos());
   }
 
-  private Candidacy following(Memory memory, long now) {
-    return new Candidacy(this.node, memory, new Following(), null, now);
+  private Candidacy following(Participation participation, long now) {
+    return new Candidacy(this.node, participation, this.memory, Following.unread(), now);
   }
 
   private Candidacy changedBySomebodyElse(long due) {
-    return new Candidacy(this.node, this.memory.watchOnly(true), new Following(), null, due);
+    return with(new Following(null, true), due);
   }
 
   private Candidacy lookAgain(long due) {
-    Observation seen = this.seen != null ? this.seen.outdated() : null;
-    return new Candidacy(this.node, this.memory, this.standing, seen, due);
+    return with(
+        this.standing instanceof Following following ? following.outdated() : this.standing, due);
   }
 
   private Candidacy with(Standing standing, long due) {
-    return new Candidacy(this.node, this.memory, standing, this.seen, due);
+    return new Candidacy(this.node, this.participation, this.memory, standing, due);
   }
 
-  private Memory aside(long now) {
-    return this.memory.asideUntil(now + leaseNanos());
+  private Candidacy with(Participation participation) {
+    return new Candidacy(this.node, participation, this.memory, this.standing, this.dueAt);
+  }
+
+  private Participation standAside(long now) {
+    return this.participation.standAside(now + leaseNanos());
   }
 
   private boolean mayStand(long now) {
-    return rule().isCandidate() && !this.memory.isAside(now);
+    return this.node.settings().eligible() && this.participation.isActive(now);
   }
 
   private boolean isDue(long now) {
@@ -426,13 +441,15 @@ record Candidacy(
 
   /** Returns whether a follower may try for the record now. */
   boolean isOpen(long now) {
-    Opening opening = this.standing instanceof Following ? rule().opening(this.seen) : null;
+    Opening opening =
+        this.standing instanceof Following following ? rule().opening(following) : null;
     return opening != null && opening.isOpen(now);
   }
 
   /** Returns the record that a follower last read, if it names a holder. */
   Optional<LeaseRow> rowOfLeader() {
-    return this.seen != null ? this.seen.rowOfLeader() : Optional.empty();
+    Observation seen = seen();
+    return seen != null ? seen.rowOfLeader() : Optional.empty();
   }
 
   /** Returns whether this node led last, as far as it knows, or is about to lead. */
@@ -440,8 +457,14 @@ record Candidacy(
     return !(this.standing instanceof Following) || this.memory.ledHighest();
   }
 
+  /** Returns the record as a follower last read it; {@code null} if it must be read first. */
+  @Nullable
+  Observation seen() {
+    return this.standing instanceof Following following ? following.seen() : null;
+  }
+
   private TakeoverRule rule() {
-    return new TakeoverRule(this.node, this.memory);
+    return new TakeoverRule(this.node, this.participation, this.memory);
   }
 
   private long renewNanos() {

@@ -57,7 +57,7 @@ final class Candidate {
     this.clocks = clocks;
     this.work = work;
     this.events = events;
-    this.candidacy = Candidacy.start(new Candidacy.Node("", settings), 0).stop(0);
+    this.candidacy = Candidacy.start(Candidacy.Node.unnamed(settings), 0).stop(0);
   }
 
   String serviceId() {
@@ -66,8 +66,8 @@ final class Candidate {
 
   /** Returns the node id of the current or last run; before the first run the configured one. */
   String nodeId() {
-    String id = this.candidacy.node().id();
-    return id.isEmpty() ? this.configuredId.get() : id;
+    Candidacy.Node node = this.candidacy.node();
+    return node.isNamed() ? node.id() : this.configuredId.get();
   }
 
   Candidacy candidacy() {
@@ -185,8 +185,9 @@ final class Candidate {
   }
 
   Optional<Instruction> paused() {
-    Memory memory = this.candidacy.memory();
-    return memory.running() ? Optional.ofNullable(memory.paused()) : Optional.empty();
+    return this.candidacy.participation() instanceof Participation.Paused paused
+        ? Optional.of(paused.by())
+        : Optional.empty();
   }
 
   /** Returns the names of the leader work that runs, for display. */

@@ -5,6 +5,7 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.Names;
+import io.election.lease.Standing.Following;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -118,7 +119,7 @@ final class ElectionLog {
       return;
     }
     String nodeId = after.node().id();
-    if (after.memory().watchOnly() && last != null) {
+    if (after.standing() instanceof Following following && following.shared() && last != null) {
       this.twins.failed(
           "another process uses node id '%s' in election '%s', or writes its record under this name: give each process an as.election.node-id of its own"
               .formatted(nodeId, serviceId),

@@ -174,7 +174,7 @@ final class ElectionRun {
     for (Candidate candidate : this.candidates) {
       candidate.change((candidacy) -> {
         Candidacy first = Candidacy.start(this.node, this.context.now());
-        Instruction pause = late ? candidacy.memory().paused() : null;
+        Instruction pause = late ? candidacy.participation().pausedBy() : null;
         return pause != null ? first.pause(pause, this.context.now()) : first;
       });
       this.context.log().joined(candidate.serviceId(), this.node);

@@ -6,6 +6,7 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import java.time.Instant;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /** The standing of a node in one election. Instants are readings of the {@link Ticker}. */
 sealed interface Standing {
@@ -20,8 +21,25 @@ sealed interface Standing {
     return OptionalLong.empty();
   }
 
-  /** Watches the record and waits for an opening. */
-  record Following() implements Standing {}
+  /**
+   * Watches the record and waits for an opening.
+   *
+   * @param seen the record as last read; {@code null} if it must be read first
+   * @param shared whether another process writes under this node's id: if both kept the record warm
+   *     against each other, they would wait forever
+   */
+  record Following(@Nullable Observation seen, boolean shared) implements Standing {
+
+    /** Returns the standing of a node that must read the record first. */
+    static Following unread() {
+      return new Following(null, false);
+    }
+
+    /** Returns the standing of a node that must read the record again. */
+    Following outdated() {
+      return new Following(this.seen != null ? this.seen.outdated() : null, this.shared);
+    }
+  }
 
   /**
    * The record names this node, which does not lead yet: it keeps changing the record until no

@@ -3,6 +3,8 @@ package io.election.lease;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 import io.election.LeadershipAcquiredEvent;
+import io.election.lease.Participation.Aside;
+import io.election.lease.Standing.Following;
 import io.election.lease.Standing.Warming;
 import io.election.lease.Step.Acquire;
 import io.election.lease.Step.Create;
@@ -14,9 +16,10 @@ import org.jspecify.annotations.Nullable;
  * node can be leading any more.
  *
  * @param node the node
+ * @param participation whether it takes part in the election
  * @param memory what it remembers about the election
  */
-record TakeoverRule(Candidacy.Node node, Memory memory) {
+record TakeoverRule(Candidacy.Node node, Participation participation, Memory memory) {
 
   /** A step that may be taken from an instant on. */
   record Opening(long from, Step step) {
@@ -28,7 +31,7 @@ record TakeoverRule(Candidacy.Node node, Memory memory) {
 
   /** Returns whether the node may lead at all. */
   boolean isCandidate() {
-    return this.memory.running() && this.node.settings().eligible() && this.memory.paused() == null;
+    return this.participation.isCandidate() && this.node.settings().eligible();
   }
 
   /**
@@ -37,18 +40,18 @@ record TakeoverRule(Candidacy.Node node, Memory memory) {
    * @return {@code null} if nothing before it reads the record again
    */
   @Nullable
-  Opening opening(@Nullable Observation seen) {
+  Opening opening(Following following) {
+    Observation seen = following.seen();
     if (seen == null || seen.stale() || !isCandidate()) {
       return null;
     }
-    Opening opening = opening(seen.row(), seen.since());
-    Long asideUntil = this.memory.asideUntil();
-    return asideUntil == null || opening.from() - asideUntil >= 0
-        ? opening
-        : new Opening(asideUntil, opening.step());
+    Opening opening = opening(seen.row(), seen.since(), following.shared());
+    return this.participation instanceof Aside aside && opening.from() - aside.until() < 0
+        ? new Opening(aside.until(), opening.step())
+        : opening;
   }
 
-  private Opening opening(@Nullable LeaseRow row, long since) {
+  private Opening opening(@Nullable LeaseRow row, long since, boolean shared) {
     if (row == null) {
       return new Opening(since, new Create(Math.max(leaseMillis(), this.memory.promisedMillis())));
     }
@@ -66,7 +69,7 @@ record TakeoverRule(Candidacy.Node node, Memory memory) {
     if (!mine) {
       return acquire(since + promisedNanos(row), row, LeadershipAcquiredEvent.Reason.EXPIRED);
     }
-    if (this.memory.watchOnly()) {
+    if (shared) {
       return acquire(since + promisedNanos(row), row, LeadershipAcquiredEvent.Reason.DESIGNATED);
     }
     if (row.own() && row.term() == this.memory.ledTerm() && this.memory.ledHighest()) {

@@ -2,6 +2,7 @@ package io.election.lease;
 
 import io.election.lease.MemoryLeaseStore.Version;
 import io.election.lease.SimulatedDatabase.Snapshot;
+import io.election.lease.Standing.Following;
 import io.election.lease.Standing.Leading;
 import io.election.lease.Standing.SteppingDown;
 import io.election.lease.Standing.Warming;
@@ -415,7 +416,7 @@ final class ExhaustiveSearch {
       }
     }
     Candidacy candidacy = world.candidacy(part);
-    boolean paused = candidacy.memory().paused() != null;
+    boolean paused = candidacy.participation().pausedBy() != null;
     if (paused) {
       visitor.visit(
           world.with(i, part.after(candidacy.resume(now))), "%s is resumed by an operator", name);
@@ -706,8 +707,9 @@ final class ExhaustiveSearch {
     private void candidacy(Candidacy candidacy) {
       Memory memory = candidacy.memory();
       put(memory.highestTerm(), memory.promisedMillis());
-      put(bit(memory.watchOnly()), bit(memory.paused() != null));
-      put(ahead(orElse(memory.asideUntil(), this.now)), ahead(candidacy.dueAt()));
+      Participation participation = candidacy.participation();
+      put(bit(participation.pausedBy() != null), ahead(candidacy.dueAt()));
+      put(participation instanceof Participation.Aside aside ? ahead(aside.until()) : 0);
       standing(candidacy.standing(), candidacy);
       Observation seen = candidacy.seen();
       put(bit(seen != null));
@@ -719,7 +721,9 @@ final class ExhaustiveSearch {
 
     private void standing(Standing standing, Candidacy candidacy) {
       put(standing.getClass().getName().hashCode());
-      if (standing instanceof Warming warming) {
+      if (standing instanceof Following following) {
+        put(bit(following.shared()));
+      } else if (standing instanceof Warming warming) {
         row(warming.row());
         put(age(warming.since(), promised(warming.row(), candidacy)), bit(warming.created()));
       } else if (standing instanceof Leading leading) {

@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.Instruction;
 import io.election.LeadershipAcquiredEvent.Reason;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.MemoryLeaseStore.Term;
@@ -274,7 +275,9 @@ enum Mutant {
   THE_ROW_IS_KEPT_WARM_AGAINST_A_TWIN(new Rules() {
     @Override
     Candidacy after(Candidacy candidacy) {
-      return memory(candidacy, candidacy.memory().watchOnly(false));
+      return candidacy.standing() instanceof Following following
+          ? standing(candidacy, new Following(following.seen(), false))
+          : candidacy;
     }
   }),
 
@@ -284,12 +287,7 @@ enum Mutant {
     Candidacy failed(Candidacy candidacy, Step step, long now) {
       Candidacy after = super.failed(candidacy, step, now);
       return step instanceof Touch touch && after.standing() instanceof Following
-          ? new Candidacy(
-              after.node(),
-              candidacy.memory(),
-              after.standing(),
-              new Observation(touch.row(), touch.since(), true),
-              after.dueAt())
+          ? standing(after, new Following(new Observation(touch.row(), touch.since(), true), false))
           : after;
     }
 
@@ -420,9 +418,15 @@ enum Mutant {
   A_TAKE_THAT_WAS_UNDER_WAY_ENDS_A_PAUSE(new Rules() {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      if (step instanceof Acquire && candidacy.memory().paused() != null) {
+      Instruction pause = candidacy.participation().pausedBy();
+      if (step instanceof Acquire && pause != null) {
         Candidacy after = super.answered(candidacy.resume(timing.now()), step, outcome, timing);
-        return memory(after, after.memory().paused(candidacy.memory().paused()));
+        return new Candidacy(
+            after.node(),
+            after.participation().pause(pause),
+            after.memory(),
+            after.standing(),
+            after.dueAt());
       }
       return super.answered(candidacy, step, outcome, timing);
     }
@@ -556,8 +560,8 @@ enum Mutant {
               && !rowOf(seen).isReleased()
               && isMine(candidacy, rowOf(seen))
               && rowOf(seen).term() == candidacy.memory().highestTerm()
-              && !candidacy.memory().watchOnly()
-              && candidacy.memory().paused() == null
+              && !(candidacy.standing() instanceof Following following && following.shared())
+              && candidacy.participation().pausedBy() == null
               && isFree(candidacy, now));
     }
   }
@@ -734,17 +738,16 @@ enum Mutant {
 
   private static Candidacy standing(Candidacy candidacy, Standing standing) {
     return new Candidacy(
-        candidacy.node(), candidacy.memory(), standing, candidacy.seen(), candidacy.dueAt());
-  }
-
-  private static Candidacy memory(Candidacy candidacy, Memory memory) {
-    return new Candidacy(
-        candidacy.node(), memory, candidacy.standing(), candidacy.seen(), candidacy.dueAt());
+        candidacy.node(),
+        candidacy.participation(),
+        candidacy.memory(),
+        standing,
+        candidacy.dueAt());
   }
 
   private static Candidacy seen(Candidacy candidacy, Observation seen) {
-    return new Candidacy(
-        candidacy.node(), candidacy.memory(), candidacy.standing(), seen, candidacy.dueAt());
+    boolean shared = candidacy.standing() instanceof Following following && following.shared();
+    return standing(candidacy, new Following(seen, shared));
   }
 
   // ---- what a mutant asks
@@ -755,8 +758,9 @@ enum Mutant {
 
   /** Whether the node may take a row. */
   private static boolean isFree(Candidacy candidacy, long now) {
-    Memory memory = candidacy.memory();
-    return memory.running() && candidacy.node().settings().eligible() && !memory.isAside(now);
+    Participation participation = candidacy.participation();
+    return candidacy.node().settings().eligible()
+        && (participation instanceof Participation.Paused || participation.isActive(now));
   }
 
   /** The row that a follower has just seen; {@code null} if there was none. */

@@ -211,7 +211,7 @@ final class SimulatedProcess implements Claimant {
 
   /** Whether an operator told it to stand aside until further notice. */
   boolean isPaused() {
-    return this.alive && candidacy().memory().paused() != null;
+    return this.alive && candidacy().participation().pausedBy() != null;
   }
 
   /** Whether it may take a row that is handed back. */
@@ -221,7 +221,9 @@ final class SimulatedProcess implements Claimant {
 
   /** The instant from which it no longer stands aside. */
   long standsAgain() {
-    Long until = candidacy().memory().asideUntil();
+    Long until = candidacy().participation() instanceof Participation.Aside aside
+        ? Long.valueOf(aside.until())
+        : null;
     return until == null ? this.world.now : trueTime(until);
   }
 

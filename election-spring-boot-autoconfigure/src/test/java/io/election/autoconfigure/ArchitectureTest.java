@@ -31,7 +31,14 @@ class ArchitectureTest {
   private static final DescribedPredicate<JavaClass> DECISION = resideInAnyPackage(
           "io.election.lease")
       .and(DescribedPredicate.or(Stream.of(
-              "Candidacy", "TakeoverRule", "Standing", "Observation", "Step", "Memory", "LeaseRow")
+              "Candidacy",
+              "TakeoverRule",
+              "Participation",
+              "Standing",
+              "Observation",
+              "Step",
+              "Memory",
+              "LeaseRow")
           .map(JavaClass.Predicates::simpleNameStartingWith)
           .toList()))
       .as("the decision function");
