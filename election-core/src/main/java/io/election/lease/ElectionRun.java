@@ -30,20 +30,24 @@ final class ElectionRun {
   /** The run that stands for the elections while this one waits to begin. */
   private volatile @Nullable ElectionRun earlier;
 
-  /** Whether it was started and not stopped. A stopped run hands its leases back. */
-  private volatile boolean running;
+  private volatile Phase phase = Phase.NEW;
 
-  /** Whether it stands for its elections. Otherwise it waits for the end of an earlier run. */
-  private volatile boolean begun;
-
-  /** Whether its threads must end as soon as possible. */
-  private volatile boolean dismissed;
-
-  /** Whether the stop has returned although work still runs. */
-  private volatile boolean unattended;
-
-  /** Whether its thread has ended; guarded by {@code this}. */
-  private boolean ended;
+  private enum Phase {
+    /** Not started. */
+    NEW,
+    /** Started, and waits for the end of an earlier run. */
+    WAITING,
+    /** Stands for its elections. */
+    STANDING,
+    /** Stopped, and hands its leases back. */
+    LEAVING,
+    /** Hands its leases back although the stop has returned, because leader work still runs. */
+    UNATTENDED,
+    /** Its threads must end as soon as possible. */
+    DISMISSED,
+    /** Its thread has ended. */
+    ENDED
+  }
 
   /**
    * Creates a run that has not begun.
@@ -82,12 +86,19 @@ final class ElectionRun {
     return this.stepped;
   }
 
+  /** Returns whether it was started and not stopped. */
   boolean isRunning() {
-    return this.running;
+    return isWaiting() || this.phase == Phase.STANDING;
   }
 
-  boolean hasBegun() {
-    return this.begun;
+  /** Returns whether it was started but does not stand for its elections yet. */
+  boolean isWaiting() {
+    return this.phase == Phase.WAITING;
+  }
+
+  /** Returns whether it was stopped and hands its leases back. */
+  boolean isLeaving() {
+    return this.phase == Phase.LEAVING;
   }
 
   /** Returns the run that stands for its elections or did so last: this one or an earlier one. */
@@ -108,18 +119,15 @@ final class ElectionRun {
             .waits(
                 candidate.serviceId(), this.node.id(), kept(candidate).map(Candidate::runningWork));
       }
+      this.phase = Phase.WAITING;
     } else {
       begin(false);
     }
-    this.running = true;
   }
 
   /** Returns the election as this run or an earlier one of this process keeps it after a stop. */
   Optional<Candidate> kept(Candidate candidate) {
-    if (candidate.keepsLeaseAfterStop()) {
-      return Optional.of(candidate);
-    }
-    return this.begun ? Optional.empty() : earlierLife(candidate);
+    return candidate.keepsLeaseAfterStop() ? Optional.of(candidate) : earlierLife(candidate);
   }
 
   private Optional<Candidate> earlierLife(Candidate candidate) {
@@ -133,14 +141,14 @@ final class ElectionRun {
 
   /** Waits until earlier runs of this process neither use the store nor keep a lease. */
   private boolean awaitTurn() {
-    while (!this.dismissed) {
+    while (this.phase != Phase.DISMISSED) {
       try {
         this.context.storeUse().lockInterruptibly();
         boolean begun = false;
         try {
           EarlierLives.awaitEnd(this.context.store().name(), this.candidates, this.node.id());
           beginLate();
-          begun = !this.dismissed;
+          begun = this.phase != Phase.DISMISSED;
         } finally {
           if (!begun) {
             this.context.storeUse().unlock();
@@ -158,7 +166,7 @@ final class ElectionRun {
 
   /** Begins after a wait, unless the run has begun already or was stopped. */
   private synchronized void beginLate() {
-    if (this.running && !this.begun) {
+    if (this.phase == Phase.WAITING) {
       begin(true);
     }
   }
@@ -179,27 +187,29 @@ final class ElectionRun {
       });
       this.context.log().joined(candidate.serviceId(), this.node);
     }
-    this.begun = true;
+    this.phase = Phase.STANDING;
   }
 
   /** Stops leading, without waiting. */
   synchronized void leave() {
-    if (this.begun) {
-      this.candidates.forEach(
-          (candidate) -> candidate.change((candidacy) -> candidacy.stop(this.context.now())));
+    if (this.phase == Phase.WAITING) {
+      this.phase = Phase.DISMISSED;
+      return;
     }
-    // Set last: the thread ends once this is {@code false} and there is nothing to hand back.
-    this.running = false;
+    this.candidates.forEach(
+        (candidate) -> candidate.change((candidacy) -> candidacy.stop(this.context.now())));
+    // Set last: after this, the thread ends when there is nothing to hand back.
+    this.phase = Phase.LEAVING;
   }
 
   /**
    * Continues after the stop returns if leases are kept for running work. Returns whether it does.
    */
   synchronized boolean goOnUnattended() {
-    if (this.ended || !this.begun || !keepsLeases()) {
+    if (this.phase != Phase.LEAVING || !keepsLeases()) {
       return false;
     }
-    this.unattended = true;
+    this.phase = Phase.UNATTENDED;
     for (Candidate candidate : this.candidates) {
       if (candidate.keepsLeaseAfterStop()) {
         EarlierLives.keep(this.context.store().name(), candidate);
@@ -216,8 +226,10 @@ final class ElectionRun {
   }
 
   /** Makes the threads end as soon as possible. */
-  void dismiss() {
-    this.dismissed = true;
+  synchronized void dismiss() {
+    if (this.phase != Phase.ENDED) {
+      this.phase = Phase.DISMISSED;
+    }
     this.deadlines.dismiss();
   }
 
@@ -231,7 +243,7 @@ final class ElectionRun {
     } finally {
       try {
         // After a stop has given up waiting, the entry in the register is not deleted.
-        this.loop.close(!this.dismissed);
+        this.loop.close(this.phase != Phase.DISMISSED);
       } finally {
         end();
         this.context.storeUse().unlock();
@@ -246,8 +258,8 @@ final class ElectionRun {
    */
   long step() {
     long pause = this.loop.doAllDue();
-    if (!this.running && !this.windDown.isHandingBack()) {
-      this.loop.close(!this.dismissed);
+    if (!isRunning() && !this.windDown.isHandingBack()) {
+      this.loop.close(this.phase != Phase.DISMISSED);
     }
     return pause;
   }
@@ -260,7 +272,7 @@ final class ElectionRun {
     List<Candidate> followed = this.candidates.stream()
         .filter((candidate) -> candidate.heldByAnother().isPresent())
         .toList();
-    if (followed.isEmpty() || !this.begun) {
+    if (followed.isEmpty() || this.phase != Phase.STANDING) {
       return;
     }
     Inbox.Task poll = () -> followed.forEach(
@@ -276,20 +288,22 @@ final class ElectionRun {
   }
 
   private boolean isOver() {
-    if (this.unattended && !this.dismissed) {
+    Phase phase = this.phase;
+    if (phase == Phase.UNATTENDED) {
       this.windDown.remind();
     }
-    return this.dismissed || (!this.running && this.windDown.isOver());
+    return phase == Phase.DISMISSED || (phase != Phase.STANDING && this.windDown.isOver());
   }
 
   private void end() {
+    Phase last;
     synchronized (this) {
-      this.ended = true;
-      this.dismissed = true;
+      last = this.phase;
+      this.phase = Phase.ENDED;
     }
     this.loop.answerRequest();
     this.deadlines.dismiss();
-    if (this.unattended) {
+    if (last == Phase.UNATTENDED) {
       this.windDown.giveUp();
       EarlierLives.end(this.context.store().name(), this.candidates);
     }

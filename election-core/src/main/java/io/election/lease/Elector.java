@@ -80,7 +80,7 @@ public final class Elector {
         (id, outcome, duration) -> this.renewalListener.onRenewal(id, outcome, duration));
     this.events = new EventDelivery(
         listener, () -> this.run.deadlines().wakeUp(), this.context.pauseAfterFailure(), log);
-    this.run = new ElectionRun(this.context, new Candidacy.Node("", settings), List.of(), true);
+    this.run = new ElectionRun(this.context, Candidacy.Node.unnamed(settings), List.of(), true);
   }
 
   /**
@@ -171,7 +171,7 @@ public final class Elector {
     }
     wakeUp();
     try {
-      if (run.hasBegun()) {
+      if (run.isLeaving()) {
         thread.join(settings().drainTimeout().toMillis() + 1);
         if (!run.keepsLeases()) {
           thread.join(settings().operationTimeout().multipliedBy(5).toMillis());
@@ -283,8 +283,7 @@ public final class Elector {
 
   /** Returns whether the elector was started, but does not stand yet. */
   boolean waitsToBegin() {
-    ElectionRun run = this.run;
-    return run.isRunning() && !run.hasBegun();
+    return this.run.isWaiting();
   }
 
   void requireRunning(Candidate candidate) {
