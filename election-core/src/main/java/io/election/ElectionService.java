@@ -223,8 +223,8 @@ public interface ElectionService {
 
   /**
    * Returns the nodes that stand for this election, as this node last read them. It reads them once
-   * per lease, or less often if there are hundreds of nodes. Local. Use them for display, never for
-   * decisions.
+   * per lease while this method is called, otherwise less often. Local. Use them for display, never
+   * for decisions.
    *
    * @return the members by node id; empty if they are not known. Nodes that run a version without
    *     member announcements are missing

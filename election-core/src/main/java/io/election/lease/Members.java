@@ -15,16 +15,11 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Announces this node once per lease, and caches the other members, if the store has a
- * {@link ElectionDirectory}. Used by the elector's thread; {@link #known} by any thread.
+ * Announces this node every two leases, and caches the other members, if the store is an
+ * {@link ElectionDirectory}. Reads them once per lease while they are asked for, otherwise every
+ * eight leases. Used by the elector's thread; {@link #known} by any thread.
  */
 final class Members {
-
-  /**
-   * Above this number of members a node reads them less often than it announces itself, because
-   * each node reads all others.
-   */
-  private static final int READ_EACH_TIME = 100;
 
   private static final String VERSION =
       Objects.requireNonNullElse(Members.class.getPackage().getImplementationVersion(), "");
@@ -39,10 +34,10 @@ final class Members {
 
   private @Nullable Long dueAt;
 
-  /** The number of announcements until the next read. */
-  private int unread;
+  private @Nullable Long readAt;
 
-  private boolean isToBeRead;
+  /** Whether the members were asked for since the last read, or were not read twice yet. */
+  private volatile boolean wanted = true;
 
   private @Nullable String announced;
 
@@ -58,24 +53,31 @@ final class Members {
    * @return whether there was something to do
    */
   boolean tend(Collection<Candidate> candidates, long now) {
+    if (this.directory == null || candidates.isEmpty()) {
+      return false;
+    }
+    long lease = this.settings.leaseDuration().toNanos();
     boolean announces = this.dueAt == null || now - this.dueAt >= 0;
-    if (this.directory == null || candidates.isEmpty() || (!announces && !this.isToBeRead)) {
+    boolean reads = this.readAt == null || now - this.readAt >= (this.wanted ? lease : 8 * lease);
+    if (!announces && !reads) {
       return false;
     }
     try {
       if (announces) {
-        // Set before the call: the next announcement follows a lease later, even if this one fails.
-        this.dueAt = now + this.settings.leaseDuration().toNanos();
+        // Set before the call, which may fail: an announcement is valid for three leases.
+        this.dueAt = now + lease / 2;
         announce(this.directory, candidates);
+        this.dueAt = now + 2 * lease;
       } else {
-        this.isToBeRead = false;
+        this.readAt = now;
+        this.wanted = this.known == null;
         read(candidates);
         this.log.membersKnown();
       }
     } catch (LeaseStoreException | RuntimeException ex) {
-      this.isToBeRead = false;
-      this.unread = 0;
+      this.readAt = now;
       this.known = null;
+      this.wanted = true;
       this.log.membersUnknown(ex);
     }
     return true;
@@ -96,8 +98,6 @@ final class Members {
         this.settings.eligible(),
         this.settings.leaseDuration(),
         VERSION));
-    this.isToBeRead = this.unread == 0;
-    this.unread = Math.max(0, this.unread - 1);
   }
 
   /** Reads the members of all elections of this node with one call. */
@@ -107,15 +107,13 @@ final class Members {
     }
     Map<String, List<Member>> found = this.directory.members(ids(candidates));
     Map<String, List<Member>> members = new LinkedHashMap<>();
-    int most = 0;
     for (Candidate candidate : candidates) {
-      List<Member> ofOne = found.getOrDefault(candidate.serviceId(), List.of()).stream()
-          .map(Members::printable)
-          .toList();
-      members.put(candidate.serviceId(), ofOne);
-      most = Math.max(most, ofOne.size());
+      members.put(
+          candidate.serviceId(),
+          found.getOrDefault(candidate.serviceId(), List.of()).stream()
+              .map(Members::printable)
+              .toList());
     }
-    this.unread = most / READ_EACH_TIME;
     this.known = members;
   }
 
@@ -126,6 +124,7 @@ final class Members {
 
   /** Returns the members of an election that were read last; empty if they are not known. */
   Optional<List<Member>> known(String serviceId) {
+    this.wanted = true;
     Map<String, List<Member>> known = this.known;
     return Optional.ofNullable(known).map((members) -> members.get(serviceId));
   }
