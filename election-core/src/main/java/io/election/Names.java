@@ -47,7 +47,7 @@ public final class Names {
       return "must not contain control characters";
     }
     if (!Normalizer.isNormalized(id, Normalizer.Form.NFC)) {
-      return "must be spelled in Unicode's composed form (NFC): another spelling that looks the same would be another name";
+      return "must be in Unicode normalization form C (NFC): a different encoding of the same text would be another name";
     }
     if (!id.equals(id.strip())) {
       return "must not begin or end with white space";

@@ -48,7 +48,7 @@ final class Commands {
     }
     if (this.elector.waitsToBegin()) {
       throw new IllegalStateException(
-          "Node '%s' does not stand for election '%s' yet: what it did before its last stop has not ended"
+          "Node '%s' does not stand for election '%s' yet: its leader work from before the last stop still runs"
               .formatted(nodeId, serviceId));
     }
     this.elector.ask(
@@ -154,7 +154,7 @@ final class Commands {
     String serviceId = this.candidate.serviceId();
     if (!this.elector.store().designate(serviceId, leaderId, instruction)) {
       throw new IllegalStateException(
-          "Election '%s' has no record yet: it has one as soon as a node stands for it"
+          "Election '%s' has no record yet: the first node that stands for it creates one"
               .formatted(serviceId));
     }
     this.candidate.change((candidacy) -> candidacy.look(this.elector.now()));

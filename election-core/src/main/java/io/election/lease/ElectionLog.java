@@ -71,7 +71,7 @@ final class ElectionLog {
 
   private void created(String serviceId, String nodeId, long leaseMillis) {
     log.info(
-        "election '{}' had no record: node {} created it and leads in {} ms if nobody objects, since a deleted record may have had a leader",
+        "election '{}' had no record: node {} created it and will lead in {} ms unless another node claims it, because a deleted record may have had a leader",
         serviceId,
         nodeId,
         leaseMillis);
@@ -240,20 +240,20 @@ final class ElectionLog {
     }
     this.withoutMembers = true;
     log.info(
-        "which nodes stand for the elections is not known: {} Until that works no members are shown, and a designation is not checked against them",
+        "the members are unknown: {} Until that works, no members are shown and designations are not checked",
         text(failure));
     log.debug("announcing this node failed", failure);
   }
 
   void membersKnown() {
     if (this.withoutMembers) {
-      log.info("which nodes stand for the elections is known again");
+      log.info("the members are known again");
       this.withoutMembers = false;
     }
   }
 
   void membersNotRead(Exception failure) {
-    log.debug("the members were not read anew", failure);
+    log.debug("the members could not be read again", failure);
   }
 
   void notWithdrawn(Exception failure) {
@@ -268,7 +268,7 @@ final class ElectionLog {
   /** Logged when the drain timeout after a command is over, or the lease has ended. */
   void uncovered(String serviceId, String nodeId, long term, Collection<String> work) {
     log.warn(
-        "election '{}': leader work of node {} still runs though its lease of term {} ends: {}; another node may start the same work now",
+        "election '{}': leader work of node {} still runs although its lease of term {} ends: {}; another node may start the same work now",
         serviceId,
         nodeId,
         term,
@@ -277,7 +277,7 @@ final class ElectionLog {
 
   void keeps(String serviceId, String nodeId, Collection<String> work) {
     log.warn(
-        "election '{}': node {} was stopped, but leader work still runs: {}; it keeps the lease until that or the process ends. To let another node lead sooner, designate one or force an election",
+        "election '{}': node {} was stopped, but leader work still runs: {}; it keeps the lease until the work or the process ends. To let another node lead sooner, designate one or force an election",
         serviceId,
         nodeId,
         list(work));
@@ -285,7 +285,7 @@ final class ElectionLog {
 
   void givenUp(String serviceId, String nodeId, Collection<String> work) {
     log.warn(
-        "election '{}': node {}, which was stopped, has no lease any more though leader work still runs: {}; another node may start the same work now",
+        "election '{}': node {}, which was stopped, no longer has a lease although leader work still runs: {}; another node may start the same work now",
         serviceId,
         nodeId,
         list(work));
@@ -304,7 +304,7 @@ final class ElectionLog {
         work.map((names) ->
                 "leader work from before the stop has ended: %s. To let another node lead sooner, designate one or force an election"
                     .formatted(list(names)))
-            .orElse("a call to the store from before the stop has come back"));
+            .orElse("a call to the store from before the stop has returned"));
   }
 
   /** Lists a limited number of names. */
@@ -320,12 +320,12 @@ final class ElectionLog {
 
   void notHandedBack() {
     log.warn(
-        "the {} store does not answer: leases were not handed back, others can take over when they end",
+        "the {} store does not answer: leases were not handed back, other nodes can take over when they expire",
         this.store);
   }
 
   void failedUnexpectedly(Throwable failure) {
-    log.error("the elector failed; it goes on", failure);
+    log.error("the elector failed and continues", failure);
   }
 
   void listenerFailed(LeadershipEvent event, Throwable failure) {
@@ -341,7 +341,7 @@ final class ElectionLog {
   }
 
   void interrupted(InterruptedException ex) {
-    log.debug("interrupted: goes on waiting", ex);
+    log.debug("interrupted; continues to wait", ex);
   }
 
   void workUnknown(RuntimeException failure, long now) {

@@ -124,7 +124,7 @@ public final class Elector {
     }
     if (this.run.standing().keepsLeases()) {
       throw new IllegalStateException(
-          "Leader work of the time before the stop still runs: step the elector until it has ended");
+          "Leader work from before the stop still runs: step the elector until it has ended");
     }
     enter(services, true);
   }
@@ -314,7 +314,7 @@ public final class Elector {
       throw ex.getCause() instanceof Exception cause ? cause : ex;
     } catch (TimeoutException ex) {
       TimeoutException timeout =
-          new TimeoutException("The %s store gave no answer within %s; the node goes on trying"
+          new TimeoutException("The %s store gave no answer within %s; the node keeps trying"
               .formatted(store().name(), settings().operationTimeout()));
       timeout.initCause(ex);
       throw timeout;

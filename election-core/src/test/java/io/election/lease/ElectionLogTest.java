@@ -53,11 +53,11 @@ class ElectionLogTest {
     assertThatLinesAre(
         "DEBUG the history was not read",
         "DEBUG the history was not pruned",
-        "DEBUG the members were not read anew",
+        "DEBUG the members could not be read again",
         "DEBUG this node is shown as a member for another three leases",
         "DEBUG the records were not read after the store had signalled a change",
         "DEBUG a listener of renewals failed",
-        "DEBUG interrupted: goes on waiting");
+        "DEBUG interrupted; continues to wait");
   }
 
   @Test
@@ -68,9 +68,9 @@ class ElectionLogTest {
     this.log.membersKnown();
     this.log.membersKnown();
     assertThatLinesAre(
-        "INFO which nodes stand for the elections is not known: it is gone. Until that works no members are shown, and a designation is not checked against them",
+        "INFO the members are unknown: it is gone. Until that works no members are shown, and a designation is not checked against them",
         "DEBUG announcing this node failed",
         "DEBUG announcing this node failed again",
-        "INFO which nodes stand for the elections is known again");
+        "INFO the members are known again");
   }
 }

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ElectorTest extends ElectorFixture {
 
   private static final String STILL_RUNS =
-      "election 'jobs': leader work of node a still runs though its lease of term 1 ends: Jobs.nightly since 48 s; another node may start the same work now";
+      "election 'jobs': leader work of node a still runs although its lease of term 1 ends: Jobs.nightly since 48 s; another node may start the same work now";
 
   private static final Duration CALL = ofMillis(700);
 

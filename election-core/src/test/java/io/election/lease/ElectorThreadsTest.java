@@ -106,7 +106,7 @@ class ElectorThreadsTest extends ElectorFixture {
     });
     tick(ofSeconds(2));
     this.node.elector.wakeUp();
-    await().until(() -> lines().contains("the elector failed; it goes on"));
+    await().until(() -> lines().contains("the elector failed and continues"));
     tick(LEASE);
     await().until(() -> this.node.events.contains(EXPIRED));
     this.node.heal();
@@ -142,7 +142,7 @@ class ElectorThreadsTest extends ElectorFixture {
     assertThatThrownBy(this.node.service::becomeLeader)
         .isInstanceOf(TimeoutException.class)
         .hasMessage("The " + this.database.name()
-            + " store gave no answer within PT1S; the node goes on trying");
+            + " store gave no answer within PT1S; the node keeps trying");
   }
 
   @Test
@@ -195,7 +195,7 @@ class ElectorThreadsTest extends ElectorFixture {
     assertThat(this.node.uncovered).containsExactly(1L);
     assertThat(
             linesWith(
-                "election 'jobs': node a was stopped, but leader work still runs: Jobs.nightly since 48 s; it keeps the lease until that or the process ends."))
+                "election 'jobs': node a was stopped, but leader work still runs: Jobs.nightly since 48 s; it keeps the lease until the work or the process ends."))
         .hasSizeBetween(2, 2 + (int) Duration.ofNanos(this.clock.get()).toMinutes());
     assertThat(this.database.row("jobs").isReleased()).isFalse();
     this.node.worksNoMore();
@@ -232,7 +232,7 @@ class ElectorThreadsTest extends ElectorFixture {
     assertThat(this.database.row("jobs").isReleased()).isTrue();
     assertThat(lines())
         .contains(
-            "election 'jobs': node a, which was stopped, has no lease any more though leader work still runs: Jobs.nightly since 48 s; another node may start the same work now");
+            "election 'jobs': node a, which was stopped, no longer has a lease although leader work still runs: Jobs.nightly since 48 s; another node may start the same work now");
     if (command.equals("designate")) {
       assertThat(this.database.row("jobs").leaderId()).isEqualTo("b");
       assertThat(this.database.terms("jobs").get(0).endReason()).isEqualTo("HANDED_OVER");

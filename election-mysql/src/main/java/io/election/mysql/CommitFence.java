@@ -317,10 +317,10 @@ public final class CommitFence {
     } catch (SQLException | RuntimeException ex) {
       if (!this.warned.getAndSet(true)) {
         log.warn(
-            "A session's own time-outs could not be put back after a leader-only transaction ({}). Its connection is aborted, so that nobody works with others; the transaction is not affected if it was committed",
+            "The session's time-outs could not be restored after a leader-only transaction ({}). The connection is aborted, so that nothing else runs with the changed time-outs; the transaction is not affected if it was committed",
             SqlErrors.text(ex));
       }
-      log.debug("The session's time-outs could not be put back", ex);
+      log.debug("The session's time-outs could not be restored", ex);
       abort(connection);
     }
   }

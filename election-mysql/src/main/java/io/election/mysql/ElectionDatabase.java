@@ -97,7 +97,7 @@ public final class ElectionDatabase {
   public static ElectionDatabase unpooled(Supplier<Login> logins, Login login, Duration timeout) {
     if (JdbcHosts.writesToFirstAlone(login.url())) {
       log.warn(
-          "The JDBC URL names several hosts ({}), but Connector/J writes to the first alone: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that takes writes",
+          "The JDBC URL names several hosts ({}), but Connector/J writes only to the first: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that accepts writes",
           describe(login.url()));
     }
     return new ElectionDatabase(
@@ -150,7 +150,7 @@ public final class ElectionDatabase {
   void tellOfLongRest(String found, String wanted) {
     if (!this.toldOfLongRest.getAndSet(true)) {
       log.warn(
-          "wait_timeout is {} in the sessions of the election in {}, although it was just set to {}: a proxy or a DataSource in between drops that statement. A node that vanishes in the middle of a take-over may hold up the next leader for so long. Let the proxy end the sessions of clients that vanished, or let the election connect to the server itself (@ElectionDataSource)",
+          "wait_timeout is {} in the sessions of the election in {}, although it was just set to {}: a proxy or a DataSource in between drops that statement. A node that vanishes in the middle of a take-over may hold up the next leader for that long. Let the proxy end the sessions of clients that vanished, or let the election connect to the server itself (@ElectionDataSource)",
           found,
           location(),
           wanted);
@@ -174,7 +174,7 @@ public final class ElectionDatabase {
   Connection connect(Deadline deadline) throws SQLException {
     if (this.pending.get() >= MAX_PENDING) {
       throw new SQLTransientConnectionException(
-          "%d attempts to connect have not come back; set connectTimeout and socketTimeout"
+          "%d attempts to connect have not returned; set connectTimeout and socketTimeout"
               .formatted(MAX_PENDING));
     }
     CompletableFuture<Connection> connected = new CompletableFuture<>();
@@ -217,7 +217,7 @@ public final class ElectionDatabase {
       begun = true;
     } catch (OutOfMemoryError ex) {
       throw new SQLTransientConnectionException(
-          "No thread to connect with (%s). Raise the limit of processes, or let the application use fewer threads"
+          "No thread is available to connect (%s). Raise the limit of processes, or let the application use fewer threads"
               .formatted(ex.getMessage()),
           ex);
     } finally {

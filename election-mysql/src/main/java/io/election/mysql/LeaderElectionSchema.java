@@ -70,7 +70,7 @@ final class LeaderElectionSchema {
     } else {
       if (this.mode == SchemaMode.VALIDATE) {
         throw new ElectionSetupException(
-            "The tables of the election in %s are not complete, and as.election.mysql.schema=validate leaves them to you."
+            "The tables of the election in %s are incomplete, and as.election.mysql.schema=validate does not change them."
                 .formatted(this.database.location()),
             "Run this, or set as.election.mysql.schema=migrate:\n" + sql(missing));
       }
@@ -90,7 +90,7 @@ final class LeaderElectionSchema {
     try {
       migrate(missing, tables.needUpgrade());
     } catch (LeaseStoreException | ElectionSetupException ex) {
-      log.debug("The election does without what could not be made", ex);
+      log.debug("The election continues without what could not be created", ex);
     }
   }
 
@@ -106,7 +106,7 @@ final class LeaderElectionSchema {
       return tables;
     } catch (SQLException ex) {
       throw SqlErrors.of(
-          ex, "Looking at the tables of the election", this.database, session, this.timeToLook);
+          ex, "Checking the tables of the election", this.database, session, this.timeToLook);
     } finally {
       if (session != null) {
         session.discard();
@@ -142,9 +142,10 @@ final class LeaderElectionSchema {
     List<String> dropped = look().missing();
     if (!LeaseTables.isDispensable(dropped)) {
       throw new ElectionSetupException(
-          "Tables of the election are missing in %s, or parts of them, although they were made once (leader_election_schema_history says so): somebody dropped or changed them."
+          "Tables of the election are missing in %s, or parts of them, although they were created once (see leader_election_schema_history): they were dropped or changed."
               .formatted(this.database.location()),
-          "They are not made again by themselves. If that was not meant, run:\n" + sql(dropped));
+          "They are not created again automatically. If this was unintended, run:\n"
+              + sql(dropped));
     }
     if (dropped.isEmpty()) {
       log.info("The tables of the election in {} are complete", this.database.location());
@@ -172,9 +173,9 @@ final class LeaderElectionSchema {
 
   private ElectionSetupException withoutRights(List<String> missing, Throwable cause) {
     return new ElectionSetupException(
-        "The tables of the election in %s are not complete, and the database user may not make them (%s)."
+        "The tables of the election in %s are not complete, and the database user may not create them (%s)."
             .formatted(this.database.location(), SqlErrors.text(cause)),
-        "Grant it SELECT, INSERT, UPDATE, DELETE, CREATE and ALTER on the database; or run this as somebody who may, and set as.election.mysql.schema=validate:\n"
+        "Grant it SELECT, INSERT, UPDATE, DELETE, CREATE and ALTER on the database; or run this as a user who may, and set as.election.mysql.schema=validate:\n"
             + sql(missing),
         cause);
   }

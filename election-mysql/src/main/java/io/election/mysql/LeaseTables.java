@@ -126,7 +126,7 @@ record LeaseTables(
   private static void checkLeases(Table table) {
     if (table.names().containsAll(Set.of("id", "name", "node", "last_seen_active"))) {
       throw new ElectionSetupException(
-          "The table leader_election is that of another election tool, with the columns %s."
+          "The table leader_election belongs to another election tool, with the columns %s."
               .formatted(table.describe()),
           """
           Stop that tool on all nodes, since it would not see our leader. Then keep its table under another name and run:
@@ -240,7 +240,7 @@ record LeaseTables(
   private static void expectOmissible(Table table, Set<String> ours, List<String> faults) {
     table.columns().stream()
         .filter(column -> !ours.contains(column.name()) && !column.omissible())
-        .forEach(column -> faults.add(column.name() + " is not ours and has no default"));
+        .forEach(column -> faults.add(column.name() + " is unknown and has no default"));
   }
 
   private static void refuse(Table table, List<String> faults, String expected) {

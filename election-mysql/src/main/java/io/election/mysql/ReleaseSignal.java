@@ -75,7 +75,7 @@ final class ReleaseSignal {
       } else {
         this.allowed = false;
         log.info(
-            "The database does not let leaders signal by GET_LOCK that they hand a lease back ({}): followers notice it when they look, within a renew interval",
+            "The database does not let leaders signal by GET_LOCK that they hand a lease back ({}): followers notice it at their next poll, within a renew interval",
             SqlErrors.text(ex));
       }
     }

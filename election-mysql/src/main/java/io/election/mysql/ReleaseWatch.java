@@ -85,7 +85,7 @@ final class ReleaseWatch implements ReleaseListener.Signal {
   public boolean await(String holder, Runnable look) throws LeaseStoreException {
     if (this.database.isCrowded()) {
       throw new LeaseStoreException(
-          "%s had no connection left: for a while this node does not wait for leases to be handed back. Where connections are few, set as.election.mysql.hand-back-signals=false on all nodes."
+          "%s had no connection left: for a while this node does not wait for leases to be handed back. If connections are scarce, set as.election.mysql.hand-back-signals=false on all nodes."
               .formatted(this.database.location()));
     }
     boolean heard = listen(holder, look);

@@ -151,7 +151,7 @@ final class SqlErrors {
 
   /** Advice about rows that stay locked. */
   static String lockedRow(ElectionDatabase database) {
-    return "Another transaction in %s holds a lock on their rows. If this lasts, look for it: SELECT * FROM information_schema.innodb_trx."
+    return "Another transaction in %s holds a lock on their rows. If this persists, find the blocking transaction: SELECT * FROM information_schema.innodb_trx."
         .formatted(database.location());
   }
 
@@ -164,7 +164,7 @@ final class SqlErrors {
           .formatted(where, text(ex), LeaseTables.ddl());
     }
     if (code == MISSING_COLUMN) {
-      return "A table in %s lacks a column (%s). Compare it with what it has to be, and add what is missing:\n%s"
+      return "A table in %s lacks a column (%s). Compare it with this definition, and add what is missing:\n%s"
           .formatted(where, text(ex), LeaseTables.ddl());
     }
     if (NO_RIGHT.contains(code)) {
@@ -176,7 +176,7 @@ final class SqlErrors {
           .formatted(where, text(ex));
     }
     if (DENIED.contains(code)) {
-      return "%s refuses the user (%s). Check user name and password, whether the account is locked or its password expired, and its rights in the database. They are read anew at the next attempt, from %s."
+      return "%s refuses the user (%s). Check user name and password, whether the account is locked or its password expired, and its rights in the database. They are read again at the next attempt, from %s."
           .formatted(where, text(ex), database.credentials());
     }
     if (code == MIXED_COLLATIONS) {
@@ -192,11 +192,11 @@ final class SqlErrors {
           .formatted(where, text(ex));
     }
     if (code == GROUP_CONFLICT) {
-      return "A write to the same row through another member of %s came first (%d). While this is rare it is no harm; it ends when all nodes write to one member."
+      return "A write to the same row through another member of %s came first (%d). This is harmless while it is rare; it ends when all nodes write to one member."
           .formatted(where, code);
     }
     if (LOCK_TROUBLE.contains(code)) {
-      return "Another transaction in %s holds a lock on a row of the election (%s). If this lasts, look for it: SELECT * FROM information_schema.innodb_trx."
+      return "Another transaction in %s holds a lock on a row of the election (%s). If this persists, find the blocking transaction: SELECT * FROM information_schema.innodb_trx."
           .formatted(where, text(ex));
     }
     if (has(ex, UnknownHostException.class)) {
@@ -215,7 +215,7 @@ final class SqlErrors {
           .formatted(where, text(ex));
     }
     if (code == STATEMENT_LOG) {
-      return "%s writes its binary log with binlog_format=STATEMENT, and takes no write under READ COMMITTED then, which the election needs (%s). Set it to ROW or MIXED on the server: SET GLOBAL binlog_format = 'ROW'."
+      return "%s writes its binary log with binlog_format=STATEMENT, and then accepts no writes under READ COMMITTED, which the election needs (%s). Set it to ROW or MIXED on the server: SET GLOBAL binlog_format = 'ROW'."
           .formatted(where, text(ex));
     }
     if (!isOfDatabase(ex) || (code == 0 && sqlState(ex).isEmpty())) {

@@ -136,7 +136,7 @@ final class StoreConnection {
   private void warnIfMoved(Session session) {
     if (!this.lastSource.isEmpty() && !this.lastSource.equals(session.source())) {
       log.warn(
-          "The database of the election is another server now: {} ({}), before it was {} ({}). Its records are watched anew for a whole lease. If this was no failover, both may take writes, and each would have a leader of its own",
+          "The database of the election is another server now: {} ({}), before it was {} ({}). Its records are watched for a whole lease again. If this was not a failover, both servers may accept writes, and each would have its own leader",
           session.host(),
           session.source(),
           this.lastHost,

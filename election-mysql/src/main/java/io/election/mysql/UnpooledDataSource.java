@@ -147,7 +147,7 @@ final class UnpooledDataSource extends AbstractDataSource {
       throw tellsSecrets(ex, url) ? withoutSecrets(ex) : new SQLException(ex);
     }
     if (connection == null) {
-      throw new SQLException("No JDBC driver takes the URL");
+      throw new SQLException("No JDBC driver accepts the URL");
     }
     return connection;
   }
@@ -155,7 +155,7 @@ final class UnpooledDataSource extends AbstractDataSource {
   /** A driver that cannot parse a URL repeats the part that it could not parse. */
   private static SQLException withoutSecrets(Exception ex) {
     return new SQLException(
-        "The driver cannot use the JDBC URL (%s; its message is not shown, since it repeats a part of the URL that may be secret). Write special characters of user and password in percent notation, or set spring.datasource.username and spring.datasource.password"
+        "The driver cannot use the JDBC URL (%s; its message is not shown because it repeats a part of the URL that may be secret). Write special characters of user and password in percent notation, or set spring.datasource.username and spring.datasource.password"
             .formatted(root(ex).getClass().getSimpleName()),
         "HY000");
   }

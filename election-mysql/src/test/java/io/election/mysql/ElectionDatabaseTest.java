@@ -129,7 +129,8 @@ class ElectionDatabaseTest {
     for (int i = 0; i < 100; i++) {
       assertThatThrownBy(() -> database.connect(Deadline.in(Duration.ofSeconds(10))))
           .isInstanceOf(SQLException.class)
-          .hasMessageContaining("No thread to connect with (unable to create native thread)");
+          .hasMessageContaining(
+              "No thread is available to connect (unable to create native thread)");
     }
     shortOfThreads.set(false);
 

@@ -356,7 +356,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
     ElectionSetupException refused = refused(SchemaMode.MIGRATE);
 
     assertThat(refused.found())
-        .startsWith("The table leader_election is that of another election tool")
+        .startsWith("The table leader_election belongs to another election tool")
         .contains("id int", "name varchar(128)", "node varchar(128)", "last_seen_active timestamp");
     assertThat(tables()).containsExactly("leader_election");
 
@@ -406,7 +406,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
         argumentSet(
             "a foreign column that every insert must name",
             HAND_MADE.replace("PRIMARY KEY", "remark varchar(10) NOT NULL, PRIMARY KEY"),
-            "remark is not ours and has no default",
+            "remark is unknown and has no default",
             leases),
         argumentSet(
             "the history of an unreleased version",
@@ -448,7 +448,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
     assertThat(refused.found())
         .startsWith("The tables of the election in 127.0.0.1:")
-        .contains("as.election.mysql.schema=validate leaves them to you");
+        .contains("as.election.mysql.schema=validate does not change them");
     assertThat(refused.remedy())
         .startsWith("Run this, or set as.election.mysql.schema=migrate:")
         .contains("CREATE TABLE leader_election (", "CREATE TABLE leader_election_history (");

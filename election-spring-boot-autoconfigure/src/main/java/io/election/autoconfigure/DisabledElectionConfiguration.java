@@ -28,7 +28,7 @@ class DisabledElectionConfiguration {
       TrackedLeaderWork work,
       ApplicationEventPublisher events) {
     log.warn(
-        "leader election is disabled by as.election.enabled=false: this process counts as leader, whatever others do");
+        "leader election is disabled by as.election.enabled=false: this process counts as leader, regardless of others");
     return new Driver(new LocalNode(environment, properties.nodeId()), work, events);
   }
 

@@ -66,7 +66,7 @@ record ElectionNames(String defaultName, List<String> further) {
     throw new InvalidConfigurationPropertyValueException(
         SERVICE_ID,
         null,
-        "the election needs a name that no other service uses: set spring.application.name, or as.election.service-id if the election shall have another name");
+        "the election needs a name that no other service uses: set spring.application.name, or as.election.service-id if the election should have another name");
   }
 
   private static String checked(String property, String name) {

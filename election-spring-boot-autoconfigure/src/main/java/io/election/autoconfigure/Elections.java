@@ -78,7 +78,7 @@ public final class Elections implements ElectionRegistry {
     return known.isEmpty()
         ? new ElectionSetupException(
             place + " means the default election, but there is no ElectionService bean.",
-            "Let the auto-configuration make one, or define one.")
+            "Let the auto-configuration create one, or define one.")
         : new ElectionSetupException(
             place
                 + " means the default election, but there are several ElectionService beans and none is primary: "

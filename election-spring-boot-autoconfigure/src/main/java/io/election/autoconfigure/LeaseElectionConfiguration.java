@@ -120,7 +120,7 @@ class LeaseElectionConfiguration {
         return Optional.of("No answer from the database for %d s. %s"
             .formatted(
                 contact.silence().toSeconds(),
-                contact.failure() != null ? contact.failure() : "A call to it has not come back."));
+                contact.failure() != null ? contact.failure() : "A call to it has not returned."));
       }
       return contact.failing().compareTo(this.lease) > 0
           ? Optional.of("The database answers, but some calls have failed for %d s. %s"

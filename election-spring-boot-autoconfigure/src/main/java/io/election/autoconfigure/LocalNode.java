@@ -149,7 +149,7 @@ final class LocalNode {
         }
       }
     } catch (UnknownHostException ex) {
-      log.debug("'{}' is no known host name", host, ex);
+      log.debug("'{}' is not a known host name", host, ex);
     } catch (SocketException ex) {
       log.warn("the addresses of this host are not known: it is not taken for '{}'", host, ex);
     }

@@ -41,7 +41,7 @@ class ManualAllocationElectionConfiguration {
 
   private static String requireLeaderId(@Nullable String leaderId) {
     String remedy =
-        "write the node id, host:port, host name or IP address of the node that shall lead, the same on all nodes";
+        "write the node id, host:port, host name or IP address of the node that should lead, the same on all nodes";
     if (leaderId == null) {
       throw new InvalidConfigurationPropertyValueException(
           LEADER_ID, null, "as.election.algorithm=ManualAllocation needs it; " + remedy);

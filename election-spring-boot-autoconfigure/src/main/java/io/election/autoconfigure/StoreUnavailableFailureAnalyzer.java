@@ -11,7 +11,7 @@ final class StoreUnavailableFailureAnalyzer extends AbstractFailureAnalyzer<Leas
   protected FailureAnalysis analyze(Throwable rootFailure, LeaseStoreException cause) {
     return new FailureAnalysis(
         cause.getMessage(),
-        "Mend that, or leave as.election.fail-fast at false: then the node starts as a follower, and joins the election as soon as the store answers.",
+        "Fix this, or set as.election.fail-fast=false: then the node starts as a follower, and joins the election as soon as the store answers.",
         cause);
   }
 }

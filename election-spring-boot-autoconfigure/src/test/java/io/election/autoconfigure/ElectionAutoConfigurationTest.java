@@ -367,7 +367,7 @@ class ElectionAutoConfigurationTest {
   @Test
   void wrappedDataSourceThatTellsNothingIsRefusedWithTheWayOut() {
     assertThat(failure(this.billing.withBean(DataSource.class, () -> mock(DataSource.class))))
-        .contains("does not tell its URL, user and password")
+        .contains("does not expose its URL, user and password")
         .contains("Mark a DataSource bean with @ElectionDataSource");
   }
 

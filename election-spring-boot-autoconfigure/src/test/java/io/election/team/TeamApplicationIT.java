@@ -254,7 +254,7 @@ class TeamApplicationIT {
   @ParameterizedTest
   @CsvSource({
     "early, 'a BeanPostProcessor or its like needs it'",
-    "listener, 'it consumes what it is given (@MessageMapping)'",
+    "listener, 'it consumes its input (@MessageMapping)'",
     "suspending, 'it is a suspending function'"
   })
   void mistakeStopsTheStartByName(String mistake, String message) {

@@ -86,7 +86,7 @@ public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoClosea
         log.info(
             last
                 ? "this was the last node, MariaDB is stopped"
-                : "MariaDB goes on for the other nodes");
+                : "MariaDB keeps running for the other nodes");
       }
       return this;
     });

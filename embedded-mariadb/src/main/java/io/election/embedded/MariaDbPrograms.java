@@ -67,7 +67,7 @@ public final class MariaDbPrograms {
               .formatted(System.getProperty("os.name"), System.getProperty("os.arch")),
           null);
     }
-    log.info("unpacking {} to {}, only this once", VERSION, base);
+    log.info("unpacking {} to {}, once", VERSION, base);
     Path unfinished = directory.resolve(VERSION + ".unfinished");
     delete(unfinished);
     create(configuration(unfinished));

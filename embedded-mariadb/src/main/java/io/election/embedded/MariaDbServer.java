@@ -85,7 +85,7 @@ final class MariaDbServer {
     if (!waitUntil(() -> !process.isAlive() || answers(port)) || !process.isAlive()) {
       process.destroyForcibly();
       throw new EmbeddedDatabaseUnavailableException(
-          "It was started and does not answer. The end of %s:%n%s%nDelete %s to begin anew."
+          "It was started and does not answer. The end of %s:%n%s%nDelete %s to start over."
               .formatted(output, lastLines(output), directory),
           null);
     }

@@ -17,7 +17,7 @@ final class ElectionHealthIndicator extends AbstractHealthIndicator {
   private final ElectionDriver driver;
 
   ElectionHealthIndicator(Elections elections, ElectionDriver driver) {
-    super("The election's health could not be told");
+    super("The health of the election could not be determined");
     this.elections = elections;
     this.driver = driver;
   }

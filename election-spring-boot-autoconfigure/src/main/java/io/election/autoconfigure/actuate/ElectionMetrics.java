@@ -159,7 +159,7 @@ final class ElectionMetrics implements SmartLifecycle {
   private void register(LeaseElectionService service, Tags tags) {
     gauge(
         LEASE_REMAINING,
-        "How long this node leads on without another renewal; 0 on a follower",
+        "How long this node still leads without another renewal; 0 on a follower",
         "seconds",
         tags,
         service,
@@ -180,7 +180,7 @@ final class ElectionMetrics implements SmartLifecycle {
       return;
     }
     FunctionCounter.builder(CALLS_INTERRUPTED, this.calls, (calls) -> calls.interrupted(name))
-        .description("Leader-only calls that were interrupted, since leadership went")
+        .description("Leader-only calls that were interrupted because the leadership ended")
         .tags(tags(name))
         .register(this.registry);
     if (this.elector != null) {
@@ -189,7 +189,7 @@ final class ElectionMetrics implements SmartLifecycle {
     TermBoundCalls termBound = this.termBound;
     if (termBound != null) {
       FunctionCounter.builder(FENCE_REJECTIONS, termBound, (calls) -> calls.rejections(name))
-          .description("Commits that were refused, since the term of their work had ended")
+          .description("Commits that were refused because the term of their work had ended")
           .tags(tags(name))
           .register(this.registry);
     }
@@ -237,7 +237,7 @@ final class ElectionMetrics implements SmartLifecycle {
     return this.renewals.computeIfAbsent(
         new Key(serviceId, outcome),
         (key) -> Timer.builder(RENEWALS)
-            .description("Renewals of the lease, by what came of them")
+            .description("Renewals of the lease, by outcome")
             .tags(tags(serviceId).and("outcome", text(outcome)))
             .register(this.registry));
   }
@@ -248,7 +248,7 @@ final class ElectionMetrics implements SmartLifecycle {
         .computeIfAbsent(
             new CallKey(serviceId, method, outcome),
             (key) -> Timer.builder(CALLS)
-                .description("Leader-only calls by method, and by what came of them")
+                .description("Leader-only calls, by method and outcome")
                 .tags(tags(serviceId).and("method", method, "outcome", text(outcome)))
                 .register(this.registry))
         .record(nanos, TimeUnit.NANOSECONDS);

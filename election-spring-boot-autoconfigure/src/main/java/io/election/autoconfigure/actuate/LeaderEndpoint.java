@@ -182,10 +182,10 @@ final class LeaderEndpoint {
     }
     throw new NoMemberException(
         (there.isEmpty()
-                    ? "no node '%s' stands for election '%s', as far as the members tell"
+                    ? "no node '%s' stands for election '%s', according to the known members"
                     : "'%s' is not one member of election '%s' but several")
                 .formatted(Names.printable(name), service.serviceId())
-            + ". Write the node id of a member, or add \"force\": true to designate it all the same",
+            + ". Write the node id of a member, or add \"force\": true to designate it anyway",
         known.get());
   }
 
@@ -243,7 +243,7 @@ final class LeaderEndpoint {
   private static String required(@Nullable String leaderId) {
     if (leaderId == null || leaderId.isBlank()) {
       throw new IllegalArgumentException(
-          "leaderId is required: the node id of the node that shall lead, as {\"leaderId\": \"…\"}");
+          "leaderId is required: the node id of the node that should lead, as {\"leaderId\": \"…\"}");
     }
     return leaderId;
   }

@@ -133,9 +133,7 @@ final class LeaderOnlyCheck
       return;
     }
     if (this.beanFactory.containsLocalBean(TEST_OVERRIDES)) {
-      log.warn(
-          "@LeaderOnly does not guard bean '{}', which a test may have put in the place of another",
-          beanName);
+      log.warn("@LeaderOnly does not guard bean '{}', which a test may have replaced", beanName);
       return;
     }
     requireGuard(bean, beanName, guarded);
@@ -175,7 +173,7 @@ final class LeaderOnlyCheck
       if (obstacle != null) {
         throw new ElectionSetupException(
             "@LeaderOnly cannot guard " + place + ": " + obstacle + ".",
-            "Change the method, or take @LeaderOnly from it and ask ElectionService.isLeader() within.");
+            "Change the method, or remove @LeaderOnly from it and call ElectionService.isLeader() in it.");
       }
       String name = this.methods.election(each.annotation(), place);
       if (this.electionsAreThere) {
@@ -240,12 +238,12 @@ final class LeaderOnlyCheck
     for (Guarded each : guarded) {
       String hole = guard != null
           ? hole(guard, each)
-          : "the bean has no proxy that guards it. It was made before @LeaderOnly could be applied, since a BeanPostProcessor or its like needs it, or it was registered as a finished object, or it is an aspect";
+          : "the bean has no proxy that guards it. It was created before @LeaderOnly could be applied, because a BeanPostProcessor or a similar bean needs it, or it was registered as a finished object, or it is an aspect";
       if (hole != null) {
         throw new ElectionSetupException(
             "@LeaderOnly does not guard bean '" + beanName + "', method " + text(each) + ": " + hole
                 + ".",
-            "Move the method into a bean that only beans of the application need, or take @LeaderOnly from it and ask ElectionService.isLeader() within.");
+            "Move the method into a bean that only beans of the application need, or remove @LeaderOnly from it and call ElectionService.isLeader() in it.");
       }
     }
   }
@@ -302,7 +300,7 @@ final class LeaderOnlyCheck
     // methods.
     return !guarded.annotated() || isCallable(proxyClass, guarded, targetClass)
         ? null
-        : "the bean's proxy has the methods of its interfaces alone, and none of them has this one. Put it into an interface, or set spring.aop.proxy-target-class=true";
+        : "the bean's proxy has only the methods of its interfaces, and none of them declares this one. Put it into an interface, or set spring.aop.proxy-target-class=true";
   }
 
   private boolean isCallable(Class<?> proxyClass, Guarded guarded, Class<?> targetClass) {
@@ -336,10 +334,10 @@ final class LeaderOnlyCheck
           .formatted(method.getDeclaringClass().getName());
     }
     if (AnnotatedElementUtils.hasAnnotation(method, Bean.class)) {
-      return "it makes a bean; the annotation belongs on the methods or the class of that bean";
+      return "it creates a bean; put the annotation on the methods or the class of that bean";
     }
     if (guarded.annotated() && LeaderOnlyTriggers.isCallback(method)) {
-      return "Spring calls it when it makes or destroys the bean, not through the bean's proxy";
+      return "Spring calls it when it creates or destroys the bean, not through the bean's proxy";
     }
     if (isSuspending(method)) {
       return "it is a suspending function, and a leader that steps down could not wait for its end; return Mono, Flux or Flow, or let it call a function that blocks, on another bean, with @LeaderOnly";
@@ -353,7 +351,7 @@ final class LeaderOnlyCheck
     }
     String consumer = skips ? LeaderOnlyTriggers.consumer(method, guarded.type()) : null;
     if (consumer != null) {
-      return "it consumes what it is given (%s), and a call that is skipped on a follower counts as done: nobody would do the work. Use onFollower = THROW, so that the work fails and can be given to another node"
+      return "it consumes its input (%s), and a call that is skipped on a follower counts as done: nobody would do the work. Use onFollower = THROW, so that the work fails and can be given to another node"
           .formatted(consumer);
     }
     if (GuardedResult.isReactive(returnType) && !GuardedResult.hasAdapter(returnType)) {

@@ -225,7 +225,7 @@ final class ElectionConnection {
   private static ElectionSetupException unreadable(
       DataSource dataSource, @Nullable Exception cause) {
     return new ElectionSetupException(
-        "as.election.algorithm=Mysql needs a connection of its own, but the DataSource bean of type %s does not tell its URL, user and password."
+        "as.election.algorithm=Mysql needs a connection of its own, but the DataSource bean of type %s does not expose its URL, user and password."
             .formatted(dataSource.getClass().getName()),
         "Mark a DataSource bean with @ElectionDataSource, beside @Bean; the elector takes its one connection from that.",
         cause);
@@ -239,7 +239,7 @@ final class ElectionConnection {
           "as.election.algorithm=Mysql needs MySQL or MariaDB, but the DataSource is "
               + product.getId() + " (" + ElectionDatabase.describe(url) + ").",
           WITHOUT_DATABASE
-              + " If the election shall use another database than the application, define a DataSource bean with @ElectionDataSource and defaultCandidate = false.");
+              + " If the election should use a different database than the application, define a DataSource bean with @ElectionDataSource and defaultCandidate = false.");
     }
   }
 

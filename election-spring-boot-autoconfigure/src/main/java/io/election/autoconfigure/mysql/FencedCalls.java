@@ -245,7 +245,7 @@ final class FencedCalls implements TermBoundCalls {
       } else if (terms.hasLateWithoutTransaction() && isConcerned(manager, jdbc, late, shared)) {
         warn(
             manager,
-            "calls began when a transaction was over, as in afterCommit or @TransactionalEventListener, and what they wrote was committed at once. Give them a transaction of their own (REQUIRES_NEW)");
+            "calls began after the end of a transaction, for instance in afterCommit or @TransactionalEventListener, and what they wrote was committed at once. Give them a transaction of their own (REQUIRES_NEW)");
       }
     } catch (SQLException ex) {
       throw translated(ex);

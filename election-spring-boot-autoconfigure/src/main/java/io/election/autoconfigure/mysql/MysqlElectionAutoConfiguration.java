@@ -91,7 +91,7 @@ public final class MysqlElectionAutoConfiguration {
       log.warn(
           "{} This node starts as a follower and joins the election as soon as the database answers; set as.election.fail-fast=true to end the start instead",
           ex.getMessage());
-      log.debug("The tables of the election are not ensured yet", ex);
+      log.debug("The tables of the election are not ready yet", ex);
     }
     return store;
   }

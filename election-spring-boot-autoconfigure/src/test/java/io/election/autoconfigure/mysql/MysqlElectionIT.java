@@ -323,7 +323,7 @@ class MysqlElectionIT {
       assertThat(context.getBean(ElectionService.class).isLeader()).isFalse();
       assertThat(output)
           .contains("This node starts as a follower")
-          .contains("They are read anew at the next attempt, from the connection pool.")
+          .contains("They are read again at the next attempt, from the connection pool.")
           .contains("set as.election.fail-fast=true to end the start instead");
     });
     assertThat(StartFailure.text(refused.withPropertyValues("as.election.fail-fast=true")))
