@@ -1,6 +1,5 @@
 package io.election.lease;
 
-import static io.election.LeadershipLostEvent.Reason.DISPLACED;
 import static io.election.LeadershipLostEvent.Reason.EXPIRED;
 import static io.election.LeadershipLostEvent.Reason.HANDED_OVER;
 import static io.election.LeadershipLostEvent.Reason.PAUSED;
@@ -344,15 +343,6 @@ class ElectorTest extends ElectorFixture {
     this.a.join();
     run(ofSeconds(3), this.a);
     assertThat(this.a.service.isLeader()).isTrue();
-  }
-
-  @Test
-  void aNodeDesignatedByHandLeadsSoonIfTheOldLeaderIsAlive() {
-    elect(this.a, this.b);
-    nameInRecord("b");
-    run(ofSeconds(5), this.a, this.b);
-    assertThat(this.b.service.isLeader()).isTrue();
-    assertLastLoss(this.a, DISPLACED);
   }
 
   @Test
