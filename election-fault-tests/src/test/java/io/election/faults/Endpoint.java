@@ -71,14 +71,6 @@ final class Endpoint {
     this.client.delete().uri(ELECTION).retrieve().toBodilessEntity();
   }
 
-  void pause(String reason) {
-    post(ELECTION + "/pause", Map.of("reason", reason));
-  }
-
-  void resume() {
-    this.client.delete().uri(ELECTION + "/pause").retrieve().toBodilessEntity();
-  }
-
   private void post(String path, Map<String, Object> body) {
     this.client
         .post()

@@ -1,7 +1,6 @@
 package io.election.faults;
 
 import io.election.test.process.Node;
-import io.election.test.process.NodeProcess;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -20,10 +19,6 @@ final class Endpoints {
 
   Endpoint of(String node) {
     return this.endpoints.get(node);
-  }
-
-  Endpoint of(NodeProcess node) {
-    return of(Cluster.place(node));
   }
 
   Collection<Endpoint> all() {
