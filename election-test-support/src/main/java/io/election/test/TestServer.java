@@ -146,12 +146,18 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   static @Nullable String query(String url, String sql) {
-    try (Connection connection = connectAsRoot(url);
-        Statement statement = connection.createStatement();
-        ResultSet rows = statement.executeQuery(sql)) {
-      return rows.next() ? rows.getString(1) : null;
+    try (Connection connection = connectAsRoot(url)) {
+      return query(connection, sql);
     } catch (SQLException ex) {
       throw new IllegalStateException(sql + ": " + ex.getMessage(), ex);
+    }
+  }
+
+  /** The same on a connection. */
+  public static @Nullable String query(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery(sql)) {
+      return rows.next() ? rows.getString(1) : null;
     }
   }
 
