@@ -56,11 +56,10 @@ public final class NodeProcess {
 
   private Process launch() {
     try {
-      ProcessBuilder builder = new ProcessBuilder(this.command)
+      Process launched = new ProcessBuilder(this.command)
           .redirectErrorStream(true)
-          .redirectOutput(ProcessBuilder.Redirect.appendTo(this.log.toFile()));
-      builder.environment().putAll(this.node.environment());
-      Process launched = builder.start();
+          .redirectOutput(ProcessBuilder.Redirect.appendTo(this.log.toFile()))
+          .start();
       Runtime.getRuntime().addShutdownHook(new Thread(launched::destroyForcibly));
       return launched;
     } catch (IOException ex) {
