@@ -25,16 +25,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SimulatedDatabase extends MemoryLeaseStore {
 
-  /** An entry of the history. */
-  public record Entry(
-      long term,
-      String leaderId,
-      long leaseMillis,
-      String reason,
-      boolean ended,
-      @Nullable String endReason,
-      @Nullable Instruction instruction) {}
-
   private static final AtomicInteger DATABASES = new AtomicInteger();
 
   /** Differs from other databases, so that what one test leaves to its process harms no other. */
@@ -82,20 +72,6 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
   @Override
   String source() {
     return "server-" + this.failovers;
-  }
-
-  /** The history of an election, the oldest term first. */
-  public synchronized List<Entry> terms(String serviceId) {
-    return history(serviceId).entrySet().stream()
-        .map((entry) -> new Entry(
-            entry.getKey(),
-            entry.getValue().leaderId(),
-            entry.getValue().leaseMillis(),
-            entry.getValue().reason(),
-            entry.getValue().ended(),
-            entry.getValue().endReason(),
-            entry.getValue().instruction()))
-        .toList();
   }
 
   /** Adds an open term to the history. */
