@@ -13,7 +13,7 @@ final class Endpoints {
 
   /** Returns the nodes with an endpoint each. */
   List<Node> on(List<Node> nodes) {
-    nodes.forEach((node) -> this.endpoints.put(node.name(), Endpoint.onFreePort()));
+    nodes.forEach((node) -> this.endpoints.put(node.name(), new Endpoint()));
     return nodes.stream().map((node) -> of(node.name()).on(node)).toList();
   }
 

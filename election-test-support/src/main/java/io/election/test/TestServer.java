@@ -217,7 +217,8 @@ public abstract class TestServer implements AutoCloseable {
         .until(() -> !version().isEmpty());
   }
 
-  static int freePort() {
+  /** A port on which nothing listens. */
+  public static int freePort() {
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();
     } catch (IOException ex) {
