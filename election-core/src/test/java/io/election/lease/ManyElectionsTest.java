@@ -35,7 +35,6 @@ class ManyElectionsTest extends ElectorFixture {
     this.stepMillis = 10;
   }
 
-  /** One process with its elections. */
   private final class BusyNode extends Node {
 
     final SlowStore slow = (SlowStore) this.store;

@@ -32,7 +32,6 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
 
   private final @Nullable LongSupplier clock;
 
-  /** How many stores there are. */
   private final AtomicInteger stores = new AtomicInteger();
 
   /** How often another server has replaced the last one. */
@@ -74,13 +73,11 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     return "server-" + this.failovers;
   }
 
-  /** Adds an open term to the history. */
   public synchronized void insertTerm(
       String serviceId, long term, String leaderId, long leaseMillis) {
     history(serviceId).put(term, new Term(leaderId, leaseMillis, "by hand", instant()));
   }
 
-  /** Ends a term in the past. */
   public synchronized void endTerm(String serviceId, long term, Duration ago) {
     history(serviceId)
         .computeIfPresent(
@@ -264,10 +261,8 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
 
     volatile Runnable onClose = () -> {};
 
-    /** The calls made so far. */
     public final List<String> calls = new ArrayList<>();
 
-    /** Creates the store of a process with a new token. */
     public Store() {
       this(newToken());
     }

@@ -147,13 +147,11 @@ class ClockFaultsIT {
     clock.setOffset(Duration.between(Instant.now(), instant).minus(LEASE.dividedBy(2)));
   }
 
-  /** Returns how many seconds the database's clock is ahead. */
   private static long offset(TestDatabase database) {
     String time = database.query("SELECT UNIX_TIMESTAMP()");
     return Long.parseLong(time) - Instant.now().getEpochSecond();
   }
 
-  /** Returns the current offset of the server's time zone in seconds. */
   private static String zone(TestDatabase database) {
     return database.query("SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW())");
   }

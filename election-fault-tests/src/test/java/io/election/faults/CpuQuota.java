@@ -52,7 +52,6 @@ record CpuQuota(Path group) implements AutoCloseable {
     Files.writeString(this.group.resolve("cgroup.procs"), Long.toString(node.pid()));
   }
 
-  /** Moves all processes out of the group. */
   void lift() throws IOException {
     for (String pid : Files.readAllLines(this.group.resolve("cgroup.procs"))) {
       Files.writeString(this.group.resolveSibling("cgroup.procs"), pid);

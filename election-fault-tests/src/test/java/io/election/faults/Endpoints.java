@@ -11,7 +11,6 @@ final class Endpoints {
 
   private final Map<String, Endpoint> endpoints = new LinkedHashMap<>();
 
-  /** Returns the nodes with an endpoint each. */
   List<Node> on(List<Node> nodes) {
     nodes.forEach((node) -> this.endpoints.put(node.name(), new Endpoint()));
     return nodes.stream().map((node) -> of(node.name()).on(node)).toList();

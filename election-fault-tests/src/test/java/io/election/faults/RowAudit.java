@@ -32,7 +32,6 @@ record RowAudit(TestDatabase database) {
     return new RowAudit(database);
   }
 
-  /** Returns the values that were lowered; {@code null} if there are none. */
   @Nullable
   String falls() {
     return this.database.query("SELECT GROUP_CONCAT(fall) FROM row_audit");

@@ -47,7 +47,6 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   /** The time that a call may take beyond its time-out on a busy machine. */
   private static final Duration GRACE = Duration.ofSeconds(2);
 
-  /** The connections of the store. */
   private final List<Connection> connections = new ArrayList<>();
 
   private MysqlLeaseStore store;

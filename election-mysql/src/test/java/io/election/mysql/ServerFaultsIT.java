@@ -355,7 +355,6 @@ class ServerFaultsIT {
     }
   }
 
-  /** A function that may fail. */
   @FunctionalInterface
   private interface ThrowingFunction<T, R> {
 

@@ -64,7 +64,6 @@ public record TestDatabase(TestServer server, String name, String username) {
     return TestServer.ROOT_PASSWORD;
   }
 
-  /** The source of the owner's connections. */
   public DataSource dataSource() {
     return dataSourceOf(this.username);
   }
@@ -74,12 +73,10 @@ public record TestDatabase(TestServer server, String name, String username) {
     return new TestDataSource(jdbcUrl(driver, parameters), this.username, password());
   }
 
-  /** The source of the connections of another user. */
   public TestDataSource dataSourceOf(String user) {
     return new TestDataSource(jdbcUrl(), user, password());
   }
 
-  /** Connects to the database as root. */
   public Connection connect() {
     try {
       return DriverManager.getConnection(jdbcUrl(), "root", password());

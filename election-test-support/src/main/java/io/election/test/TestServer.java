@@ -105,7 +105,6 @@ public abstract class TestServer implements AutoCloseable {
         .told("Testcontainers " + DatabaseImage.MYSQL_9_7.imageName() + " with libfaketime");
   }
 
-  /** Creates an empty database. */
   public TestDatabase newDatabase() {
     return TestDatabase.create(this);
   }
@@ -124,7 +123,6 @@ public abstract class TestServer implements AutoCloseable {
     return DriverManager.getConnection(url, "root", ROOT_PASSWORD);
   }
 
-  /** Runs a statement as root. */
   public void execute(String sql) {
     execute(url(""), sql);
   }
@@ -166,16 +164,13 @@ public abstract class TestServer implements AutoCloseable {
     return Objects.requireNonNull(query("SELECT VERSION()"));
   }
 
-  /** Whether this is MariaDB rather than MySQL. */
   public abstract boolean isMariaDb();
 
   /** Freezes the server: it accepts connections but never answers. */
   public abstract void pause();
 
-  /** Resumes a paused server. */
   public abstract void resume();
 
-  /** Stops the server cleanly. */
   public abstract void stop();
 
   /** Kills the server, as {@code kill -9} does. */
@@ -189,7 +184,6 @@ public abstract class TestServer implements AutoCloseable {
     throw new UnsupportedOperationException("This server has no disk of its own");
   }
 
-  /** Frees the space that {@link #fillDisk()} took. */
   public void freeDisk() {
     throw new UnsupportedOperationException("This server has no disk of its own");
   }

@@ -155,7 +155,6 @@ class TcpProxyTest {
     client.setSoTimeout(10_000);
   }
 
-  /** Echoes what it receives. */
   private static final class Echo implements AutoCloseable {
 
     private final ServerSocket listener;
