@@ -53,7 +53,6 @@ public class CommitBenchmark extends DatabaseBenchmark {
       this.jdbc.execute("DO 1");
     }
 
-    /** Works on the leader. */
     @LeaderOnly(onFollower = LeaderOnly.OnFollower.THROW)
     public void workOnLeader() {
       work();
@@ -64,7 +63,6 @@ public class CommitBenchmark extends DatabaseBenchmark {
   @EnableAutoConfiguration
   static class Application {}
 
-  /** Starts a node that leads. */
   @Setup(Level.Trial)
   public void start() {
     this.context = new SpringApplicationBuilder(Application.class, Job.class)
@@ -86,7 +84,6 @@ public class CommitBenchmark extends DatabaseBenchmark {
     }
   }
 
-  /** Stops the node. */
   @TearDown(Level.Trial)
   public void stop() {
     this.context.close();

@@ -38,7 +38,6 @@ import org.springframework.core.env.MapPropertySource;
 @Measurement(iterations = 5, time = 1)
 public class LeadershipBenchmark {
 
-  /** Whether the node leads. */
   @Param({"true", "false"})
   public boolean leader;
 
@@ -65,7 +64,6 @@ public class LeadershipBenchmark {
 
     public Job() {}
 
-    /** Does next to nothing. */
     @LeaderOnly
     public void run() {
       this.runs++;
@@ -109,7 +107,6 @@ public class LeadershipBenchmark {
     this.guarded = this.context.getBean(Job.class);
   }
 
-  /** Stops the node. */
   @TearDown(Level.Trial)
   public void stop() {
     this.context.close();
@@ -122,7 +119,6 @@ public class LeadershipBenchmark {
     return System.nanoTime();
   }
 
-  /** Asks whether the node leads. */
   @Benchmark
   public boolean isLeader() {
     return this.election.isLeader();

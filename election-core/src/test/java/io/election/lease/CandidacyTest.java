@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -399,15 +400,11 @@ class CandidacyTest {
       }
     }
 
-    @Test
-    void respectsTheHoldersPromiseRatherThanItsOwnLease() {
-      assertTakesAt(saw(row("other", 3, 5, 30_000), 0), 30_000);
-    }
-
-    @Test
-    void waitsForItsOwnLeaseAtLeastAndAnHourAtMost() {
-      assertNext(saw(row("other", 3, 5, 1), 0), LEASE - 1).isNotInstanceOf(Acquire.class);
-      assertNext(saw(row("other", 3, 5, 1L << 31), 0), 3_600_000).isInstanceOf(Acquire.class);
+    @ParameterizedTest
+    @CsvSource({"30000, 30000", "1, 10000", ", 10000", "2147483648, 3600000"})
+    void waitsForTheHoldersPromiseButForItsOwnLeaseAtLeastAndAnHourAtMost(
+        @Nullable Long promise, long wait) {
+      assertTakesAt(saw(new LeaseRow("other", 3, promise, 5L, false), 0), wait);
     }
 
     @Test
@@ -416,11 +413,6 @@ class CandidacyTest {
       LeaseRow replaced = new LeaseRow("third", 0, null, 0L, false);
       candidacy = saw(saw(candidacy, replaced, 1_000), replaced, 2_000);
       assertTakesAt(candidacy, 1_000 + 3 * LEASE);
-    }
-
-    @Test
-    void takesAnUnknownLeaseForItsOwn() {
-      assertTakesAt(saw(new LeaseRow("other", 3, null, 5L, false), 0), LEASE);
     }
 
     @Test

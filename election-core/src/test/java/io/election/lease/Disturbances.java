@@ -11,7 +11,7 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** The faults and operator commands of a schedule, drawn at random. */
-final class Disturbances {
+record Disturbances(Simulation world) {
 
   private static final Set<Fault> LASTING =
       Set.of(Fault.PAUSE, Fault.SUSPEND, Fault.CUT_OFF, Fault.WORK);
@@ -40,12 +40,6 @@ final class Disturbances {
    */
   private static final Set<Fault> NOT_BESIDE_COPIES =
       Set.of(Fault.TABLES_EMPTIED, Fault.TERM_LOWERED);
-
-  private final Simulation world;
-
-  Disturbances(Simulation world) {
-    this.world = world;
-  }
 
   void disturbLater(long mean) {
     long pause = (long) (-Math.log(1 - this.world.random.nextDouble()) * mean);

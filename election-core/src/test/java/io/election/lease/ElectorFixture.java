@@ -69,7 +69,6 @@ abstract class ElectorFixture {
     logger().detachAppender(this.logged);
   }
 
-  /** One process, with its elections. */
   class Node {
 
     final String id;
@@ -84,7 +83,6 @@ abstract class ElectorFixture {
 
     final List<LeaseElectionService> services;
 
-    /** The first election. */
     final LeaseElectionService service;
 
     volatile Consumer<LeadershipEvent> listener = this.events::add;

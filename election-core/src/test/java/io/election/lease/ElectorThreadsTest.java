@@ -235,7 +235,7 @@ class ElectorThreadsTest extends ElectorFixture {
             "election 'jobs': node a, which was stopped, no longer has a lease although leader work still runs: Jobs.nightly since 48 s; another node may start the same work now");
     if (command.equals("designate")) {
       assertThat(this.database.row("jobs").leaderId()).isEqualTo("b");
-      assertThat(this.database.terms("jobs").get(0).endReason()).isEqualTo("HANDED_OVER");
+      assertThat(this.database.history("jobs").get(1L).endReason()).isEqualTo("HANDED_OVER");
     }
   }
 

@@ -558,10 +558,8 @@ final class ExhaustiveSearch {
 
   // ---- which states count as one
 
-  /** A hash of what can make a difference in a state. */
   private record Fingerprint(long first, long second) {}
 
-  /** Encodes the parts of a state that can make a difference. */
   private final class Encoder {
 
     private final List<Long> written = new ArrayList<>();

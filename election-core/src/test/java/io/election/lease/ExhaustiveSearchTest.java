@@ -8,7 +8,6 @@ import io.election.lease.ExhaustiveSearch.Result;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -22,6 +21,8 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 class ExhaustiveSearchTest {
 
+  private static final boolean THOROUGH = System.getProperty("thorough") != null;
+
   private static final int DEEPER = Integer.getInteger("search.states", 0);
 
   private static final List<String> TWO = List.of("a", "b");
@@ -31,6 +32,10 @@ class ExhaustiveSearchTest {
   private static final List<Integer> EQUAL = List.of(2, 2);
 
   private static final List<Integer> UNEQUAL = List.of(2, 3);
+
+  private static Stream<Arguments> twoNeverLead() {
+    return Stream.concat(bounds(), THOROUGH ? thoroughBounds() : Stream.empty());
+  }
 
   private static Stream<Arguments> bounds() {
     return Stream.of(
@@ -65,22 +70,8 @@ class ExhaustiveSearchTest {
 
   /** In all searches, requests and answers are lost, and nodes are paused. */
   @ParameterizedTest(name = "{0}")
-  @MethodSource("bounds")
+  @MethodSource
   void twoNeverLead(String what, boolean complete, int maxStates, Bounds bounds) {
-    search(what, complete, maxStates, bounds);
-  }
-
-  @ParameterizedTest(name = "{0}")
-  @MethodSource("thoroughBounds")
-  @EnabledIfSystemProperty(
-      named = "thorough",
-      matches = ".*",
-      disabledReason = "-Dthorough runs it: it has millions of states")
-  void twoNeverLeadWithinWiderBounds(String what, boolean complete, int maxStates, Bounds bounds) {
-    search(what, complete, maxStates, bounds);
-  }
-
-  private static void search(String what, boolean complete, int maxStates, Bounds bounds) {
     long began = System.nanoTime();
     Result result =
         new ExhaustiveSearch(bounds, Rules.PRODUCTION, 8).run(DEEPER > 0 ? DEEPER : maxStates);

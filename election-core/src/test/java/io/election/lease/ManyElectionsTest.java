@@ -8,7 +8,6 @@ import io.election.LeadershipLostEvent;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,7 +15,6 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -37,7 +35,6 @@ class ManyElectionsTest extends ElectorFixture {
     this.stepMillis = 10;
   }
 
-  /** One process with its elections. */
   private final class BusyNode extends Node {
 
     final SlowStore slow = (SlowStore) this.store;
@@ -74,11 +71,6 @@ class ManyElectionsTest extends ElectorFixture {
 
     final Set<String> locked = new HashSet<>();
 
-    /** The delay after which a written record becomes visible. */
-    Duration delay = Duration.ZERO;
-
-    private Map<String, Reading> lastReadings = Map.of();
-
     SlowStore() {
       ManyElectionsTest.this.database.super();
     }
@@ -91,20 +83,6 @@ class ManyElectionsTest extends ElectorFixture {
       free.keySet().removeAll(undecided);
       Set<String> renewed = super.renew(nodeId, free).renewed();
       return new Renewals(renewed, undecided, undecided.isEmpty() ? "" : "locked");
-    }
-
-    @Override
-    public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
-      Map<String, Reading> readings = super.read(serviceIds);
-      Map<String, Reading> seen = new HashMap<>();
-      readings.forEach((serviceId, reading) -> {
-        LeaseRow row = reading.age().compareTo(this.delay) < 0
-            ? this.lastReadings.getOrDefault(serviceId, reading).row()
-            : reading.row();
-        seen.put(serviceId, new Reading(row, ManyElectionsTest.this.database.age(row)));
-      });
-      this.lastReadings = seen;
-      return seen;
     }
 
     @Override
@@ -180,20 +158,6 @@ class ManyElectionsTest extends ElectorFixture {
         .allSatisfy((service) -> assertThat(service.leaderId()).contains("a"));
   }
 
-  @ParameterizedTest
-  @ValueSource(ints = {50, 150, 350})
-  void aFollowerOfRenewalsThatAreSeenLateHardlyReadsMoreOften(int millis) {
-    BusyNode leader = leaderOf(50);
-    BusyNode follower = new BusyNode("b", 50);
-    follower.slow.delay = Duration.ofMillis(millis);
-    run(INTERVAL.multipliedBy(10), leader, follower);
-    follower.store.calls.clear();
-
-    run(INTERVAL.multipliedBy(40), leader, follower);
-
-    assertThat(follower.store.calls).containsOnly("read").hasSizeBetween(39, 50);
-  }
-
   @Test
   void aFollowerOfSeveralLeadersSendsOneReadEachRenewInterval() {
     List<BusyNode> leaders = new ArrayList<>();
@@ -256,21 +220,6 @@ class ManyElectionsTest extends ElectorFixture {
     node.slow.locked.clear();
     runUntilAllAreLed(node);
     assertThat(contact(node).failure()).isNull();
-  }
-
-  @Test
-  void whoLosesOneRaceLooksWhatIsLeftBeforeItTriesForMore() {
-    BusyNode dead = new BusyNode("dead", 20);
-    runUntilAllAreLed(dead);
-    BusyNode[] others = IntStream.range(0, 20)
-        .mapToObj(i -> new BusyNode("node-" + i, 20))
-        .toArray(BusyNode[]::new);
-    run(INTERVAL.multipliedBy(2), others);
-
-    run(LEASE.plus(INTERVAL), others);
-
-    assertThat(Stream.of(others).mapToLong(BusyNode::leading).sum()).isEqualTo(20);
-    assertThat(Stream.of(others).mapToLong(node -> node.calls("take")).sum()).isBetween(20L, 40L);
   }
 
   @Test

@@ -653,7 +653,6 @@ enum Mutant {
         : step instanceof Acquire acquire ? acquire.row() : null;
   }
 
-  /** The step with another row. */
   private static Step onRow(Step step, LeaseRow row) {
     if (step instanceof Acquire acquire) {
       return new Acquire(row, acquire.reason());
@@ -756,7 +755,6 @@ enum Mutant {
     return candidacy.node().settings().leaseDuration().toMillis();
   }
 
-  /** Whether the node may take a row. */
   private static boolean isFree(Candidacy candidacy, long now) {
     Participation participation = candidacy.participation();
     return candidacy.node().settings().eligible()

@@ -14,16 +14,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A node's connection to the server, on which time passes. */
-final class RemoteStore implements LeaseStore, ElectionDirectory {
-
-  private final Simulation simulation;
-
-  private final SimulatedProcess process;
-
-  RemoteStore(Simulation simulation, SimulatedProcess process) {
-    this.simulation = simulation;
-    this.process = process;
-  }
+record RemoteStore(Simulation simulation, SimulatedProcess process)
+    implements LeaseStore, ElectionDirectory {
 
   @Override
   public String name() {
@@ -32,14 +24,14 @@ final class RemoteStore implements LeaseStore, ElectionDirectory {
 
   @Override
   public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
-    Optional<?> found = (Optional<?>)
+    Optional<Reading> found =
         this.process.await(() -> this.simulation.server.look(this.process), new Step.Read());
-    return found.isPresent() ? Map.of(Sent.SERVICE, (Reading) found.get()) : Map.of();
+    return found.isPresent() ? Map.of(Sent.SERVICE, found.get()) : Map.of();
   }
 
   @Override
   public Renewals renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
-    return (Renewals) this.process.await(
+    return this.process.await(
         () -> {
           if (this.simulation.now < this.simulation.rowFreeAt) {
             return new Renewals(Set.of(), terms.keySet(), "the row is locked");
@@ -55,9 +47,8 @@ final class RemoteStore implements LeaseStore, ElectionDirectory {
   }
 
   @Override
-  @SuppressWarnings("unchecked")
   public Optional<LeaseRow> create(String serviceId, Claim claim) throws LeaseStoreException {
-    return (Optional<LeaseRow>) this.process.await(
+    return this.process.await(
         () -> {
           Optional<LeaseRow> created = this.process.server.create(serviceId, claim);
           this.simulation.raceLost |= created.isEmpty();
@@ -67,16 +58,15 @@ final class RemoteStore implements LeaseStore, ElectionDirectory {
   }
 
   @Override
-  @SuppressWarnings("unchecked")
   public Optional<LeaseRow> touch(String serviceId, LeaseRow seen) throws LeaseStoreException {
-    return (Optional<LeaseRow>) this.process.await(
+    return this.process.await(
         () -> this.process.server.touch(serviceId, seen), new Step.Touch(seen, 0));
   }
 
   @Override
   public OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim)
       throws LeaseStoreException {
-    return (OptionalLong) this.process.await(
+    return this.process.await(
         () -> {
           OptionalLong term = this.process.server.acquire(serviceId, seen, claim);
           term.ifPresent((won) -> this.process.grant(won));
@@ -89,7 +79,7 @@ final class RemoteStore implements LeaseStore, ElectionDirectory {
   public boolean release(
       String serviceId, String nodeId, long term, @Nullable String successor, Ending ending)
       throws LeaseStoreException {
-    return (boolean) this.process.await(
+    return this.process.await(
         () -> this.process.server.release(serviceId, nodeId, term, successor, ending),
         successor != null
             ? new Step.Release(term, successor, ending)
@@ -107,18 +97,16 @@ final class RemoteStore implements LeaseStore, ElectionDirectory {
   @Override
   public boolean designate(String serviceId, String leaderId, @Nullable Instruction instruction)
       throws LeaseStoreException {
-    return (boolean) this.process.await(
+    return this.process.await(
         () -> this.process.server.designate(serviceId, leaderId, instruction),
         () -> "to designate " + leaderId,
         false);
   }
 
   @Override
-  @SuppressWarnings("unchecked")
   public Map<String, List<HistoryEntry>> history(Set<String> serviceIds)
       throws LeaseStoreException {
-    return (Map<String, List<HistoryEntry>>)
-        this.process.await(() -> directory().history(serviceIds), () -> "for the history", true);
+    return this.process.await(() -> directory().history(serviceIds), () -> "for the history", true);
   }
 
   @Override

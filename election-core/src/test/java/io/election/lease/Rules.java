@@ -14,12 +14,10 @@ import org.jspecify.annotations.Nullable;
  */
 class Rules {
 
-  /** The unchanged rules. */
   static final Rules PRODUCTION = new Rules();
 
   private static final Instruction OPERATOR = new Instruction("operator", "");
 
-  /** A process's access to the server. */
   record Access(SimulatedDatabase database, String token, LeaseStore store) {
 
     static Access of(SimulatedDatabase database, String token) {
@@ -57,7 +55,6 @@ class Rules {
     return candidacy.stop(now);
   }
 
-  /** The candidacy after an answer. */
   Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
     return after(
         step instanceof Read
@@ -92,7 +89,6 @@ class Rules {
     return false;
   }
 
-  /** What the server does with a call. */
   Object execute(Sent call, Access access) throws LeaseStoreException {
     return call.execute(access.store());
   }

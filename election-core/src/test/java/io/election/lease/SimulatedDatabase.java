@@ -26,16 +26,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SimulatedDatabase extends MemoryLeaseStore {
 
-  /** An entry of the history. */
-  public record Entry(
-      long term,
-      String leaderId,
-      long leaseMillis,
-      String reason,
-      boolean ended,
-      @Nullable String endReason,
-      @Nullable Instruction instruction) {}
-
   private static final AtomicInteger DATABASES = new AtomicInteger();
 
   /** Differs from other databases, so that what one test leaves to its process harms no other. */
@@ -43,7 +33,6 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
 
   private final @Nullable LongSupplier clock;
 
-  /** How many stores there are. */
   private final AtomicInteger stores = new AtomicInteger();
 
   /** How often another server has replaced the last one. */
@@ -85,27 +74,11 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     return "server-" + this.failovers;
   }
 
-  /** The history of an election, the oldest term first. */
-  public synchronized List<Entry> terms(String serviceId) {
-    return history(serviceId).entrySet().stream()
-        .map((entry) -> new Entry(
-            entry.getKey(),
-            entry.getValue().leaderId(),
-            entry.getValue().leaseMillis(),
-            entry.getValue().reason(),
-            entry.getValue().ended(),
-            entry.getValue().endReason(),
-            entry.getValue().instruction()))
-        .toList();
-  }
-
-  /** Adds an open term to the history. */
   public synchronized void insertTerm(
       String serviceId, long term, String leaderId, long leaseMillis) {
     history(serviceId).put(term, new Term(leaderId, leaseMillis, "by hand", instant()));
   }
 
-  /** Ends a term in the past. */
   public synchronized void endTerm(String serviceId, long term, Duration ago) {
     history(serviceId)
         .computeIfPresent(
@@ -289,10 +262,8 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
 
     volatile Runnable onClose = () -> {};
 
-    /** The calls made so far. */
     public final Queue<String> calls = new ConcurrentLinkedQueue<>();
 
-    /** Creates the store of a process with a new token. */
     public Store() {
       this(newToken());
     }

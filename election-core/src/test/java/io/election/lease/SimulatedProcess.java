@@ -395,12 +395,13 @@ final class SimulatedProcess implements Claimant {
     }
   }
 
-  Object await(SimulatedServer.Statement statement, Step step) throws LeaseStoreException {
+  <T> T await(SimulatedServer.Statement statement, Step step) throws LeaseStoreException {
     return await(statement, step::toString, step instanceof Step.Read);
   }
 
   /** For the elector's own loop: returns when the answer arrives. */
-  Object await(SimulatedServer.Statement statement, Supplier<String> what, boolean toRead)
+  @SuppressWarnings("unchecked")
+  <T> T await(SimulatedServer.Statement statement, Supplier<String> what, boolean toRead)
       throws LeaseStoreException {
     SimulatedServer.Request request =
         this.world.server.send(this, statement, new SimulatedServer.Wish(this, what, toRead));
@@ -411,7 +412,7 @@ final class SimulatedProcess implements Claimant {
     Object answer = request.answer();
     if (answer != null) {
       hear(answer);
-      return answer;
+      return (T) answer;
     }
     waitUntil(request.giveUpAt);
     this.world.tell(this, "gets no answer to what it asked:", what);

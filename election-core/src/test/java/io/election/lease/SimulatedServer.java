@@ -13,10 +13,8 @@ import org.jspecify.annotations.Nullable;
 /** The server and the network to it: requests may be late or lost, and reads may lag. */
 final class SimulatedServer {
 
-  /** A request of a process to the server. */
   record Wish(SimulatedProcess process, Supplier<String> what, boolean toRead) {}
 
-  /** An operation on the server. */
   @FunctionalInterface
   interface Statement {
     Object execute() throws LeaseStoreException;
@@ -87,7 +85,6 @@ final class SimulatedServer {
     return this.world.rules.execute(Sent.READ, process.access);
   }
 
-  /** Sends a request and draws its fate. */
   Request send(SimulatedProcess process, Statement statement, Wish wish) {
     Request request = new Request();
     request.giveUpAt = process.trueTime(
@@ -140,7 +137,6 @@ final class SimulatedServer {
     return this.world.draw(4) == 0 ? 0 : this.world.random.nextLong(3 * Simulation.MILLI);
   }
 
-  /** The former states of the row, the oldest first. */
   List<Snapshot> past() {
     return this.past.stream().map(Dated::snapshot).toList();
   }

@@ -9,7 +9,6 @@ import io.election.test.process.Node;
 import io.election.test.process.NodeProcess;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
@@ -111,15 +110,8 @@ class ClockFaultsIT {
     Map<String, FakeClock> clocks =
         Map.of("a", FakeClock.create(), "b", FakeClock.create(), "c", FakeClock.create());
     TestDatabase database = TestDatabase.newDatabase();
-    List<Node> nodes = new ArrayList<>();
-    for (Node node : Cluster.threeNodes()) {
-      Node faked = node;
-      for (Map.Entry<String, String> variable :
-          clocks.get(node.name()).environment().entrySet()) {
-        faked = faked.withEnvironment(variable.getKey(), variable.getValue());
-      }
-      nodes.add(faked);
-    }
+    List<Node> nodes =
+        Cluster.threeNodes((node) -> node.startedBy(clocks.get(node.name()).command()));
     Cluster.run(database, LEASE, RENEW, nodes, (cluster, leader) -> {
       long term = leader.lastClaim().term();
       clocks.get(leader.name()).setOffset(Duration.ofHours(2));
@@ -145,7 +137,7 @@ class ClockFaultsIT {
 
   private static Node inZone(String name, String zone, TestDatabase database, String variables) {
     return SamplingNode.named(name)
-        .withEnvironment("TZ", zone)
+        .startedBy("env", "TZ=" + zone)
         .withJvmOption("-Duser.timezone=" + zone)
         .with("spring.datasource.url=" + database.jdbcUrl() + "&sessionVariables=" + variables);
   }
@@ -155,13 +147,11 @@ class ClockFaultsIT {
     clock.setOffset(Duration.between(Instant.now(), instant).minus(LEASE.dividedBy(2)));
   }
 
-  /** Returns how many seconds the database's clock is ahead. */
   private static long offset(TestDatabase database) {
     String time = database.query("SELECT UNIX_TIMESTAMP()");
     return Long.parseLong(time) - Instant.now().getEpochSecond();
   }
 
-  /** Returns the current offset of the server's time zone in seconds. */
   private static String zone(TestDatabase database) {
     return database.query("SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW())");
   }

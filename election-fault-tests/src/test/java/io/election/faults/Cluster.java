@@ -102,7 +102,6 @@ final class Cluster {
     run(database, LEASE, RENEW, nodes, scenario);
   }
 
-  /** Plays a scenario with the given lease. */
   static void run(
       TestDatabase database, Duration lease, Duration renew, List<Node> nodes, Scenario scenario)
       throws Exception {
@@ -151,7 +150,6 @@ final class Cluster {
     return threeNodes(UnaryOperator.identity());
   }
 
-  /** Returns three nodes that differ from the usual ones. */
   static List<Node> threeNodes(UnaryOperator<Node> variant) {
     return Stream.of("a", "b", "c").map(SamplingNode::named).map(variant).toList();
   }
@@ -202,7 +200,6 @@ final class Cluster {
     }
   }
 
-  /** What a test does with a cluster. */
   @FunctionalInterface
   interface Action {
 
@@ -242,7 +239,6 @@ final class Cluster {
     return process;
   }
 
-  /** Starts nodes, and waits until all nodes are up. */
   void join(Node... joining) {
     Stream.of(joining).forEach(this::add);
     awaitUp();
@@ -326,7 +322,6 @@ final class Cluster {
         .pollInterval(Duration.ofMillis(10));
   }
 
-  /** Waits for an event that must happen at some point. */
   void await(String what, Callable<Boolean> condition) {
     within(Duration.ofSeconds(60), what).until(condition);
   }
@@ -369,7 +364,6 @@ final class Cluster {
     return awaitRecovery(fault, end, patience());
   }
 
-  /** The same with a given patience. */
   NodeProcess awaitRecovery(String fault, long end, Duration patience) {
     NodeProcess leader = awaitLeader(null, "a node leads after: " + fault, patience);
     long from = judge().claims().stream()
@@ -401,12 +395,10 @@ final class Cluster {
         .orElseThrow();
   }
 
-  /** Three times the sum of lease, poll and two operation time-outs. */
   private Duration patience() {
     return this.lease.plus(this.renew).plus(OPERATION_TIMEOUT.multipliedBy(2)).multipliedBy(3);
   }
 
-  /** Stops all nodes, and judges what they claimed. */
   void close() throws IOException {
     List<NodeProcess> alive = this.nodes.stream().filter(NodeProcess::isAlive).toList();
     alive.forEach(NodeProcess::resume);
@@ -453,7 +445,6 @@ final class Cluster {
             node.leads() && node.lastClaim().to() - node.lastClaim().from() > duration.toNanos());
   }
 
-  /** Checks that a leader continues to lead in its term. */
   void staysLeader(NodeProcess leader, Duration duration) {
     Claim claim = leader.lastClaim();
     within(patience().plus(duration), leader + " goes on for " + duration)

@@ -42,8 +42,6 @@ import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.boot.SpringApplication;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.jdbc.core.JdbcTemplate;
 
@@ -365,32 +363,21 @@ class ConfigurationFaultsIT {
     }
   }
 
-  /** The last component fails once the node leads. */
-  @Configuration(proxyBeanMethods = false)
-  static class FailingStart {
+  /** The component that starts last, and fails once the node leads. */
+  record FailingStart(ElectionService election) implements SmartLifecycle {
 
-    @Bean
-    SmartLifecycle failing(ElectionService election) {
-      return new SmartLifecycle() {
-        @Override
-        public void start() {
-          awaitLeads(election);
-          throw new IllegalStateException("the start fails when the node leads");
-        }
+    @Override
+    public void start() {
+      awaitLeads(this.election);
+      throw new IllegalStateException("the start fails when the node leads");
+    }
 
-        @Override
-        public void stop() {}
+    @Override
+    public void stop() {}
 
-        @Override
-        public boolean isRunning() {
-          return false;
-        }
-
-        @Override
-        public int getPhase() {
-          return Integer.MAX_VALUE;
-        }
-      };
+    @Override
+    public boolean isRunning() {
+      return false;
     }
   }
 

@@ -9,15 +9,9 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 
 /** A processor quota for processes: a cgroup of version 1 or 2. */
-final class CpuQuota implements AutoCloseable {
+record CpuQuota(Path group) implements AutoCloseable {
 
   private static final int PERIOD_MICROS = 100_000;
-
-  private final Path group;
-
-  private CpuQuota(Path group) {
-    this.group = group;
-  }
 
   /**
    * Creates a group. Aborts the test (reported as skipped with a reason) if that is not allowed.
@@ -58,7 +52,6 @@ final class CpuQuota implements AutoCloseable {
     Files.writeString(this.group.resolve("cgroup.procs"), Long.toString(node.pid()));
   }
 
-  /** Moves all processes out of the group. */
   void lift() throws IOException {
     for (String pid : Files.readAllLines(this.group.resolve("cgroup.procs"))) {
       Files.writeString(this.group.resolveSibling("cgroup.procs"), pid);

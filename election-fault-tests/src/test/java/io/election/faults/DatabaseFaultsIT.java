@@ -8,7 +8,6 @@ import io.election.test.process.Node;
 import io.election.test.process.NodeProcess;
 import java.sql.Connection;
 import java.sql.DriverManager;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -246,8 +245,8 @@ class DatabaseFaultsIT {
             takeAll(taken);
             return !follower.logLines("has no connection left").isEmpty();
           });
-          long goal = version(statement) + 8;
-          cluster.await("renewals on a live connection", () -> version(statement) >= goal);
+          long goal = version(administrator) + 8;
+          cluster.await("renewals on a live connection", () -> version(administrator) >= goal);
           assertThat(cluster.awaitLeader()).isEqualTo(leader);
           assertThat(leader.claims()).hasSize(1);
         } finally {
@@ -268,12 +267,9 @@ class DatabaseFaultsIT {
   }
 
   /** Queries on an existing connection, since no other could be opened. */
-  private static long version(Statement statement) throws SQLException {
-    try (ResultSet rows = statement.executeQuery(
-        "SELECT version FROM " + THREE_NODES.database().name() + ".leader_election")) {
-      rows.next();
-      return rows.getLong(1);
-    }
+  private static long version(Connection connection) throws SQLException {
+    return Long.parseLong(TestServer.query(
+        connection, "SELECT version FROM " + THREE_NODES.database().name() + ".leader_election"));
   }
 
   private static void takeAll(List<Connection> taken) {

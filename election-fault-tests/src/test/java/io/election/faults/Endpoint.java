@@ -1,10 +1,7 @@
 package io.election.faults;
 
+import io.election.test.TestServer;
 import io.election.test.process.Node;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.Map;
 import org.springframework.http.MediaType;
@@ -20,23 +17,14 @@ final class Endpoint {
 
   private final RestClient client;
 
-  private Endpoint(int port) {
-    this.port = port;
+  Endpoint() {
+    this.port = TestServer.freePort();
     JdkClientHttpRequestFactory requests = new JdkClientHttpRequestFactory();
     requests.setReadTimeout(Duration.ofSeconds(20));
     this.client = RestClient.builder()
         .requestFactory(requests)
-        .baseUrl("http://127.0.0.1:" + port + "/actuator/")
+        .baseUrl("http://127.0.0.1:" + this.port + "/actuator/")
         .build();
-  }
-
-  /** Creates an endpoint on a port that is currently free. */
-  static Endpoint onFreePort() {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return new Endpoint(socket.getLocalPort());
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
-    }
   }
 
   /** Returns a node that serves this endpoint without authentication. */
@@ -69,14 +57,6 @@ final class Endpoint {
 
   void forceElection() {
     this.client.delete().uri(ELECTION).retrieve().toBodilessEntity();
-  }
-
-  void pause(String reason) {
-    post(ELECTION + "/pause", Map.of("reason", reason));
-  }
-
-  void resume() {
-    this.client.delete().uri(ELECTION + "/pause").retrieve().toBodilessEntity();
   }
 
   private void post(String path, Map<String, Object> body) {

@@ -1,7 +1,6 @@
 package io.election.faults;
 
 import io.election.test.process.Node;
-import io.election.test.process.NodeProcess;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -12,18 +11,13 @@ final class Endpoints {
 
   private final Map<String, Endpoint> endpoints = new LinkedHashMap<>();
 
-  /** Returns the nodes with an endpoint each. */
   List<Node> on(List<Node> nodes) {
-    nodes.forEach((node) -> this.endpoints.put(node.name(), Endpoint.onFreePort()));
+    nodes.forEach((node) -> this.endpoints.put(node.name(), new Endpoint()));
     return nodes.stream().map((node) -> of(node.name()).on(node)).toList();
   }
 
   Endpoint of(String node) {
     return this.endpoints.get(node);
-  }
-
-  Endpoint of(NodeProcess node) {
-    return of(Cluster.place(node));
   }
 
   Collection<Endpoint> all() {

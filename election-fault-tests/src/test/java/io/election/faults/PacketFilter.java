@@ -88,13 +88,12 @@ final class PacketFilter implements AutoCloseable {
               .redirectErrorStream(true)
               .redirectOutput(ProcessBuilder.Redirect.DISCARD)
               .start()
-              .waitFor()
+              .onExit()
+              .join()
+              .exitValue()
           == 0;
     } catch (IOException ex) {
       return false;
-    } catch (InterruptedException ex) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException(ex);
     }
   }
 

@@ -15,8 +15,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -224,17 +222,13 @@ class ProcessFaultsIT {
 
   private static Optional<NodeProcess> taker(Cluster cluster, Connection watching)
       throws SQLException {
-    try (PreparedStatement query = watching.prepareStatement("SELECT IS_USED_LOCK(?)")) {
-      for (NodeProcess node : cluster.nodes()) {
-        query.setString(1, "user_" + node.name());
-        try (ResultSet rows = query.executeQuery()) {
-          if (rows.next() && rows.getString(1) != null) {
-            return Optional.of(node);
-          }
-        }
+    for (NodeProcess node : cluster.nodes()) {
+      String lock = "SELECT IS_USED_LOCK('user_" + node.name() + "')";
+      if (TestServer.query(watching, lock) != null) {
+        return Optional.of(node);
       }
-      return Optional.empty();
     }
+    return Optional.empty();
   }
 
   @Test

@@ -7,13 +7,7 @@ import org.jspecify.annotations.Nullable;
  * Records in the database itself whether a node ever lowers the term or the version of a record.
  * Edits that tests make as root do not count.
  */
-final class RowAudit {
-
-  private final TestDatabase database;
-
-  private RowAudit(TestDatabase database) {
-    this.database = database;
-  }
+record RowAudit(TestDatabase database) {
 
   /** Begins the audit. Returns {@code null} if the table has no terms yet. */
   static @Nullable RowAudit install(TestDatabase database) {
@@ -38,7 +32,6 @@ final class RowAudit {
     return new RowAudit(database);
   }
 
-  /** Returns the values that were lowered; {@code null} if there are none. */
   @Nullable
   String falls() {
     return this.database.query("SELECT GROUP_CONCAT(fall) FROM row_audit");

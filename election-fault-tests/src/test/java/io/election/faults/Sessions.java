@@ -23,7 +23,6 @@ final class Sessions {
     }
   }
 
-  /** Kills all sessions of a user by an existing connection. */
   static void kill(Statement administrator, String user) throws SQLException {
     List<Long> ids = new ArrayList<>();
     try (ResultSet rows = administrator.executeQuery(

@@ -39,7 +39,6 @@ final class SharedCluster implements AfterAllCallback {
         (database) -> Cluster.threeNodes());
   }
 
-  /** Creates a cluster of given nodes on a given database. */
   SharedCluster(
       Duration lease,
       Duration renew,
@@ -68,7 +67,6 @@ final class SharedCluster implements AfterAllCallback {
     this.cluster = current;
   }
 
-  /** Returns the database of the cluster that plays a scenario. */
   TestDatabase database() {
     return this.database;
   }

@@ -62,7 +62,6 @@ class SoakIT {
 
   private final Map<String, TcpProxy> proxies = new TreeMap<>();
 
-  /** The current process of each node. */
   private final Map<String, NodeProcess> lives = new TreeMap<>();
 
   private final List<Kind> kinds = new ArrayList<>();
@@ -230,7 +229,6 @@ class SoakIT {
     this.lives.put(node, this.cluster.add(life(node)));
   }
 
-  /** Returns the same node as a new process. */
   private Node life(String node) {
     return SamplingNode.named(node + "." + ++this.starts)
         .through(this.proxies.get(node))

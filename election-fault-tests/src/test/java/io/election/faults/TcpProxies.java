@@ -26,7 +26,6 @@ final class TcpProxies implements AutoCloseable {
         .toList();
   }
 
-  /** Returns a cluster of three nodes behind these proxies. */
   SharedCluster cluster() {
     return new SharedCluster(
         Cluster.LEASE,

@@ -31,9 +31,7 @@ enum Trouble {
    * Hundreds of threads compete; the common pool and the carriers of virtual threads are occupied.
    */
   NO_PROCESSOR(Trouble::occupyProcessors),
-  /** A listener never returns. */
   LISTENER_BLOCKS(Trouble::block),
-  /** A listener throws an unexpected throwable. */
   LISTENER_THROWS(() -> {
     throw new StackOverflowError("thrown by a listener");
   }),
@@ -172,7 +170,6 @@ enum Trouble {
     }
   }
 
-  /** A job that never ends. */
   static class Job {
 
     @LeaderOnly

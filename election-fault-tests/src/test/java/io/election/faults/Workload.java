@@ -103,7 +103,6 @@ final class Workload {
     }
   }
 
-  /** The job of {@link OpenTransaction}. */
   static class GatedJob {
 
     private final JdbcTemplate jdbc;
@@ -153,7 +152,6 @@ final class Workload {
     }
   }
 
-  /** The leader-only jobs of {@link Ledger}. */
   static class Jobs {
 
     private static final long BEAT_NANOS = Duration.ofMillis(20).toNanos();

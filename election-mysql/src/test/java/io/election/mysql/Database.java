@@ -37,7 +37,6 @@ final class Database {
 
   private Database() {}
 
-  /** An empty database with all tables. */
   static TestDatabase withTables(TestDatabase database) {
     database.execute(
         LeaseTables.CREATE_LEASES, LeaseTables.CREATE_HISTORY, LeaseTables.CREATE_MEMBERS);

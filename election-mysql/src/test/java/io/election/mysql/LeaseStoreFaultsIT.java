@@ -12,6 +12,7 @@ import io.election.lease.LeaseStore.Renewals;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.ConnectionSource;
+import io.election.test.TestServer;
 import io.election.testing.Leases;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -46,7 +47,6 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   /** The time that a call may take beyond its time-out on a busy machine. */
   private static final Duration GRACE = Duration.ofSeconds(2);
 
-  /** The connections of the store. */
   private final List<Connection> connections = new ArrayList<>();
 
   private MysqlLeaseStore store;
@@ -322,7 +322,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
           .until(() -> this.store.read(Set.of("billing")).isEmpty());
       this.store.close();
       try (Connection next = pool.getConnection()) {
-        assertThat(variable(next, "@@wait_timeout"))
+        assertThat(TestServer.query(next, "SELECT @@wait_timeout"))
             .as("no session of ours goes back")
             .isEqualTo("28800");
       }
@@ -500,14 +500,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   private String variable(String expression) throws SQLException {
-    return variable(this.connections.get(this.connections.size() - 1), expression);
-  }
-
-  private static String variable(Connection connection, String expression) throws SQLException {
-    try (Statement statement = connection.createStatement();
-        ResultSet rows = statement.executeQuery("SELECT " + expression)) {
-      rows.next();
-      return rows.getString(1);
-    }
+    return TestServer.query(
+        this.connections.get(this.connections.size() - 1), "SELECT " + expression);
   }
 }

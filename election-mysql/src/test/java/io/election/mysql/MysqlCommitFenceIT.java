@@ -10,12 +10,12 @@ import io.election.LeadershipLostException;
 import io.election.lease.LeaseStoreException;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
+import io.election.test.TestServer;
 import io.election.testing.Leases;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -387,11 +387,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   private String query(String sql) throws SQLException {
-    try (Statement statement = this.worker.createStatement();
-        ResultSet rows = statement.executeQuery(sql)) {
-      rows.next();
-      return rows.getString(1);
-    }
+    return TestServer.query(this.worker, sql);
   }
 
   /** The worker's connection; its calls fail depending on the SQL that was last executed. */

@@ -64,7 +64,6 @@ import org.junit.jupiter.params.provider.MethodSource;
       });
     }
 
-    /** The running server; aborts the test if it is not available. */
     TestServer running() {
       return this.running.get();
     }

@@ -43,7 +43,6 @@ abstract class ServerDatabase {
     }
   }
 
-  /** Whether the server still has a connection. */
   final boolean isConnected(String connectionId) {
     return server()
             .query("SELECT id FROM information_schema.processlist WHERE id = " + connectionId)

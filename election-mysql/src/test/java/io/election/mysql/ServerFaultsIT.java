@@ -244,12 +244,8 @@ class ServerFaultsIT {
 
   /** A column of the committed election, as another transaction sees it. */
   private static String seen(Connection other, String column) throws SQLException {
-    try (Statement statement = other.createStatement();
-        ResultSet row = statement.executeQuery(
-            "SELECT " + column + " FROM leader_election WHERE service_id = 'billing'")) {
-      assertThat(row.next()).isTrue();
-      return row.getString(1);
-    }
+    return TestServer.query(
+        other, "SELECT " + column + " FROM leader_election WHERE service_id = 'billing'");
   }
 
   @Test
@@ -359,7 +355,6 @@ class ServerFaultsIT {
     }
   }
 
-  /** A function that may fail. */
   @FunctionalInterface
   private interface ThrowingFunction<T, R> {
 

@@ -68,22 +68,6 @@ class OwnLeaseStoreTest {
     });
   }
 
-  @Test
-  void nodesThatShareItHaveOneLeader() {
-    this.application.withPropertyValues("as.election.node-id=a").run((a) -> {
-      ElectionService first = MysqlNode.awaitLeader(a);
-      this.application.withPropertyValues("as.election.node-id=b").run((b) -> {
-        ElectionService second = b.getBean(ElectionService.class);
-        patiently().until(() -> second.leaderId().isPresent());
-        assertThat(second.leaderId()).contains("a");
-        assertThat(second.isLeader()).isFalse();
-        first.lostLeader();
-        MysqlNode.awaitLeader(b);
-        assertThat(second.term()).hasValue(2);
-      });
-    });
-  }
-
   @ParameterizedTest
   @CsvSource({
     "notebookLeaseStore, Notebook",

@@ -17,7 +17,6 @@ public enum DatabaseImage {
     this.imageName = imageName;
   }
 
-  /** The image name for Docker. */
   public String imageName() {
     return this.imageName;
   }

@@ -16,17 +16,9 @@ import org.junit.jupiter.api.Assumptions;
  * The wall clock of other processes, controlled by libfaketime: it can be moved while they run.
  * Their monotonic clocks do not change.
  */
-public final class FakeClock {
+public record FakeClock(Path library, Path folder) {
 
   private static final String LIBRARY = "libfaketimeMT.so.1";
-
-  private final Path library;
-  private final Path folder;
-
-  private FakeClock(Path library, Path folder) {
-    this.library = library;
-    this.folder = folder;
-  }
 
   /** Creates a clock that shows the true time; aborts the test if libfaketime is not installed. */
   public static FakeClock create() {
@@ -65,9 +57,12 @@ public final class FakeClock {
     }
   }
 
-  /** The environment that makes a process on this machine use the clock. */
-  public Map<String, String> environment() {
-    return environment(this.library, this.folder);
+  /** The command line that starts a program on this machine with the clock. */
+  public String[] command() {
+    return Stream.concat(
+            Stream.of("env"),
+            environment(this.library, this.folder).entrySet().stream().map(Map.Entry::toString))
+        .toArray(String[]::new);
   }
 
   static Map<String, String> environment(Path libraryFolder, Path folder) {
@@ -78,13 +73,5 @@ public final class FakeClock {
         "FAKETIME_DONT_FAKE_MONOTONIC", "1",
         // Otherwise, timed waits on the monotonic clock return at once.
         "FAKETIME_FORCE_MONOTONIC_FIX", "0");
-  }
-
-  Path library() {
-    return this.library;
-  }
-
-  Path folder() {
-    return this.folder;
   }
 }

@@ -97,7 +97,6 @@ public final class ReplicatedServers implements AutoCloseable {
     this.replica.execute("SET GLOBAL super_read_only = ON");
   }
 
-  /** The server that accepts writes at first. */
   public TestServer source() {
     return this.source;
   }
@@ -138,7 +137,6 @@ public final class ReplicatedServers implements AutoCloseable {
     this.replica.execute("SET GLOBAL read_only = OFF");
   }
 
-  /** Stops both servers and deletes their data. */
   @Override
   public void close() {
     this.source.close();

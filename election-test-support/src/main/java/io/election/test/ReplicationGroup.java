@@ -112,7 +112,6 @@ public final class ReplicationGroup implements AutoCloseable {
         && primaryOtherThan(member).map(other -> "1".equals(other.query(sql))).orElse(true);
   }
 
-  /** The members, whatever their state. */
   public List<TestServer> members() {
     return List.copyOf(this.members);
   }
@@ -157,12 +156,10 @@ public final class ReplicationGroup implements AutoCloseable {
     member.execute("SELECT group_replication_set_as_primary(@@server_uuid)");
   }
 
-  /** Makes all members writable. */
   public void switchToMultiPrimary() {
     this.members.get(0).execute("SELECT group_replication_switch_to_multi_primary_mode()");
   }
 
-  /** Makes only one member writable, as at first. */
   public void switchToSinglePrimary() {
     this.members.get(0).execute("SELECT group_replication_switch_to_single_primary_mode()");
   }
@@ -181,7 +178,6 @@ public final class ReplicationGroup implements AutoCloseable {
     }
   }
 
-  /** Stops all members and deletes their data. */
   @Override
   public void close() {
     this.members.forEach(ContainerServer::close);

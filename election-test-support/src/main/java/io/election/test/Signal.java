@@ -21,15 +21,14 @@ public enum Signal {
           .redirectErrorStream(true)
           .redirectOutput(ProcessBuilder.Redirect.DISCARD)
           .start()
-          .waitFor();
+          .onExit()
+          .join()
+          .exitValue();
       if (exit != 0 && process.isAlive()) {
         throw new IllegalStateException("kill -" + name() + " ended with " + exit);
       }
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
-    } catch (InterruptedException ex) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException(ex);
     }
   }
 }

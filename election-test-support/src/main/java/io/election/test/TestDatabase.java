@@ -13,19 +13,9 @@ import org.jspecify.annotations.Nullable;
  * An empty database on a test server, with a user of its own who has all privileges in it.
  * Databases are never dropped: the server ends with the JVM.
  */
-public final class TestDatabase {
+public record TestDatabase(TestServer server, String name, String username) {
 
   private static final AtomicInteger COUNT = new AtomicInteger();
-
-  private final TestServer server;
-  private final String name;
-  private final String username;
-
-  private TestDatabase(TestServer server, String name, String username) {
-    this.server = server;
-    this.name = name;
-    this.username = username;
-  }
 
   /** Creates an empty database on the server that all tests of this JVM share. */
   public static TestDatabase newDatabase() {
@@ -40,15 +30,6 @@ public final class TestDatabase {
     TestDatabase database = new TestDatabase(server, name, "owner_" + name);
     database.newUser(database.username, "ALL ON " + name + ".*");
     return database;
-  }
-
-  /** The server that holds this database. */
-  public TestServer server() {
-    return this.server;
-  }
-
-  public String name() {
-    return this.name;
   }
 
   /** The URL for the driver of the server's product, without credentials but with parameters. */
@@ -78,17 +59,11 @@ public final class TestDatabase {
     return TestServer.url("mysql", hosts, this.name) + "&failOverReadOnly=false";
   }
 
-  /** The user who owns the database. */
-  public String username() {
-    return this.username;
-  }
-
   /** The password of all test users. */
   public String password() {
     return TestServer.ROOT_PASSWORD;
   }
 
-  /** The source of the owner's connections. */
   public DataSource dataSource() {
     return dataSourceOf(this.username);
   }
@@ -98,12 +73,10 @@ public final class TestDatabase {
     return new TestDataSource(jdbcUrl(driver, parameters), this.username, password());
   }
 
-  /** The source of the connections of another user. */
   public TestDataSource dataSourceOf(String user) {
     return new TestDataSource(jdbcUrl(), user, password());
   }
 
-  /** Connects to the database as root. */
   public Connection connect() {
     try {
       return DriverManager.getConnection(jdbcUrl(), "root", password());

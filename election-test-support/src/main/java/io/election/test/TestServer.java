@@ -105,7 +105,6 @@ public abstract class TestServer implements AutoCloseable {
         .told("Testcontainers " + DatabaseImage.MYSQL_9_7.imageName() + " with libfaketime");
   }
 
-  /** Creates an empty database. */
   public TestDatabase newDatabase() {
     return TestDatabase.create(this);
   }
@@ -124,7 +123,6 @@ public abstract class TestServer implements AutoCloseable {
     return DriverManager.getConnection(url, "root", ROOT_PASSWORD);
   }
 
-  /** Runs a statement as root. */
   public void execute(String sql) {
     execute(url(""), sql);
   }
@@ -146,12 +144,18 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   static @Nullable String query(String url, String sql) {
-    try (Connection connection = connectAsRoot(url);
-        Statement statement = connection.createStatement();
-        ResultSet rows = statement.executeQuery(sql)) {
-      return rows.next() ? rows.getString(1) : null;
+    try (Connection connection = connectAsRoot(url)) {
+      return query(connection, sql);
     } catch (SQLException ex) {
       throw new IllegalStateException(sql + ": " + ex.getMessage(), ex);
+    }
+  }
+
+  /** The same on a connection. */
+  public static @Nullable String query(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery(sql)) {
+      return rows.next() ? rows.getString(1) : null;
     }
   }
 
@@ -160,16 +164,13 @@ public abstract class TestServer implements AutoCloseable {
     return Objects.requireNonNull(query("SELECT VERSION()"));
   }
 
-  /** Whether this is MariaDB rather than MySQL. */
   public abstract boolean isMariaDb();
 
   /** Freezes the server: it accepts connections but never answers. */
   public abstract void pause();
 
-  /** Resumes a paused server. */
   public abstract void resume();
 
-  /** Stops the server cleanly. */
   public abstract void stop();
 
   /** Kills the server, as {@code kill -9} does. */
@@ -183,7 +184,6 @@ public abstract class TestServer implements AutoCloseable {
     throw new UnsupportedOperationException("This server has no disk of its own");
   }
 
-  /** Frees the space that {@link #fillDisk()} took. */
   public void freeDisk() {
     throw new UnsupportedOperationException("This server has no disk of its own");
   }
@@ -211,7 +211,8 @@ public abstract class TestServer implements AutoCloseable {
         .until(() -> !version().isEmpty());
   }
 
-  static int freePort() {
+  /** A port on which nothing listens. */
+  public static int freePort() {
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();
     } catch (IOException ex) {

@@ -109,16 +109,17 @@ class SimulatedLeaseStoreTest extends OlderToolsContract {
 
     @Override
     public List<Term> history(String serviceId) {
-      return this.database.terms(serviceId).stream()
+      return this.database.history(serviceId).entrySet().stream()
           .map((entry) -> {
-            Instruction by = entry.instruction();
+            MemoryLeaseStore.Term term = entry.getValue();
+            Instruction by = term.instruction();
             return new Term(
-                entry.term(),
-                entry.leaderId(),
-                entry.leaseMillis(),
-                !entry.ended(),
-                entry.reason(),
-                entry.endReason(),
+                entry.getKey(),
+                term.leaderId(),
+                term.leaseMillis(),
+                !term.ended(),
+                term.reason(),
+                term.endReason(),
                 by != null ? by.by() : null,
                 by != null ? by.note() : null);
           })

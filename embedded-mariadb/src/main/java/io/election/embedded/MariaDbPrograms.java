@@ -10,12 +10,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.util.FileSystemUtils;
 
 /**
  * The programs of MariaDB in a directory. Unpacks them, creates the data of a server, and starts a
@@ -159,15 +158,6 @@ public final class MariaDbPrograms {
 
   /** Deletes a directory, which need not exist, and its contents. */
   public static void delete(Path directory) throws IOException {
-    if (!Files.exists(directory)) {
-      return;
-    }
-    List<Path> all;
-    try (Stream<Path> paths = Files.walk(directory)) {
-      all = paths.sorted(Comparator.reverseOrder()).toList();
-    }
-    for (Path path : all) {
-      Files.deleteIfExists(path);
-    }
+    FileSystemUtils.deleteRecursively(directory);
   }
 }

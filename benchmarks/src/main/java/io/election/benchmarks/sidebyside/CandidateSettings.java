@@ -59,7 +59,6 @@ record CandidateSettings(
     return this.timing.renew(this.kind);
   }
 
-  /** Returns whether everything with a default keeps it. */
   boolean defaults() {
     return this.timing == Timing.DEFAULTS;
   }

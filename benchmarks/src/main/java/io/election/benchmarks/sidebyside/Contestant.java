@@ -70,7 +70,6 @@ final class Contestant implements AutoCloseable {
     }
   }
 
-  /** Adds a process behind a proxy of its own. */
   NodeProcess add(String name, String... options) {
     TcpProxy proxy = this.kind.backend.proxyTo(this.place.port());
     NodeProcess process = start(name, proxy.port(), "-Xmx192m", options);
@@ -132,7 +131,6 @@ final class Contestant implements AutoCloseable {
         .min(Comparator.comparingLong((claim) -> claim.from() - instant));
   }
 
-  /** Waits for such a claim. */
   Claim awaitClaimAfter(long instant, NodeProcess... others) {
     return within(patience(), "a node leads")
         .until(() -> claimAfter(instant, others), Optional::isPresent)
@@ -154,7 +152,6 @@ final class Contestant implements AutoCloseable {
     return sum;
   }
 
-  /** Restarts all processes after a failure. */
   void restartAll() {
     for (NodeProcess node : this.nodes) {
       proxyOf(node).heal();
@@ -168,7 +165,6 @@ final class Contestant implements AutoCloseable {
     return this.lease.plus(this.renew).multipliedBy(2).plusSeconds(20);
   }
 
-  /** Waits for an event of this candidate. */
   ConditionFactory within(Duration duration, String what) {
     return Awaitility.await(this.kind.title + ": " + what)
         .atMost(duration)
@@ -176,7 +172,6 @@ final class Contestant implements AutoCloseable {
         .pollInterval(Duration.ofMillis(20));
   }
 
-  /** Returns the last lines of each process's output. */
   String logs() {
     StringBuilder logs = new StringBuilder();
     for (NodeProcess node : this.nodes) {

@@ -10,23 +10,11 @@ import java.util.concurrent.TimeUnit;
 import org.awaitility.core.ConditionTimeoutException;
 
 /** Measures what nodes request from their server per second without any fault. */
-final class Load {
+record Load(Results results, Servers servers, Timing timing) {
 
   private static final Duration PATIENCE = Duration.ofSeconds(90);
 
   private static final int ALL_AT_ONCE = 100;
-
-  private final Results results;
-
-  private final Servers servers;
-
-  private final Timing timing;
-
-  Load(Results results, Servers servers, Timing timing) {
-    this.results = results;
-    this.servers = servers;
-    this.timing = timing;
-  }
 
   /** Measures a leader and a follower by the number of elections that they take part in. */
   void measure(List<CandidateKind> kinds, int elections) throws Exception {
@@ -71,7 +59,6 @@ final class Load {
         "%s, %s: %d s%n", scenario, kind.id(), (System.nanoTime() - start) / 1_000_000_000);
   }
 
-  /** The figures of one candidate. */
   private final class Figures {
 
     private final Contestant contestant;

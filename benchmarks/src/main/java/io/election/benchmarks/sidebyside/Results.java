@@ -98,12 +98,10 @@ final class Results {
     return List.copyOf(this.rows);
   }
 
-  /** Returns the facts about how the figures were obtained. */
   Map<String, String> about() {
     return this.about;
   }
 
-  /** Returns all figures of a measure in their order. */
   double[] values(Timing timing, String scenario, CandidateKind kind, String measure) {
     return rows().stream()
         .filter((row) -> row.settings().equals(timing.id())

@@ -5,7 +5,6 @@ import java.util.Map;
 /** A running server that can be frozen. */
 interface Server extends AutoCloseable {
 
-  /** Returns the product and version. */
   String version();
 
   /** Creates a place: an empty database, if the server has databases. */
@@ -22,7 +21,6 @@ interface Server extends AutoCloseable {
   /** Freezes the server: it accepts connections but never answers. */
   void pause();
 
-  /** Lets a frozen server continue. */
   void resume();
 
   @Override
@@ -36,7 +34,6 @@ interface Server extends AutoCloseable {
    */
   record Place(int port, String address, String username, String password) {
 
-    /** Returns the address through a proxy. */
     String through(int proxy) {
       return this.address.replace(":" + this.port, ":" + proxy);
     }

@@ -1,10 +1,10 @@
 package io.election.benchmarks.sidebyside;
 
 import io.election.test.Signal;
+import io.election.test.TestServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -52,7 +52,7 @@ final class ServerProcess implements Server {
    */
   static Server zooKeeper() throws IOException {
     Path folder = Files.createTempDirectory("zookeeper-");
-    int port = freePort();
+    int port = TestServer.freePort();
     return new ServerProcess(
         "ZooKeeper " + Version.getVersion(),
         port,
@@ -78,9 +78,9 @@ final class ServerProcess implements Server {
         .replaceFirst("(?s)\n.*", "")
         .replace("etcd Version: ", "etcd ");
     Path folder = Files.createTempDirectory("etcd-");
-    int port = freePort();
+    int port = TestServer.freePort();
     String clients = "http://127.0.0.1:" + port;
-    String peers = "http://127.0.0.1:" + freePort();
+    String peers = "http://127.0.0.1:" + TestServer.freePort();
     return new ServerProcess(
         version,
         port,
@@ -92,14 +92,6 @@ final class ServerProcess implements Server {
         "--listen-peer-urls=" + peers,
         "--initial-advertise-peer-urls=" + peers,
         "--initial-cluster=default=" + peers);
-  }
-
-  private static int freePort() {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
-    }
   }
 
   @Override

@@ -50,7 +50,6 @@ final class Servers implements AutoCloseable {
     return Optional.ofNullable(this.servers.get(backend));
   }
 
-  /** Returns why there is no server. */
   String reason(Backend backend) {
     return this.missing.getOrDefault(backend, "not asked for");
   }

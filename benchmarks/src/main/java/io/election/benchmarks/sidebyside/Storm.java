@@ -152,7 +152,6 @@ public final class Storm {
     return this.contestant.nodes().stream().filter(NodeProcess::isAlive).toList();
   }
 
-  /** Returns whether each election has a leader among these processes. */
   private boolean isLedBy(Collection<NodeProcess> processes) {
     return processes.stream()
             .mapToLong((process) -> process.leadershipLog().led())
@@ -160,7 +159,6 @@ public final class Storm {
         == this.elections;
   }
 
-  /** Measures without any fault. */
   private void rest(String phase) {
     Counters before = new Counters();
     sleep(this.contestant.lease.multipliedBy(2));
@@ -203,7 +201,6 @@ public final class Storm {
     }
   }
 
-  /** Counts the leaderships that have begun since an instant. */
   private long begun(long since) {
     return claims().values().stream()
         .mapToLong((claims) -> claims.stream()
@@ -220,7 +217,6 @@ public final class Storm {
     return claims(this.contestant.nodes());
   }
 
-  /** Returns the claims of the nodes by election. */
   private Map<Integer, List<Claim>> claims(List<NodeProcess> processes) {
     Map<Integer, List<Claim>> byElection = new TreeMap<>();
     for (NodeProcess process : processes) {

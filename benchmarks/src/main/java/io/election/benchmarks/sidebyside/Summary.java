@@ -196,7 +196,6 @@ public final class Summary {
     return String.format(Locale.ROOT, format, values);
   }
 
-  /** Adds a table with a row for each candidate. */
   private void table(String title, String columns, Function<CandidateKind, List<String>> cells) {
     line("### " + title);
     line("| candidate | " + columns + " |");

@@ -9,7 +9,6 @@ enum Timing {
   EQUAL(5000, 1000),
   /** The same for all candidates, and short. */
   QUICK(3000, 500),
-  /** The defaults of each candidate. */
   DEFAULTS(0, 0);
 
   private final Duration lease;

@@ -108,23 +108,23 @@ class DashboardAndAlertsIT {
   @Test
   void applicationExposesWhatTheDashboardShows() throws IOException {
     JsonNode dashboard = dashboard();
-    assertThat(dashboard.path("title").asString()).isNotBlank();
-    assertThat(dashboard.path("uid").asString()).isNotBlank();
+    assertThat(text(dashboard, "title")).isNotBlank();
+    assertThat(text(dashboard, "uid")).isNotBlank();
     Set<Integer> ids = new HashSet<>();
     List<String> expressions = new ArrayList<>();
     for (JsonNode panel : dashboard.path("panels")) {
       assertThat(ids.add(panel.path("id").asInt())).as("id of %s", panel).isTrue();
-      assertThat(panel.path("title").asString()).isNotBlank();
-      assertThat(panel.path("description").asString()).isNotBlank();
+      assertThat(text(panel, "title")).isNotBlank();
+      assertThat(text(panel, "description")).isNotBlank();
       assertThat(panel.path("datasource").path("uid").asString()).isEqualTo("${datasource}");
       assertThat(panel.path("targets")).isNotEmpty();
       for (JsonNode target : panel.path("targets")) {
         assertThat(target.path("datasource").path("uid").asString()).isEqualTo("${datasource}");
-        expressions.add(target.path("expr").asString());
+        expressions.add(text(target, "expr"));
       }
     }
     for (JsonNode annotation : dashboard.path("annotations").path("list")) {
-      expressions.add(annotation.path("expr").asString());
+      expressions.add(text(annotation, "expr"));
     }
     assertThat(expressions).hasSizeGreaterThan(10).allSatisfy(DashboardAndAlertsIT::isAnswered);
   }
@@ -142,7 +142,7 @@ class DashboardAndAlertsIT {
   void dashboardAsksForItsDataSourceAndItsElections() throws IOException {
     Map<String, JsonNode> variables = new HashMap<>();
     for (JsonNode variable : dashboard().path("templating").path("list")) {
-      variables.put(variable.path("name").asString(), variable);
+      variables.put(text(variable, "name"), variable);
     }
     assertThat(variables).containsOnlyKeys("datasource", "election");
     assertThat(variables.get("datasource").path("type").asString()).isEqualTo("datasource");
@@ -157,22 +157,18 @@ class DashboardAndAlertsIT {
 
   @Test
   void applicationExposesWhatTheAlertsWatch() throws IOException {
-    Map<String, Object> recorded = new HashMap<>();
-    rules("record").forEach((rule) -> recorded.put(rule.get("record").toString(), rule));
-    assertThat(recorded).containsOnlyKeys("election:leaders", "election:term");
-    assertThat(recorded.values())
-        .extracting((rule) -> map(rule).get("expr").toString())
-        .allSatisfy(DashboardAndAlertsIT::isAnswered);
-    recorded.keySet().forEach((name) -> scraped.put(name, scraped.get("election_leader")));
-    assertThat(alerts())
-        .extracting((alert) -> alert.get("expr").toString())
-        .allSatisfy(DashboardAndAlertsIT::isAnswered);
+    List<JsonNode> recorded = rules("record");
+    assertThat(recorded)
+        .extracting((rule) -> text(rule, "record"))
+        .containsExactlyInAnyOrder("election:leaders", "election:term");
+    assertThat(expressions(recorded)).allSatisfy(DashboardAndAlertsIT::isAnswered);
+    recorded.forEach((rule) -> scraped.put(text(rule, "record"), scraped.get("election_leader")));
+    assertThat(expressions(rules("alert"))).allSatisfy(DashboardAndAlertsIT::isAnswered);
   }
 
   @Test
   void groupingLabelsStandInOnePlace() throws IOException {
-    assertThat(alerts())
-        .extracting((alert) -> alert.get("expr").toString())
+    assertThat(expressions(rules("alert")))
         .allSatisfy((expression) -> assertThat(expression).doesNotContainPattern("\\b(by|on)\\b"));
   }
 
@@ -198,31 +194,30 @@ class DashboardAndAlertsIT {
   @Test
   void everyAlertSaysWhatItIsAndWhatToDo() throws IOException {
     String operations = Files.readString(DOCS.resolve("operations.md"));
-    assertThat(alerts()).extracting((alert) -> alert.get("alert")).doesNotHaveDuplicates();
-    assertThat(alerts()).hasSizeGreaterThan(5).allSatisfy((alert) -> {
-      String name = alert.get("alert").toString();
+    List<JsonNode> alerts = rules("alert");
+    assertThat(alerts).extracting((alert) -> text(alert, "alert")).doesNotHaveDuplicates();
+    assertThat(alerts).hasSizeGreaterThan(5).allSatisfy((alert) -> {
+      String name = text(alert, "alert");
       assertThat(name).matches("Election[A-Z]\\w+");
-      assertThat(alert.get("for").toString()).matches("\\d+[smh]");
-      assertThat(map(alert.get("labels")).get("severity")).isIn("critical", "warning");
-      Map<String, Object> annotations = map(alert.get("annotations"));
-      assertThat(annotations.get("summary").toString()).isNotBlank();
-      assertThat(annotations.get("description").toString()).containsPattern("[Ll]ook|Stop");
-      assertThat(annotations)
-          .containsEntry(
-              "runbook_url", "https://docs.example/operations.md#" + name.toLowerCase(Locale.ROOT));
+      assertThat(text(alert, "for")).matches("\\d+[smh]");
+      assertThat(text(alert.path("labels"), "severity")).isIn("critical", "warning");
+      JsonNode annotations = alert.path("annotations");
+      assertThat(text(annotations, "summary")).isNotBlank();
+      assertThat(text(annotations, "description")).containsPattern("[Ll]ook|Stop");
+      assertThat(text(annotations, "runbook_url"))
+          .isEqualTo("https://docs.example/operations.md#" + name.toLowerCase(Locale.ROOT));
       assertThat(operations).contains("\n### " + name + "\n");
     });
   }
 
   @Test
   void noAlertIsOlderThanTheDefaults() throws IOException {
-    Map<String, Map<String, Object>> alerts = new HashMap<>();
-    alerts().forEach((alert) -> alerts.put(alert.get("alert").toString(), alert));
+    Map<String, JsonNode> alerts = new HashMap<>();
+    rules("alert").forEach((alert) -> alerts.put(text(alert, "alert"), alert));
 
-    Duration patience =
-        DurationStyle.SIMPLE.parse(alerts.get("ElectionNoLeader").get("for").toString());
+    Duration patience = DurationStyle.SIMPLE.parse(text(alerts.get("ElectionNoLeader"), "for"));
     assertThat(patience).isGreaterThan(DEFAULTS.leaseDuration().plus(DEFAULTS.renewInterval()));
-    assertThat(alerts.get("ElectionRenewalsFailing").get("expr").toString())
+    assertThat(text(alerts.get("ElectionRenewalsFailing"), "expr"))
         .contains("> " + DEFAULTS.renewInterval().multipliedBy(2).toSeconds() + " ");
   }
 
@@ -266,30 +261,26 @@ class DashboardAndAlertsIT {
   }
 
   private static JsonNode dashboard() throws IOException {
-    return JsonMapper.builder()
-        .build()
-        .readTree(Files.readString(DOCS.resolve("grafana-dashboard.json")));
+    return JsonMapper.shared().readTree(Files.readString(DOCS.resolve("grafana-dashboard.json")));
   }
 
-  private static List<Map<String, Object>> alerts() throws IOException {
-    return rules("alert");
+  private static List<JsonNode> rules(String kind) throws IOException {
+    Object file = new Yaml().load(Files.readString(DOCS.resolve("prometheus-alerts.yaml")));
+    JsonNode groups = JsonMapper.shared().valueToTree(file).path("groups");
+    assertThat(groups).allSatisfy((group) -> assertThat(text(group, "name")).isNotBlank());
+    return groups
+        .valueStream()
+        .flatMap((group) -> group.path("rules").valueStream())
+        .filter((rule) -> rule.has(kind))
+        .toList();
   }
 
-  private static List<Map<String, Object>> rules(String kind) throws IOException {
-    Map<String, Object> file =
-        new Yaml().load(Files.readString(DOCS.resolve("prometheus-alerts.yaml")));
-    List<Map<String, Object>> rules = new ArrayList<>();
-    for (Object group : (List<?>) file.get("groups")) {
-      assertThat(map(group).get("name").toString()).isNotBlank();
-      ((List<?>) map(group).get("rules")).forEach((rule) -> rules.add(map(rule)));
-    }
-    rules.removeIf((rule) -> !rule.containsKey(kind));
-    return rules;
+  private static List<String> expressions(List<JsonNode> rules) {
+    return rules.stream().map((rule) -> text(rule, "expr")).toList();
   }
 
-  @SuppressWarnings("unchecked")
-  private static Map<String, Object> map(Object yaml) {
-    return (Map<String, Object>) yaml;
+  private static String text(JsonNode node, String name) {
+    return node.path(name).asString();
   }
 
   private static Map<String, List<Map<String, String>>> read(String text) {

@@ -288,19 +288,6 @@ class LeaderEndpointTest {
   }
 
   @Test
-  void reasonIsHandedOnInTheNameOfWhoHasLoggedInAlone() throws Exception {
-    String forged =
-        "{\"leaderId\":\"b\",\"reason\":\"canary\",\"by\":\"root\",\"security\":\"root\"}";
-    assertThat(ask(WRITABLE, "POST", "/sample-app?by=root", forged).statusCode())
-        .isEqualTo(202);
-    verify(ELECTION).designate("b", new Instruction("endpoint", "canary"));
-    assertThat(ask(WRITABLE, "DELETE", "/sample-app?reason=new%20'version'&by=root", null)
-            .statusCode())
-        .isEqualTo(204);
-    verify(ELECTION).forceElection(new Instruction("endpoint", "new 'version'"));
-  }
-
-  @Test
   void operatorPausesAndResumesTheNode() throws Exception {
     String pause = "/sample-app/pause";
     for (String[] request : new String[][] {

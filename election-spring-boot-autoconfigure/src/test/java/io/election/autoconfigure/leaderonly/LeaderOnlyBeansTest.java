@@ -12,8 +12,6 @@ import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.SwitchedElection;
 import io.election.autoconfigure.leaderonly.elsewhere.Neighbour;
 import jakarta.annotation.PostConstruct;
-import jakarta.persistence.Entity;
-import jakarta.persistence.Id;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.reflect.InvocationHandler;
@@ -24,7 +22,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
-import kotlin.coroutines.Continuation;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aspectj.lang.annotation.Aspect;
 import org.jspecify.annotations.Nullable;
@@ -39,15 +36,9 @@ import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.CustomScopeConfigurer;
-import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
-import org.springframework.boot.data.jpa.autoconfigure.DataJpaRepositoriesAutoConfiguration;
-import org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration;
-import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
-import org.springframework.boot.persistence.autoconfigure.EntityScan;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
-import org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -56,15 +47,10 @@ import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.support.SimpleThreadScope;
 import org.springframework.core.PriorityOrdered;
-import org.springframework.data.jpa.repository.JpaRepository;
-import org.springframework.data.jpa.repository.Modifying;
-import org.springframework.data.jpa.repository.Query;
-import org.springframework.data.jpa.repository.config.EnableJpaRepositories;
 import org.springframework.messaging.Message;
 import org.springframework.messaging.MessageHandler;
 import org.springframework.messaging.handler.annotation.MessageMapping;
 import org.springframework.scheduling.annotation.Scheduled;
-import org.springframework.transaction.annotation.Transactional;
 import reactor.core.publisher.Mono;
 
 /** Beans, proxies, contexts and return types of every kind are guarded, or refused by name. */
@@ -140,8 +126,6 @@ class LeaderOnlyBeansTest {
         refusal("private scheduled method of a class", PrivateTick.class, "it is private"),
         refusal("final scheduled method of a class", FinalTick.class, "it is final"),
         refusal("callback", Callback.class, "Spring calls it when it makes or destroys"),
-        refusal("suspending function", Suspending.class, "it is a suspending function"),
-        refusal("message listener", Listener.class, "(@MessageMapping)"),
         refusal("message handler", Handler.class, "(MessageHandler)"),
         refusal(
             "generic publisher",
@@ -235,23 +219,6 @@ class LeaderOnlyBeansTest {
           .withMessageContaining("does not guard bean 'job', method " + Job.class.getName())
           .withMessageContaining("has no auto-configuration, only its parent has");
     });
-  }
-
-  @Test
-  void repositoriesAreGuarded() {
-    this.contextRunner
-        .withUserConfiguration(Repositories.class)
-        .withPropertyValues(
-            "spring.datasource.url=jdbc:h2:mem:guarded-repositories",
-            "spring.jpa.hibernate.ddl-auto=create-drop")
-        .run((context) -> {
-          Rows rows = context.getBean(Rows.class);
-          assertThatExceptionOfType(NotLeaderException.class)
-              .isThrownBy(() -> rows.insertAsLeader(1));
-          assertThat(rows.count()).isZero();
-          this.election.becomeLeader();
-          assertThat(rows.insertAsLeader(1)).isEqualTo(1);
-        });
   }
 
   static Stream<Arguments> hidden() {
@@ -649,21 +616,6 @@ class LeaderOnlyBeansTest {
     public void begin() {}
   }
 
-  static class Suspending {
-
-    @LeaderOnly
-    public @Nullable Object run(Continuation<? super String> end) {
-      return "ran";
-    }
-  }
-
-  static class Listener {
-
-    @LeaderOnly
-    @MessageMapping
-    public void on() {}
-  }
-
   static class ThrowingListener {
 
     @LeaderOnly(onFollower = OnFollower.THROW)
@@ -771,31 +723,4 @@ class LeaderOnlyBeansTest {
       return 0;
     }
   }
-
-  @Entity(name = "GuardedRow")
-  static class Row {
-
-    @Id
-    int id;
-  }
-
-  interface Rows extends JpaRepository<Row, Integer> {
-
-    @LeaderOnly(onFollower = OnFollower.THROW)
-    @Transactional
-    @Modifying
-    @Query(value = "insert into guarded_row (id) values (:id)", nativeQuery = true)
-    Integer insertAsLeader(int id);
-  }
-
-  @Configuration(proxyBeanMethods = false)
-  @EntityScan(basePackageClasses = LeaderOnlyBeansTest.class)
-  @EnableJpaRepositories(considerNestedRepositories = true)
-  @ImportAutoConfiguration({
-    DataSourceAutoConfiguration.class,
-    HibernateJpaAutoConfiguration.class,
-    TransactionAutoConfiguration.class,
-    DataJpaRepositoriesAutoConfiguration.class
-  })
-  static class Repositories {}
 }

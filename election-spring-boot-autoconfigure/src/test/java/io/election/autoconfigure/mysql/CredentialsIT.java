@@ -29,15 +29,6 @@ class CredentialsIT {
       .withPropertyValues("spring.datasource.username=nobody", "spring.datasource.password=none");
 
   @Test
-  void thoseOfThePoolsOwnSettingsAreUsed() {
-    this.application
-        .withPropertyValues(
-            "spring.datasource.hikari.username=" + DATABASE.username(),
-            "spring.datasource.hikari.password=" + DATABASE.password())
-        .run(MysqlNode::awaitLeader);
-  }
-
-  @Test
   void thoseOfAProviderAreUsedAlsoBehindAWrapper() {
     this.application
         .withPropertyValues(

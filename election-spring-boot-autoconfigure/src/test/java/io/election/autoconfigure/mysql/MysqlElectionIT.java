@@ -12,15 +12,12 @@ import io.election.LeaderOnly;
 import io.election.autoconfigure.ElectionDataSource;
 import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.StartFailure;
-import io.election.autoconfigure.actuate.EndpointAccess;
 import io.election.autoconfigure.leaderonly.LeaderOnlyCalls;
 import io.election.lease.LeaseElectionService;
 import io.election.test.TestDatabase;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
-import java.util.List;
-import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -28,7 +25,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
 import javax.sql.DataSource;
 import org.flywaydb.core.Flyway;
 import org.jspecify.annotations.Nullable;
@@ -37,7 +33,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
 import org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration;
@@ -79,38 +74,6 @@ class MysqlElectionIT {
     });
     assertThat(this.empty.query("SELECT leader_id FROM leader_election")).isEmpty();
     assertThat(this.empty.query("SELECT lease_millis FROM leader_election")).isEqualTo("0");
-  }
-
-  @Test
-  void leadsAgainAfterAPause() {
-    this.application.run((context) -> {
-      awaitLeader(context);
-      context.getSourceApplicationContext().stop();
-      assertThat(context.getBean(ElectionService.class).isLeader()).isFalse();
-      context.getSourceApplicationContext().start();
-      assertThat(awaitLeader(context).term()).hasValue(2);
-    });
-  }
-
-  @Test
-  void typoIsNotDesignatedWhereTheMembersAreKnown(CapturedOutput output) {
-    this.application.run((context) -> {
-      ElectionService election = awaitLeader(context);
-      patiently().until(() -> election.members().isPresent());
-      EndpointAccess endpoint = new EndpointAccess(context);
-      assertThat(endpoint.election("orders").get("members").toString()).contains("nodeId=a");
-      WebEndpointResponse<Map<String, Object>> refused = endpoint.designate("orders", "typo", null);
-      assertThat(refused.getStatus()).isEqualTo(409);
-      assertThat(refused.getBody().get("members").toString()).contains("nodeId=a");
-      assertThat(election.isLeader()).isTrue();
-
-      assertThat(endpoint.designate("orders", "typo", true).getStatus()).isEqualTo(202);
-      assertThat(election.isLeader()).isFalse();
-      patiently()
-          .until(() -> output.getOut().contains("designated node 'typo' has not led lately"));
-    });
-    assertThat(this.database.query("SELECT COUNT(*) FROM leader_election_member"))
-        .isEqualTo("0");
   }
 
   @Test
@@ -189,25 +152,6 @@ class MysqlElectionIT {
       assertThat(interruptible.get(30, TimeUnit.SECONDS)).isFalse();
       assertThat(context.getBean(LeaderOnlyCalls.class).interrupted("orders")).isEqualTo(1);
     });
-  }
-
-  @Test
-  void flywayOfTheApplicationIsNotDisturbed() {
-    for (int start = 0; start < 2; start++) {
-      this.first
-          .withConfiguration(AutoConfigurations.of(FlywayAutoConfiguration.class))
-          .run((context) -> {
-            assertThat(context).hasNotFailed().hasSingleBean(Flyway.class);
-            context.getBean(Flyway.class).validate();
-            assertThat(this.empty.query("SELECT GROUP_CONCAT(script) FROM flyway_schema_history"))
-                .isEqualTo("V1__invoice.sql,V2__invoice_sent.sql");
-            awaitLeader(context);
-          });
-    }
-    assertThat(
-            this.empty.query(
-                "SELECT COUNT(*) FROM leader_election_schema_history WHERE description LIKE '%invoice%'"))
-        .isEqualTo("0");
   }
 
   @Test
@@ -342,34 +286,6 @@ class MysqlElectionIT {
             StartFailure.text(this.first.withPropertyValues("as.election.mysql.schema=validate")))
         .contains("as.election.mysql.schema=validate")
         .contains("CREATE TABLE");
-  }
-
-  @Test
-  void disabledElectionMakesNoTable() {
-    this.first
-        .withPropertyValues("as.election.enabled=false")
-        .run((context) ->
-            assertThat(context.getBean(ElectionService.class).isLeader()).isTrue());
-    assertThat(tables()).isZero();
-  }
-
-  @Test
-  void threeNodesStartAtOnceOnAnEmptySchema() throws Exception {
-    CountDownLatch oneLed = new CountDownLatch(1);
-    List<Future<?>> nodes = IntStream.range(0, 3)
-        .<Future<?>>mapToObj((i) -> this.executor.submit(() -> this.first
-            .withPropertyValues("as.election.node-id=node-" + i)
-            .run((context) -> {
-              assertThat(context).hasNotFailed();
-              ElectionService election = context.getBean(ElectionService.class);
-              patiently().until(() -> election.leaderId().isPresent());
-              patiently().until(() -> election.isLeader() || oneLed.getCount() == 0);
-              oneLed.countDown();
-            })))
-        .toList();
-    for (Future<?> node : nodes) {
-      node.get(120, TimeUnit.SECONDS);
-    }
   }
 
   private long version() {

@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
  */
 public record Claim(String node, long term, long from, long to) {
 
-  /** The term of a tool without terms. */
   public static final long NO_TERM = 0;
 
   public boolean hasTerm() {
@@ -25,7 +24,6 @@ public record Claim(String node, long term, long from, long to) {
     return other != null && this.term == other.term && this.node.equals(other.node);
   }
 
-  /** Returns this claim without its term. */
   public Claim withoutTerm() {
     return new Claim(this.node, NO_TERM, this.from, this.to);
   }

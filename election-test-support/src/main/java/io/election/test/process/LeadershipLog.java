@@ -107,17 +107,14 @@ public final class LeadershipLog {
     return count;
   }
 
-  /** Records the number of elections that the process leads. */
   public void led(int elections) {
     this.buffer.putLong(LED, elections);
   }
 
-  /** Returns the number of elections that the process leads. */
   public long led() {
     return this.buffer.getLong(LED);
   }
 
-  /** Whether the process leads, on any track. */
   public boolean isLeading() {
     return this.buffer.getLong(LEADING) == 1;
   }

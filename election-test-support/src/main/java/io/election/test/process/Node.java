@@ -1,8 +1,6 @@
 package io.election.test.process;
 
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Stream;
 
 /**
@@ -13,7 +11,6 @@ import java.util.stream.Stream;
  *     {@code --test.claims}
  * @param properties its arguments, for example {@code as.election.node-id=a}, without the dashes
  * @param jvmOptions in addition to and after those of all processes
- * @param environment in addition to that of this process
  * @param prefix the beginning of the command line, for example a program that starts the JVM
  */
 public record Node(
@@ -21,30 +18,27 @@ public record Node(
     Class<?> program,
     List<String> properties,
     List<String> jvmOptions,
-    Map<String, String> environment,
     List<String> prefix) {
 
   /** Describes a process without options. */
   public Node(String name, Class<?> program) {
-    this(name, program, List.of(), List.of(), Map.of(), List.of());
+    this(name, program, List.of(), List.of(), List.of());
   }
 
   /** Returns a copy with another name and the same properties. */
   public Node called(String name) {
-    return new Node(
-        name, this.program, this.properties, this.jvmOptions, this.environment, this.prefix);
+    return new Node(name, this.program, this.properties, this.jvmOptions, this.prefix);
   }
 
   /** Returns a copy with another main class. */
   public Node running(Class<?> program) {
-    return new Node(
-        this.name, program, this.properties, this.jvmOptions, this.environment, this.prefix);
+    return new Node(this.name, program, this.properties, this.jvmOptions, this.prefix);
   }
 
   /** Returns a copy with one more property; if a name occurs twice, the last one applies. */
   public Node with(String property) {
     List<String> more = and(this.properties, property);
-    return new Node(this.name, this.program, more, this.jvmOptions, this.environment, this.prefix);
+    return new Node(this.name, this.program, more, this.jvmOptions, this.prefix);
   }
 
   /** Returns a copy whose database is behind a proxy. */
@@ -55,21 +49,13 @@ public record Node(
   /** Returns a copy with one more option of its JVM. */
   public Node withJvmOption(String option) {
     List<String> more = and(this.jvmOptions, option);
-    return new Node(this.name, this.program, this.properties, more, this.environment, this.prefix);
-  }
-
-  /** Returns a copy with one more environment variable. */
-  public Node withEnvironment(String variable, String value) {
-    Map<String, String> more = new HashMap<>(this.environment);
-    more.put(variable, value);
-    return new Node(this.name, this.program, this.properties, this.jvmOptions, more, this.prefix);
+    return new Node(this.name, this.program, this.properties, more, this.prefix);
   }
 
   /** Returns a copy that a program with some arguments starts. */
   public Node startedBy(String... prefix) {
     List<String> program = List.of(prefix);
-    return new Node(
-        this.name, this.program, this.properties, this.jvmOptions, this.environment, program);
+    return new Node(this.name, this.program, this.properties, this.jvmOptions, program);
   }
 
   private static List<String> and(List<String> list, String more) {

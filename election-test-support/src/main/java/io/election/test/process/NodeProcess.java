@@ -56,11 +56,10 @@ public final class NodeProcess {
 
   private Process launch() {
     try {
-      ProcessBuilder builder = new ProcessBuilder(this.command)
+      Process launched = new ProcessBuilder(this.command)
           .redirectErrorStream(true)
-          .redirectOutput(ProcessBuilder.Redirect.appendTo(this.log.toFile()));
-      builder.environment().putAll(this.node.environment());
-      Process launched = builder.start();
+          .redirectOutput(ProcessBuilder.Redirect.appendTo(this.log.toFile()))
+          .start();
       Runtime.getRuntime().addShutdownHook(new Thread(launched::destroyForcibly));
       return launched;
     } catch (IOException ex) {
@@ -78,12 +77,10 @@ public final class NodeProcess {
     return this.node.name();
   }
 
-  /** The description from which this process was started. */
   public Node node() {
     return this.node;
   }
 
-  /** The process id of the operating system. */
   public long pid() {
     return this.process.pid();
   }
@@ -110,7 +107,6 @@ public final class NodeProcess {
         && System.nanoTime() - this.claims.sampledAt() < FRESH;
   }
 
-  /** The log in which the process records when it leads. */
   public LeadershipLog leadershipLog() {
     return this.claims;
   }
@@ -138,7 +134,6 @@ public final class NodeProcess {
     return this.claims.claims(name(), since);
   }
 
-  /** The latest claim of a process that has led. */
   public Claim lastClaim() {
     List<Claim> all = claims();
     return all.get(all.size() - 1);
@@ -159,7 +154,6 @@ public final class NodeProcess {
         && logLines("a listener of leadership events still runs").isEmpty();
   }
 
-  /** The output of the process. */
   public String log() {
     try {
       return Files.readString(this.log);
@@ -177,13 +171,11 @@ public final class NodeProcess {
         .toList();
   }
 
-  /** Kills the process and waits until it has ended. */
   public void kill() {
     signal(Signal.KILL);
     awaitEnd();
   }
 
-  /** Requests a clean stop and waits for it. */
   public void stop() {
     signal(Signal.TERM);
     awaitEnd();
@@ -210,7 +202,6 @@ public final class NodeProcess {
     signal(Signal.STOP);
   }
 
-  /** Resumes a paused process. */
   public void resume() {
     signal(Signal.CONT);
   }

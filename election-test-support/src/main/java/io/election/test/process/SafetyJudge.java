@@ -7,34 +7,22 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Decides from the claims and events of the processes whether the promise was kept. */
-public final class SafetyJudge {
+/**
+ * Decides from the claims and events of the processes whether the promise was kept.
+ *
+ * @param claims the claims of all processes, the oldest first
+ * @param announcements the events of all processes, those of each process in their order
+ * @param ended the processes that had time to publish all their events
+ */
+public record SafetyJudge(List<Claim> claims, List<Announcement> announcements, Set<String> ended) {
 
-  private final List<Claim> claims;
-  private final List<Announcement> announcements;
-  private final Set<String> ended;
+  public SafetyJudge {
+    claims = claims.stream().sorted(Comparator.comparingLong(Claim::from)).toList();
+  }
 
   /** Creates a judge of claims only. */
   public SafetyJudge(List<Claim> claims) {
     this(claims, List.of(), Set.of());
-  }
-
-  /**
-   * Creates a judge.
-   *
-   * @param claims the claims of all processes
-   * @param announcements the events of all processes, those of each process in their order
-   * @param ended the processes that had time to publish all their events
-   */
-  public SafetyJudge(List<Claim> claims, List<Announcement> announcements, Set<String> ended) {
-    this.claims = claims.stream().sorted(Comparator.comparingLong(Claim::from)).toList();
-    this.announcements = announcements;
-    this.ended = ended;
-  }
-
-  /** The claims to judge. */
-  public List<Claim> claims() {
-    return this.claims;
   }
 
   /**

@@ -36,7 +36,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TcpProxy implements AutoCloseable {
 
-  /** The size of a packet. */
   private static final int CHUNK = 1460;
 
   /** Hundreds of nodes may connect at once. */
@@ -93,7 +92,6 @@ public final class TcpProxy implements AutoCloseable {
         new InetSocketAddress(host, port), database.server().port(), database, () -> packet -> 1);
   }
 
-  /** The port of the proxy. */
   public int port() {
     return this.address.getPort();
   }
@@ -169,7 +167,6 @@ public final class TcpProxy implements AutoCloseable {
     this.answers.delay(delay, jitter);
   }
 
-  /** Limits the bytes that pass per second, in each direction. */
   public void limit(int bytesPerSecond) {
     this.requests.limit(bytesPerSecond);
     this.answers.limit(bytesPerSecond);
@@ -209,12 +206,10 @@ public final class TcpProxy implements AutoCloseable {
     return this.requestCount.get();
   }
 
-  /** The number of connections that this proxy has reset. */
   public int resetCount() {
     return this.resets.get();
   }
 
-  /** The number of open connections. */
   public int connectionCount() {
     return this.connections.size();
   }
@@ -312,7 +307,6 @@ public final class TcpProxy implements AutoCloseable {
           Arrays.stream(texts).map(text -> text.toLowerCase(Locale.ROOT)).toList();
     }
 
-    /** Whether the reset has happened. */
     public boolean isSprung() {
       return this.sprung;
     }
