@@ -97,18 +97,18 @@ record Disturbances(Simulation world) {
       case DESIGNATED_BY_SQL ->
         // A node of an older tool takes a row that was handed back, but leaves it marked so.
         !(this.world.company != Company.NONE && row != null && row.isReleased())
-            && edit((old) -> Rows.named(old, someId()));
+            && edit((old) -> SimulatedDatabase.named(old, someId()));
       case DESIGNATED_AND_BACK ->
         edit((old) -> {
           this.world.after(
               this.world.random.nextLong(Simulation.SECOND),
-              () -> edit((later) -> Rows.named(later, old.leaderId())));
-          return Rows.named(old, someId());
+              () -> edit((later) -> SimulatedDatabase.named(later, old.leaderId())));
+          return SimulatedDatabase.named(old, someId());
         });
       case LEASE_EDITED -> {
         // A lease that was handed back becomes valid again, and a late renewal finds it.
         this.world.termEdited |= row != null && row.isReleased();
-        yield edit((old) -> Rows.edited(old, old.leaderId(), old.term(), someLease()));
+        yield edit((old) -> SimulatedDatabase.edited(old, old.leaderId(), old.term(), someLease()));
       }
       case TERM_LOWERED -> {
         this.world.termEdited = true;
@@ -281,7 +281,7 @@ record Disturbances(Simulation world) {
   }
 
   private Row lowered(Row row) {
-    return Rows.edited(
+    return SimulatedDatabase.edited(
         row,
         this.world.draw(2) == 0 ? someId() : row.leaderId(),
         Math.max(0, row.term() - 1 - this.world.draw(3)),
@@ -293,6 +293,7 @@ record Disturbances(Simulation world) {
     Map.Entry<Long, Term> last = this.world.database.history(Sent.SERVICE).lowerEntry(row.term());
     return last == null
         ? lowered(row)
-        : Rows.edited(row, last.getValue().leaderId(), last.getKey(), row.leaseMillis());
+        : SimulatedDatabase.edited(
+            row, last.getValue().leaderId(), last.getKey(), row.leaseMillis());
   }
 }

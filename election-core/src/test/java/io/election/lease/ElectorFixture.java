@@ -256,7 +256,7 @@ abstract class ElectorFixture {
 
   /** As an operator does who writes another name into the record. */
   void nameInRecord(String leaderId) {
-    this.database.edit("jobs", (row) -> Rows.named(row, leaderId));
+    this.database.edit("jobs", (row) -> SimulatedDatabase.named(row, leaderId));
   }
 
   static StoreContact contact(Node node) {

@@ -453,7 +453,7 @@ final class ExhaustiveSearch {
       if (row != null && !row.leaderId().equals(id)) {
         edited(
             world,
-            () -> this.database.edit(Sent.SERVICE, (old) -> Rows.named(old, id)),
+            () -> this.database.edit(Sent.SERVICE, (old) -> SimulatedDatabase.named(old, id)),
             visitor,
             "writes the name into the row: " + id);
       }

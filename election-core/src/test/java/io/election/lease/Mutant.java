@@ -491,7 +491,8 @@ enum Mutant {
       }
       access
           .database()
-          .edit(Sent.SERVICE, (old) -> Rows.edited(old, old.leaderId(), old.term(), 0L));
+          .edit(
+              Sent.SERVICE, (old) -> SimulatedDatabase.edited(old, old.leaderId(), old.term(), 0L));
       return true;
     }
   }),

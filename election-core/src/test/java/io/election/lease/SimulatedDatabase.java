@@ -111,6 +111,15 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     this.rows.put(serviceId, edit.apply(before));
   }
 
+  static Row named(Row row, String leaderId) {
+    return edited(row, leaderId, row.term(), row.leaseMillis());
+  }
+
+  /** The record after an edit by hand, which leaves the version and the time as they are. */
+  static Row edited(Row row, String leaderId, long term, @Nullable Long leaseMillis) {
+    return new Row(leaderId, term, row.version(), leaseMillis, row.written(), row.seal());
+  }
+
   /** Replaces a row as an operator or an older tool would that knows only three columns. */
   public synchronized void replace(String serviceId, String leaderId) {
     write(serviceId, leaderId, 0, 0, null);
