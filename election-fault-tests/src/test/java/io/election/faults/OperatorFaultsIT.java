@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.test.TestServer;
 import io.election.test.process.NodeProcess;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -34,14 +36,17 @@ class OperatorFaultsIT {
 
   private static final TcpProxies PROXIES = new TcpProxies();
 
-  private static final Endpoints ENDPOINTS = new Endpoints();
+  private static final Map<String, Endpoint> ENDPOINTS = new LinkedHashMap<>();
 
   @RegisterExtension
   static final SharedCluster THREE_NODES = new SharedCluster(
       Cluster.LEASE,
       Cluster.RENEW,
       () -> server.newDatabase(),
-      (database) -> ENDPOINTS.on(PROXIES.between(database, Cluster.threeNodes())));
+      (database) -> PROXIES.between(database, Cluster.threeNodes()).stream()
+          .map((node) ->
+              ENDPOINTS.computeIfAbsent(node.name(), (name) -> new Endpoint()).on(node))
+          .toList());
 
   @BeforeAll
   static void start() {
@@ -103,7 +108,7 @@ class OperatorFaultsIT {
 
     @Override
     public void run() {
-      Endpoint endpoint = ENDPOINTS.of(anyone());
+      Endpoint endpoint = ENDPOINTS.get(anyone());
       if (this.random.nextInt(4) == 0) {
         endpoint.forceElection();
       } else {
@@ -121,7 +126,7 @@ class OperatorFaultsIT {
     THREE_NODES.run((cluster, first) -> {
       List<Long> nanos = new CopyOnWriteArrayList<>();
       try (Loop monitor = new Loop("monitor", Duration.ofMillis(5), () -> {
-        for (Endpoint endpoint : ENDPOINTS.all()) {
+        for (Endpoint endpoint : ENDPOINTS.values()) {
           long begin = System.nanoTime();
           assertThat(endpoint.show()).contains("\"leader\":");
           assertThat(endpoint.health()).isIn(200, 503);
@@ -168,7 +173,7 @@ class OperatorFaultsIT {
   }
 
   private static void awaitHealth(Cluster cluster, int status) {
-    for (Endpoint endpoint : ENDPOINTS.all()) {
+    for (Endpoint endpoint : ENDPOINTS.values()) {
       cluster.await("health is " + status, () -> endpoint.health() == status);
     }
   }
