@@ -129,7 +129,7 @@ public interface ElectionService {
    * reason in the log and the history.
    *
    * @param leaderId the node id of the next leader; 1 to 128 characters
-   * @param instruction the actor and the reason; ignored by an implementation that does not record
+   * @param auditNote the actor and the reason; ignored by an implementation that does not record
    *     them
    * @throws IllegalArgumentException if the node id cannot be used
    * @throws IllegalStateException if this node does not take part in the election, or the election
@@ -138,7 +138,7 @@ public interface ElectionService {
    *     run time
    * @throws Exception if the store could not be updated
    */
-  default void designate(String leaderId, Instruction instruction) throws Exception {
+  default void designate(String leaderId, AuditNote auditNote) throws Exception {
     designate(leaderId);
   }
 
@@ -161,7 +161,7 @@ public interface ElectionService {
    * Forces a new election, like {@link #forceElection()}, and records the actor and the reason in
    * the log and the history.
    *
-   * @param instruction the actor and the reason; ignored by an implementation that does not record
+   * @param auditNote the actor and the reason; ignored by an implementation that does not record
    *     them
    * @throws IllegalStateException if this node does not take part in the election, or the election
    *     has no record yet
@@ -169,7 +169,7 @@ public interface ElectionService {
    *     election at run time
    * @throws Exception if the store could not be updated
    */
-  default void forceElection(Instruction instruction) throws Exception {
+  default void forceElection(AuditNote auditNote) throws Exception {
     forceElection();
   }
 
@@ -182,11 +182,11 @@ public interface ElectionService {
    * <p>When this method returns, {@link #isLeader()} is {@code false}. On a node that is already
    * paused, only the actor and the reason of the pause change.
    *
-   * @param instruction the actor and the reason
+   * @param auditNote the actor and the reason
    * @throws IllegalStateException if this node does not take part in the election
    * @throws UnsupportedOperationException if this type of election does not support a pause
    */
-  default void pause(Instruction instruction) {
+  default void pause(AuditNote auditNote) {
     throw new UnsupportedOperationException(getClass().getSimpleName() + " cannot be paused");
   }
 
@@ -194,10 +194,10 @@ public interface ElectionService {
    * Ends a {@linkplain #pause pause}, and a standing aside: this node is a candidate from now on.
    * Does nothing on a node that is not paused.
    *
-   * @param instruction the actor and the reason
+   * @param auditNote the actor and the reason
    * @throws UnsupportedOperationException if this type of election does not support a pause
    */
-  default void resume(Instruction instruction) {
+  default void resume(AuditNote auditNote) {
     throw new UnsupportedOperationException(getClass().getSimpleName() + " cannot be paused");
   }
 
@@ -206,7 +206,7 @@ public interface ElectionService {
    *
    * @return the actor and the reason; empty if this node is not paused
    */
-  default Optional<Instruction> paused() {
+  default Optional<AuditNote> paused() {
     return Optional.empty();
   }
 
@@ -217,7 +217,7 @@ public interface ElectionService {
    * @return the terms, the newest first, at most ten; empty if the election has no history, or none
    *     has been read yet
    */
-  default List<HistoryEntry> history() {
+  default List<PastTerm> history() {
     return List.of();
   }
 

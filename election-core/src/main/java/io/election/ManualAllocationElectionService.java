@@ -165,12 +165,12 @@ public final class ManualAllocationElectionService implements ElectionService {
   }
 
   @Override
-  public void pause(Instruction instruction) {
+  public void pause(AuditNote auditNote) {
     throw undecidable();
   }
 
   @Override
-  public void resume(Instruction instruction) {
+  public void resume(AuditNote auditNote) {
     throw undecidable();
   }
 

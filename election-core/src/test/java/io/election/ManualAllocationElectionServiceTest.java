@@ -76,7 +76,7 @@ class ManualAllocationElectionServiceTest {
     assertThatThrownBy(() -> service("a").designate("b"))
         .isInstanceOf(UnsupportedOperationException.class)
         .hasMessageContaining("as.election.manual.leader-id (a)");
-    assertThatThrownBy(() -> service("a").pause(new Instruction("alice", "")))
+    assertThatThrownBy(() -> service("a").pause(new AuditNote("alice", "")))
         .isInstanceOf(UnsupportedOperationException.class)
         .hasMessageContaining("as.election.manual.leader-id (a)");
   }

@@ -1,8 +1,8 @@
 package io.election.lease;
 
-import io.election.lease.Step.Await;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Renew;
+import io.election.lease.Step.Wait;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -56,7 +56,7 @@ final class Agenda {
       boolean working = this.work.isRunning(candidate.serviceId());
       Candidacy candidacy = candidate.update();
       Step step = candidacy.next(now, working);
-      if (step instanceof Await await) {
+      if (step instanceof Wait await) {
         pauseUntil(await.until(), now);
       } else if (step instanceof Step.Call<?> call) {
         if (step instanceof Renew || this.backoff.isOver(now)) {

@@ -1,19 +1,19 @@
 package io.election.lease;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
-import io.election.lease.Standing.Following;
-import io.election.lease.Standing.Leading;
-import io.election.lease.Standing.SteppingDown;
-import io.election.lease.Standing.Warming;
+import io.election.lease.State.Claimant;
+import io.election.lease.State.Draining;
+import io.election.lease.State.Follower;
+import io.election.lease.State.Leader;
 import io.election.lease.Step.Acquire;
-import io.election.lease.Step.Await;
-import io.election.lease.Step.GiveWay;
+import io.election.lease.Step.Cede;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Touch;
+import io.election.lease.Step.Wait;
 import io.election.lease.TakeoverRule.Opening;
 import java.time.Instant;
 import java.util.Optional;
@@ -38,12 +38,12 @@ import org.jspecify.annotations.Nullable;
  *
  * @param node this node and its settings
  * @param participation whether the node takes part
- * @param memory what outlives a standing
- * @param standing the current standing of the node
+ * @param remembered what outlives a standing
+ * @param state the current standing of the node
  * @param dueAt when the next regular call to the store is due
  */
 record Candidacy(
-    Node node, Participation participation, Memory memory, Standing standing, long dueAt) {
+    Node node, Participation participation, Remembered remembered, State state, long dueAt) {
 
   /**
    * A candidate.
@@ -69,7 +69,7 @@ record Candidacy(
   }
 
   static Candidacy start(Node node, long now) {
-    return new Candidacy(node, new Participation.Active(), Memory.NONE, Following.unread(), now);
+    return new Candidacy(node, new Participation.Active(), Remembered.NONE, Follower.unread(), now);
   }
 
   /**
@@ -79,68 +79,68 @@ record Candidacy(
    * @param working whether leader work of this election runs in this process
    */
   Step next(long now, boolean working) {
-    if (this.standing instanceof Leading leading) {
+    if (this.state instanceof Leader leader) {
       return isDue(now)
-          ? new Renew(leading.term())
-          : new Await(earlier(this.dueAt, leading.deadline()));
+          ? new Renew(leader.term())
+          : new Wait(earlier(this.dueAt, leader.deadline()));
     }
-    if (this.standing instanceof SteppingDown down) {
-      return nextOf(down, now, working);
+    if (this.state instanceof Draining draining) {
+      return nextOf(draining, now, working);
     }
-    if (this.standing instanceof Warming warming) {
-      return nextOf(warming, now);
+    if (this.state instanceof Claimant claimant) {
+      return nextOf(claimant, now);
     }
     if (this.participation instanceof Participation.Stopped) {
-      return new Await(now + renewNanos());
+      return new Wait(now + renewNanos());
     }
-    Opening opening = rule().opening((Following) this.standing);
+    Opening opening = rule().opening((Follower) this.state);
     if (opening != null && opening.isOpen(now)) {
       return opening.step();
     }
     if (isDue(now)) {
       return new Read();
     }
-    return new Await(opening != null ? earlier(this.dueAt, opening.from()) : this.dueAt);
+    return new Wait(opening != null ? earlier(this.dueAt, opening.from()) : this.dueAt);
   }
 
-  private Step nextOf(SteppingDown down, long now, boolean working) {
-    if (working && down.drains(now)) {
-      if (down.displaced()) {
-        return new Await(down.drainUntil());
+  private Step nextOf(Draining draining, long now, boolean working) {
+    if (working && draining.drains(now)) {
+      if (draining.displaced()) {
+        return new Wait(draining.drainUntil());
       }
       return isDue(now)
-          ? new Renew(down.term())
-          : new Await(down.patient() ? this.dueAt : earlier(this.dueAt, down.drainUntil()));
+          ? new Renew(draining.term())
+          : new Wait(draining.patient() ? this.dueAt : earlier(this.dueAt, draining.drainUntil()));
     }
-    if (now - down.retryAt() < 0) {
-      return new Await(down.retryAt());
+    if (now - draining.retryAt() < 0) {
+      return new Wait(draining.retryAt());
     }
-    return down.displaced()
-        ? new GiveWay(down.term(), down.ending())
-        : new Release(down.term(), down.successor(), down.ending());
+    return draining.displaced()
+        ? new Cede(draining.term(), draining.ending())
+        : new Release(draining.term(), draining.successor(), draining.ending());
   }
 
-  private Step nextOf(Warming warming, long now) {
-    Opening opening = rule().opening(warming);
+  private Step nextOf(Claimant claimant, long now) {
+    Opening opening = rule().opening(claimant);
     if (opening.isOpen(now)) {
       return opening.step();
     }
     return isDue(now)
-        ? new Touch(warming.row(), warming.since())
-        : new Await(earlier(this.dueAt, opening.from()));
+        ? new Touch(claimant.row(), claimant.since())
+        : new Wait(earlier(this.dueAt, opening.from()));
   }
 
   /** Returns the candidacy at this instant: a standing whose deadline has passed is over. */
   Candidacy at(long now, long wall) {
-    if (this.standing instanceof Leading leading && !leading.isValid(now, wall)) {
-      return following(this.participation, now);
+    if (this.state instanceof Leader leader && !leader.isValid(now, wall)) {
+      return follower(this.participation, now);
     }
-    if (this.standing instanceof SteppingDown down
-        && down.displaced()
-        && now - down.deadline() >= 0) {
+    if (this.state instanceof Draining draining
+        && draining.displaced()
+        && now - draining.deadline() >= 0) {
       // The node that was written into the record has waited for our whole lease: there is nothing
       // left to give way with.
-      return following(this.participation, now);
+      return follower(this.participation, now);
     }
     return this;
   }
@@ -150,24 +150,24 @@ record Candidacy(
    * work to end and continues to renew. The latter is limited to the drain timeout, even if a stop
    * keeps the lease for longer. Empty if no work is covered.
    */
-  OptionalLong coveredUntil() {
-    return this.standing.coveredUntil();
+  OptionalLong protectedUntil() {
+    return this.state.protectedUntil();
   }
 
   /** Returns whether the lease is kept for work that still runs after a stop. */
   boolean keepsLease(long now) {
-    return this.standing instanceof SteppingDown down
-        && down.patient()
-        && !down.displaced()
-        && now - down.deadline() < 0;
+    return this.state instanceof Draining draining
+        && draining.patient()
+        && !draining.displaced()
+        && now - draining.deadline() < 0;
   }
 
   /** Returns the term whose leader work the lease covers at this instant. */
-  OptionalLong coveredTerm(long now) {
-    OptionalLong until = coveredUntil();
+  OptionalLong protectedTerm(long now) {
+    OptionalLong until = protectedUntil();
     return until.isEmpty() || now - until.getAsLong() >= 0
         ? OptionalLong.empty()
-        : this.standing.heldTerm();
+        : this.state.heldTerm();
   }
 
   /**
@@ -177,25 +177,25 @@ record Candidacy(
    * @param now taken after the answer
    */
   Candidacy onRead(@Nullable LeaseRow row, long now) {
-    if (!(this.standing instanceof Following following)) {
+    if (!(this.state instanceof Follower follower)) {
       return this;
     }
-    Observation last = following.seen();
+    Observation last = follower.seen();
     long since = last != null && last.shows(row) ? last.since() : now;
     boolean names = row != null && row.leaderId().equals(this.node.id());
     return new Candidacy(
         this.node,
         this.participation.isActive(now) ? this.participation.stand() : this.participation,
         row != null
-            ? this.memory.seen(row.term()).promised(rule().promisedMillis(row))
-            : this.memory,
-        new Following(new Observation(row, since, false), following.shared() && names),
+            ? this.remembered.seen(row.term()).promised(rule().promisedMillis(row))
+            : this.remembered,
+        new Follower(new Observation(row, since, false), follower.shared() && names),
         now + renewNanos());
   }
 
   /** Sets the next read of a follower to an instant that it shares with its other elections. */
   Candidacy pollAt(long due) {
-    return this.standing instanceof Following ? with(this.standing, due) : this;
+    return this.state instanceof Follower ? with(this.state, due) : this;
   }
 
   /**
@@ -204,33 +204,33 @@ record Candidacy(
    * @param due when to read it
    */
   Candidacy look(long due) {
-    return this.standing instanceof Following ? lookAgain(due) : this;
+    return this.state instanceof Follower ? lookAgain(due) : this;
   }
 
   /** Applies the answer to {@link Renew}. */
   Candidacy onRenewed(Renew step, boolean renewed, Timing timing) {
     long due = timing.sent() + renewNanos();
-    if (this.standing instanceof Leading leading && leading.term() == step.term()) {
+    if (this.state instanceof Leader leader && leader.term() == step.term()) {
       return renewed
-          ? with(leading(leading.term(), timing, leading.since(), leading.reason()), due)
-          : steppingDown(
-              leading, "", true, Ending.of(LeadershipLostEvent.Reason.DISPLACED), timing.now());
+          ? with(leader(leader.term(), timing, leader.since(), leader.reason()), due)
+          : draining(
+              leader, "", true, TermEnd.of(LeadershipLostEvent.Reason.DISPLACED), timing.now());
     }
-    if (this.standing instanceof SteppingDown down && down.term() == step.term()) {
+    if (this.state instanceof Draining draining && draining.term() == step.term()) {
       return renewed
-          ? with(down.renewed(timing.sent() + this.node.settings().tenureNanos()), due)
-          : with(down.displacedBySomebodyElse(), due);
+          ? with(draining.renewed(timing.sent() + this.node.settings().leadershipNanos()), due)
+          : with(draining.displacedByAnother(), due);
     }
     return this;
   }
 
   /** Applies the answer to {@link Create}: the record as created, {@code null} if one existed. */
   Candidacy onCreated(@Nullable LeaseRow row, long now) {
-    if (!(this.standing instanceof Following)) {
+    if (!(this.state instanceof Follower)) {
       return this;
     }
     return row != null && mayStand(now)
-        ? warming(this.memory.seen(row.term()), new Warming(row, now, true), now)
+        ? claimant(this.remembered.seen(row.term()), new Claimant(row, now, true), now)
         : lookAgain(now);
   }
 
@@ -239,15 +239,13 @@ record Candidacy(
    * process had changed it.
    */
   Candidacy onTouched(Touch step, @Nullable LeaseRow row, long now) {
-    if (!mayStand(now)
-        || this.standing instanceof Leading
-        || this.standing instanceof SteppingDown) {
+    if (!mayStand(now) || this.state instanceof Leader || this.state instanceof Draining) {
       return this;
     }
-    boolean created = this.standing instanceof Warming warming && warming.created();
+    boolean created = this.state instanceof Claimant claimant && claimant.created();
     return row != null
-        ? warming(this.memory, new Warming(row, step.since(), created), now)
-        : changedBySomebodyElse(now);
+        ? claimant(this.remembered, new Claimant(row, step.since(), created), now)
+        : changedByAnother(now);
   }
 
   /** Applies the answer to {@link Acquire}: the term, empty if the record had changed. */
@@ -255,60 +253,58 @@ record Candidacy(
     if (term.isPresent()) {
       return elected(term.getAsLong(), step.reason(), timing);
     }
-    return this.standing instanceof Warming
-        ? changedBySomebodyElse(timing.now())
+    return this.state instanceof Claimant
+        ? changedByAnother(timing.now())
         : lookAgain(timing.now());
   }
 
   private Candidacy elected(long term, LeadershipAcquiredEvent.Reason reason, Timing timing) {
-    Leading leading = leading(term, timing, Instant.ofEpochMilli(timing.wall()), reason);
+    Leader leader = leader(term, timing, Instant.ofEpochMilli(timing.wall()), reason);
     Candidacy elected = new Candidacy(
         this.node,
         this.participation,
-        this.memory.led(term),
-        leading,
+        this.remembered.led(term),
+        leader,
         timing.sent() + renewNanos());
     if (!mayStand(timing.now())) {
       // The node was stopped or told to step down while the answer was on its way.
-      return elected.steppingDown(
-          leading, "", false, this.participation.whyItMayNotLead(), timing.now());
+      return elected.draining(
+          leader, "", false, this.participation.whyItMayNotLead(), timing.now());
     }
     return elected.at(timing.now(), timing.wall());
   }
 
   /** Applies the answer to {@link Release}. */
   Candidacy onReleased(Release step, boolean released, long now) {
-    if (!(this.standing instanceof SteppingDown down) || down.term() != step.term()) {
+    if (!(this.state instanceof Draining draining) || draining.term() != step.term()) {
       return this;
     }
     return released
-        ? following(standAside(now), now)
-        : with(down.displacedBySomebodyElse(), this.dueAt);
+        ? follower(standAside(now), now)
+        : with(draining.displacedByAnother(), this.dueAt);
   }
 
-  /** Applies the answer to {@link GiveWay}. */
-  Candidacy onGivenWay(GiveWay step, boolean gaveWay, long now) {
-    if (!(this.standing instanceof SteppingDown down) || down.term() != step.term()) {
+  /** Applies the answer to {@link Cede}. */
+  Candidacy onCeded(Cede step, boolean gaveWay, long now) {
+    if (!(this.state instanceof Draining draining) || draining.term() != step.term()) {
       return this;
     }
-    return following(gaveWay ? standAside(now) : this.participation, now);
+    return follower(gaveWay ? standAside(now) : this.participation, now);
   }
 
   /** Applies a call to the store whose outcome is unknown. */
   Candidacy onFailure(Step step, long now) {
     // The rest of a lease has room for several attempts.
     long retry = now + renewNanos() / 4;
-    if (this.standing instanceof SteppingDown down && !(step instanceof Renew)) {
-      return with(down.retryAt(retry), this.dueAt);
+    if (this.state instanceof Draining draining && !(step instanceof Renew)) {
+      return with(draining.retryAt(retry), this.dueAt);
     }
     // Retrying a take-over whose outcome is unknown would keep the record changing and lock out all
     // other nodes.
-    boolean warmed = this.standing instanceof Warming
+    boolean warmed = this.state instanceof Claimant
         || step instanceof Touch
         || (step instanceof Acquire acquire && acquire.row().own());
-    return warmed && !(this.standing instanceof Leading)
-        ? changedBySomebodyElse(retry)
-        : lookAgain(retry);
+    return warmed && !(this.state instanceof Leader) ? changedByAnother(retry) : lookAgain(retry);
   }
 
   /** Applies {@link io.election.ElectionService#becomeLeader()}. */
@@ -316,9 +312,9 @@ record Candidacy(
     return new Candidacy(
         this.node,
         this.participation.stand(),
-        this.memory,
-        this.standing,
-        this.standing instanceof Following || this.standing instanceof Warming ? now : this.dueAt);
+        this.remembered,
+        this.state,
+        this.state instanceof Follower || this.state instanceof Claimant ? now : this.dueAt);
   }
 
   /** Applies {@link io.election.ElectionService#lostLeader()}. */
@@ -327,21 +323,21 @@ record Candidacy(
   }
 
   /** Applies a forced election. */
-  Candidacy resign(@Nullable Instruction instruction, long now) {
-    Ending ending = new Ending(LeadershipLostEvent.Reason.RESIGNED, instruction);
+  Candidacy resign(@Nullable AuditNote auditNote, long now) {
+    TermEnd ending = new TermEnd(LeadershipLostEvent.Reason.RESIGNED, auditNote);
     return stepDown(standAside(now), "", ending, now);
   }
 
   /** Applies the designation of another node, if this one leads. */
-  Candidacy handOver(String successor, @Nullable Instruction instruction, long now) {
-    Ending ending = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, instruction);
+  Candidacy handOver(String successor, @Nullable AuditNote auditNote, long now) {
+    TermEnd ending = new TermEnd(LeadershipLostEvent.Reason.HANDED_OVER, auditNote);
     return stepDown(this.participation, successor, ending, now);
   }
 
   /** Applies {@link io.election.ElectionService#pause}: hands the lease back, and stands aside. */
-  Candidacy pause(Instruction instruction, long now) {
-    Ending ending = new Ending(LeadershipLostEvent.Reason.PAUSED, instruction);
-    return stepDown(this.participation.pause(instruction), "", ending, now);
+  Candidacy pause(AuditNote auditNote, long now) {
+    TermEnd ending = new TermEnd(LeadershipLostEvent.Reason.PAUSED, auditNote);
+    return stepDown(this.participation.pause(auditNote), "", ending, now);
   }
 
   /**
@@ -359,57 +355,56 @@ record Candidacy(
    */
   Candidacy stop(long now) {
     return stepDown(
-        this.participation.stop(), "", Ending.of(LeadershipLostEvent.Reason.STOPPED), now);
+        this.participation.stop(), "", TermEnd.of(LeadershipLostEvent.Reason.STOPPED), now);
   }
 
   private Candidacy stepDown(
-      Participation participation, String successor, Ending ending, long now) {
+      Participation participation, String successor, TermEnd ending, long now) {
     Candidacy commanded = with(participation);
-    if (this.standing instanceof Leading leading) {
-      return commanded.steppingDown(leading, successor, false, ending, now);
+    if (this.state instanceof Leader leader) {
+      return commanded.draining(leader, successor, false, ending, now);
     }
-    if (this.standing instanceof SteppingDown down
-        && down.patient()
+    if (this.state instanceof Draining draining
+        && draining.patient()
         && ending.reason() != LeadershipLostEvent.Reason.STOPPED) {
-      return commanded.with(down.commanded(successor, ending), this.dueAt);
+      return commanded.with(draining.commanded(successor, ending), this.dueAt);
     }
-    return this.standing instanceof Warming ? following(participation, now) : commanded;
+    return this.state instanceof Claimant ? follower(participation, now) : commanded;
   }
 
-  private Candidacy steppingDown(
-      Leading leading, String successor, boolean displaced, Ending ending, long now) {
+  private Candidacy draining(
+      Leader leader, String successor, boolean displaced, TermEnd ending, long now) {
     long drainUntil = now + this.node.settings().drainTimeout().toNanos();
-    return with(leading.stepDown(successor, displaced, ending, drainUntil, now), this.dueAt);
+    return with(leader.stepDown(successor, displaced, ending, drainUntil, now), this.dueAt);
   }
 
-  private Leading leading(
+  private Leader leader(
       long term, Timing timing, Instant since, LeadershipAcquiredEvent.Reason reason) {
-    return Leading.since(since, term, reason, timing, this.node.settings().tenureNanos());
+    return Leader.since(since, term, reason, timing, this.node.settings().leadershipNanos());
   }
 
-  private Candidacy warming(Memory memory, Warming warming, long now) {
-    return new Candidacy(this.node, this.participation, memory, warming, now + renewNanos());
+  private Candidacy claimant(Remembered remembered, Claimant claimant, long now) {
+    return new Candidacy(this.node, this.participation, remembered, claimant, now + renewNanos());
   }
 
-  private Candidacy following(Participation participation, long now) {
-    return new Candidacy(this.node, participation, this.memory, Following.unread(), now);
+  private Candidacy follower(Participation participation, long now) {
+    return new Candidacy(this.node, participation, this.remembered, Follower.unread(), now);
   }
 
-  private Candidacy changedBySomebodyElse(long due) {
-    return with(new Following(null, true), due);
+  private Candidacy changedByAnother(long due) {
+    return with(new Follower(null, true), due);
   }
 
   private Candidacy lookAgain(long due) {
-    return with(
-        this.standing instanceof Following following ? following.outdated() : this.standing, due);
+    return with(this.state instanceof Follower follower ? follower.outdated() : this.state, due);
   }
 
-  private Candidacy with(Standing standing, long due) {
-    return new Candidacy(this.node, this.participation, this.memory, standing, due);
+  private Candidacy with(State state, long due) {
+    return new Candidacy(this.node, this.participation, this.remembered, state, due);
   }
 
   private Candidacy with(Participation participation) {
-    return new Candidacy(this.node, participation, this.memory, this.standing, this.dueAt);
+    return new Candidacy(this.node, participation, this.remembered, this.state, this.dueAt);
   }
 
   private Participation standAside(long now) {
@@ -441,8 +436,7 @@ record Candidacy(
 
   /** Returns whether a follower may try for the record now. */
   boolean isOpen(long now) {
-    Opening opening =
-        this.standing instanceof Following following ? rule().opening(following) : null;
+    Opening opening = this.state instanceof Follower follower ? rule().opening(follower) : null;
     return opening != null && opening.isOpen(now);
   }
 
@@ -454,17 +448,17 @@ record Candidacy(
 
   /** Returns whether this node led last, as far as it knows, or is about to lead. */
   boolean ledLast() {
-    return !(this.standing instanceof Following) || this.memory.ledHighest();
+    return !(this.state instanceof Follower) || this.remembered.ledHighest();
   }
 
   /** Returns the record as a follower last read it; {@code null} if it must be read first. */
   @Nullable
   Observation seen() {
-    return this.standing instanceof Following following ? following.seen() : null;
+    return this.state instanceof Follower follower ? follower.seen() : null;
   }
 
   private TakeoverRule rule() {
-    return new TakeoverRule(this.node, this.participation, this.memory);
+    return new TakeoverRule(this.node, this.participation, this.remembered);
   }
 
   private long renewNanos() {

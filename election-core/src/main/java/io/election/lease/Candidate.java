@@ -1,14 +1,14 @@
 package io.election.lease;
 
-import io.election.HistoryEntry;
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.Names;
-import io.election.lease.Standing.Leading;
-import io.election.lease.Standing.SteppingDown;
+import io.election.PastTerm;
+import io.election.lease.State.Draining;
+import io.election.lease.State.Leader;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -39,7 +39,7 @@ final class Candidate {
 
   private volatile Candidacy candidacy;
 
-  private volatile List<HistoryEntry> history = List.of();
+  private volatile List<PastTerm> history = List.of();
 
   /** The covered term as last reported to leader work; guarded by {@link #changes}. */
   private OptionalLong covered = OptionalLong.empty();
@@ -88,7 +88,7 @@ final class Candidate {
       Candidacy before = this.candidacy;
       Candidacy current = before.at(this.clocks.now(), this.clocks.wall());
       after = change.apply(current);
-      uncovered = cover(after.coveredTerm(this.clocks.now()));
+      uncovered = cover(after.protectedTerm(this.clocks.now()));
       if (!after.equals(before)) {
         addEvent(before, current, events);
         addEvent(current, after, events);
@@ -115,37 +115,37 @@ final class Candidate {
    *
    * @return a reading of the ticker; empty if there is no notification to send
    */
-  OptionalLong coveredUntil() {
+  OptionalLong protectedUntil() {
     synchronized (this.changes) {
-      return this.covered.isPresent() ? this.candidacy.coveredUntil() : OptionalLong.empty();
+      return this.covered.isPresent() ? this.candidacy.protectedUntil() : OptionalLong.empty();
     }
   }
 
   /** Returns whether a lease is kept after a stop until work has ended. */
   boolean keepsLeaseAfterStop() {
-    return this.candidacy.standing() instanceof SteppingDown down
-        && down.patient()
-        && !down.displaced();
+    return this.candidacy.state() instanceof Draining draining
+        && draining.patient()
+        && !draining.displaced();
   }
 
   /** Returns whether there is a lease to hand back. */
-  boolean isSteppingDown() {
-    return this.candidacy.standing() instanceof SteppingDown;
+  boolean isDraining() {
+    return this.candidacy.state() instanceof Draining;
   }
 
   boolean isLeader() {
-    return this.candidacy.standing() instanceof Leading leading && isValid(leading);
+    return this.candidacy.state() instanceof Leader leader && isValid(leader);
   }
 
   Optional<Leadership> leadership() {
-    if (!(this.candidacy.standing() instanceof Leading leading)) {
+    if (!(this.candidacy.state() instanceof Leader leader)) {
       return Optional.empty();
     }
     long remaining = Math.min(
-        leading.deadline() - this.clocks.now(),
-        (leading.wallDeadline() - this.clocks.wall()) * 1_000_000);
+        leader.deadline() - this.clocks.now(),
+        (leader.wallDeadline() - this.clocks.wall()) * 1_000_000);
     return remaining > 0
-        ? Optional.of(new Leadership(leading.term(), leading.since(), Duration.ofNanos(remaining)))
+        ? Optional.of(new Leadership(leader.term(), leader.since(), Duration.ofNanos(remaining)))
         : Optional.empty();
   }
 
@@ -153,21 +153,21 @@ final class Candidate {
   Optional<Duration> renewalAge() {
     return leadership()
         .map((leadership) ->
-            Duration.ofNanos(this.settings.tenureNanos()).minus(leadership.remaining()));
+            Duration.ofNanos(this.settings.leadershipNanos()).minus(leadership.remaining()));
   }
 
   Optional<String> leaderId() {
     Candidacy current = this.candidacy;
-    if (current.standing() instanceof Leading leading) {
-      return isValid(leading) ? Optional.of(current.node().id()) : Optional.empty();
+    if (current.state() instanceof Leader leader) {
+      return isValid(leader) ? Optional.of(current.node().id()) : Optional.empty();
     }
     return current.rowOfLeader().map(LeaseRow::leaderId).map(Names::printable);
   }
 
   OptionalLong term() {
     Candidacy current = this.candidacy;
-    if (current.standing() instanceof Leading leading) {
-      return isValid(leading) ? OptionalLong.of(leading.term()) : OptionalLong.empty();
+    if (current.state() instanceof Leader leader) {
+      return isValid(leader) ? OptionalLong.of(leader.term()) : OptionalLong.empty();
     }
     return current
         .rowOfLeader()
@@ -184,7 +184,7 @@ final class Candidate {
         .filter((holder) -> !holder.equals(current.node().id()));
   }
 
-  Optional<Instruction> paused() {
+  Optional<AuditNote> paused() {
     return this.candidacy.participation() instanceof Participation.Paused paused
         ? Optional.of(paused.by())
         : Optional.empty();
@@ -195,11 +195,11 @@ final class Candidate {
     return this.work.names(this.serviceId);
   }
 
-  List<HistoryEntry> history() {
+  List<PastTerm> history() {
     return this.history;
   }
 
-  void remember(List<HistoryEntry> history) {
+  void remember(List<PastTerm> history) {
     this.history = history;
   }
 
@@ -210,26 +210,26 @@ final class Candidate {
     return before.equals(covered) ? OptionalLong.empty() : before;
   }
 
-  private boolean isValid(Leading leading) {
-    return leading.isValid(this.clocks.now(), this.clocks.wall());
+  private boolean isValid(Leader leader) {
+    return leader.isValid(this.clocks.now(), this.clocks.wall());
   }
 
   private void addEvent(Candidacy before, Candidacy after, List<LeadershipEvent> events) {
-    long left = before.standing() instanceof Leading leading ? leading.term() : Long.MIN_VALUE;
-    long held = after.standing() instanceof Leading leading ? leading.term() : Long.MIN_VALUE;
+    long left = before.state() instanceof Leader leader ? leader.term() : Long.MIN_VALUE;
+    long held = after.state() instanceof Leader leader ? leader.term() : Long.MIN_VALUE;
     if (left == held) {
       return;
     }
     String nodeId = after.node().id();
     if (left != Long.MIN_VALUE) {
-      LeadershipLostEvent.Reason reason = after.standing() instanceof SteppingDown down
-          ? down.ending().reason()
+      LeadershipLostEvent.Reason reason = after.state() instanceof Draining draining
+          ? draining.ending().reason()
           : LeadershipLostEvent.Reason.EXPIRED;
       events.add(new LeadershipLostEvent(this.serviceId, nodeId, left, reason));
     }
-    if (after.standing() instanceof Leading leading) {
+    if (after.state() instanceof Leader leader) {
       events.add(
-          new LeadershipAcquiredEvent(this.serviceId, nodeId, leading.term(), leading.reason()));
+          new LeadershipAcquiredEvent(this.serviceId, nodeId, leader.term(), leader.reason()));
     }
   }
 }

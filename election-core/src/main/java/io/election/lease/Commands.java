@@ -1,6 +1,6 @@
 package io.election.lease;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.Member;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -37,7 +37,7 @@ final class Commands {
           "Node '%s' is not eligible to lead election '%s': set as.election.eligible=true"
               .formatted(nodeId, serviceId));
     }
-    Optional<Instruction> paused = this.candidate.paused();
+    Optional<AuditNote> paused = this.candidate.paused();
     if (paused.isPresent()) {
       throw new IllegalStateException(
           "Node '%s' is paused in election '%s' by %s. Resume it with ElectionService.resume or DELETE /actuator/leader/%s/pause"
@@ -60,15 +60,15 @@ final class Commands {
     change(kept().orElse(this.candidate), (candidacy) -> candidacy.resign(this.elector.now()));
   }
 
-  void designate(String leaderId, @Nullable Instruction instruction) throws Exception {
+  void designate(String leaderId, @Nullable AuditNote auditNote) throws Exception {
     String serviceId = this.candidate.serviceId();
     if (this.candidate.isLeader()) {
       if (leaderId.equals(this.candidate.nodeId())) {
         return;
       }
-      this.log.designated(serviceId, leaderId, instruction);
+      this.log.designated(serviceId, leaderId, auditNote);
       this.candidate.change(
-          (candidacy) -> candidacy.handOver(leaderId, instruction, this.elector.now()));
+          (candidacy) -> candidacy.handOver(leaderId, auditNote, this.elector.now()));
       if (this.elector.isRunning()) {
         CompletableFuture<?> unused =
             this.elector.submit(this.candidate, () -> warnIfUnknown(leaderId));
@@ -77,46 +77,45 @@ final class Commands {
     }
     Optional<Candidate> kept = kept();
     if (kept.isPresent()) {
-      this.log.designated(serviceId, leaderId, instruction);
+      this.log.designated(serviceId, leaderId, auditNote);
       change(
-          kept.get(), (candidacy) -> candidacy.handOver(leaderId, instruction, this.elector.now()));
+          kept.get(), (candidacy) -> candidacy.handOver(leaderId, auditNote, this.elector.now()));
       return;
     }
     this.elector.ask(this.candidate, () -> {
       warnIfUnknown(leaderId);
-      edit(leaderId, instruction);
-      this.log.designated(serviceId, leaderId, instruction);
+      edit(leaderId, auditNote);
+      this.log.designated(serviceId, leaderId, auditNote);
     });
   }
 
-  void forceElection(@Nullable Instruction instruction) throws Exception {
+  void forceElection(@Nullable AuditNote auditNote) throws Exception {
     Optional<Candidate> here = this.candidate.isLeader() ? Optional.of(this.candidate) : kept();
     if (here.isPresent()) {
-      this.log.forced(this.candidate.serviceId(), instruction);
-      change(here.get(), (candidacy) -> candidacy.resign(instruction, this.elector.now()));
+      this.log.forced(this.candidate.serviceId(), auditNote);
+      change(here.get(), (candidacy) -> candidacy.resign(auditNote, this.elector.now()));
     } else {
       this.elector.ask(this.candidate, () -> {
-        edit("", instruction);
-        this.log.forced(this.candidate.serviceId(), instruction);
+        edit("", auditNote);
+        this.log.forced(this.candidate.serviceId(), auditNote);
       });
     }
   }
 
-  void pause(Instruction instruction) {
+  void pause(AuditNote auditNote) {
     Optional<Candidate> kept = kept();
     if (kept.isEmpty()) {
       this.elector.requireRunning(this.candidate);
     }
-    this.log.paused(this.candidate.serviceId(), this.candidate.nodeId(), instruction);
-    UnaryOperator<Candidacy> pause =
-        (candidacy) -> candidacy.pause(instruction, this.elector.now());
+    this.log.paused(this.candidate.serviceId(), this.candidate.nodeId(), auditNote);
+    UnaryOperator<Candidacy> pause = (candidacy) -> candidacy.pause(auditNote, this.elector.now());
     kept.ifPresent((earlier) -> change(earlier, pause));
     change(this.candidate, pause);
   }
 
-  void resume(Instruction instruction) {
+  void resume(AuditNote auditNote) {
     if (this.candidate.paused().isPresent()) {
-      this.log.resumed(this.candidate.serviceId(), this.candidate.nodeId(), instruction);
+      this.log.resumed(this.candidate.serviceId(), this.candidate.nodeId(), auditNote);
       change(this.candidate, (candidacy) -> candidacy.resume(this.elector.now()));
     }
   }
@@ -150,9 +149,9 @@ final class Commands {
     this.elector.wakeUp();
   }
 
-  private void edit(String leaderId, @Nullable Instruction instruction) throws LeaseStoreException {
+  private void edit(String leaderId, @Nullable AuditNote auditNote) throws LeaseStoreException {
     String serviceId = this.candidate.serviceId();
-    if (!this.elector.store().designate(serviceId, leaderId, instruction)) {
+    if (!this.elector.store().designate(serviceId, leaderId, auditNote)) {
       throw new IllegalStateException(
           "Election '%s' has no record yet: the first node that stands for it creates one"
               .formatted(serviceId));

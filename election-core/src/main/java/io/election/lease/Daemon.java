@@ -36,20 +36,20 @@ final class Daemon {
    * @param pause how long to pause after a failure
    */
   static void repeat(Action action, Duration pause, ElectionLog log) {
-    boolean goesOn = true;
-    while (goesOn) {
+    boolean continues = true;
+    while (continues) {
       try {
-        goesOn = action.run();
+        continues = action.run();
       } catch (InterruptedException ex) {
         // An interrupt does not end the thread: it may come from a listener.
       } catch (Throwable ex) {
-        survive(ex, pause, log);
+        logAndPause(ex, pause, log);
       }
     }
   }
 
-  /** Logs a failure if there is enough memory, and pauses. */
-  static void survive(Throwable failure, Duration pause, ElectionLog log) {
+  /** Logs a failure if there is enough remembered, and pauses. */
+  static void logAndPause(Throwable failure, Duration pause, ElectionLog log) {
     try {
       log.failedUnexpectedly(failure);
     } catch (Throwable ex) {

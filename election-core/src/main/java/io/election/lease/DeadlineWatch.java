@@ -62,7 +62,7 @@ final class DeadlineWatch {
     long now = this.clocks.now();
     long pause = LeaseSettings.MAX_LEASE.toNanos();
     for (Candidate candidate : this.candidates) {
-      OptionalLong until = candidate.coveredUntil();
+      OptionalLong until = candidate.protectedUntil();
       if (until.isPresent()) {
         pause = Math.min(pause, Math.max(until.getAsLong() - now, 0));
       }

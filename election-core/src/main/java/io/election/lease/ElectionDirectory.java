@@ -1,7 +1,7 @@
 package io.election.lease;
 
-import io.election.HistoryEntry;
 import io.election.Member;
+import io.election.PastTerm;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -54,7 +54,7 @@ public interface ElectionDirectory {
    *     first
    * @throws LeaseStoreException if they could not be read
    */
-  Map<String, List<HistoryEntry>> history(Set<String> serviceIds) throws LeaseStoreException;
+  Map<String, List<PastTerm>> history(Set<String> serviceIds) throws LeaseStoreException;
 
   /**
    * Deletes old entries of the history, a bounded number per call. Does nothing if the store lacks

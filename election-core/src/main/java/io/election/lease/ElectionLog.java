@@ -1,11 +1,11 @@
 package io.election.lease;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.Names;
-import io.election.lease.Standing.Following;
+import io.election.lease.State.Follower;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -119,7 +119,7 @@ final class ElectionLog {
       return;
     }
     String nodeId = after.node().id();
-    if (after.standing() instanceof Following following && following.shared() && last != null) {
+    if (after.state() instanceof Follower follower && follower.shared() && last != null) {
       this.twins.failed(
           "another process uses node id '%s' in election '%s', or writes its record under this name: give each process an as.election.node-id of its own"
               .formatted(nodeId, serviceId),
@@ -148,37 +148,37 @@ final class ElectionLog {
         release.successor().isEmpty() ? "" : " to " + Names.printable(release.successor()));
   }
 
-  void designated(String serviceId, String leaderId, @Nullable Instruction instruction) {
+  void designated(String serviceId, String leaderId, @Nullable AuditNote auditNote) {
     log.info(
         "election '{}': node {} was designated{}",
         serviceId,
         Names.printable(leaderId),
-        by(instruction));
+        by(auditNote));
   }
 
-  void forced(String serviceId, @Nullable Instruction instruction) {
-    log.info("election '{}': a new election was forced{}", serviceId, by(instruction));
+  void forced(String serviceId, @Nullable AuditNote auditNote) {
+    log.info("election '{}': a new election was forced{}", serviceId, by(auditNote));
   }
 
-  void paused(String serviceId, String nodeId, Instruction instruction) {
+  void paused(String serviceId, String nodeId, AuditNote auditNote) {
     log.info(
         "election '{}': node {} was paused{}; it does not lead until it is resumed or restarted",
         serviceId,
         nodeId,
-        by(instruction));
+        by(auditNote));
   }
 
-  void resumed(String serviceId, String nodeId, Instruction instruction) {
+  void resumed(String serviceId, String nodeId, AuditNote auditNote) {
     log.info(
         "election '{}': node {} was resumed{}; it may lead again",
         serviceId,
         nodeId,
-        by(instruction));
+        by(auditNote));
   }
 
   /** Returns the end of a sentence. */
-  private static String by(@Nullable Instruction instruction) {
-    return instruction != null ? " by " + instruction : "";
+  private static String by(@Nullable AuditNote auditNote) {
+    return auditNote != null ? " by " + auditNote : "";
   }
 
   void designatedUnknown(String serviceId, String leaderId, Collection<String> known) {

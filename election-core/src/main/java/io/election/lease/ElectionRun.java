@@ -2,7 +2,7 @@ package io.election.lease;
 
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -102,14 +102,14 @@ final class ElectionRun {
   }
 
   /** Returns the run that stands for its elections or did so last: this one or an earlier one. */
-  ElectionRun standing() {
+  ElectionRun acting() {
     ElectionRun earlier = this.earlier;
     return earlier != null ? earlier : this;
   }
 
   /** Begins at once unless an earlier run of this process still uses the store or keeps a lease. */
   void start(ElectionRun last) {
-    this.earlier = last.standing();
+    this.earlier = last.acting();
     if (this.context.storeUse().isLocked() || isHeldUp()) {
       for (Candidate candidate : this.candidates) {
         // A pause ends with the run in which it was requested.
@@ -182,7 +182,7 @@ final class ElectionRun {
     for (Candidate candidate : this.candidates) {
       candidate.change((candidacy) -> {
         Candidacy first = Candidacy.start(this.node, this.context.now());
-        Instruction pause = late ? candidacy.participation().pausedBy() : null;
+        AuditNote pause = late ? candidacy.participation().pausedBy() : null;
         return pause != null ? first.pause(pause, this.context.now()) : first;
       });
       this.context.log().joined(candidate.serviceId(), this.node);

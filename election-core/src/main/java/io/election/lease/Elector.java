@@ -122,7 +122,7 @@ public final class Elector {
     if (isRunning() || this.context.storeUse().isLocked()) {
       throw new IllegalStateException("The elector runs already");
     }
-    if (this.run.standing().keepsLeases()) {
+    if (this.run.acting().keepsLeases()) {
       throw new IllegalStateException(
           "Leader work from before the stop still runs: step the elector until it has ended");
     }
@@ -243,11 +243,11 @@ public final class Elector {
    *
    * @return the contact; empty while the elector is not running
    */
-  public Optional<StoreContact> storeContact() {
+  public Optional<StoreHealth> storeHealth() {
     if (!isRunning()) {
       return Optional.empty();
     }
-    return Optional.of(this.run.standing().loop().calls().contact());
+    return Optional.of(this.run.acting().loop().calls().contact());
   }
 
   /** Creates the part in an election, which begins with the next start. */
@@ -263,7 +263,7 @@ public final class Elector {
 
   /** Returns the elections for which this node stands. */
   List<Candidate> candidates() {
-    return this.run.standing().candidates();
+    return this.run.acting().candidates();
   }
 
   /**
@@ -274,7 +274,7 @@ public final class Elector {
   }
 
   Members members() {
-    return this.run.standing().loop().members();
+    return this.run.acting().loop().members();
   }
 
   boolean isRunning() {

@@ -1,9 +1,9 @@
 package io.election.lease;
 
-import io.election.HistoryEntry;
 import io.election.Names;
-import io.election.lease.Standing.Leading;
-import io.election.lease.Standing.SteppingDown;
+import io.election.PastTerm;
+import io.election.lease.State.Draining;
+import io.election.lease.State.Leader;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -113,14 +113,14 @@ final class HistoryReader {
   private void read(ElectionDirectory directory, List<Candidate> due) throws LeaseStoreException {
     Set<String> ids = new LinkedHashSet<>();
     due.forEach((candidate) -> ids.add(candidate.serviceId()));
-    Map<String, List<HistoryEntry>> histories = directory.history(ids);
+    Map<String, List<PastTerm>> histories = directory.history(ids);
     for (Candidate candidate : due) {
       candidate.remember(histories.getOrDefault(candidate.serviceId(), List.of()).stream()
           .map(HistoryReader::printable)
           .toList());
       this.changes.computeIfPresent(candidate, (key, read) -> new Change(read.reign(), null));
-      if (candidate.candidacy().standing() instanceof Leading leading) {
-        this.unpruned.put(candidate.serviceId(), leading.term());
+      if (candidate.candidacy().state() instanceof Leader leader) {
+        this.unpruned.put(candidate.serviceId(), leader.term());
       }
     }
     this.notBefore = null;
@@ -150,11 +150,11 @@ final class HistoryReader {
    */
   private static @Nullable Reign reign(Candidacy candidacy) {
     String me = candidacy.node().id();
-    if (candidacy.standing() instanceof Leading leading) {
-      return new Reign(me, leading.term(), false);
+    if (candidacy.state() instanceof Leader leader) {
+      return new Reign(me, leader.term(), false);
     }
-    if (candidacy.standing() instanceof SteppingDown down) {
-      return new Reign(me, down.term(), true);
+    if (candidacy.state() instanceof Draining draining) {
+      return new Reign(me, draining.term(), true);
     }
     Observation seen = candidacy.seen();
     return seen != null ? reign(seen.row()) : null;
@@ -167,10 +167,10 @@ final class HistoryReader {
   }
 
   /** The history may contain any text, because others can write to it. */
-  private static HistoryEntry printable(HistoryEntry entry) {
+  private static PastTerm printable(PastTerm entry) {
     UnaryOperator<@Nullable String> printable =
         (text) -> text != null ? Names.printable(text, 255) : null;
-    return new HistoryEntry(
+    return new PastTerm(
         entry.term(),
         Names.printable(entry.leaderId()),
         entry.from(),

@@ -45,5 +45,5 @@ public interface LeaderWork {
    * @param serviceId the name of the election
    * @param term the term; work of earlier terms is not covered either
    */
-  default void onUncovered(String serviceId, long term) {}
+  default void onLeaseOver(String serviceId, long term) {}
 }

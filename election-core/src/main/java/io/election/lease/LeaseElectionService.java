@@ -1,11 +1,11 @@
 package io.election.lease;
 
+import io.election.AuditNote;
 import io.election.ElectionService;
-import io.election.HistoryEntry;
-import io.election.Instruction;
 import io.election.Leadership;
 import io.election.Member;
 import io.election.Names;
+import io.election.PastTerm;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -89,8 +89,8 @@ public final class LeaseElectionService implements ElectionService {
   }
 
   @Override
-  public void designate(String leaderId, Instruction instruction) throws Exception {
-    this.commands.designate(Names.requireUsable("leader id", leaderId), instruction);
+  public void designate(String leaderId, AuditNote auditNote) throws Exception {
+    this.commands.designate(Names.requireUsable("leader id", leaderId), auditNote);
   }
 
   @Override
@@ -99,27 +99,27 @@ public final class LeaseElectionService implements ElectionService {
   }
 
   @Override
-  public void forceElection(Instruction instruction) throws Exception {
-    this.commands.forceElection(instruction);
+  public void forceElection(AuditNote auditNote) throws Exception {
+    this.commands.forceElection(auditNote);
   }
 
   @Override
-  public void pause(Instruction instruction) {
-    this.commands.pause(instruction);
+  public void pause(AuditNote auditNote) {
+    this.commands.pause(auditNote);
   }
 
   @Override
-  public void resume(Instruction instruction) {
-    this.commands.resume(instruction);
+  public void resume(AuditNote auditNote) {
+    this.commands.resume(auditNote);
   }
 
   @Override
-  public Optional<Instruction> paused() {
+  public Optional<AuditNote> paused() {
     return this.candidate.paused();
   }
 
   @Override
-  public List<HistoryEntry> history() {
+  public List<PastTerm> history() {
     return this.candidate.history();
   }
 

@@ -124,7 +124,7 @@ public record LeaseSettings(
   }
 
   /** Returns how long a confirmed renewal lets this node lead, counted from before it was sent. */
-  long tenureNanos() {
+  long leadershipNanos() {
     return this.leaseDuration.minus(margin()).toNanos();
   }
 

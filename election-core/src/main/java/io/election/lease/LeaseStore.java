@@ -1,6 +1,6 @@
 package io.election.lease;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent;
 import java.time.Duration;
 import java.util.Map;
@@ -108,7 +108,7 @@ public interface LeaseStore extends AutoCloseable {
    * @param successor the next leader; empty for any node; {@code null} to give way to the node that
    *     the record names
    * @param ending why the term ended, which the history notes. It replaces what {@link #designate}
-   *     has recorded, unless the node gives way and has no {@linkplain Ending#instruction()
+   *     has recorded, unless the node gives way and has no {@linkplain TermEnd#auditNote()
    *     instruction}
    * @return whether the record named this node (to give way: another node) in this term, which is
    *     the newest of the history and this node's, and the lease is now released; if {@code false},
@@ -116,7 +116,7 @@ public interface LeaseStore extends AutoCloseable {
    * @throws LeaseStoreException if the outcome is unknown
    */
   boolean release(
-      String serviceId, String nodeId, long term, @Nullable String successor, Ending ending)
+      String serviceId, String nodeId, long term, @Nullable String successor, TermEnd ending)
       throws LeaseStoreException;
 
   /**
@@ -126,11 +126,11 @@ public interface LeaseStore extends AutoCloseable {
    *
    * @param serviceId the election
    * @param leaderId the next leader; empty for any node
-   * @param instruction the actor and the reason; {@code null} if none were given
+   * @param auditNote the actor and the reason; {@code null} if none were given
    * @return whether there is a record
    * @throws LeaseStoreException if the outcome is unknown
    */
-  boolean designate(String serviceId, String leaderId, @Nullable Instruction instruction)
+  boolean designate(String serviceId, String leaderId, @Nullable AuditNote auditNote)
       throws LeaseStoreException;
 
   /**

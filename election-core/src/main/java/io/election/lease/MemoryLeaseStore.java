@@ -1,10 +1,10 @@
 package io.election.lease;
 
-import io.election.HistoryEntry;
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.Member;
+import io.election.PastTerm;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -77,7 +77,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
    *
    * @param until when it ended; {@code null} if it has not
    * @param endReason why it ended; {@code null} if it has not ended, or the reason was not recorded
-   * @param instruction who ended it; {@code null} if that was not recorded
+   * @param auditNote who ended it; {@code null} if that was not recorded
    */
   record Term(
       String leaderId,
@@ -86,7 +86,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
       Instant from,
       @Nullable Instant until,
       @Nullable String endReason,
-      @Nullable Instruction instruction) {
+      @Nullable AuditNote auditNote) {
 
     Term(String leaderId, long leaseMillis, String reason, Instant from) {
       this(leaderId, leaseMillis, reason, from, null, null, null);
@@ -104,10 +104,10 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
           from,
           this.until,
           this.endReason,
-          this.instruction);
+          this.auditNote);
     }
 
-    Term over(Instant until, String reason, @Nullable Instruction instruction) {
+    Term over(Instant until, String reason, @Nullable AuditNote auditNote) {
       return ended()
           ? this
           : new Term(
@@ -117,10 +117,10 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
               this.from,
               until,
               reason,
-              instruction != null ? instruction : this.instruction);
+              auditNote != null ? auditNote : this.auditNote);
     }
 
-    Term noting(@Nullable Instruction instruction) {
+    Term noting(@Nullable AuditNote auditNote) {
       return new Term(
           this.leaderId,
           this.leaseMillis,
@@ -128,19 +128,19 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
           this.from,
           this.until,
           this.endReason,
-          instruction);
+          auditNote);
     }
 
-    HistoryEntry entry(long term) {
-      return new HistoryEntry(
+    PastTerm entry(long term) {
+      return new PastTerm(
           term,
           this.leaderId,
           this.from,
           this.until,
           this.reason,
           this.endReason,
-          this.instruction != null ? this.instruction.by() : null,
-          this.instruction != null ? this.instruction.note() : null);
+          this.auditNote != null ? this.auditNote.actor() : null,
+          this.auditNote != null ? this.auditNote.reason() : null);
     }
   }
 
@@ -358,7 +358,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
     } else {
       openTerm(
           serviceId,
-          Ending.asFound(seen),
+          TermEnd.asFound(seen),
           term,
           new Term(claim.nodeId(), claim.leaseMillis(), claim.reason().name(), instant()));
     }
@@ -367,7 +367,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
 
   @Override
   public boolean release(
-      String serviceId, String nodeId, long term, @Nullable String successor, Ending ending) {
+      String serviceId, String nodeId, long term, @Nullable String successor, TermEnd ending) {
     return release(serviceId, nodeId, term, successor, ending, SHARED);
   }
 
@@ -376,7 +376,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
       String nodeId,
       long term,
       @Nullable String successor,
-      Ending ending,
+      TermEnd ending,
       String owner) {
     Row row = this.rows.get(serviceId);
     if (row == null
@@ -401,19 +401,18 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
 
   @Override
   public synchronized boolean designate(
-      String serviceId, String leaderId, @Nullable Instruction instruction) {
+      String serviceId, String leaderId, @Nullable AuditNote auditNote) {
     Row row = this.rows.get(serviceId);
     if (row == null) {
       return false;
     }
     change(row, serviceId, leaderId, row.leaseMillis());
     boolean released = row.leaseMillis() != null && row.leaseMillis() == 0;
-    if (instruction != null && !released) {
+    if (auditNote != null && !released) {
       note(
           serviceId,
           row.term(),
-          (entry) ->
-              entry.ended() || entry.instruction() != null ? entry : entry.noting(instruction));
+          (entry) -> entry.ended() || entry.auditNote() != null ? entry : entry.noting(auditNote));
     }
     return true;
   }
@@ -429,8 +428,8 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   @Override
-  public synchronized Map<String, List<HistoryEntry>> history(Set<String> serviceIds) {
-    Map<String, List<HistoryEntry>> histories = new LinkedHashMap<>();
+  public synchronized Map<String, List<PastTerm>> history(Set<String> serviceIds) {
+    Map<String, List<PastTerm>> histories = new LinkedHashMap<>();
     for (String id : serviceIds) {
       NavigableMap<Long, Term> terms = history(id).descendingMap();
       if (!terms.isEmpty()) {
@@ -463,11 +462,11 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
     terms.put(term, entry);
   }
 
-  private void endTerm(String serviceId, long term, Ending ending) {
+  private void endTerm(String serviceId, long term, TermEnd ending) {
     note(
         serviceId,
         term,
-        (entry) -> entry.over(instant(), ending.reason().name(), ending.instruction()));
+        (entry) -> entry.over(instant(), ending.reason().name(), ending.auditNote()));
   }
 
   private void note(String serviceId, long term, UnaryOperator<Term> note) {

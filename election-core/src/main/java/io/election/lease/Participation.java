@@ -1,6 +1,6 @@
 package io.election.lease;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.LeadershipLostEvent;
 import org.jspecify.annotations.Nullable;
 
@@ -22,17 +22,17 @@ sealed interface Participation {
    *
    * @param by who paused it, and why
    */
-  record Paused(Instruction by) implements Participation {}
+  record Paused(AuditNote by) implements Participation {}
 
   /**
    * Is stopped, or waits for the end of an earlier run.
    *
    * @param paused who has paused it meanwhile, and why; {@code null} if it is not paused
    */
-  record Stopped(@Nullable Instruction paused) implements Participation {}
+  record Stopped(@Nullable AuditNote paused) implements Participation {}
 
   /** Returns who paused the node; {@code null} if it is not paused. */
-  default @Nullable Instruction pausedBy() {
+  default @Nullable AuditNote pausedBy() {
     if (this instanceof Stopped stopped) {
       return stopped.paused();
     }
@@ -55,7 +55,7 @@ sealed interface Participation {
   }
 
   /** Applies a pause. */
-  default Participation pause(Instruction by) {
+  default Participation pause(AuditNote by) {
     return this instanceof Stopped ? new Stopped(by) : new Paused(by);
   }
 
@@ -75,12 +75,12 @@ sealed interface Participation {
   }
 
   /** Returns why a node immediately hands back a lease that it was just granted. */
-  default Ending whyItMayNotLead() {
+  default TermEnd whyItMayNotLead() {
     if (this instanceof Stopped) {
-      return Ending.of(LeadershipLostEvent.Reason.STOPPED);
+      return TermEnd.of(LeadershipLostEvent.Reason.STOPPED);
     }
     return this instanceof Paused paused
-        ? new Ending(LeadershipLostEvent.Reason.PAUSED, paused.by())
-        : Ending.of(LeadershipLostEvent.Reason.RESIGNED);
+        ? new TermEnd(LeadershipLostEvent.Reason.PAUSED, paused.by())
+        : TermEnd.of(LeadershipLostEvent.Reason.RESIGNED);
   }
 }

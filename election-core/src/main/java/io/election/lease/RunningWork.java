@@ -58,7 +58,7 @@ final class RunningWork {
    */
   void leaseOver(String serviceId, Candidacy after, long term) {
     try {
-      this.work.onUncovered(serviceId, term);
+      this.work.onLeaseOver(serviceId, term);
     } catch (RuntimeException ex) {
       this.log.failedUnexpectedly(ex);
     }

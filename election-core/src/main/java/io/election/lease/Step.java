@@ -16,7 +16,7 @@ sealed interface Step {
    *
    * @param until the instant
    */
-  record Await(long until) implements Step {}
+  record Wait(long until) implements Step {}
 
   /**
    * A call to the store, which defines how it is made and what follows from its answer.
@@ -55,7 +55,7 @@ sealed interface Step {
           serviceId,
           candidacy.node().id(),
           candidacy.node().settings().leaseDuration().toMillis(),
-          candidacy.memory().highestTerm());
+          candidacy.remembered().highestTerm());
     }
 
     Claim claim(long leaseMillis, LeadershipAcquiredEvent.Reason reason) {
@@ -202,7 +202,7 @@ sealed interface Step {
    * @param successor the next leader; empty for any node
    * @param ending the reason, which the history notes
    */
-  record Release(long term, String successor, Ending ending) implements Call<Boolean> {
+  record Release(long term, String successor, TermEnd ending) implements Call<Boolean> {
 
     @Override
     public Boolean execute(LeaseStore store, Caller caller) throws LeaseStoreException {
@@ -227,7 +227,7 @@ sealed interface Step {
    * @param term the term that was held
    * @param ending why it ended, which the history notes
    */
-  record GiveWay(long term, Ending ending) implements Call<Boolean> {
+  record Cede(long term, TermEnd ending) implements Call<Boolean> {
 
     @Override
     public Boolean execute(LeaseStore store, Caller caller) throws LeaseStoreException {
@@ -236,7 +236,7 @@ sealed interface Step {
 
     @Override
     public Candidacy after(Candidacy candidacy, Boolean answer, Timing timing) {
-      return candidacy.onGivenWay(this, answer, timing.now());
+      return candidacy.onCeded(this, answer, timing.now());
     }
 
     @Override

@@ -46,11 +46,11 @@ final class StoreCalls {
     this.answeredAt = this.context.now();
   }
 
-  StoreContact contact() {
+  StoreHealth contact() {
     // Read the failure first: an answer in between makes the silence short.
     OpenFailures.Problem problem = this.openFailures.problem();
     long now = this.context.now();
-    return new StoreContact(
+    return new StoreHealth(
         Duration.ofNanos(now - this.answeredAt),
         problem != null ? problem.age(now) : Duration.ZERO,
         problem != null ? problem.text() : null);

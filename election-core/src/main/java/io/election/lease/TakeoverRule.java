@@ -4,8 +4,8 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 import io.election.LeadershipAcquiredEvent;
 import io.election.lease.Participation.Aside;
-import io.election.lease.Standing.Following;
-import io.election.lease.Standing.Warming;
+import io.election.lease.State.Claimant;
+import io.election.lease.State.Follower;
 import io.election.lease.Step.Acquire;
 import io.election.lease.Step.Create;
 import io.election.lease.Step.Touch;
@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param node the node
  * @param participation whether it takes part in the election
- * @param memory what it remembers about the election
+ * @param remembered what it remembers about the election
  */
-record TakeoverRule(Candidacy.Node node, Participation participation, Memory memory) {
+record TakeoverRule(Candidacy.Node node, Participation participation, Remembered remembered) {
 
   /** A step that may be taken from an instant on. */
   record Opening(long from, Step step) {
@@ -40,12 +40,12 @@ record TakeoverRule(Candidacy.Node node, Participation participation, Memory mem
    * @return {@code null} if nothing before it reads the record again
    */
   @Nullable
-  Opening opening(Following following) {
-    Observation seen = following.seen();
+  Opening opening(Follower follower) {
+    Observation seen = follower.seen();
     if (seen == null || seen.stale() || !isCandidate()) {
       return null;
     }
-    Opening opening = opening(seen.row(), seen.since(), following.shared());
+    Opening opening = opening(seen.row(), seen.since(), follower.shared());
     return this.participation instanceof Aside aside && opening.from() - aside.until() < 0
         ? new Opening(aside.until(), opening.step())
         : opening;
@@ -53,7 +53,8 @@ record TakeoverRule(Candidacy.Node node, Participation participation, Memory mem
 
   private Opening opening(@Nullable LeaseRow row, long since, boolean shared) {
     if (row == null) {
-      return new Opening(since, new Create(Math.max(leaseMillis(), this.memory.promisedMillis())));
+      return new Opening(
+          since, new Create(Math.max(leaseMillis(), this.remembered.promisedMillis())));
     }
     boolean mine = row.leaderId().equals(this.node.id());
     if (row.isReleased()) {
@@ -72,7 +73,7 @@ record TakeoverRule(Candidacy.Node node, Participation participation, Memory mem
     if (shared) {
       return acquire(since + promisedNanos(row), row, LeadershipAcquiredEvent.Reason.DESIGNATED);
     }
-    if (row.own() && row.term() == this.memory.ledTerm() && this.memory.ledHighest()) {
+    if (row.own() && row.term() == this.remembered.ledTerm() && this.remembered.ledHighest()) {
       return acquire(since, row, LeadershipAcquiredEvent.Reason.EXPIRED);
     }
     return new Opening(since, new Touch(row, since));
@@ -82,12 +83,12 @@ record TakeoverRule(Candidacy.Node node, Participation participation, Memory mem
    * Returns the step of a node that has kept the record warm for as long as its holder was
    * promised.
    */
-  Opening opening(Warming warming) {
-    long ripe = warming.since() + promisedNanos(warming.row());
+  Opening opening(Claimant claimant) {
+    long ripe = claimant.since() + promisedNanos(claimant.row());
     return acquire(
         ripe,
-        warming.row(),
-        warming.created()
+        claimant.row(),
+        claimant.created()
             ? LeadershipAcquiredEvent.Reason.CREATED
             : LeadershipAcquiredEvent.Reason.DESIGNATED);
   }
@@ -98,7 +99,7 @@ record TakeoverRule(Candidacy.Node node, Participation participation, Memory mem
    */
   long promisedMillis(LeaseRow row) {
     long millis = row.promisedMillis(leaseMillis());
-    return row.leaseMillis() != null ? millis : Math.max(millis, this.memory.promisedMillis());
+    return row.leaseMillis() != null ? millis : Math.max(millis, this.remembered.promisedMillis());
   }
 
   private long promisedNanos(LeaseRow row) {

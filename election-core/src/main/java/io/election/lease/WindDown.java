@@ -36,7 +36,7 @@ final class WindDown {
     if (!isHandingBack()) {
       return true;
     }
-    if (isHopeless()) {
+    if (shouldGiveUp()) {
       this.context.log().notHandedBack();
       return true;
     }
@@ -44,14 +44,14 @@ final class WindDown {
   }
 
   boolean isHandingBack() {
-    return this.candidates.stream().anyMatch(Candidate::isSteppingDown);
+    return this.candidates.stream().anyMatch(Candidate::isDraining);
   }
 
   /**
    * Returns whether to give up: leases are still held two operation timeouts after leader work has
    * ended. A store that does not answer must not delay the end of the process.
    */
-  private boolean isHopeless() {
+  private boolean shouldGiveUp() {
     if (this.candidates.stream()
         .anyMatch((candidate) -> this.context.work().isRunning(candidate.serviceId()))) {
       this.idleSince = null;

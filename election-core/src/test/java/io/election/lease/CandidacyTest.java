@@ -6,19 +6,19 @@ import static io.election.LeadershipAcquiredEvent.Reason.EXPIRED;
 import static io.election.LeadershipAcquiredEvent.Reason.RELEASED;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.LeadershipLostEvent.Reason;
-import io.election.lease.Standing.Following;
-import io.election.lease.Standing.Leading;
-import io.election.lease.Standing.SteppingDown;
+import io.election.lease.State.Draining;
+import io.election.lease.State.Follower;
+import io.election.lease.State.Leader;
 import io.election.lease.Step.Acquire;
-import io.election.lease.Step.Await;
+import io.election.lease.Step.Cede;
 import io.election.lease.Step.Create;
-import io.election.lease.Step.GiveWay;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Touch;
+import io.election.lease.Step.Wait;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
@@ -56,17 +56,17 @@ class CandidacyTest {
 
   private static final LeaseRow OTHERS = row("other", 3, 5, LEASE);
 
-  private static final Instruction ALICE = new Instruction("alice", "a new version");
+  private static final AuditNote ALICE = new AuditNote("alice", "a new version");
 
-  private static final Ending DISPLACED = Ending.of(Reason.DISPLACED);
+  private static final TermEnd DISPLACED = TermEnd.of(Reason.DISPLACED);
 
-  private static final Ending RESIGNED = Ending.of(Reason.RESIGNED);
+  private static final TermEnd RESIGNED = TermEnd.of(Reason.RESIGNED);
 
-  private static final Ending STOPPED = Ending.of(Reason.STOPPED);
+  private static final TermEnd STOPPED = TermEnd.of(Reason.STOPPED);
 
-  private static final Ending PAUSED = new Ending(Reason.PAUSED, ALICE);
+  private static final TermEnd PAUSED = new TermEnd(Reason.PAUSED, ALICE);
 
-  private static final Ending HANDED_OVER = new Ending(Reason.HANDED_OVER, ALICE);
+  private static final TermEnd HANDED_OVER = new TermEnd(Reason.HANDED_OVER, ALICE);
 
   @Test
   void aFreshCandidateReadsFirst() {
@@ -105,7 +105,7 @@ class CandidacyTest {
 
     @Test
     void isDueOncePerRenewInterval() {
-      assertNext(this.leader, RENEW - 1).isEqualTo(new Await(at(RENEW)));
+      assertNext(this.leader, RENEW - 1).isEqualTo(new Wait(at(RENEW)));
       assertNext(this.leader, RENEW).isEqualTo(new Renew(3));
     }
 
@@ -120,7 +120,7 @@ class CandidacyTest {
     void ofUnknownOutcomeKeepsTheOldDeadlineAndIsTriedAgainSoon() {
       Candidacy failed = this.leader.onFailure(new Renew(3), at(3_000));
       assertLeadsUntil(failed, TENURE);
-      assertNext(failed, 3_000).isEqualTo(new Await(at(3_000 + RENEW / 4)));
+      assertNext(failed, 3_000).isEqualTo(new Wait(at(3_000 + RENEW / 4)));
       assertNext(failed, 3_000 + RENEW / 4).isEqualTo(new Renew(3));
     }
 
@@ -136,7 +136,7 @@ class CandidacyTest {
       Candidacy answered =
           this.leader.resign(at(2_005)).onRenewed(new Renew(3), true, timing(2_000, 2_010));
       assertThat(leads(answered, 2_010)).isFalse();
-      assertThat(answered.standing()).isInstanceOf(SteppingDown.class);
+      assertThat(answered.state()).isInstanceOf(Draining.class);
     }
 
     @Test
@@ -164,7 +164,7 @@ class CandidacyTest {
 
     private final Candidacy absent = saw(null, 0);
 
-    private final Candidacy warming = this.absent.onCreated(this.created, at(100));
+    private final Candidacy claimant = this.absent.onCreated(this.created, at(100));
 
     @Test
     void isCreatedAtOnce() {
@@ -173,15 +173,15 @@ class CandidacyTest {
 
     @Test
     void isKeptWarmForAWholeLeaseBeforeItsCreatorLeads() {
-      assertNext(this.warming, 100 + RENEW).isEqualTo(this.touch);
+      assertNext(this.claimant, 100 + RENEW).isEqualTo(this.touch);
       LeaseRow kept = row("me", 1, 1, LEASE);
-      Candidacy candidacy = this.warming.onTouched(this.touch, kept, at(9_000));
-      assertNext(candidacy, 100 + LEASE - 1).isEqualTo(new Await(at(100 + LEASE)));
+      Candidacy candidacy = this.claimant.onTouched(this.touch, kept, at(9_000));
+      assertNext(candidacy, 100 + LEASE - 1).isEqualTo(new Wait(at(100 + LEASE)));
       assertNext(candidacy, 100 + LEASE).isEqualTo(begin(kept));
       Candidacy leader =
           candidacy.onAcquired(begin(kept), OptionalLong.of(1), timing(10_100, 10_150));
-      assertThat(((Leading) leader.standing()).term()).isEqualTo(1);
-      assertThat(((Leading) leader.standing()).reason()).isEqualTo(CREATED);
+      assertThat(((Leader) leader.state()).term()).isEqualTo(1);
+      assertThat(((Leader) leader.state()).reason()).isEqualTo(CREATED);
       assertLeadsUntil(leader, 10_100 + TENURE);
     }
 
@@ -201,21 +201,21 @@ class CandidacyTest {
 
     @Test
     void thatSomebodyElseChangedMeanwhileIsNotLed() {
-      assertFollows(this.warming.onAcquired(
+      assertFollows(this.claimant.onAcquired(
           begin(this.created), OptionalLong.empty(), timing(10_100, 10_150)));
-      assertFollows(this.warming.onTouched(this.touch, null, at(2_200)));
+      assertFollows(this.claimant.onTouched(this.touch, null, at(2_200)));
     }
 
     @Test
     void isNotReleasedByACreatorThatStopsBeforeItLed() {
-      Candidacy stopped = this.warming.stop(at(5_000));
+      Candidacy stopped = this.claimant.stop(at(5_000));
       assertFollows(stopped);
       assertWaits(stopped, 60_000);
     }
 
     @Test
     void isWatchedForAWholeLeaseByACreatorThatStartsOver() {
-      Candidacy failed = this.warming.onFailure(this.touch, at(2_200));
+      Candidacy failed = this.claimant.onFailure(this.touch, at(2_200));
       Candidacy candidacy = saw(failed, this.created, 3_000);
       assertNext(candidacy, 3_000).isNotInstanceOf(Acquire.class);
       assertNext(candidacy, 3_000 + LEASE).isInstanceOf(Acquire.class);
@@ -231,7 +231,7 @@ class CandidacyTest {
       assertThat(this.absent.isOpen(at(100))).isTrue();
       Candidacy lost = this.absent.look(at(300));
       assertThat(lost.isOpen(at(100))).isFalse();
-      assertThat(lost.next(at(100), false)).isEqualTo(new Await(at(300)));
+      assertThat(lost.next(at(100), false)).isEqualTo(new Wait(at(300)));
       assertNext(lost, 300).isEqualTo(new Read());
       assertThat(saw(OTHERS, 0).isOpen(at(100))).as("nothing to try for").isFalse();
     }
@@ -448,13 +448,13 @@ class CandidacyTest {
     private final Candidacy displaced =
         leader(3, 0).onRenewed(new Renew(3), false, timing(RENEW, 2_010));
 
-    private final GiveWay giveWay = new GiveWay(3, DISPLACED);
+    private final Cede cede = new Cede(3, DISPLACED);
 
     @Test
     void givesWayOnceItsLeaderWorkHasStoppedOrTheDrainTimeoutIsOver() {
-      assertThat(this.displaced.next(at(2_010), true)).isInstanceOf(Await.class);
-      assertThat(this.displaced.next(at(2_010), false)).isEqualTo(this.giveWay);
-      assertThat(this.displaced.next(at(2_010 + 3_000), true)).isEqualTo(this.giveWay);
+      assertThat(this.displaced.next(at(2_010), true)).isInstanceOf(Wait.class);
+      assertThat(this.displaced.next(at(2_010), false)).isEqualTo(this.cede);
+      assertThat(this.displaced.next(at(2_010 + 3_000), true)).isEqualTo(this.cede);
     }
 
     @Test
@@ -466,7 +466,7 @@ class CandidacyTest {
 
     @Test
     void standsAsideForOneLeaseAfterItGaveWay() {
-      Candidacy candidacy = this.displaced.onGivenWay(this.giveWay, true, at(2_050));
+      Candidacy candidacy = this.displaced.onCeded(this.cede, true, at(2_050));
       candidacy = saw(candidacy, row("", 3, 9, 0), 2_060);
       assertWaits(candidacy, 2_060);
       assertNext(candidacy, 2_050 + LEASE).isInstanceOf(Acquire.class);
@@ -474,7 +474,7 @@ class CandidacyTest {
 
     @Test
     void doesNotStandAsideIfTheRowWasDeleted() {
-      Candidacy candidacy = this.displaced.onGivenWay(this.giveWay, false, at(2_050));
+      Candidacy candidacy = this.displaced.onCeded(this.cede, false, at(2_050));
       assertNext(saw(candidacy, null, 2_060), 2_060).isEqualTo(new Create(LEASE));
     }
   }
@@ -499,13 +499,13 @@ class CandidacyTest {
 
     @Test
     void renewsWhileItsWorkDrains() {
-      assertThat(this.stopped.next(at(500), true)).isEqualTo(new Await(at(RENEW)));
+      assertThat(this.stopped.next(at(500), true)).isEqualTo(new Wait(at(RENEW)));
       assertThat(this.stopped.next(at(RENEW), true)).isEqualTo(new Renew(3));
       Candidacy candidacy = this.stopped.onRenewed(new Renew(3), true, timing(RENEW, 2_010));
       assertThat(leads(candidacy, 2_010)).isFalse();
       assertThat(candidacy.next(at(3_500), true))
           .as("a stop waits for work for longer than the drain time-out")
-          .isEqualTo(new Await(at(2 * RENEW)));
+          .isEqualTo(new Wait(at(2 * RENEW)));
       assertThat(candidacy.next(at(2 * RENEW), true)).isEqualTo(new Renew(3));
       assertNext(candidacy, 2 * RENEW).isEqualTo(new Release(3, "", STOPPED));
     }
@@ -531,7 +531,7 @@ class CandidacyTest {
     @Test
     void triesAgainAfterAFailureButNotAtOnce() {
       Candidacy candidacy = this.resigned.onFailure(this.release, at(1_500));
-      assertNext(candidacy, 1_500).isEqualTo(new Await(at(1_500 + RENEW / 4)));
+      assertNext(candidacy, 1_500).isEqualTo(new Wait(at(1_500 + RENEW / 4)));
       assertNext(candidacy, 1_500 + RENEW / 4).isEqualTo(this.release);
     }
 
@@ -544,7 +544,7 @@ class CandidacyTest {
     @Test
     void givesWayIfItWasDisplacedWhileItsWorkDrained() {
       assertNext(this.resigned.onReleased(this.release, false, at(1_000)), 1_000)
-          .isEqualTo(new GiveWay(3, RESIGNED));
+          .isEqualTo(new Cede(3, RESIGNED));
     }
 
     @Test
@@ -573,8 +573,8 @@ class CandidacyTest {
     @Test
     void keepsNothingWarmThatItHadBegunToKeepWarm() {
       LeaseRow row = row("me", 1, 1, LEASE);
-      Candidacy warming = saw(null, 0).onCreated(row, at(10)).pause(ALICE, at(20));
-      assertNext(warming, 20).isInstanceOf(Read.class);
+      Candidacy claimant = saw(null, 0).onCreated(row, at(10)).pause(ALICE, at(20));
+      assertNext(claimant, 20).isInstanceOf(Read.class);
       assertFollows(saw(null, 0).pause(ALICE, at(5)).onCreated(row, at(10)));
     }
 
@@ -642,11 +642,11 @@ class CandidacyTest {
   }
 
   private static boolean leads(Candidacy candidacy, long now) {
-    return candidacy.standing() instanceof Leading leading && leading.isValid(at(now), WALL + now);
+    return candidacy.state() instanceof Leader leader && leader.isValid(at(now), WALL + now);
   }
 
-  private static Ending ending(Candidacy candidacy) {
-    return ((SteppingDown) candidacy.standing()).ending();
+  private static TermEnd ending(Candidacy candidacy) {
+    return ((Draining) candidacy.state()).ending();
   }
 
   /** Checks the next step of a node without leader work. */
@@ -655,7 +655,7 @@ class CandidacyTest {
   }
 
   private static void assertWaits(Candidacy candidacy, long now) {
-    assertNext(candidacy, now).isInstanceOf(Await.class);
+    assertNext(candidacy, now).isInstanceOf(Wait.class);
   }
 
   private static void assertTakesAt(Candidacy candidacy, long instant) {
@@ -669,7 +669,7 @@ class CandidacyTest {
   }
 
   private static void assertFollows(Candidacy candidacy) {
-    assertThat(candidacy.standing()).isInstanceOf(Following.class);
+    assertThat(candidacy.state()).isInstanceOf(Follower.class);
   }
 
   private static LeaseRow row(String leaderId, long term, long version, long leaseMillis) {

@@ -23,7 +23,7 @@ record Disturbances(Simulation world) {
       Fault.TABLES_EMPTIED,
       Fault.TERM_LOWERED);
 
-  /** Faults that an older tool does not survive on its own. */
+  /** Faults that an older tool does not logAndPause on its own. */
   private static final Set<Fault> NOT_BESIDE_AN_OLDER_TOOL = Set.of(
       Fault.DATABASE_STALLS,
       Fault.DATABASE_CLOCK_STEPS,
@@ -56,7 +56,7 @@ record Disturbances(Simulation world) {
         this.world.processes.stream().filter((process) -> process.alive).toList();
     Fault fault = this.world.pick(this.world.drive.faults());
     if (this.world.without.contains(fault)
-        || (this.world.company != Company.NONE && NOT_BESIDE_AN_OLDER_TOOL.contains(fault))
+        || (this.world.company != OlderTool.NONE && NOT_BESIDE_AN_OLDER_TOOL.contains(fault))
         || (this.world.copies ? NOT_BESIDE_COPIES.contains(fault) : fault == Fault.COPIED)
         || (fault == Fault.TABLES_EMPTIED && !mayBeEmptied(alive))) {
       return;
@@ -65,7 +65,7 @@ record Disturbances(Simulation world) {
     SimulatedProcess process = alive.isEmpty() ? null : this.world.pick(alive);
     // A fault does most harm if it hits the leader, a process that waits to lead, or a request
     // under way.
-    SimulatedProcess prominent = this.world.draw(2) == 0 ? this.world.leader() : warming();
+    SimulatedProcess prominent = this.world.draw(2) == 0 ? this.world.leader() : claimant();
     if (prominent != null && this.world.draw(3) > 0) {
       process = prominent;
     }
@@ -96,7 +96,7 @@ record Disturbances(Simulation world) {
       case FAILOVER -> row != null && failOver(row);
       case DESIGNATED_BY_SQL ->
         // A node of an older tool takes a row that was handed back, but leaves it marked so.
-        !(this.world.company != Company.NONE && row != null && row.isReleased())
+        !(this.world.company != OlderTool.NONE && row != null && row.isReleased())
             && edit((old) -> SimulatedDatabase.named(old, someId()));
       case DESIGNATED_AND_BACK ->
         edit((old) -> {
@@ -168,7 +168,7 @@ record Disturbances(Simulation world) {
         && lease != null
         && lease > 0
         && alive.stream()
-            .allMatch((process) -> process.candidacy().memory().promisedMillis() >= lease);
+            .allMatch((process) -> process.candidacy().remembered().promisedMillis() >= lease);
   }
 
   /**
@@ -183,10 +183,9 @@ record Disturbances(Simulation world) {
     };
   }
 
-  private @Nullable SimulatedProcess warming() {
+  private @Nullable SimulatedProcess claimant() {
     return this.world.processes.stream()
-        .filter((process) ->
-            process.alive && process.candidacy().standing() instanceof Standing.Warming)
+        .filter((process) -> process.alive && process.candidacy().state() instanceof State.Claimant)
         .findFirst()
         .orElse(null);
   }
@@ -212,7 +211,7 @@ record Disturbances(Simulation world) {
         || running
             && (original.isStill()
                 || original.stopping
-                || original.candidacy().standing().heldTerm().isPresent())) {
+                || original.candidacy().state().heldTerm().isPresent())) {
       return false;
     }
     this.world.startProcess(

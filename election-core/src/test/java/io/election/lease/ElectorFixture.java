@@ -116,7 +116,7 @@ abstract class ElectorFixture {
         }
 
         @Override
-        public void onUncovered(String serviceId, long term) {
+        public void onLeaseOver(String serviceId, long term) {
           Node.this.uncovered.add(term);
           Node.this.store.calls.add("uncovered");
         }
@@ -259,8 +259,8 @@ abstract class ElectorFixture {
     this.database.edit("jobs", (row) -> SimulatedDatabase.named(row, leaderId));
   }
 
-  static StoreContact contact(Node node) {
-    return node.elector.storeContact().orElseThrow();
+  static StoreHealth contact(Node node) {
+    return node.elector.storeHealth().orElseThrow();
   }
 
   /** The number of threads of this test's electors whose names begin like this. */

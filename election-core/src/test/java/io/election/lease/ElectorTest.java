@@ -9,7 +9,7 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
@@ -150,7 +150,7 @@ class ElectorTest extends ElectorFixture {
     assertThat(contact(this.a).silence()).isLessThanOrEqualTo(ofSeconds(2));
     assertThat(contact(this.a).failure()).isNull();
     this.a.elector.leave();
-    assertThat(this.a.elector.storeContact()).isEmpty();
+    assertThat(this.a.elector.storeHealth()).isEmpty();
   }
 
   @Test
@@ -173,21 +173,21 @@ class ElectorTest extends ElectorFixture {
   @Test
   void whoAskedForAnotherLeaderAndWhyIsLoggedAndNoted() throws Exception {
     elect(this.a, this.b);
-    this.a.service.designate("b", new Instruction("alice", "canary 'two'"));
+    this.a.service.designate("b", new AuditNote("alice", "canary 'two'"));
     run(ofSeconds(5), this.a, this.b);
     assertThat(this.b.service.isLeader()).isTrue();
     run(LEASE, this.a, this.b);
-    this.b.service.forceElection(new Instruction("bob", ""));
+    this.b.service.forceElection(new AuditNote("bob", ""));
     run(ofSeconds(5), this.a, this.b);
     assertThat(this.a.service.isLeader()).isTrue();
     run(LEASE, this.a, this.b);
     // The command comes from a node other than the leader.
-    this.b.service.forceElection(new Instruction("carol", "again"));
+    this.b.service.forceElection(new AuditNote("carol", "again"));
     run(ofSeconds(5), this.a, this.b);
     assertThat(this.b.service.isLeader()).as("another than the old leader").isTrue();
 
     assertThat(this.database.history("jobs").headMap(3L, true).values())
-        .extracting((term) -> term.endReason() + " by " + term.instruction())
+        .extracting((term) -> term.endReason() + " by " + term.auditNote())
         .containsExactly(
             "HANDED_OVER by alice: canary 'two'", "RESIGNED by bob", "DISPLACED by carol: again");
     assertThat(lines())
@@ -206,7 +206,7 @@ class ElectorTest extends ElectorFixture {
     assertThat(this.a.store.calls).containsOnly("renew");
     assertThat(this.b.store.calls).containsOnly("read");
 
-    this.a.service.designate("b", new Instruction("alice", "canary"));
+    this.a.service.designate("b", new AuditNote("alice", "canary"));
     run(LEASE.plusSeconds(8), this.a, this.b);
     assertThat(this.b.service.isLeader()).isTrue();
     assertHistory("2 b null null null", "1 a HANDED_OVER alice canary");
@@ -291,9 +291,9 @@ class ElectorTest extends ElectorFixture {
   void aPausedLeaderDrainsAndStandsAsideUntilItIsResumed() throws Exception {
     elect(this.a, this.b);
     this.a.working = true;
-    this.a.service.pause(new Instruction("alice", "canary"));
+    this.a.service.pause(new AuditNote("alice", "canary"));
     assertThat(this.a.service.isLeader()).isFalse();
-    assertThat(this.a.service.paused()).contains(new Instruction("alice", "canary"));
+    assertThat(this.a.service.paused()).contains(new AuditNote("alice", "canary"));
     run(ofSeconds(4), this.a, this.b);
     assertThat(this.b.service.isLeader()).isFalse();
     assertThat(this.a.uncovered).isEmpty();
@@ -315,12 +315,12 @@ class ElectorTest extends ElectorFixture {
     this.b.elector.leave();
     run(LEASE.multipliedBy(3), this.a, this.b);
     assertThat(this.a.service.isLeader()).isFalse();
-    this.a.service.resume(new Instruction("bob", ""));
+    this.a.service.resume(new AuditNote("bob", ""));
     run(ofSeconds(3), this.a);
     assertThat(this.a.service.isLeader()).isTrue();
     assertThat(this.a.service.paused()).isEmpty();
 
-    this.a.service.resume(new Instruction("carol", ""));
+    this.a.service.resume(new AuditNote("carol", ""));
     assertThat(lines())
         .contains(
             "election 'jobs': node a was paused by alice: canary; it does not lead until it is resumed or restarted",
@@ -331,11 +331,11 @@ class ElectorTest extends ElectorFixture {
   @Test
   void aPauseEndsWithTheProcess() {
     elect(this.a);
-    this.a.service.pause(new Instruction("alice", ""));
+    this.a.service.pause(new AuditNote("alice", ""));
     run(ofSeconds(1), this.a);
     this.a.elector.stop();
     assertThat(this.a.service.paused()).isEmpty();
-    assertThatThrownBy(() -> this.a.service.pause(new Instruction("alice", "")))
+    assertThatThrownBy(() -> this.a.service.pause(new AuditNote("alice", "")))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("is not running on this node");
     this.a.join();

@@ -5,7 +5,7 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
@@ -216,11 +216,11 @@ class ElectorThreadsTest extends ElectorFixture {
       this.node.elector.wakeUp();
       return !linesWith("node a was stopped, but").isEmpty();
     });
-    Instruction instruction = new Instruction("alice", "");
+    AuditNote auditNote = new AuditNote("alice", "");
     switch (command) {
-      case "designate" -> this.node.service.designate("b", instruction);
-      case "force" -> this.node.service.forceElection(instruction);
-      case "pause" -> this.node.service.pause(instruction);
+      case "designate" -> this.node.service.designate("b", auditNote);
+      case "force" -> this.node.service.forceElection(auditNote);
+      case "pause" -> this.node.service.pause(auditNote);
       case "lostLeader" -> this.node.service.lostLeader();
       default -> {
         nameInRecord("b");
@@ -296,7 +296,7 @@ class ElectorThreadsTest extends ElectorFixture {
     electAndStopWithWork();
     tick(SETTINGS.drainTimeout());
     Node anotherContext = new Node("a").start();
-    anotherContext.service.pause(new Instruction("alice", "upgrade"));
+    anotherContext.service.pause(new AuditNote("alice", "upgrade"));
     await().until(() -> this.database.row("jobs").isReleased());
     await().until(() -> anotherContext.service.paused().isPresent());
   }

@@ -2,18 +2,18 @@ package io.election.lease;
 
 import io.election.lease.MemoryLeaseStore.Version;
 import io.election.lease.SimulatedDatabase.Snapshot;
-import io.election.lease.Standing.Following;
-import io.election.lease.Standing.Leading;
-import io.election.lease.Standing.SteppingDown;
-import io.election.lease.Standing.Warming;
+import io.election.lease.State.Claimant;
+import io.election.lease.State.Draining;
+import io.election.lease.State.Follower;
+import io.election.lease.State.Leader;
 import io.election.lease.Step.Acquire;
-import io.election.lease.Step.Await;
+import io.election.lease.Step.Cede;
 import io.election.lease.Step.Create;
-import io.election.lease.Step.GiveWay;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Touch;
+import io.election.lease.Step.Wait;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -327,7 +327,7 @@ final class ExhaustiveSearch {
     Candidacy candidacy = world.candidacy(part);
     Step step = this.rules.next(candidacy, world.now(), false);
     send(world, i, part, candidacy, step, visitor);
-    if (candidacy.standing() instanceof SteppingDown) {
+    if (candidacy.state() instanceof Draining) {
       Step working = this.rules.next(candidacy, world.now(), true);
       if (!working.equals(step)) {
         send(world, i, part, candidacy, working, visitor);
@@ -337,7 +337,7 @@ final class ExhaustiveSearch {
 
   private void send(
       World world, int i, Part part, Candidacy candidacy, Step step, Visitor visitor) {
-    if (!(step instanceof Await)) {
+    if (!(step instanceof Wait)) {
       Sent call = Sent.by(candidacy, step, world.now(), world.wall());
       visitor.visit(
           world.with(i, part.sending(candidacy, new Pending(call, NOTHING))),
@@ -433,7 +433,7 @@ final class ExhaustiveSearch {
             "%s is paused by an operator",
             name);
       }
-      if (candidacy.standing() instanceof Leading) {
+      if (candidacy.state() instanceof Leader) {
         String other = this.bounds.ids().get((i + 1) % this.bounds.ids().size());
         visitor.visit(
             commanded.with(i, part.after(candidacy.handOver(other, null, now))),
@@ -504,7 +504,7 @@ final class ExhaustiveSearch {
       for (int i = 0; i < candidacies.size(); i++) {
         Candidacy candidacy = candidacies.get(i).at(now, wall);
         Step step = this.rules.next(candidacy, now, false);
-        for (int turn = 0; turn < 8 && !(step instanceof Await); turn++) {
+        for (int turn = 0; turn < 8 && !(step instanceof Wait); turn++) {
           Sent call = Sent.by(candidacy, step, now, wall);
           Object outcome = executed(call, i, world.parts().get(i).life());
           candidacy = this.rules.answered(candidacy, step, outcome, call.answered(now, wall));
@@ -551,7 +551,7 @@ final class ExhaustiveSearch {
     text.append("  tick %2d  the row: %s%n".formatted(last.tick(), last.tables().row()));
     for (int i = 0; i < last.parts().size(); i++) {
       text.append("           %s: %s%n"
-          .formatted(this.names.get(i), last.parts().get(i).candidacy().standing()));
+          .formatted(this.names.get(i), last.parts().get(i).candidacy().state()));
     }
     return text.toString();
   }
@@ -596,7 +596,7 @@ final class ExhaustiveSearch {
       for (int i = 0; i < world.parts().size(); i++) {
         Part part = world.parts().get(i);
         candidacy(part.candidacy());
-        put(bit(part.candidacy().memory().ledHighest() && seesItsSeal(world, i, part)));
+        put(bit(part.candidacy().remembered().ledHighest() && seesItsSeal(world, i, part)));
         Pending pending = part.pending();
         put(bit(pending != null));
         if (pending != null) {
@@ -655,7 +655,7 @@ final class ExhaustiveSearch {
       LeaseRow answer = pending != null && pending.outcome() instanceof Optional<?>
           ? Rules.row(pending.outcome())
           : null;
-      long led = part.candidacy().memory().ledTerm();
+      long led = part.candidacy().remembered().ledTerm();
       LeaseRow row = world.tables().row();
       boolean owns = token(i, part.life()).equals(world.tables().owner());
       return ExhaustiveSearch.this.bounds.emptying()
@@ -689,7 +689,7 @@ final class ExhaustiveSearch {
     /** The longest time for which a row is watched. */
     private long promised(@Nullable LeaseRow row, Candidacy candidacy) {
       long own = candidacy.node().settings().leaseDuration().toMillis();
-      long seen = candidacy.memory().promisedMillis();
+      long seen = candidacy.remembered().promisedMillis();
       return 1_000_000
           * (row == null
               ? 0
@@ -703,12 +703,12 @@ final class ExhaustiveSearch {
     }
 
     private void candidacy(Candidacy candidacy) {
-      Memory memory = candidacy.memory();
-      put(memory.highestTerm(), memory.promisedMillis());
+      Remembered remembered = candidacy.remembered();
+      put(remembered.highestTerm(), remembered.promisedMillis());
       Participation participation = candidacy.participation();
       put(bit(participation.pausedBy() != null), ahead(candidacy.dueAt()));
       put(participation instanceof Participation.Aside aside ? ahead(aside.until()) : 0);
-      standing(candidacy.standing(), candidacy);
+      state(candidacy.state(), candidacy);
       Observation seen = candidacy.seen();
       put(bit(seen != null));
       if (seen != null) {
@@ -717,18 +717,22 @@ final class ExhaustiveSearch {
       }
     }
 
-    private void standing(Standing standing, Candidacy candidacy) {
-      put(standing.getClass().getName().hashCode());
-      if (standing instanceof Following following) {
-        put(bit(following.shared()));
-      } else if (standing instanceof Warming warming) {
-        row(warming.row());
-        put(age(warming.since(), promised(warming.row(), candidacy)), bit(warming.created()));
-      } else if (standing instanceof Leading leading) {
-        put(leading.term(), ahead(leading.deadline()));
-      } else if (standing instanceof SteppingDown down) {
-        put(down.term(), ahead(down.deadline()), ahead(down.drainUntil()), ahead(down.retryAt()));
-        put(id(down.successor()), bit(down.displaced()), bit(down.patient()));
+    private void state(State state, Candidacy candidacy) {
+      put(state.getClass().getName().hashCode());
+      if (state instanceof Follower follower) {
+        put(bit(follower.shared()));
+      } else if (state instanceof Claimant claimant) {
+        row(claimant.row());
+        put(age(claimant.since(), promised(claimant.row(), candidacy)), bit(claimant.created()));
+      } else if (state instanceof Leader leader) {
+        put(leader.term(), ahead(leader.deadline()));
+      } else if (state instanceof Draining draining) {
+        put(
+            draining.term(),
+            ahead(draining.deadline()),
+            ahead(draining.drainUntil()),
+            ahead(draining.retryAt()));
+        put(id(draining.successor()), bit(draining.displaced()), bit(draining.patient()));
       }
     }
 
@@ -751,8 +755,8 @@ final class ExhaustiveSearch {
         row(acquire.row());
       } else if (step instanceof Release release) {
         put(release.term(), id(release.successor()));
-      } else if (step instanceof GiveWay giveWay) {
-        put(giveWay.term());
+      } else if (step instanceof Cede cede) {
+        put(cede.term());
       }
     }
 

@@ -1,7 +1,7 @@
 package io.election.lease;
 
 import io.election.lease.MemoryLeaseStore.Term;
-import io.election.lease.Standing.Leading;
+import io.election.lease.State.Leader;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -47,8 +47,8 @@ final class Judge {
       leader = alone(leader, node);
     }
     if (leader instanceof SimulatedProcess process
-        && process.candidacy().standing() instanceof Leading leading) {
-      judgeTenure(process, leading.term());
+        && process.candidacy().state() instanceof Leader held) {
+      judgeTenure(process, held.term());
     }
   }
 

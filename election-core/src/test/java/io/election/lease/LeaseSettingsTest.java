@@ -58,7 +58,7 @@ class LeaseSettingsTest {
       Duration lease = Duration.ofMillis(millis);
       LeaseSettings settings =
           new LeaseSettings(lease, lease.dividedBy(3), Duration.ofMillis(1), Duration.ZERO, true);
-      long tenure = settings.tenureNanos();
+      long tenure = settings.leadershipNanos();
       assertThat(tenure * 1.01).isLessThanOrEqualTo(lease.toNanos() * 0.99);
     }
   }

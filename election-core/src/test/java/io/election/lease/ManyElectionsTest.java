@@ -57,7 +57,7 @@ class ManyElectionsTest extends ElectorFixture {
       return this.services.stream().map(LeaseElectionService::candidate).toList();
     }
 
-    long leading() {
+    long leader() {
       return this.services.stream().filter(LeaseElectionService::isLeader).count();
     }
   }
@@ -117,7 +117,7 @@ class ManyElectionsTest extends ElectorFixture {
 
   private void runUntilAllAreLed(BusyNode node) {
     long end = this.clock.get() + Duration.ofMinutes(10).toNanos();
-    while (node.leading() < node.services.size()) {
+    while (node.leader() < node.services.size()) {
       step(node);
       assertThat(this.clock.get()).as("all are led in time").isLessThan(end);
     }
@@ -176,7 +176,7 @@ class ManyElectionsTest extends ElectorFixture {
       }
     }
     run(LEASE.multipliedBy(3), all);
-    assertThat(leaders).allSatisfy((node) -> assertThat(node.leading()).isPositive());
+    assertThat(leaders).allSatisfy((node) -> assertThat(node.leader()).isPositive());
     BusyNode follower = new BusyNode("d", 30);
     run(LEASE.multipliedBy(2), leaders.get(0), leaders.get(1), leaders.get(2), follower);
     follower.store.calls.clear();
@@ -211,7 +211,7 @@ class ManyElectionsTest extends ElectorFixture {
     node.slow.locked.addAll(Set.of("service-0", "service-1"));
 
     run(LEASE.multipliedBy(3), node);
-    assertThat(node.leading()).isEqualTo(18);
+    assertThat(node.leader()).isEqualTo(18);
     assertThat(this.lost).isEmpty();
     run(LEASE.multipliedBy(3), node);
 
@@ -353,6 +353,6 @@ class ManyElectionsTest extends ElectorFixture {
 
     assertThat(node.store.calls).startsWith("renew", "history", "designate");
     assertThat(this.database.row("service-2").leaderId()).isEqualTo("a");
-    assertThat(node.leading()).isEqualTo(3);
+    assertThat(node.leader()).isEqualTo(3);
   }
 }

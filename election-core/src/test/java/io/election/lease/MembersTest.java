@@ -2,7 +2,7 @@ package io.election.lease;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.Member;
 import java.time.Duration;
 import java.time.Instant;
@@ -92,7 +92,7 @@ class MembersTest extends ElectorFixture {
     assertThat(a.members()).containsExactly("a", "b");
     assertThat(b.members()).containsExactly("a", "b");
 
-    b.service.pause(new Instruction("alice", "canary"));
+    b.service.pause(new AuditNote("alice", "canary"));
     run(LEASE.multipliedBy(3), a, b);
     a.members();
     run(LEASE.plusSeconds(2), a, b);

@@ -1,18 +1,18 @@
 package io.election.lease;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent.Reason;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.MemoryLeaseStore.Term;
 import io.election.lease.MemoryLeaseStore.Version;
 import io.election.lease.Rules.Access;
-import io.election.lease.Standing.Following;
-import io.election.lease.Standing.Leading;
-import io.election.lease.Standing.SteppingDown;
-import io.election.lease.Standing.Warming;
+import io.election.lease.State.Claimant;
+import io.election.lease.State.Draining;
+import io.election.lease.State.Follower;
+import io.election.lease.State.Leader;
 import io.election.lease.Step.Acquire;
+import io.election.lease.Step.Cede;
 import io.election.lease.Step.Create;
-import io.election.lease.Step.GiveWay;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Release;
 import io.election.lease.Step.Renew;
@@ -46,9 +46,9 @@ enum Mutant {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
       Candidacy after = super.answered(candidacy, step, outcome, timing);
-      boolean renewed = !after.standing().equals(candidacy.standing());
-      return renewed && after.standing() instanceof Leading leading
-          ? extended(after, leading, after.node().settings().margin().toNanos())
+      boolean renewed = !after.state().equals(candidacy.state());
+      return renewed && after.state() instanceof Leader leader
+          ? extended(after, leader, after.node().settings().margin().toNanos())
           : after;
     }
   }),
@@ -58,9 +58,9 @@ enum Mutant {
     @Override
     Candidacy failed(Candidacy candidacy, Step step, long now) {
       Candidacy after = super.failed(candidacy, step, now);
-      return step instanceof Renew && after.standing() instanceof Leading leading
+      return step instanceof Renew && after.state() instanceof Leader leader
           ? extended(
-              after, leading, now + after.node().settings().tenureNanos() - leading.deadline())
+              after, leader, now + after.node().settings().leadershipNanos() - leader.deadline())
           : after;
     }
   }),
@@ -69,12 +69,12 @@ enum Mutant {
   A_FLAG_STANDS_FOR_THE_DEADLINE(new Rules() {
     @Override
     boolean leads(Candidacy candidacy, long now, long wall) {
-      return candidacy.standing() instanceof Leading;
+      return candidacy.state() instanceof Leader;
     }
 
     @Override
     boolean leads(LeaseElectionService service) {
-      return service.candidate().candidacy().standing() instanceof Leading;
+      return service.candidate().candidacy().state() instanceof Leader;
     }
   }),
 
@@ -82,8 +82,8 @@ enum Mutant {
   THE_WALL_CLOCK_IS_NOT_LOOKED_AT(new Rules() {
     @Override
     Candidacy after(Candidacy candidacy) {
-      return candidacy.standing() instanceof Leading leading
-          ? standing(candidacy, until(leading, leading.deadline(), Long.MAX_VALUE))
+      return candidacy.state() instanceof Leader leader
+          ? state(candidacy, until(leader, leader.deadline(), Long.MAX_VALUE))
           : candidacy;
     }
   }),
@@ -106,7 +106,7 @@ enum Mutant {
       Candidacy after = super.answered(candidacy, step, outcome, timing);
       if (step instanceof Renew renew
           && SimulatedProcess.renewed(outcome)
-          && after.standing() instanceof SteppingDown) {
+          && after.state() instanceof Draining) {
         Acquire acquire =
             new Acquire(new LeaseRow("", renew.term(), 0L, "", false), Reason.RELEASED);
         return after
@@ -118,11 +118,11 @@ enum Mutant {
   }),
 
   /** Rule 2. */
-  WHO_CREATES_THE_ROW_LEADS_AT_ONCE(leadingIf(Warming::created)),
+  WHO_CREATES_THE_ROW_LEADS_AT_ONCE(leadingIf(Claimant::created)),
 
   /** Rule 2: a missing history does not mean that no process leads. */
   WHO_CREATES_THE_FIRST_TERM_LEADS_AT_ONCE(
-      leadingIf((warming) -> warming.created() && warming.row().term() == 1)),
+      leadingIf((claimant) -> claimant.created() && claimant.row().term() == 1)),
 
   /** Rule 2: the lease of the process that led before both tables were emptied. */
   THE_PROMISE_THAT_WAS_SEEN_IS_FORGOTTEN(new Rules() {
@@ -137,12 +137,12 @@ enum Mutant {
   ONES_OWN_LEASE_COUNTS_WHILE_KEEPING_WARM(new Rules() {
     @Override
     Step next(Candidacy candidacy, long now, boolean working) {
-      if (!(candidacy.standing() instanceof Warming warming)) {
+      if (!(candidacy.state() instanceof Claimant claimant)) {
         return super.next(candidacy, now, working);
       }
-      LeaseRow shortened = withLease(warming.row(), ownMillis(candidacy));
-      Warming hasty = new Warming(shortened, warming.since(), warming.created());
-      return onRow(super.next(standing(candidacy, hasty), now, working), warming.row());
+      LeaseRow shortened = withLease(claimant.row(), ownMillis(candidacy));
+      Claimant hasty = new Claimant(shortened, claimant.since(), claimant.created());
+      return onRow(super.next(state(candidacy, hasty), now, working), claimant.row());
     }
   }),
 
@@ -265,7 +265,7 @@ enum Mutant {
     @Override
     Step next(Candidacy candidacy, long now, boolean working) {
       Step step = super.next(candidacy, now, working);
-      return step instanceof Touch touch && candidacy.standing() instanceof Following
+      return step instanceof Touch touch && candidacy.state() instanceof Follower
           ? new Acquire(touch.row(), Reason.DESIGNATED)
           : step;
     }
@@ -275,8 +275,8 @@ enum Mutant {
   THE_ROW_IS_KEPT_WARM_AGAINST_A_TWIN(new Rules() {
     @Override
     Candidacy after(Candidacy candidacy) {
-      return candidacy.standing() instanceof Following following
-          ? standing(candidacy, new Following(following.seen(), false))
+      return candidacy.state() instanceof Follower follower
+          ? state(candidacy, new Follower(follower.seen(), false))
           : candidacy;
     }
   }),
@@ -286,8 +286,8 @@ enum Mutant {
     @Override
     Candidacy failed(Candidacy candidacy, Step step, long now) {
       Candidacy after = super.failed(candidacy, step, now);
-      return step instanceof Touch touch && after.standing() instanceof Following
-          ? standing(after, new Following(new Observation(touch.row(), touch.since(), true), false))
+      return step instanceof Touch touch && after.state() instanceof Follower
+          ? state(after, new Follower(new Observation(touch.row(), touch.since(), true), false))
           : after;
     }
 
@@ -296,7 +296,7 @@ enum Mutant {
       Candidacy after = super.read(candidacy, row, timing);
       Observation seen = candidacy.seen();
       boolean counts = row != null
-          && after.standing() instanceof Following
+          && after.state() instanceof Follower
           && seen != null
           && seen.stale()
           && seen.row() != null
@@ -368,7 +368,7 @@ enum Mutant {
     Candidacy read(Candidacy candidacy, @Nullable LeaseRow row, Timing timing) {
       Candidacy after = super.read(candidacy, row, timing);
       Observation seen = candidacy.seen();
-      return after.standing() instanceof Following && seen != null && isSameTerm(row, seen.row())
+      return after.state() instanceof Follower && seen != null && isSameTerm(row, seen.row())
           ? seen(after, new Observation(row, seen.since(), false))
           : after;
     }
@@ -418,14 +418,14 @@ enum Mutant {
   A_TAKE_THAT_WAS_UNDER_WAY_ENDS_A_PAUSE(new Rules() {
     @Override
     Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      Instruction pause = candidacy.participation().pausedBy();
+      AuditNote pause = candidacy.participation().pausedBy();
       if (step instanceof Acquire && pause != null) {
         Candidacy after = super.answered(candidacy.resume(timing.now()), step, outcome, timing);
         return new Candidacy(
             after.node(),
             after.participation().pause(pause),
-            after.memory(),
-            after.standing(),
+            after.remembered(),
+            after.state(),
             after.dueAt());
       }
       return super.answered(candidacy, step, outcome, timing);
@@ -482,7 +482,7 @@ enum Mutant {
   GIVING_WAY_NAMES_NEITHER_TERM_NOR_HISTORY(new Rules() {
     @Override
     Object execute(Sent call, Access access) throws LeaseStoreException {
-      if (!(call.step() instanceof GiveWay)) {
+      if (!(call.step() instanceof Cede)) {
         return super.execute(call, access);
       }
       LeaseRow row = access.row();
@@ -560,8 +560,8 @@ enum Mutant {
           (candidacy, seen, now) -> rowOf(seen).own()
               && !rowOf(seen).isReleased()
               && isMine(candidacy, rowOf(seen))
-              && rowOf(seen).term() == candidacy.memory().highestTerm()
-              && !(candidacy.standing() instanceof Following following && following.shared())
+              && rowOf(seen).term() == candidacy.remembered().highestTerm()
+              && !(candidacy.state() instanceof Follower follower && follower.shared())
               && candidacy.participation().pausedBy() == null
               && isFree(candidacy, now));
     }
@@ -582,12 +582,12 @@ enum Mutant {
     }
   }
 
-  private static Rules leadingIf(Predicate<Warming> condition) {
+  private static Rules leadingIf(Predicate<Claimant> condition) {
     return new Rules() {
       @Override
       Step next(Candidacy candidacy, long now, boolean working) {
-        return candidacy.standing() instanceof Warming warming && condition.test(warming)
-            ? new Acquire(warming.row(), Reason.CREATED)
+        return candidacy.state() instanceof Claimant claimant && condition.test(claimant)
+            ? new Acquire(claimant.row(), Reason.CREATED)
             : super.next(candidacy, now, working);
       }
     };
@@ -702,14 +702,14 @@ enum Mutant {
     return new Timing(now, wall, now, wall);
   }
 
-  private static Candidacy extended(Candidacy candidacy, Leading leading, long nanos) {
-    return standing(
+  private static Candidacy extended(Candidacy candidacy, Leader leader, long nanos) {
+    return state(
         candidacy,
-        until(leading, leading.deadline() + nanos, leading.wallDeadline() + nanos / 1_000_000));
+        until(leader, leader.deadline() + nanos, leader.wallDeadline() + nanos / 1_000_000));
   }
 
-  private static Leading until(Leading leading, long deadline, long wallDeadline) {
-    return new Leading(leading.term(), deadline, wallDeadline, leading.since(), leading.reason());
+  private static Leader until(Leader leader, long deadline, long wallDeadline) {
+    return new Leader(leader.term(), deadline, wallDeadline, leader.since(), leader.reason());
   }
 
   private static LeaseRow withLease(LeaseRow row, @Nullable Long lease) {
@@ -736,18 +736,18 @@ enum Mutant {
     return step instanceof Acquire acquire && acquire.reason() == Reason.CREATED;
   }
 
-  private static Candidacy standing(Candidacy candidacy, Standing standing) {
+  private static Candidacy state(Candidacy candidacy, State state) {
     return new Candidacy(
         candidacy.node(),
         candidacy.participation(),
-        candidacy.memory(),
-        standing,
+        candidacy.remembered(),
+        state,
         candidacy.dueAt());
   }
 
   private static Candidacy seen(Candidacy candidacy, Observation seen) {
-    boolean shared = candidacy.standing() instanceof Following following && following.shared();
-    return standing(candidacy, new Following(seen, shared));
+    boolean shared = candidacy.state() instanceof Follower follower && follower.shared();
+    return state(candidacy, new Follower(seen, shared));
   }
 
   // ---- what a mutant asks
@@ -765,7 +765,7 @@ enum Mutant {
   /** The row that a follower has just seen; {@code null} if there was none. */
   private static @Nullable Observation fresh(Candidacy candidacy) {
     Observation seen = candidacy.seen();
-    boolean follows = candidacy.standing() instanceof Following;
+    boolean follows = candidacy.state() instanceof Follower;
     return follows && seen != null && !seen.stale() && seen.row() != null ? seen : null;
   }
 

@@ -1,8 +1,8 @@
 package io.election.lease;
 
-import io.election.HistoryEntry;
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.Member;
+import io.election.PastTerm;
 import io.election.lease.LeaseStore.Reading;
 import io.election.lease.Step.Renew;
 import java.time.Duration;
@@ -77,13 +77,13 @@ record RemoteStore(Simulation simulation, SimulatedProcess process)
 
   @Override
   public boolean release(
-      String serviceId, String nodeId, long term, @Nullable String successor, Ending ending)
+      String serviceId, String nodeId, long term, @Nullable String successor, TermEnd ending)
       throws LeaseStoreException {
     return this.process.await(
         () -> this.process.server.release(serviceId, nodeId, term, successor, ending),
         successor != null
             ? new Step.Release(term, successor, ending)
-            : new Step.GiveWay(term, ending));
+            : new Step.Cede(term, ending));
   }
 
   @Override
@@ -95,17 +95,16 @@ record RemoteStore(Simulation simulation, SimulatedProcess process)
   }
 
   @Override
-  public boolean designate(String serviceId, String leaderId, @Nullable Instruction instruction)
+  public boolean designate(String serviceId, String leaderId, @Nullable AuditNote auditNote)
       throws LeaseStoreException {
     return this.process.await(
-        () -> this.process.server.designate(serviceId, leaderId, instruction),
+        () -> this.process.server.designate(serviceId, leaderId, auditNote),
         () -> "to designate " + leaderId,
         false);
   }
 
   @Override
-  public Map<String, List<HistoryEntry>> history(Set<String> serviceIds)
-      throws LeaseStoreException {
+  public Map<String, List<PastTerm>> history(Set<String> serviceIds) throws LeaseStoreException {
     return this.process.await(() -> directory().history(serviceIds), () -> "for the history", true);
   }
 

@@ -1,8 +1,8 @@
 package io.election.lease;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.lease.LeaseStore.Reading;
-import io.election.lease.Standing.Leading;
+import io.election.lease.State.Leader;
 import io.election.lease.Step.Read;
 import java.time.Duration;
 import java.util.Optional;
@@ -16,7 +16,7 @@ class Rules {
 
   static final Rules PRODUCTION = new Rules();
 
-  private static final Instruction OPERATOR = new Instruction("operator", "");
+  private static final AuditNote OPERATOR = new AuditNote("operator", "");
 
   record Access(SimulatedDatabase database, String token, LeaseStore store) {
 
@@ -35,7 +35,7 @@ class Rules {
   }
 
   boolean leads(Candidacy candidacy, long now, long wall) {
-    return candidacy.standing() instanceof Leading leading && leading.isValid(now, wall);
+    return candidacy.state() instanceof Leader leader && leader.isValid(now, wall);
   }
 
   /** Whether a process tells its application that it leads. */

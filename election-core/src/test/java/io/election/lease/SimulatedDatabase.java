@@ -1,9 +1,9 @@
 package io.election.lease;
 
-import io.election.HistoryEntry;
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent;
 import io.election.Member;
+import io.election.PastTerm;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -21,7 +21,7 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The two tables in memory, which operators, older tools and failing servers can change, and stores
+ * The two tables in remembered, which operators, older tools and failing servers can change, and stores
  * that access them and can be made to fail.
  */
 public final class SimulatedDatabase extends MemoryLeaseStore {
@@ -90,7 +90,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
                 old.from(),
                 instant().minus(ago),
                 old.endReason(),
-                old.instruction()));
+                old.auditNote()));
   }
 
   public synchronized void deleteRow(String serviceId) {
@@ -333,22 +333,21 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
 
     @Override
     public boolean release(
-        String serviceId, String nodeId, long term, @Nullable String successor, Ending ending)
+        String serviceId, String nodeId, long term, @Nullable String successor, TermEnd ending)
         throws LeaseStoreException {
       call(successor != null ? "release" : "giveWay");
       return SimulatedDatabase.this.release(serviceId, nodeId, term, successor, ending, this.token);
     }
 
     @Override
-    public boolean designate(String serviceId, String leaderId, @Nullable Instruction instruction)
+    public boolean designate(String serviceId, String leaderId, @Nullable AuditNote auditNote)
         throws LeaseStoreException {
       call("designate");
-      return SimulatedDatabase.this.designate(serviceId, leaderId, instruction);
+      return SimulatedDatabase.this.designate(serviceId, leaderId, auditNote);
     }
 
     @Override
-    public Map<String, List<HistoryEntry>> history(Set<String> serviceIds)
-        throws LeaseStoreException {
+    public Map<String, List<PastTerm>> history(Set<String> serviceIds) throws LeaseStoreException {
       call("history");
       return SimulatedDatabase.this.history(serviceIds);
     }

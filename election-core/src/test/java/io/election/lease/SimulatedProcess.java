@@ -2,11 +2,11 @@ package io.election.lease;
 
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
-import io.election.lease.Standing.Leading;
-import io.election.lease.Standing.SteppingDown;
+import io.election.lease.State.Draining;
+import io.election.lease.State.Leader;
 import io.election.lease.Step.Acquire;
-import io.election.lease.Step.Await;
 import io.election.lease.Step.Renew;
+import io.election.lease.Step.Wait;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
@@ -233,7 +233,7 @@ final class SimulatedProcess implements Claimant {
 
   @Override
   public String claim() {
-    return "%s (term %s)".formatted(this, candidacy().standing().heldTerm().orElse(-1));
+    return "%s (term %s)".formatted(this, candidacy().state().heldTerm().orElse(-1));
   }
 
   private void deliver(LeadershipEvent event) {
@@ -295,9 +295,9 @@ final class SimulatedProcess implements Claimant {
     if (!isStill()) {
       this.elector.events().deliverNow();
     }
-    if (candidacy().standing() instanceof Leading leading && leading.deadline() != this.watched) {
-      this.watched = leading.deadline();
-      later(trueTime(leading.deadline()), () -> this.service.candidate().update());
+    if (candidacy().state() instanceof Leader leader && leader.deadline() != this.watched) {
+      this.watched = leader.deadline();
+      later(trueTime(leader.deadline()), () -> this.service.candidate().update());
     }
   }
 
@@ -316,7 +316,7 @@ final class SimulatedProcess implements Claimant {
     } else {
       Candidacy candidacy = this.service.candidate().update();
       Step step = this.world.rules.next(candidacy, monotonic(), isWorking());
-      if (step instanceof Await await) {
+      if (step instanceof Wait await) {
         long pause =
             Math.min(await.until() - monotonic(), this.settings.renewInterval().toNanos());
         wake(trueTime(monotonic() + Math.max(pause, 0)) - this.world.now + lateness());
@@ -325,7 +325,7 @@ final class SimulatedProcess implements Claimant {
         later(this.world.now + lateness(), () -> ask(step));
       }
     }
-    if (this.stopping && !(candidacy().standing() instanceof SteppingDown)) {
+    if (this.stopping && !(candidacy().state() instanceof Draining)) {
       die();
     }
   }
@@ -506,7 +506,7 @@ final class SimulatedProcess implements Claimant {
       case SIGNAL -> command((current) -> current.look(monotonic()));
       case HAND_OVER ->
         handOver(
-            this.world.company != Company.NONE && this.world.draw(2) == 0
+            this.world.company != OlderTool.NONE && this.world.draw(2) == 0
                 ? this.world.pick(Simulation.OLDER_IDS)
                 : this.world.pick(this.world.ids));
       case STOP -> {

@@ -57,7 +57,7 @@ final class Simulation {
 
   final Drive drive;
 
-  final Company company;
+  final OlderTool company;
 
   final boolean tracing;
 
@@ -143,7 +143,7 @@ final class Simulation {
   AssertionError broken;
 
   Simulation(
-      long seed, Rules rules, Set<Fault> without, Drive drive, Company company, boolean tracing) {
+      long seed, Rules rules, Set<Fault> without, Drive drive, OlderTool company, boolean tracing) {
     this.random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L + 1);
     this.rules = rules;
     this.without = without;
@@ -155,10 +155,10 @@ final class Simulation {
     boolean extreme = this.random.nextBoolean();
     long longest = 0;
     for (String id : this.ids) {
-      List<Long> leases = this.company == Company.OLDER_TOOL
+      List<Long> leases = this.company == OlderTool.OLDER_TOOL
           ? List.of(3_000L, 4_000L, 5_000L, 5_000L)
           : List.of(6_000L, 10_000L, 15_000L, 25_000L);
-      long common = this.company == Company.OLDER_TOOL ? 5_000L : 10_000L;
+      long common = this.company == OlderTool.OLDER_TOOL ? 5_000L : 10_000L;
       long lease = this.mixed ? leases.get(draw(4)) : common;
       longest = Math.max(longest, lease);
       boolean eligible = this.ids.indexOf(id) < 2 || draw(6) > 0;
@@ -199,7 +199,7 @@ final class Simulation {
         after(draw(3) * SECOND, () -> startProcess(id));
       }
     }
-    if (this.company != Company.NONE) {
+    if (this.company != OlderTool.NONE) {
       for (String id : OLDER_IDS) {
         this.olderNodes.add(new OlderNode(this, id));
       }

@@ -25,7 +25,7 @@ class SimulationTest {
   @ParameterizedTest
   @EnumSource
   void atNoInstantOfAnyScheduleTwoProcessesLeadAndAfterTheFaultsOneDoes(Drive drive) {
-    Tally tally = run(SCHEDULES, drive, Company.NONE);
+    Tally tally = run(SCHEDULES, drive, OlderTool.NONE);
     if (tally.schedules >= 1_000) {
       assertThat(tally.leaderships)
           .as("each way to lead was gone")
@@ -37,7 +37,7 @@ class SimulationTest {
   @ParameterizedTest
   @EnumSource
   void besideNodesOfAnOlderToolStillOnlyOneLeads(Drive drive) {
-    Tally tally = run(SCHEDULES / 2, drive, Company.OLDER_TOOL);
+    Tally tally = run(SCHEDULES / 2, drive, OlderTool.OLDER_TOOL);
     if (SEED == null) {
       assertThat(tally.olderLeaderships).isGreaterThan(tally.schedules);
       assertThat(tally.leaderships).containsKey(Reason.EXPIRED);
@@ -49,7 +49,7 @@ class SimulationTest {
     Rules broken = Mutant.WHO_IS_NAMED_BY_HAND_LEADS_AT_ONCE.rules;
     assertThatThrownBy(() -> {
           for (long seed = 0; seed < 1_000; seed++) {
-            run(seed, broken, Drive.CALL_BY_CALL, Company.NONE, false);
+            run(seed, broken, Drive.CALL_BY_CALL, OlderTool.NONE, false);
           }
         })
         .hasMessageStartingWith("Two leaders: ")
@@ -67,12 +67,12 @@ class SimulationTest {
 
   private static String story(long seed, Drive drive) {
     Simulation simulation =
-        new Simulation(seed, Rules.PRODUCTION, Set.of(), drive, Company.NONE, true);
+        new Simulation(seed, Rules.PRODUCTION, Set.of(), drive, OlderTool.NONE, true);
     simulation.run();
     return simulation.story.toString();
   }
 
-  private static Tally run(int schedules, Drive drive, Company company) {
+  private static Tally run(int schedules, Drive drive, OlderTool company) {
     long first = SEED != null ? SEED : 0;
     long end = SEED != null ? SEED + 1 : schedules;
     Tally tally = new Tally();
@@ -90,7 +90,8 @@ class SimulationTest {
     return tally;
   }
 
-  private static Tally run(long seed, Rules rules, Drive drive, Company company, boolean tracing) {
+  private static Tally run(
+      long seed, Rules rules, Drive drive, OlderTool company, boolean tracing) {
     Simulation simulation = new Simulation(seed, rules, Set.of(), drive, company, tracing);
     try {
       Tally tally = simulation.run();

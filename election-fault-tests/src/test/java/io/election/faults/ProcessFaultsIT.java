@@ -235,14 +235,16 @@ class ProcessFaultsIT {
   @Tag("faults")
   void fault_07_no_memory_and_long_collections(@TempDir Path folder) throws Exception {
     Cluster.run(
-        TestDatabase.newDatabase(), oneInTrouble(Trouble.NO_MEMORY, folder), (cluster, leader) -> {
+        TestDatabase.newDatabase(),
+        oneInTrouble(InProcessFault.NO_MEMORY, folder),
+        (cluster, leader) -> {
           NodeProcess troubled = awaitTrouble(cluster);
           cluster.await(
               "memory is back", () -> !troubled.logLines("memory is back").isEmpty());
           NodeProcess next = cluster.awaitRecovery("a leader without memory", System.nanoTime());
           System.out.printf(
               "Measured: a leader without memory for %d s: %s leads afterwards; %s%n",
-              Trouble.SECONDS,
+              InProcessFault.SECONDS,
               next == troubled ? "the same" : "another",
               String.join(", ", troubled.logLines("memory is back")));
 
@@ -265,13 +267,13 @@ class ProcessFaultsIT {
     Optional<Path> java = jvmWithVirtualThreads();
     TestDatabase database = TestDatabase.newDatabase();
     try (CpuQuota quota = CpuQuota.ofPercent(5)) {
-      List<Node> nodes = oneInTrouble(Trouble.NO_PROCESSOR, folder).stream()
+      List<Node> nodes = oneInTrouble(InProcessFault.NO_PROCESSOR, folder).stream()
           .map((node) -> java.map((program) -> startedBy(program, node)).orElse(node))
           .toList();
       Cluster.run(database, nodes, (cluster, leader) -> {
         NodeProcess troubled = awaitTrouble(cluster);
         quota.add(troubled);
-        cluster.letPass(Duration.ofSeconds(Trouble.SECONDS));
+        cluster.letPass(Duration.ofSeconds(InProcessFault.SECONDS));
         cluster.awaitLeader();
         quota.lift();
         cluster.awaitRecovery(
@@ -286,7 +288,7 @@ class ProcessFaultsIT {
     }
   }
 
-  private static List<Node> oneInTrouble(Trouble trouble, Path folder) {
+  private static List<Node> oneInTrouble(InProcessFault trouble, Path folder) {
     return Cluster.threeNodes((node) -> trouble.of(node, folder.resolve("once")));
   }
 
@@ -332,11 +334,11 @@ class ProcessFaultsIT {
   void fault_09_listener_or_job_misbehaves() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     List<Node> nodes = Stream.of(
-            Trouble.LISTENER_THROWS,
-            Trouble.LISTENER_INTERRUPTED,
-            Trouble.ALL_INTERRUPTED,
-            Trouble.JOB_BLOCKS,
-            Trouble.LISTENER_BLOCKS)
+            InProcessFault.LISTENER_THROWS,
+            InProcessFault.LISTENER_INTERRUPTED,
+            InProcessFault.ALL_INTERRUPTED,
+            InProcessFault.JOB_BLOCKS,
+            InProcessFault.LISTENER_BLOCKS)
         .map((trouble) -> trouble.of(SamplingNode.named(trouble.name())))
         .toList();
     Cluster.run(database, nodes, (cluster, first) -> {
@@ -359,7 +361,7 @@ class ProcessFaultsIT {
         Duration taken = node.timeToStop();
         System.out.printf("Measured: SIGTERM of %s: ended after %s%n", node, taken);
         assertThat(taken).isLessThan(TIME_TO_STOP);
-        if (!node.name().equals(Trouble.LISTENER_BLOCKS.name())) {
+        if (!node.name().equals(InProcessFault.LISTENER_BLOCKS.name())) {
           assertThat(node.endedCleanly()).as("%s delivered all events", node).isTrue();
         }
       }

@@ -1,6 +1,6 @@
 package io.election.mysql;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import java.sql.SQLException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -25,10 +25,9 @@ final class Designation {
    *
    * @return whether there is a record
    */
-  boolean write(
-      Session session, String serviceId, String leaderId, @Nullable Instruction instruction)
+  boolean write(Session session, String serviceId, String leaderId, @Nullable AuditNote auditNote)
       throws SQLException {
-    for (int attempt = 0; instruction != null && attempt < ATTEMPTS; attempt++) {
+    for (int attempt = 0; auditNote != null && attempt < ATTEMPTS; attempt++) {
       List<Seen> found = session.query(
           """
               SELECT l.term, l.version,
@@ -48,7 +47,7 @@ final class Designation {
               """, leaderId, serviceId, seen.term(), seen.version());
       if (written) {
         if (seen.open()) {
-          this.history.noteInstruction(session, serviceId, seen.term(), instruction);
+          this.history.noteInstruction(session, serviceId, seen.term(), auditNote);
         }
         return true;
       }

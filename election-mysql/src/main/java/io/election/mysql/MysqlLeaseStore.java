@@ -1,16 +1,16 @@
 package io.election.mysql;
 
+import io.election.AuditNote;
 import io.election.ElectionSetupException;
-import io.election.HistoryEntry;
-import io.election.Instruction;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.Member;
+import io.election.PastTerm;
 import io.election.lease.ElectionDirectory;
-import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.TermEnd;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -299,7 +299,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
           WHERE service_id = ?
           """.formatted(stamp(session).versionAdded()), term, serviceId);
     }
-    return this.history.open(session, serviceId, term, claim, Ending.asFound(seen))
+    return this.history.open(session, serviceId, term, claim, TermEnd.asFound(seen))
         ? Optional.of(term)
         : Optional.empty();
   }
@@ -313,7 +313,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
    */
   @Override
   public boolean release(
-      String serviceId, String nodeId, long term, @Nullable String successor, Ending ending)
+      String serviceId, String nodeId, long term, @Nullable String successor, TermEnd ending)
       throws LeaseStoreException {
     String work = successor != null ? "Releasing" : "Giving way in";
     return this.connection.call("%s election '%s'".formatted(work, serviceId), session -> {
@@ -322,7 +322,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
           : giveWay(session, serviceId, nodeId, term);
       if (released) {
         this.signal.send(session, nodeId);
-        boolean replacesInstruction = successor != null || ending.instruction() != null;
+        boolean replacesInstruction = successor != null || ending.auditNote() != null;
         this.history.end(session, serviceId, term, ending, replacesInstruction);
       } else {
         session.requireSameServer();
@@ -401,16 +401,15 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
    * statement, like the end of a term in {@link #release}.
    */
   @Override
-  public boolean designate(String serviceId, String leaderId, @Nullable Instruction instruction)
+  public boolean designate(String serviceId, String leaderId, @Nullable AuditNote auditNote)
       throws LeaseStoreException {
     return this.connection.call(
         "Designating the leader of election '" + serviceId + "'",
-        session -> this.designation.write(session, serviceId, leaderId, instruction));
+        session -> this.designation.write(session, serviceId, leaderId, auditNote));
   }
 
   @Override
-  public Map<String, List<HistoryEntry>> history(Set<String> serviceIds)
-      throws LeaseStoreException {
+  public Map<String, List<PastTerm>> history(Set<String> serviceIds) throws LeaseStoreException {
     if (serviceIds.isEmpty()) {
       return Map.of();
     }

@@ -96,12 +96,12 @@ final class ReleaseListener implements LeaseStore.Watch {
       } catch (InterruptedException ex) {
         // Interrupted by unrelated code.
       } catch (Throwable ex) {
-        survive(ex);
+        logAndPause(ex);
       }
     }
   }
 
-  private void survive(Throwable failure) {
+  private void logAndPause(Throwable failure) {
     try {
       failed(failure);
     } catch (Throwable ex) {

@@ -1,11 +1,11 @@
 package io.election.mysql;
 
-import io.election.HistoryEntry;
-import io.election.Instruction;
+import io.election.AuditNote;
+import io.election.PastTerm;
 import io.election.lease.ElectionDirectory;
-import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
+import io.election.lease.TermEnd;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
@@ -136,13 +136,13 @@ final class TermHistory {
    *
    * @param by whether to overwrite who asked for the end, and why
    */
-  void end(Session session, String serviceId, long term, Ending ending, boolean by) {
+  void end(Session session, String serviceId, long term, TermEnd ending, boolean by) {
     List<@Nullable Object> parameters = new ArrayList<>();
     parameters.add(ending.reason().name());
     if (by) {
-      Instruction instruction = ending.instruction();
-      parameters.add(instruction != null ? instruction.by() : null);
-      parameters.add(instruction != null ? instruction.note() : null);
+      AuditNote auditNote = ending.auditNote();
+      parameters.add(auditNote != null ? auditNote.actor() : null);
+      parameters.add(auditNote != null ? auditNote.reason() : null);
     }
     parameters.add(serviceId);
     parameters.add(term);
@@ -160,7 +160,7 @@ final class TermHistory {
   /**
    * Notes who ended a term, by a statement that may fail. The term lasts until its leader notices.
    */
-  void noteInstruction(Session session, String serviceId, long term, Instruction instruction) {
+  void noteInstruction(Session session, String serviceId, long term, AuditNote auditNote) {
     this.connection.note(
         "Who ended term %d of election '%s'".formatted(term, serviceId),
         session,
@@ -168,15 +168,14 @@ final class TermHistory {
         UPDATE leader_election_history SET ended_by = ?, end_note = ?
         WHERE service_id = ? AND term = ? AND ended_by IS NULL
         """,
-        instruction.by(),
-        instruction.note(),
+        auditNote.actor(),
+        auditNote.reason(),
         serviceId,
         term);
   }
 
   /** Reads the last terms of elections, newest first. */
-  Map<String, List<HistoryEntry>> read(Session session, Set<String> serviceIds)
-      throws SQLException {
+  Map<String, List<PastTerm>> read(Session session, Set<String> serviceIds) throws SQLException {
     String sql =
         """
         SELECT service_id, term, leader_id,
@@ -187,12 +186,12 @@ final class TermHistory {
             FROM leader_election_history h WHERE service_id IN (%s)) newest
         WHERE place <= %d ORDER BY term DESC
         """.formatted(Session.marks("?", serviceIds.size()), ElectionDirectory.HISTORY_LENGTH);
-    Map<String, List<HistoryEntry>> histories = new HashMap<>();
+    Map<String, List<PastTerm>> histories = new HashMap<>();
     session.query(
         sql,
         row -> histories
             .computeIfAbsent(Session.string(row, 1), id -> new ArrayList<>())
-            .add(new HistoryEntry(
+            .add(new PastTerm(
                 row.getLong(2),
                 Session.string(row, 3),
                 Objects.requireNonNullElse(Session.instant(row, 4), Instant.EPOCH),

@@ -7,10 +7,10 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.election.LeadershipLostEvent;
-import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.TermEnd;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.TestDatabase;
 import io.election.testing.Leases;
@@ -31,7 +31,7 @@ final class Database {
 
   static final Duration RENEW_INTERVAL = Duration.ofSeconds(2);
 
-  static final Ending RESIGNED = new Ending(LeadershipLostEvent.Reason.RESIGNED, null);
+  static final TermEnd RESIGNED = new TermEnd(LeadershipLostEvent.Reason.RESIGNED, null);
 
   private static final AtomicInteger USERS = new AtomicInteger();
 

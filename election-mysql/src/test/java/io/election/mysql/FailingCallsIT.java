@@ -3,11 +3,11 @@ package io.election.mysql;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.LeadershipLostEvent;
 import io.election.lease.ElectionDirectory.Announcement;
-import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
+import io.election.lease.TermEnd;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.ConnectionSource;
 import io.election.test.TestDatabase;
@@ -39,9 +39,9 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 class FailingCallsIT {
 
-  private static final Instruction ALICE = new Instruction("alice", "canary");
+  private static final AuditNote ALICE = new AuditNote("alice", "canary");
 
-  private static final Ending ENDING = new Ending(LeadershipLostEvent.Reason.RESIGNED, ALICE);
+  private static final TermEnd ENDING = new TermEnd(LeadershipLostEvent.Reason.RESIGNED, ALICE);
 
   private static final List<Function<String, Throwable>> KINDS =
       List.of(SQLException::new, IllegalStateException::new, StackOverflowError::new);

@@ -5,15 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 
+import io.election.AuditNote;
 import io.election.ElectionSetupException;
-import io.election.HistoryEntry;
-import io.election.Instruction;
 import io.election.LeadershipLostEvent;
+import io.election.PastTerm;
 import io.election.lease.ElectionDirectory;
-import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.TermEnd;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.HandWrittenLease;
 import io.election.test.TestDataSource;
@@ -91,7 +91,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   private static final TestDataSource NOWHERE =
       new TestDataSource("jdbc:mysql://127.0.0.1:1/app", "u", "p");
 
-  private static final Instruction ALICE = new Instruction("alice", "canary");
+  private static final AuditNote ALICE = new AuditNote("alice", "canary");
 
   /** The privileges on both tables, as in docs/operations.md, if somebody else creates them. */
   private static final List<String> USE = List.of("SELECT", "INSERT", "UPDATE");
@@ -593,12 +593,12 @@ class LeaderElectionSchemaIT extends ServerDatabase {
     try (LeaseStore store = store(dataSource, database.jdbcUrl())) {
       Database.schema(dataSource, database.jdbcUrl(), mode).ensure();
       assertIsUsable(store);
-      Ending asked = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
+      TermEnd asked = new TermEnd(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
       assertThat(Leases.renew(store, "other", Map.of("case", 2L))).containsExactly("case");
       assertThat(Leases.renew(store, "other", Map.of("case", 2L, "lost", 1L)))
           .containsExactly("case");
       assertThat(((ElectionDirectory) store).history(Set.of("case")).get("case"))
-          .extracting(HistoryEntry::leaderId)
+          .extracting(PastTerm::leaderId)
           .containsExactly("other", "node");
       assertThat(store.designate("case", "third", ALICE)).isTrue();
       assertThat(store.designate("case", "other", null)).isTrue();

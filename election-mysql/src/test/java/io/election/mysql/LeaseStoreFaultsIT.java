@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import ch.qos.logback.classic.Level;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore.Renewals;
 import io.election.lease.LeaseStoreException;
@@ -239,7 +239,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   @Test
   void work_that_is_being_fenced_does_not_hold_up_a_designation() throws Exception {
     led("billing");
-    Instruction alice = new Instruction("alice", "canary");
+    AuditNote alice = new AuditNote("alice", "canary");
     try (Connection worker = this.database.begin(
         "SELECT * FROM leader_election_history WHERE term = 1 LOCK IN SHARE MODE")) {
       assertThat(this.store.designate("billing", "b", alice)).isTrue();

@@ -22,7 +22,7 @@ class DisabledElectionConfiguration {
   private static final Logger log = LoggerFactory.getLogger(DisabledElectionConfiguration.class);
 
   @Bean
-  ElectionDriver disabledElectionDriver(
+  ElectionBackend disabledElectionDriver(
       ElectionProperties properties,
       Environment environment,
       TrackedLeaderWork work,
@@ -32,7 +32,7 @@ class DisabledElectionConfiguration {
     return new Driver(new LocalNode(environment, properties.nodeId()), work, events);
   }
 
-  private static final class Driver implements ElectionDriver {
+  private static final class Driver implements ElectionBackend {
 
     private final LocalNode node;
 

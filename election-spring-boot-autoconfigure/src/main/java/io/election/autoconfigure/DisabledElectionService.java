@@ -1,7 +1,7 @@
 package io.election.autoconfigure;
 
+import io.election.AuditNote;
 import io.election.ElectionService;
-import io.election.Instruction;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
@@ -96,12 +96,12 @@ final class DisabledElectionService implements ElectionService {
   }
 
   @Override
-  public void pause(Instruction instruction) {
+  public void pause(AuditNote auditNote) {
     throw undecidable();
   }
 
   @Override
-  public void resume(Instruction instruction) {
+  public void resume(AuditNote auditNote) {
     throw undecidable();
   }
 

@@ -11,13 +11,13 @@ import org.springframework.context.SmartLifecycle;
  */
 final class ElectionLifecycle implements SmartLifecycle {
 
-  private final ElectionDriver driver;
+  private final ElectionBackend driver;
 
   private final Collection<ElectionService> services;
 
   private volatile boolean running;
 
-  ElectionLifecycle(ElectionDriver driver, Collection<ElectionService> services) {
+  ElectionLifecycle(ElectionBackend driver, Collection<ElectionService> services) {
     this.driver = driver;
     this.services = List.copyOf(services);
   }
@@ -45,6 +45,6 @@ final class ElectionLifecycle implements SmartLifecycle {
 
   @Override
   public int getPhase() {
-    return ElectionDriver.PHASE;
+    return ElectionBackend.PHASE;
   }
 }

@@ -70,12 +70,12 @@ final class ElectionServicesRegistrar implements ImportBeanDefinitionRegistrar {
     return definition;
   }
 
-  static ElectionService service(String name, ElectionDriver driver) {
+  static ElectionService service(String name, ElectionBackend driver) {
     return driver.create(name);
   }
 
   static ElectionLifecycle lifecycle(
-      List<String> beanNames, ElectionDriver driver, BeanFactory beanFactory) {
+      List<String> beanNames, ElectionBackend driver, BeanFactory beanFactory) {
     List<ElectionService> services = beanNames.stream()
         .map((name) -> beanFactory.getBean(name, ElectionService.class))
         .toList();

@@ -43,7 +43,7 @@ public final class Elections implements ElectionRegistry {
    * @param name the name; empty for the default election
    * @return its service, or {@code null} if there is none
    */
-  public @Nullable ElectionService meantBy(String name) {
+  public @Nullable ElectionService resolve(String name) {
     return name.isEmpty() ? defaultElection() : known().byName().get(name);
   }
 

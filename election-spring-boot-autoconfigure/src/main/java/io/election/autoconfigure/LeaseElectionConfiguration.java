@@ -6,7 +6,7 @@ import io.election.lease.InvalidLeaseSettingException;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
-import io.election.lease.StoreContact;
+import io.election.lease.StoreHealth;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
@@ -88,7 +88,7 @@ class LeaseElectionConfiguration {
   }
 
   @Bean
-  ElectionDriver leaseElectionDriver(
+  ElectionBackend leaseElectionDriver(
       Elector elector, LeaseSettings settings, Environment environment) {
     return new Driver(ElectionAlgorithm.of(environment).name(), elector, settings.leaseDuration());
   }
@@ -100,7 +100,7 @@ class LeaseElectionConfiguration {
   }
 
   private record Driver(String algorithm, Elector elector, Duration lease)
-      implements ElectionDriver {
+      implements ElectionBackend {
 
     @Override
     public ElectionService create(String serviceId) {
@@ -112,10 +112,10 @@ class LeaseElectionConfiguration {
      */
     @Override
     public Optional<String> problem() {
-      return this.elector.storeContact().flatMap(this::problem);
+      return this.elector.storeHealth().flatMap(this::problem);
     }
 
-    private Optional<String> problem(StoreContact contact) {
+    private Optional<String> problem(StoreHealth contact) {
       if (contact.silence().compareTo(this.lease) > 0) {
         return Optional.of("No answer from the database for %d s. %s"
             .formatted(

@@ -26,7 +26,7 @@ class ManualAllocationElectionConfiguration {
   private static final String LEADER_ID = "as.election.manual.leader-id";
 
   @Bean
-  ElectionDriver manualAllocationElectionDriver(
+  ElectionBackend manualAllocationElectionDriver(
       ElectionProperties properties,
       Environment environment,
       TrackedLeaderWork work,
@@ -54,7 +54,7 @@ class ManualAllocationElectionConfiguration {
     return leaderId;
   }
 
-  private static final class Driver implements ElectionDriver {
+  private static final class Driver implements ElectionBackend {
 
     private final String leaderId;
 
@@ -111,7 +111,7 @@ class ManualAllocationElectionConfiguration {
     public void stop() {
       this.services.forEach(ManualAllocationElectionService::stop);
       this.work.awaitEnd(this.drainTimeout);
-      this.services.forEach((service) -> this.work.onUncovered(service.serviceId(), 0));
+      this.services.forEach((service) -> this.work.onLeaseOver(service.serviceId(), 0));
     }
   }
 }

@@ -35,7 +35,7 @@ public interface TrackedLeaderWork extends LeaderWork {
     return (event) -> {
       if (event instanceof LeadershipLostEvent lost
           && lost.reason() != LeadershipLostEvent.Reason.STOPPED) {
-        onUncovered(lost.serviceId(), lost.term());
+        onLeaseOver(lost.serviceId(), lost.term());
       }
       listener.accept(event);
     };

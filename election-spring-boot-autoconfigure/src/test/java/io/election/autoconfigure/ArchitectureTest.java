@@ -34,10 +34,10 @@ class ArchitectureTest {
               "Candidacy",
               "TakeoverRule",
               "Participation",
-              "Standing",
+              "State",
               "Observation",
               "Step",
-              "Memory",
+              "Remembered",
               "LeaseRow")
           .map(JavaClass.Predicates::simpleNameStartingWith)
           .toList()))

@@ -12,7 +12,7 @@ import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
 import io.election.testing.AutoConfigureElection;
-import io.election.testing.DecidedElection;
+import io.election.testing.ScriptedElection;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -41,11 +41,11 @@ import org.springframework.context.event.EventListener;
 class AutoConfigureElectionTest {
 
   @Autowired
-  DecidedElection election;
+  ScriptedElection election;
 
   @Autowired
   @Qualifier("reports")
-  DecidedElection reports;
+  ScriptedElection reports;
 
   @Autowired
   Jobs jobs;
@@ -57,7 +57,7 @@ class AutoConfigureElectionTest {
   void theTestAndTheEndpointDecideEachElection() {
     assertThat(this.election.serviceId()).isEqualTo("billing");
     assertThat(this.context.getBean(ElectionService.class)).isSameAs(this.election);
-    assertThat(this.context.getBeansOfType(ElectionDriver.class)).isEmpty();
+    assertThat(this.context.getBeansOfType(ElectionBackend.class)).isEmpty();
     this.jobs.bill();
     assertThat(this.jobs.ran()).isEmpty();
     this.election.lead();

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.mockito.Mockito.mock;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.election.AuditNote;
 import io.election.ElectionRegistry;
 import io.election.ElectionService;
-import io.election.Instruction;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
@@ -131,7 +131,7 @@ class ElectionAutoConfigurationTest {
   void applicationsOwnServiceReplacesOurs() {
     this.contextRunner.withUserConfiguration(OwnElection.class).run((context) -> {
       assertThat(context).hasSingleBean(ElectionService.class);
-      assertThat(context).doesNotHaveBean(ElectionDriver.class);
+      assertThat(context).doesNotHaveBean(ElectionBackend.class);
       assertThat(context).doesNotHaveBean(ElectionLifecycle.class);
       assertThat(context).hasNotFailed();
     });
@@ -149,7 +149,7 @@ class ElectionAutoConfigurationTest {
       assertThat(election.isLeader()).isFalse();
       election.becomeLeader();
       assertThat(election.isLeader()).isTrue();
-      assertThatThrownBy(() -> election.pause(new Instruction("alice", "")))
+      assertThatThrownBy(() -> election.pause(new AuditNote("alice", "")))
           .isInstanceOf(UnsupportedOperationException.class)
           .hasMessageContaining("is disabled by as.election.enabled=false");
     });

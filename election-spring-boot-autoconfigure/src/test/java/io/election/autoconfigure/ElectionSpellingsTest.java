@@ -144,7 +144,7 @@ class ElectionSpellingsTest {
         assertThat(context.getBean(ElectionService.class))
             .isInstanceOf(
                 mysql ? LeaseElectionService.class : ManualAllocationElectionService.class);
-        assertThat(context.getBean(ElectionDriver.class).algorithm())
+        assertThat(context.getBean(ElectionBackend.class).algorithm())
             .isEqualTo(mysql ? "Mysql" : "ManualAllocation");
       });
     }

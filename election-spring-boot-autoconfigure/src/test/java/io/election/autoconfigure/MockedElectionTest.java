@@ -68,7 +68,7 @@ class MockedElectionTest {
     @Test
     void needsNoDatabase() {
       assertThat(this.context.getBeansOfType(ElectionDatabase.class)).isEmpty();
-      assertThat(this.context.getBeansOfType(ElectionDriver.class)).isEmpty();
+      assertThat(this.context.getBeansOfType(ElectionBackend.class)).isEmpty();
     }
   }
 

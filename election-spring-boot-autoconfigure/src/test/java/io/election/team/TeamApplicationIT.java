@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
+import io.election.AuditNote;
 import io.election.ElectionService;
-import io.election.Instruction;
 import io.election.LeaderOnly;
 import io.election.LeadershipLostException;
 import io.election.NotLeaderException;
@@ -60,7 +60,7 @@ class TeamApplicationIT {
 
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-  private static final Instruction RESUMED = new Instruction("alice", "");
+  private static final AuditNote RESUMED = new AuditNote("alice", "");
 
   private static final TestDatabase DATABASE = TestDatabase.newDatabase();
 
@@ -309,7 +309,7 @@ class TeamApplicationIT {
 
   /** Waits until the lease is handed back. A node that resumes earlier stands aside for a lease. */
   private static void pause() throws Exception {
-    election().pause(new Instruction("alice", "canary"));
+    election().pause(new AuditNote("alice", "canary"));
     await()
         .atMost(LONG)
         .until(

@@ -9,7 +9,7 @@ import java.lang.annotation.Target;
 import org.springframework.context.annotation.Import;
 
 /**
- * Replaces each election of a Spring Boot test with a {@link DecidedElection}: one with the name of
+ * Replaces each election of a Spring Boot test with a {@link ScriptedElection}: one with the name of
  * the application, or with {@code as.election.service-id}, and one for each name in
  * {@code as.election.services}. The elections of the test need no database.
  *
@@ -18,7 +18,7 @@ import org.springframework.context.annotation.Import;
  * @AutoConfigureElection
  * class BillingTest {
  *
- *   @Autowired DecidedElection election;
+ *   @Autowired ScriptedElection election;
  *
  *   @Test
  *   void billsAreSentByTheLeader() {
@@ -29,7 +29,7 @@ import org.springframework.context.annotation.Import;
  * }</pre>
  *
  * <p>Initially no node leads. Inject a further election by its name:
- * {@code @Autowired @Qualifier("reports") DecidedElection reports}.
+ * {@code @Autowired @Qualifier("reports") ScriptedElection reports}.
  */
 @Documented
 @Inherited

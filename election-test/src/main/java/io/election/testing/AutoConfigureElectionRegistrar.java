@@ -54,7 +54,7 @@ final class AutoConfigureElectionRegistrar implements ImportBeanDefinitionRegist
   }
 
   /** Called by Spring. */
-  static DecidedElection create(String name, ApplicationEventPublisher events) {
-    return new DecidedElection(name, events::publishEvent);
+  static ScriptedElection create(String name, ApplicationEventPublisher events) {
+    return new ScriptedElection(name, events::publishEvent);
   }
 }

@@ -3,15 +3,15 @@ package io.election.testing;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
-import io.election.HistoryEntry;
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.LeadershipLostEvent;
+import io.election.PastTerm;
 import io.election.lease.ElectionDirectory;
-import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Renewals;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.TermEnd;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -42,16 +42,16 @@ public abstract class LeaseStoreContract {
   protected static final long LEASE = 10_000;
 
   /** An end that the leader requested. */
-  protected static final Ending RESIGNED = new Ending(LeadershipLostEvent.Reason.RESIGNED, null);
+  protected static final TermEnd RESIGNED = new TermEnd(LeadershipLostEvent.Reason.RESIGNED, null);
 
   /** An end by an edit of the record. */
-  protected static final Ending DISPLACED = new Ending(LeadershipLostEvent.Reason.DISPLACED, null);
+  protected static final TermEnd DISPLACED =
+      new TermEnd(LeadershipLostEvent.Reason.DISPLACED, null);
 
   /** A person, with special characters in the texts. */
-  protected static final Instruction ALICE =
-      new Instruction("alice", "a 'new' version; \"2\" — 新版");
+  protected static final AuditNote ALICE = new AuditNote("alice", "a 'new' version; \"2\" — 新版");
 
-  private static final Instruction BOB = new Instruction("bob", "");
+  private static final AuditNote BOB = new AuditNote("bob", "");
 
   protected LeaseStoreContract() {}
 
@@ -98,7 +98,7 @@ public abstract class LeaseStoreContract {
   }
 
   /** Releases a lease in favour of the node that the record names. */
-  protected final boolean cede(String serviceId, String nodeId, long term, Ending ending)
+  protected final boolean cede(String serviceId, String nodeId, long term, TermEnd ending)
       throws LeaseStoreException {
     return Leases.cede(store(), serviceId, nodeId, term, ending);
   }
@@ -466,7 +466,7 @@ public abstract class LeaseStoreContract {
     assertThat(released.leaseMillis()).isZero();
     assertThat(released.term()).isEqualTo(row.term());
     assertThat(released.version()).isNotEqualTo(row.version());
-    assertThat(terms(SERVICE)).extracting(HistoryEntry::until).doesNotContainNull();
+    assertThat(terms(SERVICE)).extracting(PastTerm::until).doesNotContainNull();
   }
 
   @Test
@@ -504,7 +504,7 @@ public abstract class LeaseStoreContract {
     assertThat(released.leaseMillis()).isZero();
     assertThat(released.term()).isEqualTo(row.term());
     assertThat(released.version()).isNotEqualTo(row.version());
-    assertThat(terms(SERVICE)).extracting(HistoryEntry::until).doesNotContainNull();
+    assertThat(terms(SERVICE)).extracting(PastTerm::until).doesNotContainNull();
   }
 
   @Test
@@ -538,16 +538,16 @@ public abstract class LeaseStoreContract {
   @Test
   void the_history_tells_why_a_term_was_released_and_who_wanted_it() throws Exception {
     LeaseRow row = led(SERVICE, A);
-    Ending asked = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
+    TermEnd asked = new TermEnd(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
 
     assertThat(store().release(SERVICE, A, row.term(), B, asked)).isTrue();
 
-    assertThat(ends(SERVICE)).containsExactly("HANDED_OVER by alice: " + ALICE.note());
+    assertThat(ends(SERVICE)).containsExactly("HANDED_OVER by alice: " + ALICE.reason());
     long second = Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")
         .orElseThrow();
     assertThat(store().release(SERVICE, B, second, "", RESIGNED)).isTrue();
     assertThat(ends(SERVICE))
-        .containsExactly("HANDED_OVER by alice: " + ALICE.note(), "RESIGNED by null: null");
+        .containsExactly("HANDED_OVER by alice: " + ALICE.reason(), "RESIGNED by null: null");
   }
 
   @Test
@@ -555,11 +555,11 @@ public abstract class LeaseStoreContract {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(store().designate(SERVICE, B, ALICE)).isTrue();
-    assertThat(ends(SERVICE)).containsExactly("null by alice: " + ALICE.note());
+    assertThat(ends(SERVICE)).containsExactly("null by alice: " + ALICE.reason());
     assertThat(store().designate(SERVICE, "c", BOB)).isTrue();
     assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isTrue();
 
-    assertThat(ends(SERVICE)).containsExactly("DISPLACED by alice: " + ALICE.note());
+    assertThat(ends(SERVICE)).containsExactly("DISPLACED by alice: " + ALICE.reason());
   }
 
   @Test
@@ -576,7 +576,7 @@ public abstract class LeaseStoreContract {
   @Test
   void what_a_displaced_leader_was_told_before_counts_more() throws Exception {
     LeaseRow row = led(SERVICE, A);
-    Ending told = new Ending(LeadershipLostEvent.Reason.RESIGNED, BOB);
+    TermEnd told = new TermEnd(LeadershipLostEvent.Reason.RESIGNED, BOB);
 
     assertThat(store().designate(SERVICE, B, ALICE)).isTrue();
     assertThat(cede(SERVICE, A, row.term(), told)).isTrue();
@@ -598,14 +598,14 @@ public abstract class LeaseStoreContract {
   @Test
   void the_history_holds_the_longest_names_and_notes() throws Exception {
     LeaseRow row = led(SERVICE, A);
-    Instruction longest = new Instruction("國".repeat(128), "語".repeat(Instruction.MAX_NOTE));
+    AuditNote longest = new AuditNote("國".repeat(128), "語".repeat(AuditNote.MAX_REASON));
 
-    Ending asked = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, longest);
+    TermEnd asked = new TermEnd(LeadershipLostEvent.Reason.HANDED_OVER, longest);
     assertThat(store().release(SERVICE, A, row.term(), "", asked)).isTrue();
 
     assertThat(terms(SERVICE)).singleElement().satisfies(term -> {
-      assertThat(term.endedBy()).isEqualTo(longest.by());
-      assertThat(term.note()).isEqualTo(longest.note());
+      assertThat(term.endedBy()).isEqualTo(longest.actor());
+      assertThat(term.note()).isEqualTo(longest.reason());
     });
   }
 
@@ -619,8 +619,8 @@ public abstract class LeaseStoreContract {
   }
 
   /** The terms of an election, the oldest first. */
-  private List<HistoryEntry> terms(String serviceId) throws LeaseStoreException {
-    List<HistoryEntry> terms =
+  private List<PastTerm> terms(String serviceId) throws LeaseStoreException {
+    List<PastTerm> terms =
         new ArrayList<>(directory().history(Set.of(serviceId)).getOrDefault(serviceId, List.of()));
     Collections.reverse(terms);
     return terms;
@@ -675,26 +675,26 @@ public abstract class LeaseStoreContract {
   @Test
   void the_history_shows_the_last_terms_of_many_elections_the_newest_first() throws Exception {
     LeaseRow row = led(SERVICE, A);
-    Ending asked = new Ending(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
+    TermEnd asked = new TermEnd(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
     assertThat(store().release(SERVICE, A, row.term(), B, asked)).isTrue();
     assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED"))
         .isPresent();
     led("another", A);
 
-    Map<String, List<HistoryEntry>> histories =
+    Map<String, List<PastTerm>> histories =
         directory().history(Set.of(SERVICE, "another", "unknown"));
 
     assertThat(histories).containsOnlyKeys(SERVICE, "another");
-    assertThat(histories.get("another")).extracting(HistoryEntry::leaderId).containsExactly(A);
-    List<HistoryEntry> terms = histories.getOrDefault(SERVICE, List.of());
+    assertThat(histories.get("another")).extracting(PastTerm::leaderId).containsExactly(A);
+    List<PastTerm> terms = histories.getOrDefault(SERVICE, List.of());
     assertThat(terms).hasSize(2);
-    HistoryEntry second = terms.get(0);
-    HistoryEntry first = terms.get(1);
+    PastTerm second = terms.get(0);
+    PastTerm first = terms.get(1);
     assertThat(second)
-        .isEqualTo(new HistoryEntry(
+        .isEqualTo(new PastTerm(
             row(SERVICE).term(), B, second.from(), null, "DESIGNATED", null, null, null));
     assertThat(first)
-        .isEqualTo(new HistoryEntry(
+        .isEqualTo(new PastTerm(
             row.term(),
             A,
             first.from(),
@@ -702,7 +702,7 @@ public abstract class LeaseStoreContract {
             "CREATED",
             "HANDED_OVER",
             "alice",
-            ALICE.note()));
+            ALICE.reason()));
     assertThat(first.until()).isBetween(first.from(), second.from());
     assertThat(Duration.between(first.from(), second.from()))
         .isBetween(Duration.ZERO, Duration.ofMinutes(1));
@@ -722,10 +722,10 @@ public abstract class LeaseStoreContract {
       }
     }
 
-    Map<String, List<HistoryEntry>> histories = directory().history(Set.of(SERVICE, "another"));
+    Map<String, List<PastTerm>> histories = directory().history(Set.of(SERVICE, "another"));
 
     assertThat(histories.get("another"))
-        .extracting(HistoryEntry::term)
+        .extracting(PastTerm::term)
         .containsExactlyElementsOf(newestFirst.subList(0, 10));
     assertThat(histories.get(SERVICE)).hasSize(10);
   }

@@ -1,11 +1,11 @@
 package io.election.testing;
 
 import io.election.LeadershipAcquiredEvent.Reason;
-import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Claim;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.TermEnd;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -56,7 +56,7 @@ public final class Leases {
 
   /** Releases a lease in favour of the node that the record names. */
   public static boolean cede(
-      LeaseStore store, String serviceId, String nodeId, long term, Ending ending)
+      LeaseStore store, String serviceId, String nodeId, long term, TermEnd ending)
       throws LeaseStoreException {
     return store.release(serviceId, nodeId, term, null, ending);
   }

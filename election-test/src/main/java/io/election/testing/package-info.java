@@ -1,8 +1,8 @@
 /**
  * Elections for the tests of applications, without a database.
  *
- * <p>The test decides who leads a {@link io.election.testing.DecidedElection}. A {@link
- * io.election.testing.TickedElection} has several nodes in one process, which elect as they do in
+ * <p>The test decides who leads a {@link io.election.testing.ScriptedElection}. A {@link
+ * io.election.testing.SimulatedElection} has several nodes in one process, which elect as they do in
  * production, with a clock that only the test advances.
  */
 @NullMarked

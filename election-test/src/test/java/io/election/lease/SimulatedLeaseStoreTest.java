@@ -1,6 +1,6 @@
 package io.election.lease;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.lease.MemoryLeaseStore.Row;
 import io.election.testing.OlderToolsContract;
 import java.time.Duration;
@@ -112,7 +112,7 @@ class SimulatedLeaseStoreTest extends OlderToolsContract {
       return this.database.history(serviceId).entrySet().stream()
           .map((entry) -> {
             MemoryLeaseStore.Term term = entry.getValue();
-            Instruction by = term.instruction();
+            AuditNote by = term.auditNote();
             return new Term(
                 entry.getKey(),
                 term.leaderId(),
@@ -120,8 +120,8 @@ class SimulatedLeaseStoreTest extends OlderToolsContract {
                 !term.ended(),
                 term.reason(),
                 term.endReason(),
-                by != null ? by.by() : null,
-                by != null ? by.note() : null);
+                by != null ? by.actor() : null,
+                by != null ? by.reason() : null);
           })
           .toList();
     }

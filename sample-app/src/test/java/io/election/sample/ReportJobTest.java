@@ -3,7 +3,7 @@ package io.election.sample;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.LeadershipLostEvent;
-import io.election.testing.DecidedElection;
+import io.election.testing.ScriptedElection;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -23,7 +23,7 @@ import org.springframework.jdbc.core.simple.JdbcClient;
 class ReportJobTest {
 
   @Autowired
-  DecidedElection election;
+  ScriptedElection election;
 
   @Autowired
   ReportJob job;
@@ -58,8 +58,8 @@ class ReportJobTest {
   static class OneNode {
 
     @Bean
-    DecidedElection election(ApplicationEventPublisher events) {
-      return new DecidedElection("sample-app", events::publishEvent);
+    ScriptedElection election(ApplicationEventPublisher events) {
+      return new ScriptedElection("sample-app", events::publishEvent);
     }
   }
 }

@@ -3,7 +3,7 @@ package io.election.sample;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.ElectionService;
-import io.election.testing.TickedElection;
+import io.election.testing.SimulatedElection;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -29,7 +29,7 @@ class TwoNodesTest {
 
   private static final Duration RENEW_INTERVAL = Duration.ofSeconds(1);
 
-  private final TickedElection election = new TickedElection("sample-app", LEASE);
+  private final SimulatedElection election = new SimulatedElection("sample-app", LEASE);
 
   private final Node a = new Node("a");
 
@@ -86,7 +86,7 @@ class TwoNodesTest {
 
     final ConfigurableApplicationContext application;
 
-    TickedElection.Node inElection;
+    SimulatedElection.Node inElection;
 
     Node(String id) {
       this.application = new SpringApplicationBuilder(Service.class)

@@ -1,7 +1,7 @@
 package io.election.autoconfigure.actuate;
 
 import io.election.autoconfigure.ElectionAutoConfiguration;
-import io.election.autoconfigure.ElectionDriver;
+import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -15,14 +15,14 @@ import org.springframework.context.annotation.Bean;
 @AutoConfiguration(after = ElectionAutoConfiguration.class)
 @ConditionalOnClass({HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class})
 @ConditionalOnEnabledHealthIndicator("election")
-@ConditionalOnBean(ElectionDriver.class)
+@ConditionalOnBean(ElectionBackend.class)
 public final class ElectionHealthAutoConfiguration {
 
   ElectionHealthAutoConfiguration() {}
 
   @Bean
   @ConditionalOnMissingBean(name = "electionHealthIndicator")
-  HealthIndicator electionHealthIndicator(Elections elections, ElectionDriver driver) {
+  HealthIndicator electionHealthIndicator(Elections elections, ElectionBackend driver) {
     return new ElectionHealthIndicator(elections, driver);
   }
 }

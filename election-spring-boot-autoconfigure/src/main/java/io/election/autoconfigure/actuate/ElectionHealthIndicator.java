@@ -1,7 +1,7 @@
 package io.election.autoconfigure.actuate;
 
 import io.election.ElectionService;
-import io.election.autoconfigure.ElectionDriver;
+import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
@@ -14,9 +14,9 @@ final class ElectionHealthIndicator extends AbstractHealthIndicator {
 
   private final Elections elections;
 
-  private final ElectionDriver driver;
+  private final ElectionBackend driver;
 
-  ElectionHealthIndicator(Elections elections, ElectionDriver driver) {
+  ElectionHealthIndicator(Elections elections, ElectionBackend driver) {
     super("The health of the election could not be determined");
     this.elections = elections;
     this.driver = driver;

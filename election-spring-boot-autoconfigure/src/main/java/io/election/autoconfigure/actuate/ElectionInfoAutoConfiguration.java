@@ -1,7 +1,7 @@
 package io.election.autoconfigure.actuate;
 
 import io.election.autoconfigure.ElectionAutoConfiguration;
-import io.election.autoconfigure.ElectionDriver;
+import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import org.springframework.boot.actuate.autoconfigure.info.ConditionalOnEnabledInfoContributor;
 import org.springframework.boot.actuate.info.InfoContributor;
@@ -15,7 +15,7 @@ import org.springframework.context.annotation.Bean;
 @AutoConfiguration(after = ElectionAutoConfiguration.class)
 @ConditionalOnClass({InfoContributor.class, ConditionalOnEnabledInfoContributor.class})
 @ConditionalOnEnabledInfoContributor("election")
-@ConditionalOnBean(ElectionDriver.class)
+@ConditionalOnBean(ElectionBackend.class)
 public final class ElectionInfoAutoConfiguration {
 
   ElectionInfoAutoConfiguration() {}

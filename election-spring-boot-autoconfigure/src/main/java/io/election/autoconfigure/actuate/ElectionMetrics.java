@@ -5,7 +5,7 @@ import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
-import io.election.autoconfigure.ElectionDriver;
+import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.leaderonly.LeaderOnlyCalls;
 import io.election.autoconfigure.leaderonly.TermBoundCalls;
@@ -39,7 +39,7 @@ import org.springframework.context.event.EventListener;
 final class ElectionMetrics implements SmartLifecycle {
 
   /** Just before the elections start: the node's id is then known, and no event is missed. */
-  static final int PHASE = ElectionDriver.PHASE - 1;
+  static final int PHASE = ElectionBackend.PHASE - 1;
 
   private static final String LEADER = "election.leader";
 
@@ -67,7 +67,7 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private final Elections elections;
 
-  private final ElectionDriver driver;
+  private final ElectionBackend driver;
 
   private final LeaderOnlyCalls calls;
 
@@ -89,7 +89,7 @@ final class ElectionMetrics implements SmartLifecycle {
   ElectionMetrics(
       MeterRegistry registry,
       Elections elections,
-      ElectionDriver driver,
+      ElectionBackend driver,
       LeaderOnlyCalls calls,
       @Nullable TermBoundCalls termBound,
       @Nullable Elector elector) {

@@ -1,7 +1,7 @@
 package io.election.autoconfigure.actuate;
 
 import io.election.autoconfigure.ElectionAutoConfiguration;
-import io.election.autoconfigure.ElectionDriver;
+import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.leaderonly.LeaderOnlyCalls;
 import io.election.autoconfigure.leaderonly.TermBoundCalls;
@@ -19,7 +19,7 @@ import org.springframework.context.annotation.Bean;
     afterName =
         "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration")
 @ConditionalOnClass(MeterRegistry.class)
-@ConditionalOnBean({MeterRegistry.class, ElectionDriver.class})
+@ConditionalOnBean({MeterRegistry.class, ElectionBackend.class})
 public final class ElectionMetricsAutoConfiguration {
 
   ElectionMetricsAutoConfiguration() {}
@@ -28,7 +28,7 @@ public final class ElectionMetricsAutoConfiguration {
   ElectionMetrics electionMetrics(
       MeterRegistry registry,
       Elections elections,
-      ElectionDriver driver,
+      ElectionBackend driver,
       LeaderOnlyCalls calls,
       ObjectProvider<TermBoundCalls> termBound,
       ObjectProvider<Elector> elector) {

@@ -1,12 +1,12 @@
 package io.election.autoconfigure.actuate;
 
+import io.election.AuditNote;
 import io.election.ElectionService;
-import io.election.HistoryEntry;
-import io.election.Instruction;
 import io.election.Leadership;
 import io.election.Member;
 import io.election.Names;
-import io.election.autoconfigure.ElectionDriver;
+import io.election.PastTerm;
+import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import java.security.Principal;
 import java.time.format.DateTimeFormatter;
@@ -60,7 +60,7 @@ final class LeaderEndpoint {
 
   private final Elections elections;
 
-  private final @Nullable ElectionDriver driver;
+  private final @Nullable ElectionBackend driver;
 
   private final LeaderEndpointProperties properties;
 
@@ -73,7 +73,7 @@ final class LeaderEndpoint {
    * @param properties the users who may see details
    */
   LeaderEndpoint(
-      Elections elections, @Nullable ElectionDriver driver, LeaderEndpointProperties properties) {
+      Elections elections, @Nullable ElectionBackend driver, LeaderEndpointProperties properties) {
     this.elections = elections;
     this.driver = driver;
     this.properties = properties;
@@ -102,7 +102,7 @@ final class LeaderEndpoint {
   @ReadOperation
   @Nullable
   Map<String, Object> election(@Selector String serviceId, SecurityContext security) {
-    ElectionService service = this.elections.meantBy(serviceId);
+    ElectionService service = this.elections.resolve(serviceId);
     if (service == null) {
       return null;
     }
@@ -124,7 +124,7 @@ final class LeaderEndpoint {
    */
   @ReadOperation
   WebEndpointResponse<Void> check(@Selector String serviceId, @Selector Question question) {
-    ElectionService service = this.elections.meantBy(serviceId);
+    ElectionService service = this.elections.resolve(serviceId);
     if (service == null) {
       return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
     }
@@ -151,9 +151,9 @@ final class LeaderEndpoint {
       SecurityContext security) {
     return decide(serviceId, (service) -> {
       String wanted = Names.requireUsable("leader id", required(leaderId));
-      Instruction instruction = instruction(security, reason);
+      AuditNote auditNote = auditNote(security, reason);
       String designated = Boolean.TRUE.equals(force) ? wanted : memberMeantBy(wanted, service);
-      service.designate(designated, instruction);
+      service.designate(designated, auditNote);
       Map<String, Object> state = describe(service, security);
       state.put("designated", designated);
       return new WebEndpointResponse<>(state, ACCEPTED);
@@ -199,7 +199,7 @@ final class LeaderEndpoint {
   WebEndpointResponse<Map<String, Object>> forceElection(
       @Selector String serviceId, @Nullable String reason, SecurityContext security) {
     return decide(serviceId, (service) -> {
-      service.forceElection(instruction(security, reason));
+      service.forceElection(auditNote(security, reason));
       return DONE;
     });
   }
@@ -217,7 +217,7 @@ final class LeaderEndpoint {
       @Nullable String reason,
       SecurityContext security) {
     return decide(serviceId, (service) -> {
-      service.pause(instruction(security, reason));
+      service.pause(auditNote(security, reason));
       return DONE;
     });
   }
@@ -235,7 +235,7 @@ final class LeaderEndpoint {
       @Nullable String reason,
       SecurityContext security) {
     return decide(serviceId, (service) -> {
-      service.resume(instruction(security, reason));
+      service.resume(auditNote(security, reason));
       return DONE;
     });
   }
@@ -252,10 +252,10 @@ final class LeaderEndpoint {
    * The actor is the logged-in user, never a name in the request. A user whose name cannot be noted
    * may act nevertheless.
    */
-  private static Instruction instruction(SecurityContext security, @Nullable String reason) {
+  private static AuditNote auditNote(SecurityContext security, @Nullable String reason) {
     Principal principal = security.getPrincipal();
     String name = principal != null && principal.getName() != null ? principal.getName() : "";
-    return new Instruction(Names.usable(name, ANYBODY), reason != null ? reason : "");
+    return new AuditNote(Names.usable(name, ANYBODY), reason != null ? reason : "");
   }
 
   private boolean showsDetails(SecurityContext security) {
@@ -265,11 +265,11 @@ final class LeaderEndpoint {
   private Map<String, Object> describe(ElectionService service, SecurityContext security) {
     Map<String, Object> description = describe(service);
     if (showsDetails(security)) {
-      service.paused().ifPresent((instruction) -> {
+      service.paused().ifPresent((auditNote) -> {
         description.put("paused", true);
-        description.put("pausedBy", instruction.by());
-        if (!instruction.note().isEmpty()) {
-          description.put("pausedReason", instruction.note());
+        description.put("pausedBy", auditNote.actor());
+        if (!auditNote.reason().isEmpty()) {
+          description.put("pausedReason", auditNote.reason());
         }
       });
     }
@@ -297,7 +297,7 @@ final class LeaderEndpoint {
     return description;
   }
 
-  private static Map<String, Object> describe(HistoryEntry entry) {
+  private static Map<String, Object> describe(PastTerm entry) {
     Map<String, Object> description = new LinkedHashMap<>();
     description.put("term", entry.term());
     description.put("leaderId", entry.leaderId());
@@ -342,7 +342,7 @@ final class LeaderEndpoint {
   }
 
   private WebEndpointResponse<Map<String, Object>> decide(String serviceId, Decision decision) {
-    ElectionService service = this.elections.meantBy(serviceId);
+    ElectionService service = this.elections.resolve(serviceId);
     if (service == null) {
       return refused(
           WebEndpointResponse.STATUS_NOT_FOUND,

@@ -1,7 +1,7 @@
 package io.election.autoconfigure.actuate;
 
 import io.election.autoconfigure.ElectionAutoConfiguration;
-import io.election.autoconfigure.ElectionDriver;
+import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
@@ -24,7 +24,7 @@ public final class LeaderEndpointAutoConfiguration {
   @ConditionalOnMissingBean
   LeaderEndpoint leaderEndpoint(
       Elections elections,
-      ObjectProvider<ElectionDriver> driver,
+      ObjectProvider<ElectionBackend> driver,
       LeaderEndpointProperties properties) {
     return new LeaderEndpoint(elections, driver.getIfAvailable(), properties);
   }

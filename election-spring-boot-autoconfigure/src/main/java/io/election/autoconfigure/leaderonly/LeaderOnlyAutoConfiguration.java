@@ -2,7 +2,7 @@ package io.election.autoconfigure.leaderonly;
 
 import io.election.LeaderOnly;
 import io.election.autoconfigure.ElectionAutoConfiguration;
-import io.election.autoconfigure.ElectionDriver;
+import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.ObjectProvider;
@@ -54,12 +54,12 @@ public final class LeaderOnlyAutoConfiguration {
 
   @Bean
   @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-  static LeaderOnlyCheck leaderOnlyCheck(
+  static LeaderOnlyValidator leaderOnlyCheck(
       ConfigurableListableBeanFactory beanFactory,
       LeaderOnlyMethods methods,
       ObjectProvider<Elections> elections,
       Environment environment) {
-    return new LeaderOnlyCheck(
+    return new LeaderOnlyValidator(
         beanFactory, methods, elections::getObject, proxiesClasses(environment));
   }
 
@@ -68,7 +68,7 @@ public final class LeaderOnlyAutoConfiguration {
    * other listeners. A child context may have elections that report losses only by events.
    */
   @Bean
-  @ConditionalOnMissingBean(value = ElectionDriver.class, search = SearchStrategy.CURRENT)
+  @ConditionalOnMissingBean(value = ElectionBackend.class, search = SearchStrategy.CURRENT)
   PublishedLosses publishedLosses(LeaderOnlyCalls calls) {
     return new PublishedLosses(calls);
   }

@@ -99,7 +99,7 @@ public final class LeaderOnlyCalls
    */
   Gate gate(String name) {
     Elections elections = this.elections.get();
-    ElectionService election = elections.meantBy(name);
+    ElectionService election = elections.resolve(name);
     if (election == null) {
       throw elections.unknown("@LeaderOnly", name);
     }
@@ -127,7 +127,7 @@ public final class LeaderOnlyCalls
   private Gate gate(String serviceId, ElectionService election) {
     TermBoundCalls termBound = this.termBound.get();
     return new Gate(
-        serviceId, election, termBound != null && termBound.concern(election) ? termBound : null);
+        serviceId, election, termBound != null && termBound.appliesTo(election) ? termBound : null);
   }
 
   @Override
@@ -171,7 +171,7 @@ public final class LeaderOnlyCalls
   }
 
   @Override
-  public void onUncovered(String serviceId, long term) {
+  public void onLeaseOver(String serviceId, long term) {
     Gate gate = this.gates.get(serviceId);
     if (gate != null) {
       gate.interruptible.interrupt(term);

@@ -53,7 +53,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
     LeaderOnly leaderOnly = guarded.annotation();
     LeaderOnlyCalls calls = this.calls.get();
     String election = this.methods.election(leaderOnly, name);
-    if (GuardedResult.isReactive(guarded.returnType())) {
+    if (ReturnTypes.isReactive(guarded.returnType())) {
       // Spring calls reactive scheduled methods while it creates beans, before the election can be
       // asked.
       return ReactiveGuard.of(
@@ -69,7 +69,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
         leaderOnly.onFollower(),
         leaderOnly.interruptOnLoss(),
         name,
-        GuardedResult.ofSkipped(guarded.returnType()),
+        ReturnTypes.ofSkipped(guarded.returnType()),
         guarded.returnType() == Object.class);
   }
 
@@ -105,13 +105,13 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
         logSkip(this.method, this.gate);
         return this.skipped.get();
       }
-      boolean goesOn = false;
+      boolean continues = false;
       Throwable thrown = null;
       try {
         Object result = invocation.proceed();
         if (result instanceof CompletionStage<?> stage) {
           stage.whenComplete((value, failure) -> this.gate.leave(entered, failure));
-          goesOn = true;
+          continues = true;
         }
         return this.mayBeReactive && result != null ? guarded(result) : result;
       } catch (Throwable ex) {
@@ -122,7 +122,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
           this.gate.leaveInterruptible();
         }
         this.gate.leaveThread();
-        if (!goesOn) {
+        if (!continues) {
           this.gate.leave(entered, thrown);
         }
       }
@@ -142,7 +142,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
      */
     private Object guarded(Object result) {
       Class<?> type = result.getClass();
-      return GuardedResult.isReactive(type) && GuardedResult.hasAdapter(type)
+      return ReturnTypes.isReactive(type) && ReturnTypes.hasAdapter(type)
           ? ReactiveGuard.of(type, this.calls, () -> this.gate, this.onFollower, this.method)
               .guard(result)
           : result;

@@ -18,6 +18,6 @@ final class PublishedLosses {
   @Order(Ordered.HIGHEST_PRECEDENCE)
   @EventListener
   void on(LeadershipLostEvent event) {
-    this.calls.onUncovered(event.serviceId(), event.term());
+    this.calls.onLeaseOver(event.serviceId(), event.term());
   }
 }

@@ -15,7 +15,7 @@ public interface TermBoundCalls {
    * @param election the election
    * @return whether calls of the election must be reported
    */
-  boolean concern(ElectionService election);
+  boolean appliesTo(ElectionService election);
 
   /**
    * Called when a call has begun on this thread; {@link #end()} follows on the same thread.

@@ -58,10 +58,10 @@ final class FencedCalls implements TermBoundCalls {
 
   private final Supplier<CommitFence> fence;
 
-  private final Supplier<ElectionConnection> connection;
+  private final Supplier<ElectionDataSourceResolver> connection;
 
   /** Both parameters are requested when first needed. */
-  FencedCalls(Supplier<CommitFence> fence, Supplier<ElectionConnection> connection) {
+  FencedCalls(Supplier<CommitFence> fence, Supplier<ElectionDataSourceResolver> connection) {
     this.fence = fence;
     this.connection = connection;
   }
@@ -73,7 +73,7 @@ final class FencedCalls implements TermBoundCalls {
   }
 
   @Override
-  public boolean concern(ElectionService election) {
+  public boolean appliesTo(ElectionService election) {
     return election instanceof LeaseElectionService;
   }
 

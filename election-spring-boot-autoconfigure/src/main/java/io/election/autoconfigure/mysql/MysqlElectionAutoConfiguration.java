@@ -49,16 +49,17 @@ public final class MysqlElectionAutoConfiguration {
   MysqlElectionAutoConfiguration() {}
 
   @Bean
-  ElectionConnection electionConnection(
+  ElectionDataSourceResolver electionConnection(
       ListableBeanFactory beanFactory,
       Environment environment,
       LeaseSettings settings,
       @ElectionDataSource ObjectProvider<DataSource> marked) {
-    return new ElectionConnection(beanFactory, environment, settings.operationTimeout(), marked);
+    return new ElectionDataSourceResolver(
+        beanFactory, environment, settings.operationTimeout(), marked);
   }
 
   @Bean
-  ElectionDatabase electionDatabase(ElectionConnection connection) {
+  ElectionDatabase electionDatabase(ElectionDataSourceResolver connection) {
     return connection.find();
   }
 
@@ -119,7 +120,7 @@ public final class MysqlElectionAutoConfiguration {
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
     static FencedCalls fencedCalls(
-        ObjectProvider<CommitFence> fence, ObjectProvider<ElectionConnection> connection) {
+        ObjectProvider<CommitFence> fence, ObjectProvider<ElectionDataSourceResolver> connection) {
       return new FencedCalls(SingletonSupplier.of(fence::getObject), connection::getObject);
     }
   }

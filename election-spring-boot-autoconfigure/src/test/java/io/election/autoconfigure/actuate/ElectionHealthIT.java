@@ -4,8 +4,8 @@ import static io.election.autoconfigure.MysqlNode.awaitLeader;
 import static io.election.autoconfigure.MysqlNode.patiently;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.election.AuditNote;
 import io.election.ElectionService;
-import io.election.Instruction;
 import io.election.autoconfigure.MysqlNode;
 import io.election.test.TestDatabase;
 import java.util.Map;
@@ -47,7 +47,7 @@ class ElectionHealthIT {
       context.getBean(ElectionService.class).lostLeader();
       assertThat(health(context).getStatus()).isEqualTo(Status.UP);
       assertThat(health(context).getDetails()).containsEntry("orders", "follower");
-      context.getBean(ElectionService.class).pause(new Instruction("alice", ""));
+      context.getBean(ElectionService.class).pause(new AuditNote("alice", ""));
       assertThat(health(context).getStatus()).isEqualTo(Status.UP);
       assertThat(health(context).getDetails()).containsEntry("orders", "paused");
     });

@@ -1,6 +1,6 @@
 package io.election.autoconfigure.actuate;
 
-import io.election.autoconfigure.ElectionDriver;
+import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import java.util.Map;
 import java.util.Set;
@@ -24,13 +24,14 @@ public final class EndpointAccess {
   public EndpointAccess(ApplicationContext context) {
     this.endpoint = new LeaderEndpoint(
         context.getBean(Elections.class),
-        context.getBeanProvider(ElectionDriver.class).getIfAvailable(),
+        context.getBeanProvider(ElectionBackend.class).getIfAvailable(),
         new LeaderEndpointProperties(Show.ALWAYS, Set.of()));
   }
 
   /** Exposes the endpoint as the start of an application does. */
   public static void expose(ConfigurableEnvironment environment) {
-    new LeaderEndpointExposure().postProcessEnvironment(environment, new SpringApplication());
+    new LeaderEndpointExposureEnvironmentPostProcessor()
+        .postProcessEnvironment(environment, new SpringApplication());
   }
 
   public Map<String, Object> elections() {

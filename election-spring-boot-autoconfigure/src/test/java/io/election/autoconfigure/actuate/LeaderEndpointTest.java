@@ -10,12 +10,12 @@ import static org.mockito.Mockito.never;
 import static org.mockito.Mockito.reset;
 import static org.mockito.Mockito.verify;
 
+import io.election.AuditNote;
 import io.election.ElectionService;
-import io.election.HistoryEntry;
-import io.election.Instruction;
 import io.election.Leadership;
 import io.election.Member;
 import io.election.Names;
+import io.election.PastTerm;
 import io.election.autoconfigure.SwitchedElection;
 import io.election.lease.LeaseStoreException;
 import java.net.URI;
@@ -85,8 +85,8 @@ class LeaderEndpointTest {
   @Test
   void anonymousReaderSeesWhoLeadsSinceWhenAndNothingElse() throws Exception {
     lead(Duration.ofNanos(8_213_999_999L));
-    pausedBy(new Instruction("alice", "canary"));
-    history(new HistoryEntry(2, "b", TIME, TIME, "EXPIRED", "RESIGNED", "alice", "a reason"));
+    pausedBy(new AuditNote("alice", "canary"));
+    history(new PastTerm(2, "b", TIME, TIME, "EXPIRED", "RESIGNED", "alice", "a reason"));
     members("host:8081:1");
     assertThat(get(READ_ONLY, ""))
         .isEqualTo(
@@ -108,8 +108,8 @@ class LeaderEndpointTest {
   @Test
   void oneElectionShowsItsLastTermsAndAllTogetherDoNot() throws Exception {
     history(
-        new HistoryEntry(4, "b", TIME, null, "DESIGNATED", null, null, null),
-        new HistoryEntry(
+        new PastTerm(4, "b", TIME, null, "DESIGNATED", null, null, null),
+        new PastTerm(
             3,
             "a",
             TIME.minusSeconds(5),
@@ -118,7 +118,7 @@ class LeaderEndpointTest {
             "HANDED_OVER",
             "alice",
             "a \"new\"\nversion"),
-        new HistoryEntry(2, "b", TIME.minusSeconds(9), TIME, null, "STOPPED", "bob", ""));
+        new PastTerm(2, "b", TIME.minusSeconds(9), TIME, null, "STOPPED", "bob", ""));
     assertThat(get(DETAILS, "/sample-app")).isEqualTo("""
         {"leader":false,"history":[\
         {"term":4,"leaderId":"b","from":"2026-11-21T03:04:05.678Z","reason":"DESIGNATED"},\
@@ -138,7 +138,7 @@ class LeaderEndpointTest {
     "WHEN_AUTHORIZED, operator, operator, true"
   })
   void detailsAreShownAsThePropertySays(Show show, String role, String user, boolean shown) {
-    pausedBy(new Instruction("alice", "canary"));
+    pausedBy(new AuditNote("alice", "canary"));
     DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
     beans.registerSingleton("election", ELECTION);
     LeaderEndpoint endpoint = new LeaderEndpoint(
@@ -241,9 +241,9 @@ class LeaderEndpointTest {
     assertThat(designated.statusCode()).isEqualTo(202);
     assertThat(designated.body())
         .isEqualTo("{\"leader\":false,\"leaderId\":\"b\",\"term\":3,\"designated\":\"b\"}");
-    verify(ELECTION).designate("b", new Instruction("endpoint", ""));
+    verify(ELECTION).designate("b", new AuditNote("endpoint", ""));
     assertThat(ask(WRITABLE, "DELETE", "/sample-app", null).statusCode()).isEqualTo(204);
-    verify(ELECTION).forceElection(new Instruction("endpoint", ""));
+    verify(ELECTION).forceElection(new AuditNote("endpoint", ""));
   }
 
   @ParameterizedTest
@@ -260,7 +260,7 @@ class LeaderEndpointTest {
     assertThat(designate(name, ",\"force\":false").statusCode()).isEqualTo(409);
     verify(ELECTION, never()).designate(any(), any());
     assertThat(designate(name, ",\"force\":true").statusCode()).isEqualTo(202);
-    verify(ELECTION).designate(name, new Instruction("endpoint", ""));
+    verify(ELECTION).designate(name, new AuditNote("endpoint", ""));
   }
 
   /** This node, which is the last one, is not yet listed as a member. */
@@ -276,7 +276,7 @@ class LeaderEndpointTest {
     HttpResponse<String> accepted = designate(name, "");
     assertThat(accepted.statusCode()).isEqualTo(202);
     assertThat(accepted.body()).contains("\"designated\":\"" + nodeId + "\"");
-    verify(ELECTION).designate(nodeId, new Instruction("endpoint", ""));
+    verify(ELECTION).designate(nodeId, new AuditNote("endpoint", ""));
   }
 
   @Test
@@ -296,19 +296,19 @@ class LeaderEndpointTest {
       {pause + "?reason=query", "", "query"}
     }) {
       assertThat(ask(WRITABLE, "POST", request[0], request[1]).statusCode()).isEqualTo(204);
-      verify(ELECTION).pause(new Instruction("endpoint", request[2]));
+      verify(ELECTION).pause(new AuditNote("endpoint", request[2]));
     }
-    pausedBy(new Instruction("endpoint", "canary"));
+    pausedBy(new AuditNote("endpoint", "canary"));
     String paused =
         "{\"leader\":false,\"paused\":true,\"pausedBy\":\"endpoint\",\"pausedReason\":\"canary\"}";
     assertThat(get(DETAILS, "/sample-app")).isEqualTo(paused);
     assertThat(get(DETAILS, "")).endsWith("{\"sample-app\":" + paused + "}}");
-    pausedBy(new Instruction("endpoint", ""));
+    pausedBy(new AuditNote("endpoint", ""));
     assertThat(get(DETAILS, "/sample-app"))
         .isEqualTo("{\"leader\":false,\"paused\":true,\"pausedBy\":\"endpoint\"}");
     assertThat(ask(WRITABLE, "DELETE", pause + "?reason=done", null).statusCode())
         .isEqualTo(204);
-    verify(ELECTION).resume(new Instruction("endpoint", "done"));
+    verify(ELECTION).resume(new AuditNote("endpoint", "done"));
   }
 
   @Test
@@ -337,11 +337,11 @@ class LeaderEndpointTest {
     willReturn(OptionalLong.of(3)).given(ELECTION).term();
   }
 
-  private static void pausedBy(Instruction instruction) {
-    willReturn(Optional.of(instruction)).given(ELECTION).paused();
+  private static void pausedBy(AuditNote auditNote) {
+    willReturn(Optional.of(auditNote)).given(ELECTION).paused();
   }
 
-  private static void history(HistoryEntry... entries) {
+  private static void history(PastTerm... entries) {
     willReturn(List.of(entries)).given(ELECTION).history();
   }
 
@@ -424,9 +424,9 @@ class LeaderEndpointTest {
     public void forceElection() {}
 
     @Override
-    public void pause(Instruction instruction) {}
+    public void pause(AuditNote auditNote) {}
 
     @Override
-    public void resume(Instruction instruction) {}
+    public void resume(AuditNote auditNote) {}
   }
 }

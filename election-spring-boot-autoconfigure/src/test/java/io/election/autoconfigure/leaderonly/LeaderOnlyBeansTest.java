@@ -201,7 +201,7 @@ class LeaderOnlyBeansTest {
     runner
         .withInitializer((context) -> context
             .getBeanFactory()
-            .registerSingleton(LeaderOnlyCheck.TEST_OVERRIDES, new Object()))
+            .registerSingleton(LeaderOnlyValidator.TEST_OVERRIDES, new Object()))
         .run((context) -> {
           assertThat(context).hasNotFailed();
           assertThat(output).contains("@LeaderOnly does not guard bean 'job'");

@@ -126,7 +126,7 @@ class LeaderOnlyTest {
   }
 
   private static @Nullable Object skipped(Class<?> type) {
-    return GuardedResult.ofSkipped(type).get();
+    return ReturnTypes.ofSkipped(type).get();
   }
 
   @Test
@@ -349,7 +349,7 @@ class LeaderOnlyTest {
           assertThat(calls.running("default")).isEqualTo(1);
           assertThat(child.getBean(LeaderOnlyCalls.class).running("default")).isEqualTo(1);
           this.election.lostLeader();
-          calls.onUncovered("default", 0);
+          calls.onLeaseOver("default", 0);
           assertThat(interrupted.get(30, TimeUnit.SECONDS)).isTrue();
           assertThat(calls.isRunning("default")).isFalse();
           assertThat(ends).hasValue(1);

@@ -14,7 +14,7 @@ import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
 
-class LeaderEndpointExposureTest {
+class LeaderEndpointExposureEnvironmentPostProcessorTest {
 
   private static final String INCLUDE = "management.endpoints.web.exposure.include";
 
@@ -51,7 +51,8 @@ class LeaderEndpointExposureTest {
 
   @Test
   void propertySourceThatComesLaterWins() {
-    new LeaderEndpointExposure().postProcessEnvironment(this.environment, new SpringApplication());
+    new LeaderEndpointExposureEnvironmentPostProcessor()
+        .postProcessEnvironment(this.environment, new SpringApplication());
     this.environment
         .getPropertySources()
         .addLast(new MapPropertySource("later", Map.of(INCLUDE, "info")));
@@ -68,7 +69,8 @@ class LeaderEndpointExposureTest {
   }
 
   private String included() {
-    new LeaderEndpointExposure().postProcessEnvironment(this.environment, new SpringApplication());
+    new LeaderEndpointExposureEnvironmentPostProcessor()
+        .postProcessEnvironment(this.environment, new SpringApplication());
     return Binder.get(this.environment)
         .bind(INCLUDE, String[].class)
         .map((values) -> String.join(",", values))

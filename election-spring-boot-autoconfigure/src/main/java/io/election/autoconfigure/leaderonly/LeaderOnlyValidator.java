@@ -38,12 +38,12 @@ import org.springframework.util.ReflectionUtils;
  * Ensures that every bean that starts is guarded. Refuses beans that {@link LeaderOnly} cannot
  * guard when they are created, and beans whose guard is missing when all beans exist.
  */
-final class LeaderOnlyCheck
+final class LeaderOnlyValidator
     implements BeanPostProcessor,
         SmartInitializingSingleton,
         ApplicationListener<ContextRefreshedEvent> {
 
-  private static final Logger log = LoggerFactory.getLogger(LeaderOnlyCheck.class);
+  private static final Logger log = LoggerFactory.getLogger(LeaderOnlyValidator.class);
 
   /** The post-processor by which Spring's tests replace beans with objects of their own. */
   static final String TEST_OVERRIDES =
@@ -68,7 +68,7 @@ final class LeaderOnlyCheck
 
   private volatile boolean electionsAreThere;
 
-  LeaderOnlyCheck(
+  LeaderOnlyValidator(
       ConfigurableListableBeanFactory beanFactory,
       LeaderOnlyMethods methods,
       Supplier<Elections> elections,
@@ -148,7 +148,7 @@ final class LeaderOnlyCheck
   public void onApplicationEvent(ContextRefreshedEvent event) {
     if (event.getApplicationContext() instanceof ConfigurableApplicationContext child
         && child.getBeanFactory() != this.beanFactory
-        && child.getBeanFactory().getBeanNamesForType(LeaderOnlyCheck.class).length == 0) {
+        && child.getBeanFactory().getBeanNamesForType(LeaderOnlyValidator.class).length == 0) {
       for (String beanName : child.getBeanFactory().getSingletonNames()) {
         Object bean = child.getBeanFactory().getSingleton(beanName);
         if (bean != null) {
@@ -221,7 +221,7 @@ final class LeaderOnlyCheck
 
   private void checkElection(String place, String name) {
     Elections elections = this.elections.get();
-    if (elections.meantBy(name) == null) {
+    if (elections.resolve(name) == null) {
       throw elections.unknown("@LeaderOnly on " + place, name);
     }
   }
@@ -354,11 +354,11 @@ final class LeaderOnlyCheck
       return "it consumes its input (%s), and a call that is skipped on a follower counts as done: nobody would do the work. Use onFollower = THROW, so that the work fails and can be given to another node"
           .formatted(consumer);
     }
-    if (GuardedResult.isReactive(returnType) && !GuardedResult.hasAdapter(returnType)) {
+    if (ReturnTypes.isReactive(returnType) && !ReturnTypes.hasAdapter(returnType)) {
       return "it returns the reactive type %s, which needs io.projectreactor:reactor-core on the class path"
           .formatted(returnType.getSimpleName());
     }
-    if (GuardedResult.isReactive(returnType) && leaderOnly.interruptOnLoss()) {
+    if (ReturnTypes.isReactive(returnType) && leaderOnly.interruptOnLoss()) {
       return "it returns the reactive type %s, whose work has no thread of its own that interruptOnLoss could interrupt; write @LeaderOnly without it on the method"
           .formatted(returnType.getSimpleName());
     }

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  *
  * <p>{@code -Dthorough} adds the mutants that take a thousand schedules or more to find.
  */
-class TeethTest {
+class MutationTest {
 
   /**
    * Bounds for mutants that take few but exact steps to find; with equal leases and without
@@ -73,11 +73,11 @@ class TeethTest {
     String expected = OTHERWISE.getOrDefault(mutant, "Two leaders");
     // Most mutants are found at once. The search takes a second.
     String found = Stream.<Supplier<Optional<String>>>of(
-            () -> inSimulation(mutant, Company.NONE, 0, BLOCK, expected),
-            () -> inSimulation(mutant, Company.OLDER_TOOL, 0, BLOCK, expected),
+            () -> inSimulation(mutant, OlderTool.NONE, 0, BLOCK, expected),
+            () -> inSimulation(mutant, OlderTool.OLDER_TOOL, 0, BLOCK, expected),
             () -> inSearch(mutant),
-            () -> inSimulation(mutant, Company.NONE, BLOCK, SCHEDULES, expected),
-            () -> inSimulation(mutant, Company.OLDER_TOOL, BLOCK, SCHEDULES / 4, expected))
+            () -> inSimulation(mutant, OlderTool.NONE, BLOCK, SCHEDULES, expected),
+            () -> inSimulation(mutant, OlderTool.OLDER_TOOL, BLOCK, SCHEDULES / 4, expected))
         .flatMap((attempt) -> attempt.get().stream())
         .findFirst()
         .orElse("nothing is broken");
@@ -89,7 +89,7 @@ class TeethTest {
   @Test
   void aLeaseLongerThanTheIntervalOfAnOlderToolIsFoundOut() {
     assertThat(inSimulation(
-            Rules.PRODUCTION, Set.of(), Company.HASTY_OLDER_TOOL, 0, SCHEDULES, "Two leaders"))
+            Rules.PRODUCTION, Set.of(), OlderTool.HASTY_OLDER_TOOL, 0, SCHEDULES, "Two leaders"))
         .hasValueSatisfying((found) -> assertThat(found).contains("of an older tool"));
   }
 
@@ -101,13 +101,13 @@ class TeethTest {
   }
 
   private static Optional<String> inSimulation(
-      Mutant mutant, Company company, int from, int to, String expected) {
+      Mutant mutant, OlderTool company, int from, int to, String expected) {
     return inSimulation(mutant.rules, without(mutant), company, from, to, expected);
   }
 
   /** The violation in the first schedule that finds one, of those from a number up to another. */
   private static Optional<String> inSimulation(
-      Rules rules, Set<Fault> without, Company company, int from, int to, String expected) {
+      Rules rules, Set<Fault> without, OlderTool company, int from, int to, String expected) {
     Pattern pattern = Pattern.compile(expected);
     // Runs the schedules in blocks: all at once, half of them would run in vain.
     return IntStream.iterate(from, (first) -> first < to, (first) -> first + BLOCK)
@@ -122,7 +122,7 @@ class TeethTest {
 
   /** A rule may also prevent other violations: finding one of those proves nothing here. */
   private static Optional<String> inSchedule(
-      int seed, Rules rules, Set<Fault> without, Company company, Pattern expected) {
+      int seed, Rules rules, Set<Fault> without, OlderTool company, Pattern expected) {
     try {
       new Simulation(seed, rules, without, Drive.CALL_BY_CALL, company, false).run();
       return Optional.empty();
@@ -130,7 +130,7 @@ class TeethTest {
       return Optional.ofNullable(violation.getMessage())
           .filter(expected.asPredicate())
           .map((message) -> "the simulation%s, schedule %d: %s"
-              .formatted(company == Company.NONE ? "" : " beside an older tool", seed, message));
+              .formatted(company == OlderTool.NONE ? "" : " beside an older tool", seed, message));
     }
   }
 

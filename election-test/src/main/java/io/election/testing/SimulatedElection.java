@@ -22,7 +22,7 @@ import java.util.function.Consumer;
  *
  * <p>Thread-safe.
  */
-public final class TickedElection {
+public final class SimulatedElection {
 
   private static final Duration SHORTEST_STEP = Duration.ofMillis(1);
 
@@ -44,7 +44,7 @@ public final class TickedElection {
    *     it renews five times per lease
    * @throws IllegalArgumentException if the lease cannot be used
    */
-  public TickedElection(String serviceId, Duration leaseDuration) {
+  public SimulatedElection(String serviceId, Duration leaseDuration) {
     this.serviceId = serviceId;
     this.settings = new LeaseSettings(
         leaseDuration,
@@ -110,14 +110,14 @@ public final class TickedElection {
 
     private Node(String nodeId, Consumer<? super LeadershipEvent> listener) {
       this.elector = new Elector(
-          TickedElection.this.store,
-          TickedElection.this.settings,
+          SimulatedElection.this.store,
+          SimulatedElection.this.settings,
           () -> nodeId,
           (serviceId) -> false,
           listener::accept,
-          () -> TickedElection.this.time.toNanos(),
-          TickedElection.this::wall);
-      this.service = new LeaseElectionService(TickedElection.this.serviceId, this.elector);
+          () -> SimulatedElection.this.time.toNanos(),
+          SimulatedElection.this::wall);
+      this.service = new LeaseElectionService(SimulatedElection.this.serviceId, this.elector);
       this.elector.join(List.of(this.service));
     }
 
@@ -136,14 +136,14 @@ public final class TickedElection {
      * handed back, and no event is delivered.
      */
     public void pause() {
-      synchronized (TickedElection.this) {
+      synchronized (SimulatedElection.this) {
         this.paused = true;
       }
     }
 
     /** Resumes the node after {@link #pause()}, and lets it do what is due by now. */
     public void resume() {
-      synchronized (TickedElection.this) {
+      synchronized (SimulatedElection.this) {
         this.paused = false;
         step();
       }
@@ -153,8 +153,8 @@ public final class TickedElection {
      * Removes the node from the election, and hands its lease back, like a process that is stopped.
      */
     public void stop() {
-      synchronized (TickedElection.this) {
-        TickedElection.this.nodes.remove(this);
+      synchronized (SimulatedElection.this) {
+        SimulatedElection.this.nodes.remove(this);
         this.elector.stop();
       }
     }

@@ -21,9 +21,9 @@ import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.util.ClassUtils;
 
 /** The results of methods that {@link io.election.LeaderOnly} guards. */
-final class GuardedResult {
+final class ReturnTypes {
 
-  private GuardedResult() {}
+  private ReturnTypes() {}
 
   /** Supplies the result of a skipped call: an empty value of the type that callers expect. */
   @SuppressWarnings("FutureReturnValueIgnored")

@@ -9,20 +9,20 @@ package io.election.lease;
  * @param promisedMillis the lease that the last record seen promised its holder, in milliseconds;
  *     the holder may still lead when the record and its history are gone. 0 if no record was seen
  */
-record Memory(long highestTerm, long ledTerm, long promisedMillis) {
+record Remembered(long highestTerm, long ledTerm, long promisedMillis) {
 
-  static final Memory NONE = new Memory(0, 0, 0);
+  static final Remembered NONE = new Remembered(0, 0, 0);
 
-  Memory seen(long term) {
-    return new Memory(Math.max(this.highestTerm, term), this.ledTerm, this.promisedMillis);
+  Remembered seen(long term) {
+    return new Remembered(Math.max(this.highestTerm, term), this.ledTerm, this.promisedMillis);
   }
 
-  Memory led(long term) {
-    return new Memory(Math.max(this.highestTerm, term), term, this.promisedMillis);
+  Remembered led(long term) {
+    return new Remembered(Math.max(this.highestTerm, term), term, this.promisedMillis);
   }
 
-  Memory promised(long millis) {
-    return new Memory(this.highestTerm, this.ledTerm, millis);
+  Remembered promised(long millis) {
+    return new Remembered(this.highestTerm, this.ledTerm, millis);
   }
 
   /**

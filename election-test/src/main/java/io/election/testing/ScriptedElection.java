@@ -27,14 +27,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * @Bean
- * DecidedElection election(ApplicationEventPublisher events) {
- *   return new DecidedElection("billing", events::publishEvent);
+ * ScriptedElection election(ApplicationEventPublisher events) {
+ *   return new ScriptedElection("billing", events::publishEvent);
  * }
  * }</pre>
  *
  * <p>Thread-safe.
  */
-public final class DecidedElection implements ElectionService {
+public final class ScriptedElection implements ElectionService {
 
   /** The {@link #nodeId()} of every such election. */
   public static final String THIS_NODE = "this-node";
@@ -77,7 +77,7 @@ public final class DecidedElection implements ElectionService {
    *     {@code events::publishEvent} of the {@code ApplicationEventPublisher}
    * @throws IllegalArgumentException if the name cannot be used
    */
-  public DecidedElection(String serviceId, Consumer<? super LeadershipEvent> listener) {
+  public ScriptedElection(String serviceId, Consumer<? super LeadershipEvent> listener) {
     this.serviceId = Names.requireUsable("service id", serviceId);
     this.listener = listener;
   }

@@ -8,12 +8,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Validation of the name and the note that a person gives with a command. */
-class InstructionTest {
+class AuditNoteTest {
 
   @Test
   void isToldInOneLine() {
-    assertThat(new Instruction("alice", " a new version\n ")).hasToString("alice: a new version");
-    assertThat(new Instruction("alice", " ")).hasToString("alice");
+    assertThat(new AuditNote("alice", " a new version\n ")).hasToString("alice: a new version");
+    assertThat(new AuditNote("alice", " ")).hasToString("alice");
   }
 
   @ParameterizedTest
@@ -21,24 +21,24 @@ class InstructionTest {
   void neitherPartCanSpoilALineOfALog(char spoiling) {
     String text = "a" + spoiling + "b";
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new Instruction("alice", text))
+        .isThrownBy(() -> new AuditNote("alice", text))
         .withMessageMatching("the reason 'a\\\\u[0-9a-f]{4}b' must not contain control characters");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new Instruction(text, ""))
-        .withMessageMatching("who asks 'a\\\\u[0-9a-f]{4}b' must not contain control characters");
+        .isThrownBy(() -> new AuditNote(text, ""))
+        .withMessageMatching("actor 'a\\\\u[0-9a-f]{4}b' must not contain control characters");
   }
 
   @Test
   void bothAreBounded() {
-    Instruction longest = new Instruction("x".repeat(128), "y".repeat(255));
-    assertThat(longest.note()).hasSize(255);
+    AuditNote longest = new AuditNote("x".repeat(128), "y".repeat(255));
+    assertThat(longest.reason()).hasSize(255);
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new Instruction("alice", "y".repeat(10_000)))
+        .isThrownBy(() -> new AuditNote("alice", "y".repeat(10_000)))
         .withMessage("the reason has 10000 characters, but may have at most 255");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new Instruction("x".repeat(129), ""))
+        .isThrownBy(() -> new AuditNote("x".repeat(129), ""))
         .withMessageEndingWith("has 129 characters, but may have at most 128");
-    assertThatIllegalArgumentException().isThrownBy(() -> new Instruction("", "why"));
+    assertThatIllegalArgumentException().isThrownBy(() -> new AuditNote("", "why"));
   }
 
   @ParameterizedTest

@@ -7,13 +7,13 @@ import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
-import io.election.testing.TickedElection.Node;
+import io.election.testing.SimulatedElection.Node;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class TickedElectionTest {
+class SimulatedElectionTest {
 
   private static final Duration LEASE = Duration.ofSeconds(10);
 
@@ -21,7 +21,7 @@ class TickedElectionTest {
 
   private final List<LeadershipEvent> events = new ArrayList<>();
 
-  private final TickedElection election = new TickedElection("billing", LEASE);
+  private final SimulatedElection election = new SimulatedElection("billing", LEASE);
 
   private final Node a = this.election.join("a", this.events::add);
 
@@ -134,7 +134,7 @@ class TickedElectionTest {
 
   private static List<String> story() {
     List<String> story = new ArrayList<>();
-    TickedElection election = new TickedElection("story", LEASE);
+    SimulatedElection election = new SimulatedElection("story", LEASE);
     List<Node> nodes = new ArrayList<>();
     for (String id : List.of("a", "b", "c")) {
       nodes.add(election.join(id, (event) -> story.add(event.toString())));
@@ -155,9 +155,9 @@ class TickedElectionTest {
 
   @Test
   void aLeaseThatCannotBeUsedIsRefused() {
-    assertThatThrownBy(() -> new TickedElection("billing", Duration.ofHours(2)))
+    assertThatThrownBy(() -> new SimulatedElection("billing", Duration.ofHours(2)))
         .isInstanceOf(IllegalArgumentException.class);
-    assertThatThrownBy(() -> new TickedElection("billing", Duration.ofMillis(9)))
+    assertThatThrownBy(() -> new SimulatedElection("billing", Duration.ofMillis(9)))
         .isInstanceOf(IllegalArgumentException.class);
   }
 }

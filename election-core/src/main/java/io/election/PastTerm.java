@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param endedBy the actor who ended the term; {@code null} if none was given
  * @param note the reason given by that actor; {@code null} if none was given
  */
-public record HistoryEntry(
+public record PastTerm(
     long term,
     String leaderId,
     Instant from,

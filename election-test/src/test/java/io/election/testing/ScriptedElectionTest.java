@@ -15,11 +15,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
-class DecidedElectionTest {
+class ScriptedElectionTest {
 
   private final List<LeadershipEvent> events = new ArrayList<>();
 
-  private final DecidedElection election = new DecidedElection("billing", this.events::add);
+  private final ScriptedElection election = new ScriptedElection("billing", this.events::add);
 
   @Test
   void nobodyLeadsAtFirst() {
@@ -64,7 +64,7 @@ class DecidedElectionTest {
             acquired(1, LeadershipAcquiredEvent.Reason.EXPIRED),
             lost(1, LeadershipLostEvent.Reason.DISPLACED),
             acquired(4, LeadershipAcquiredEvent.Reason.EXPIRED));
-    assertThatThrownBy(() -> this.election.follow(DecidedElection.THIS_NODE))
+    assertThatThrownBy(() -> this.election.follow(ScriptedElection.THIS_NODE))
         .isInstanceOf(IllegalArgumentException.class);
   }
 
@@ -82,7 +82,7 @@ class DecidedElectionTest {
 
   @Test
   void anOperatorDecidesAtOnce() {
-    this.election.designate(DecidedElection.THIS_NODE);
+    this.election.designate(ScriptedElection.THIS_NODE);
     this.election.designate("b");
     assertThat(this.election.leaderId()).contains("b");
     this.election.forceElection();
@@ -96,8 +96,8 @@ class DecidedElectionTest {
   @Test
   void theEventsOfAListenerThatDecidesFollowItsOwn() {
     List<LeadershipEvent> heard = new ArrayList<>();
-    DecidedElection[] self = new DecidedElection[1];
-    self[0] = new DecidedElection("billing", (event) -> {
+    ScriptedElection[] self = new ScriptedElection[1];
+    self[0] = new ScriptedElection("billing", (event) -> {
       if (event instanceof LeadershipAcquiredEvent) {
         self[0].lostLeader();
       }
@@ -112,7 +112,7 @@ class DecidedElectionTest {
 
   @Test
   void whatAListenerThrowsComesToTheTestAndLosesNoEvent() {
-    DecidedElection failing = new DecidedElection("billing", (event) -> {
+    ScriptedElection failing = new ScriptedElection("billing", (event) -> {
       this.events.add(event);
       throw new IllegalStateException("listener");
     });

@@ -8,7 +8,7 @@ import java.util.Optional;
  * Creates the services of one algorithm, and starts and stops them. Used within the
  * auto-configuration.
  */
-public interface ElectionDriver {
+public interface ElectionBackend {
 
   /** The phase in which elections start and stop, above the web server's graceful shutdown. */
   int PHASE = Integer.MAX_VALUE - 512;

@@ -13,7 +13,8 @@ import org.springframework.core.env.ConfigurableEnvironment;
  * Exposes the {@code leader} endpoint over HTTP beside health, unless the application specifies
  * which endpoints to expose.
  */
-final class LeaderEndpointExposure implements EnvironmentPostProcessor, Ordered {
+final class LeaderEndpointExposureEnvironmentPostProcessor
+    implements EnvironmentPostProcessor, Ordered {
 
   private static final String INCLUDE = "management.endpoints.web.exposure.include";
 

@@ -1,6 +1,6 @@
 package io.election.lease;
 
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.LeadershipLostEvent;
 import org.jspecify.annotations.Nullable;
 
@@ -8,14 +8,14 @@ import org.jspecify.annotations.Nullable;
  * Why a term ended, as the history notes it.
  *
  * @param reason why the leader of the term stepped down
- * @param instruction the actor and the reason of the command that caused it; {@code null} if there
+ * @param auditNote the actor and the reason of the command that caused it; {@code null} if there
  *     was none
  */
-public record Ending(
-    LeadershipLostEvent.Reason reason, @Nullable Instruction instruction) {
+public record TermEnd(
+    LeadershipLostEvent.Reason reason, @Nullable AuditNote auditNote) {
 
-  static Ending of(LeadershipLostEvent.Reason reason) {
-    return new Ending(reason, null);
+  static TermEnd of(LeadershipLostEvent.Reason reason) {
+    return new TermEnd(reason, null);
   }
 
   /**

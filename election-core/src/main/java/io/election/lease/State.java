@@ -9,7 +9,7 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** The standing of a node in one election. Instants are readings of the {@link Ticker}. */
-sealed interface Standing {
+sealed interface State {
 
   /** Returns the term that the node leads in, or has led in and not handed back; empty if none. */
   default OptionalLong heldTerm() {
@@ -17,7 +17,7 @@ sealed interface Standing {
   }
 
   /** Returns until when the lease covers leader work; empty if no work is covered. */
-  default OptionalLong coveredUntil() {
+  default OptionalLong protectedUntil() {
     return OptionalLong.empty();
   }
 
@@ -28,16 +28,16 @@ sealed interface Standing {
    * @param shared whether another process writes under this node's id: if both kept the record warm
    *     against each other, they would wait forever
    */
-  record Following(@Nullable Observation seen, boolean shared) implements Standing {
+  record Follower(@Nullable Observation seen, boolean shared) implements State {
 
     /** Returns the standing of a node that must read the record first. */
-    static Following unread() {
-      return new Following(null, false);
+    static Follower unread() {
+      return new Follower(null, false);
     }
 
     /** Returns the standing of a node that must read the record again. */
-    Following outdated() {
-      return new Following(this.seen != null ? this.seen.outdated() : null, this.shared);
+    Follower outdated() {
+      return new Follower(this.seen != null ? this.seen.outdated() : null, this.shared);
     }
   }
 
@@ -50,7 +50,7 @@ sealed interface Standing {
    * @param created whether this node created the record: then it leads in the record's term, in
    *     which no node has led before
    */
-  record Warming(LeaseRow row, long since, boolean created) implements Standing {}
+  record Claimant(LeaseRow row, long since, boolean created) implements State {}
 
   /**
    * Leads.
@@ -63,13 +63,13 @@ sealed interface Standing {
    * @param since when the leadership began, for display
    * @param reason why it could begin
    */
-  record Leading(
+  record Leader(
       long term,
       long deadline,
       long wallDeadline,
       Instant since,
       LeadershipAcquiredEvent.Reason reason)
-      implements Standing {
+      implements State {
 
     @Override
     public OptionalLong heldTerm() {
@@ -77,33 +77,33 @@ sealed interface Standing {
     }
 
     @Override
-    public OptionalLong coveredUntil() {
+    public OptionalLong protectedUntil() {
       return OptionalLong.of(this.deadline);
     }
 
     /**
      * Creates the standing of a leader after an answer.
      *
-     * @param tenureNanos how long it leads, from before the request was sent
+     * @param leadershipNanos how long it leads, from before the request was sent
      */
-    static Leading since(
+    static Leader since(
         Instant since,
         long term,
         LeadershipAcquiredEvent.Reason reason,
         Timing timing,
-        long tenureNanos) {
-      return new Leading(
+        long leadershipNanos) {
+      return new Leader(
           term,
-          timing.sent() + tenureNanos,
-          timing.wallSent() + NANOSECONDS.toMillis(tenureNanos),
+          timing.sent() + leadershipNanos,
+          timing.wallSent() + NANOSECONDS.toMillis(leadershipNanos),
           since,
           reason);
     }
 
-    SteppingDown stepDown(
-        String successor, boolean displaced, Ending ending, long drainUntil, long now) {
+    Draining stepDown(
+        String successor, boolean displaced, TermEnd ending, long drainUntil, long now) {
       boolean stopped = ending.reason() == LeadershipLostEvent.Reason.STOPPED;
-      return new SteppingDown(
+      return new Draining(
           this.term, this.deadline, drainUntil, now, successor, displaced, ending, stopped);
     }
 
@@ -127,16 +127,16 @@ sealed interface Standing {
    * @param patient whether the lease is kept as long as work runs: after a stop, until a command
    *     follows
    */
-  record SteppingDown(
+  record Draining(
       long term,
       long deadline,
       long drainUntil,
       long retryAt,
       String successor,
       boolean displaced,
-      Ending ending,
+      TermEnd ending,
       boolean patient)
-      implements Standing {
+      implements State {
 
     @Override
     public OptionalLong heldTerm() {
@@ -144,7 +144,7 @@ sealed interface Standing {
     }
 
     @Override
-    public OptionalLong coveredUntil() {
+    public OptionalLong protectedUntil() {
       if (this.displaced) {
         return OptionalLong.empty();
       }
@@ -160,8 +160,8 @@ sealed interface Standing {
     /**
      * Applies a command: waits for work for at most the drain timeout since the leadership ended.
      */
-    SteppingDown commanded(String successor, Ending ending) {
-      return new SteppingDown(
+    Draining commanded(String successor, TermEnd ending) {
+      return new Draining(
           this.term,
           this.deadline,
           this.drainUntil,
@@ -172,8 +172,8 @@ sealed interface Standing {
           false);
     }
 
-    SteppingDown renewed(long deadline) {
-      return new SteppingDown(
+    Draining renewed(long deadline) {
+      return new Draining(
           this.term,
           deadline,
           this.drainUntil,
@@ -184,8 +184,8 @@ sealed interface Standing {
           this.patient);
     }
 
-    SteppingDown retryAt(long retryAt) {
-      return new SteppingDown(
+    Draining retryAt(long retryAt) {
+      return new Draining(
           this.term,
           this.deadline,
           this.drainUntil,
@@ -196,8 +196,8 @@ sealed interface Standing {
           this.patient);
     }
 
-    SteppingDown displacedBySomebodyElse() {
-      return new SteppingDown(
+    Draining displacedByAnother() {
+      return new Draining(
           this.term,
           this.deadline,
           this.drainUntil,

@@ -37,7 +37,7 @@ import org.springframework.util.ClassUtils;
  * otherwise with the settings of the application's own pool, but never through a connection from
  * that pool.
  */
-final class ElectionConnection {
+final class ElectionDataSourceResolver {
 
   /** Known to be neither MySQL nor MariaDB, whatever a wrapping driver adds. */
   private static final Set<DatabaseDriver> UNSUPPORTED = EnumSet.complementOf(EnumSet.of(
@@ -66,7 +66,7 @@ final class ElectionConnection {
    * @param timeout how long a new connection may wait for the network
    * @param marked the {@link ElectionDataSource}, if there is one
    */
-  ElectionConnection(
+  ElectionDataSourceResolver(
       ListableBeanFactory beanFactory,
       Environment environment,
       Duration timeout,

@@ -1,7 +1,7 @@
 package io.election.lease;
 
 /** The other tools that write to the row. */
-enum Company {
+enum OlderTool {
   NONE,
   /** Nodes of an older tool whose interval is at least as long as our leases. */
   OLDER_TOOL,

@@ -24,14 +24,14 @@ import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 
 /** The faults that a node inflicts on itself when it has become leader. */
-enum Trouble {
+enum InProcessFault {
   /** The heap is exhausted for some seconds. */
-  NO_MEMORY(() -> SamplingNode.daemon("allocator", Trouble::allocate)),
+  NO_MEMORY(() -> SamplingNode.daemon("allocator", InProcessFault::allocate)),
   /**
    * Hundreds of threads compete; the common pool and the carriers of virtual threads are occupied.
    */
-  NO_PROCESSOR(Trouble::occupyProcessors),
-  LISTENER_BLOCKS(Trouble::block),
+  NO_PROCESSOR(InProcessFault::occupyProcessors),
+  LISTENER_BLOCKS(InProcessFault::block),
   LISTENER_THROWS(() -> {
     throw new StackOverflowError("thrown by a listener");
   }),
@@ -50,7 +50,7 @@ enum Trouble {
 
   private final Runnable begin;
 
-  Trouble(Runnable begin) {
+  InProcessFault(Runnable begin) {
     this.begin = begin;
   }
 
@@ -104,7 +104,7 @@ enum Trouble {
       SamplingNode.daemon("spinning-" + i, spin);
     }
     for (int i = 0; i < 4 * ForkJoinPool.getCommonPoolParallelism(); i++) {
-      ForkJoinPool.commonPool().execute(Trouble::block);
+      ForkJoinPool.commonPool().execute(InProcessFault::block);
     }
     for (int i = 0; i < 2 * Runtime.getRuntime().availableProcessors(); i++) {
       startVirtual(spin);
@@ -131,7 +131,7 @@ enum Trouble {
   static class Beans {
 
     @Value("${test.trouble}")
-    private Trouble trouble;
+    private InProcessFault trouble;
 
     @Value("${test.once:#{null}}")
     private @Nullable Path once;

@@ -13,5 +13,5 @@ import org.jspecify.annotations.Nullable;
  * @param failure the last failure of these calls, for display; {@code null} if there is none, or if
  *     a call has not returned
  */
-public record StoreContact(
+public record StoreHealth(
     Duration silence, Duration failing, @Nullable String failure) {}
