@@ -117,11 +117,6 @@ final class Members {
     this.known = members;
   }
 
-  /** Returns whether the store has a directory. */
-  boolean canBeRead() {
-    return this.directory != null;
-  }
-
   /** Returns the members of an election that were read last; empty if they are not known. */
   Optional<List<Member>> known(String serviceId) {
     this.wanted = true;

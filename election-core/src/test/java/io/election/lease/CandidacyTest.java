@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.AuditNote;
 import io.election.LeadershipLostEvent.Reason;
+import io.election.lease.State.Claimant;
 import io.election.lease.State.Draining;
 import io.election.lease.State.Follower;
 import io.election.lease.State.Leader;
@@ -83,6 +84,28 @@ class CandidacyTest {
         assertNext(idle, 100 * LEASE).as("%s", row).isInstanceOf(Read.class);
       }
     }
+  }
+
+  @Test
+  void aCampaignReadsAtOnceAndLeavesARenewalWhereItIs() {
+    assertNext(saw(OTHERS, 0).campaign(at(10)), 10).isInstanceOf(Read.class);
+    assertNext(leader(3, 0).campaign(at(10)), 10).isEqualTo(new Wait(at(RENEW)));
+    assertThat(((Claimant) saw(MINE, 0).onTouched(touch(), MINE, at(5)).campaign(at(10)).state())
+            .row())
+        .isEqualTo(MINE);
+  }
+
+  @Test
+  void aFollowerMayHaveToWriteUnlessAnotherNodeHoldsTheLease() {
+    assertThat(INELIGIBLE.mayHaveToWrite(at(0))).isFalse();
+    assertThat(FRESH.mayHaveToWrite(at(0))).isTrue();
+    assertThat(saw(MINE, 0).mayHaveToWrite(at(1))).isTrue();
+    assertThat(saw(OTHERS, 0).mayHaveToWrite(at(1))).isFalse();
+    assertThat(saw(OTHERS, 0).mayHaveToWrite(at(LEASE))).isTrue();
+  }
+
+  private static Touch touch() {
+    return new Touch(MINE, at(0));
   }
 
   @Nested
@@ -511,6 +534,16 @@ class CandidacyTest {
     }
 
     @Test
+    void keepsItsLeaseForWorkAfterAStopUntilTheDeadlineOrADisplacement() {
+      assertThat(this.stopped.keepsLease(at(TENURE - 1))).isTrue();
+      assertThat(this.stopped.keepsLease(at(TENURE))).isFalse();
+      assertThat(this.resigned.keepsLease(at(500))).isFalse();
+      assertThat(this.leader.keepsLease(at(500))).isFalse();
+      Candidacy displaced = this.stopped.onRenewed(new Renew(3), false, timing(RENEW, 2_010));
+      assertThat(displaced.keepsLease(at(2_010))).isFalse();
+    }
+
+    @Test
     void aCommandWaitsForWorkForTheDrainTimeoutAlsoAfterAStop() {
       assertThat(this.resigned.next(at(3_499), true)).isEqualTo(new Renew(3));
       assertThat(this.resigned.next(at(3_500), true)).isEqualTo(this.release);
@@ -550,7 +583,7 @@ class CandidacyTest {
     @Test
     void takesNothingOnceStopped() {
       Candidacy candidacy = this.stopped.onReleased(new Release(3, "", STOPPED), true, at(600));
-      assertWaits(candidacy, 600);
+      assertNext(candidacy, 600).isEqualTo(new Wait(at(600 + RENEW)));
       assertWaits(candidacy, 100_000);
     }
   }

@@ -68,7 +68,7 @@ class ElectionLogTest {
     this.log.membersKnown();
     this.log.membersKnown();
     assertThatLinesAre(
-        "INFO the members are unknown: it is gone. Until that works no members are shown, and a designation is not checked against them",
+        "INFO the members are unknown: it is gone. Until that works, no members are shown and designations are not checked",
         "DEBUG announcing this node failed",
         "DEBUG announcing this node failed again",
         "INFO the members are known again");

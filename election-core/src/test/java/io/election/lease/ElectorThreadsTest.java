@@ -446,11 +446,33 @@ class ElectorThreadsTest extends ElectorFixture {
     await().until(() -> follower.service.leaderId().equals(Optional.of("a")));
     this.node.elector.stop();
     assertThat(follower.service.isLeader()).isFalse();
+    assertThat(watching.nodeId).isEqualTo("b");
     watching.changed.run();
     assertThat(follower.service.isLeader()).isTrue();
     assertThat(watching.closed).isFalse();
     follower.elector.stop();
     assertThat(watching.closed).isTrue();
+  }
+
+  /** The next renewal is far away. */
+  @Test
+  void aCommandActsAtOnceAndAStopClosesTheStore() {
+    LeaseSettings slow = new LeaseSettings(
+        Duration.ofMinutes(10), Duration.ofMinutes(2), ofSeconds(5), ofSeconds(5), true);
+    AtomicBoolean closed = new AtomicBoolean();
+    Node other = new Node("b", slow, this.database.new Store(), "others");
+    other.store.onClose = () -> closed.set(true);
+    other.start();
+    await().until(() -> {
+      tick(Duration.ofMinutes(1));
+      other.elector.wakeUp();
+      return other.service.isLeader();
+    });
+    other.service.lostLeader();
+    await().until(() -> this.database.row("others").isReleased());
+    assertThat(closed).isFalse();
+    other.elector.stop();
+    assertThat(closed).isTrue();
   }
 
   @Test
@@ -474,6 +496,8 @@ class ElectorThreadsTest extends ElectorFixture {
   /** The watch of a store that the test wakes. */
   private final class Watching {
 
+    private @Nullable String nodeId;
+
     private @Nullable Runnable changed;
 
     private boolean closed;
@@ -481,6 +505,7 @@ class ElectorThreadsTest extends ElectorFixture {
     private final SimulatedDatabase.Store store = ElectorThreadsTest.this.database.new Store() {
       @Override
       public Watch watch(String nodeId, Runnable changed) {
+        Watching.this.nodeId = nodeId;
         Watching.this.changed = changed;
         return () -> Watching.this.closed = true;
       }
