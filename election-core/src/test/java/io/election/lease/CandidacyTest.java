@@ -90,7 +90,8 @@ class CandidacyTest {
   void aCampaignReadsAtOnceAndLeavesARenewalWhereItIs() {
     assertNext(saw(OTHERS, 0).campaign(at(10)), 10).isInstanceOf(Read.class);
     assertNext(leader(3, 0).campaign(at(10)), 10).isEqualTo(new Wait(at(RENEW)));
-    assertThat(((Claimant) saw(MINE, 0).onTouched(touch(), MINE, at(5)).campaign(at(10)).state())
+    assertThat(((Claimant)
+                saw(MINE, 0).onTouched(touch(), MINE, at(5)).campaign(at(10)).state())
             .row())
         .isEqualTo(MINE);
   }

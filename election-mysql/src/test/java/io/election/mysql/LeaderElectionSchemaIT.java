@@ -214,7 +214,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
     ElectionSetupException refused = refused(SchemaMode.MIGRATE);
 
-    assertThat(refused.found()).contains("somebody dropped or changed them");
+    assertThat(refused.found()).contains("they were dropped or changed");
     assertThat(refused.remedy()).contains("ADD COLUMN seal");
   }
 
@@ -431,7 +431,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
     ElectionSetupException refused = refused(SchemaMode.MIGRATE);
 
     assertThat(refused.found())
-        .contains("leader_election_schema_history says so", "somebody dropped or changed them");
+        .contains("see leader_election_schema_history", "they were dropped or changed");
     assertThat(refused.remedy()).contains("run:\nCREATE TABLE leader_election (");
     assertThat(tables())
         .containsExactly(
@@ -501,7 +501,8 @@ class LeaderElectionSchemaIT extends ServerDatabase {
         catchThrowableOfType(ElectionSetupException.class, () -> schemaOf(user).ensure());
 
     assertThat(refused.found())
-        .contains("the database user may not make them", "CREATE command denied to user '" + user);
+        .contains(
+            "the database user may not create them", "CREATE command denied to user '" + user);
     assertThat(refused.remedy())
         .contains(
             "Grant it SELECT, INSERT, UPDATE, DELETE, CREATE and ALTER",

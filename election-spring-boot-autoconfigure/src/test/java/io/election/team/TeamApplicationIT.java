@@ -253,7 +253,7 @@ class TeamApplicationIT {
 
   @ParameterizedTest
   @CsvSource({
-    "early, 'a BeanPostProcessor or its like needs it'",
+    "early, 'a BeanPostProcessor or a similar bean needs it'",
     "listener, 'it consumes its input (@MessageMapping)'",
     "suspending, 'it is a suspending function'"
   })

@@ -119,13 +119,13 @@ class LeaderOnlyBeansTest {
         refusal("static method", StaticMethod.class, "it is static"),
         refusal("final method of a class", FinalOnType.class, "it is final"),
         refusal("final class", FinalClass.class, "FinalClass is final"),
-        refusal("method that makes a bean", BeanMethod.class, "it makes a bean"),
+        refusal("method that makes a bean", BeanMethod.class, "it creates a bean"),
         refusal("aspect", AspectJob.class, "it is an aspect"),
         refusal("method of another package", FromElsewhere.class, "another package"),
         refusal("scheduled method of another package", TicksElsewhere.class, "another package"),
         refusal("private scheduled method of a class", PrivateTick.class, "it is private"),
         refusal("final scheduled method of a class", FinalTick.class, "it is final"),
-        refusal("callback", Callback.class, "Spring calls it when it makes or destroys"),
+        refusal("callback", Callback.class, "Spring calls it when it creates or destroys"),
         refusal("message handler", Handler.class, "(MessageHandler)"),
         refusal(
             "generic publisher",
@@ -165,7 +165,7 @@ class LeaderOnlyBeansTest {
   @Test
   void methodThatNoInterfaceOfTheProxyHasIsRefused() {
     assertThat(StartFailure.text(interfaces(Hidden.class).apply(this.contextRunner)))
-        .contains("Hidden.text()", "the methods of its interfaces alone");
+        .contains("Hidden.text()", "only the methods of its interfaces");
   }
 
   @Test
@@ -188,7 +188,7 @@ class LeaderOnlyBeansTest {
       UnaryOperator<ApplicationContextRunner> beans, Class<?> processor, Class<?> type) {
     assertThat(StartFailure.text(beans.apply(this.contextRunner).withUserConfiguration(processor)))
         .contains("bean 'job', method " + type.getName() + ".text()")
-        .contains("a BeanPostProcessor or its like needs it");
+        .contains("a BeanPostProcessor or a similar bean needs it");
   }
 
   @Test
