@@ -17,7 +17,7 @@ import java.util.function.Consumer;
  * segment that does not is the record of an election. Keys that are the parents of others are never
  * read or written themselves; the server makes them if it needs them. Values are UTF-8.
  *
- * <p>Each call ends within the operation time-out of the server. Unless the outcome is known, it
+ * <p>Each {@linkplain #begin() operation} ends within the operation time-out. Unless the outcome is known, it
  * throws {@link LeaseStoreException}: then a commit may have happened, may not have happened, and
  * may still happen later. Nothing is retried. Calls are made by one thread at a time; a watch has
  * threads of its own. Sessions, server-side leases and answered pings decide nothing.
@@ -30,6 +30,12 @@ public interface KeyValueServer extends AutoCloseable {
    * @return the name
    */
   String name();
+
+  /**
+   * Begins an operation of the store: the calls from now on, until the next operation, end together
+   * within the operation time-out.
+   */
+  void begin();
 
   /**
    * Reads keys with one request, or as few as the server can.
