@@ -69,6 +69,28 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     this.members = new Members(server, clock);
   }
 
+  /**
+   * Returns the key that a fence compares: it changes when the term ends, and is not made again.
+   *
+   * @param serviceId the election
+   * @param term the term in which the work began
+   * @return the key
+   */
+  protected static String termKey(String serviceId, long term) {
+    return Keys.term(serviceId, term);
+  }
+
+  /**
+   * Returns whether the value of a term's key shows that a node leads in it.
+   *
+   * @param value the value
+   * @return {@code false} if the term has ended, or nobody has led in it
+   */
+  protected static boolean isOpenTerm(String value) {
+    Term term = Term.of(value);
+    return term.open() && term.heartbeat() != null;
+  }
+
   @Override
   public String name() {
     return this.server.name();
