@@ -25,6 +25,9 @@ final class MemoryKeyValueServer implements KeyValueServer {
     long revision = 1000;
     boolean reusesVersions;
 
+    /** Holds requests up, once there is one; {@code null} if they are executed. */
+    List<Commit> held;
+
     synchronized void put(String key, String value) {
       write(key, value, false);
     }
@@ -152,6 +155,11 @@ final class MemoryKeyValueServer implements KeyValueServer {
 
   @Override
   public Optional<Map<String, Version>> commit(Commit commit) throws LeaseStoreException {
+    boolean mark = commit.writes().size() == 1 && commit.writes().get(0) instanceof Create;
+    if (this.cluster.held != null && !mark) {
+      this.cluster.held.add(commit);
+      throw new LeaseStoreException("no answer");
+    }
     return this.cluster.commit(commit);
   }
 
