@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
@@ -18,7 +19,7 @@ final class Followed {
 
   private final Map<String, String> heartbeats = new HashMap<>();
   private final Set<String> needTerms = new HashSet<>();
-  private final Set<String> keys = new HashSet<>();
+  private final Set<String> keys = ConcurrentHashMap.newKeySet();
   private volatile KeyValueServer.@Nullable Watch watch;
 
   Optional<String> heartbeat(String serviceId) {
@@ -75,6 +76,7 @@ final class Followed {
     thread.setDaemon(true);
     thread.start();
     this.watch = watch;
+    watch.follow(Set.copyOf(this.keys));
     return () -> {
       this.watch = null;
       watch.close();

@@ -125,25 +125,17 @@ final class Life {
   }
 
   /**
-   * Notes the heartbeat as it was read. If somebody has deleted it, this life ends: a heartbeat
-   * that was made anew could have a version that it had before.
+   * Notes the heartbeat as it was read. If somebody has deleted it, nothing is held any more.
    *
    * @return whether it exists
    */
   boolean sawHeartbeat(Snapshot snapshot) {
     Entry found = snapshot.entries().get(heartbeatKey());
-    if (found != null) {
-      this.heartbeat = found.version();
-      return true;
+    this.heartbeat = found != null ? found.version() : null;
+    if (found == null) {
+      this.held.clear();
     }
-    if (this.heartbeat != null) {
-      this.token = null;
-      this.heartbeat = null;
-      this.named.clear();
-      this.own.clear();
-    }
-    this.held.clear();
-    return false;
+    return found != null;
   }
 
   /** Notes whether a record names this heartbeat. */

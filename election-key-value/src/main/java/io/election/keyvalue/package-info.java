@@ -26,8 +26,8 @@
  *       so that there is something to change.
  *   <li>A renewal that was sent before another one of the same process, and arrives after it, finds
  *       another version of the heartbeat. A renewal of a former life of the process writes another
- *       heartbeat, which no record of this life names. A process whose heartbeat was deleted begins
- *       a new life.
+ *       heartbeat, which no record of this life names. A process whose heartbeat was deleted
+ *       holds nothing any more.
  *   <li>A record written by hand (a name alone, or JSON without a heartbeat) counts the heartbeat of
  *       the newest term: its leader may still renew until it sees the edit.
  *   <li>An outcome that is unknown extends nothing, and grants nothing.

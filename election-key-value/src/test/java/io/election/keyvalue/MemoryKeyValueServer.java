@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 
@@ -27,6 +28,9 @@ final class MemoryKeyValueServer implements KeyValueServer {
 
     /** Holds requests up, once there is one; {@code null} if they are executed. */
     List<Commit> held;
+
+    /** Is done once, between the next read for a commit and that commit. */
+    Runnable interruption;
 
     synchronized void put(String key, String value) {
       write(key, value, false);
@@ -155,6 +159,11 @@ final class MemoryKeyValueServer implements KeyValueServer {
 
   @Override
   public Optional<Map<String, Version>> commit(Commit commit) throws LeaseStoreException {
+    Runnable interruption = this.cluster.interruption;
+    if (interruption != null) {
+      this.cluster.interruption = null;
+      interruption.run();
+    }
     boolean mark = commit.writes().size() == 1 && commit.writes().get(0) instanceof Create;
     if (this.cluster.held != null && !mark) {
       this.cluster.held.add(commit);
@@ -165,14 +174,22 @@ final class MemoryKeyValueServer implements KeyValueServer {
 
   @Override
   public Watch watch(Consumer<String> changed) {
-    this.cluster.watches.add(changed);
+    Set<String> followed = ConcurrentHashMap.newKeySet();
+    Consumer<String> watch = key -> {
+      if (followed.contains(key)) {
+        changed.accept(key);
+      }
+    };
+    this.cluster.watches.add(watch);
     return new Watch() {
       @Override
-      public void follow(Set<String> keys) {}
+      public void follow(Set<String> keys) {
+        followed.addAll(keys);
+      }
 
       @Override
       public void close() {
-        MemoryKeyValueServer.this.cluster.watches.remove(changed);
+        MemoryKeyValueServer.this.cluster.watches.remove(watch);
       }
     };
   }
