@@ -41,6 +41,14 @@ public final class EtcdLeaseStore extends KeyValueLeaseStore {
     return new Builder(endpoints);
   }
 
+  static String keyOf(String serviceId, long term) {
+    return termKey(serviceId, term);
+  }
+
+  static boolean isLed(String term) {
+    return isOpenTerm(term);
+  }
+
   /** The settings of a store. */
   public static final class Builder {
 
@@ -152,11 +160,24 @@ public final class EtcdLeaseStore extends KeyValueLeaseStore {
      * @return the store
      */
     public EtcdLeaseStore build() {
+      return new EtcdLeaseStore(server());
+    }
+
+    /**
+     * Creates a fence for work on the same etcd, which connects upon the first call.
+     *
+     * @return the fence
+     */
+    public EtcdFence buildFence() {
+      return new EtcdFence(server());
+    }
+
+    private EtcdServer server() {
       ChannelCredentials secure =
           this.credentials != null ? this.credentials : TlsChannelCredentials.create();
       EtcdChannels channels = new EtcdChannels(
           this.addresses, this.tls ? secure : InsecureChannelCredentials.create(), this.login);
-      return new EtcdLeaseStore(new EtcdServer(channels, this.prefix, this.operationTimeout));
+      return new EtcdServer(channels, this.prefix, this.operationTimeout);
     }
   }
 }

@@ -171,6 +171,11 @@ final class EtcdServer implements KeyValueServer {
     }
   }
 
+  /** Compares the version of a key, for the transactions of others. */
+  Compare isWritten(String key, Version version) {
+    return isWritten(key(key), version.number());
+  }
+
   /** Compares the revision at which a key was written; 0 if it does not exist. */
   private static Compare isWritten(ByteString key, long revision) {
     return Compare.newBuilder()
