@@ -1,0 +1,58 @@
+package io.election.etcd;
+
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.time.Duration;
+
+/** What the failures of etcd mean, and what helps. */
+final class EtcdErrors {
+
+  private EtcdErrors() {}
+
+  /** Returns whether the token was refused: then nothing was executed. */
+  static boolean isExpiredToken(StatusRuntimeException ex) {
+    String text = text(ex);
+    return text.contains("invalid auth token") || text.contains("revision of auth store is old");
+  }
+
+  /** Returns whether another connection may work better than this one. */
+  static boolean costsConnection(StatusRuntimeException ex) {
+    return switch (ex.getStatus().getCode()) {
+      case RESOURCE_EXHAUSTED, INVALID_ARGUMENT, PERMISSION_DENIED, UNAUTHENTICATED -> false;
+      default -> true;
+    };
+  }
+
+  static String explain(
+      StatusRuntimeException ex, EtcdChannels endpoints, String prefix, Duration timeout) {
+    String text = text(ex);
+    if (text.contains("database space exceeded")) {
+      return "etcd is full (%s): it refuses all writes, so nobody can renew or lead. Compact and defragment it, or raise --quota-backend-bytes, then run: etcdctl alarm disarm"
+          .formatted(text);
+    }
+    if (ex.getStatus().getCode() == Status.Code.PERMISSION_DENIED) {
+      return "The user of etcd may not read and write all keys that begin with '%s' (%s). Run: etcdctl role grant-permission ROLE --prefix=true readwrite %s"
+          .formatted(prefix, text, prefix);
+    }
+    if (text.contains("authentication failed") || text.contains("user name is empty")) {
+      return "etcd refuses the user or its password (%s). Check both.".formatted(text);
+    }
+    if (ex.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED) {
+      return "etcd at %s has not answered within %d ms. Has the cluster a quorum? (%s)"
+          .formatted(endpoints, timeout.toMillis(), text);
+    }
+    return "etcd at %s failed: %s. Is the endpoint right (http or https), and the cluster up?"
+        .formatted(endpoints, text);
+  }
+
+  static String text(StatusRuntimeException ex) {
+    StringBuilder text = new StringBuilder(ex.getStatus().getCode().toString());
+    if (ex.getStatus().getDescription() != null) {
+      text.append(": ").append(ex.getStatus().getDescription());
+    }
+    for (Throwable cause = ex.getCause(); cause != null; cause = cause.getCause()) {
+      text.append(": ").append(cause.getMessage());
+    }
+    return text.toString();
+  }
+}

@@ -1,0 +1,56 @@
+package io.election.etcd;
+
+import io.election.LeadershipLostException;
+import io.election.keyvalue.KeyValueServer.Entry;
+import io.election.keyvalue.KeyValueServer.Query;
+import io.election.lease.LeaseStoreException;
+import io.etcd.jetcd.api.Compare;
+import java.util.Set;
+
+/**
+ * Lets a transaction on the election's etcd succeed only in the term in which its work began,
+ * however long its node was paused in between.
+ *
+ * <p>Thread-safe. Uses a connection of its own.
+ */
+public final class EtcdFence implements AutoCloseable {
+
+  private final EtcdServer server;
+
+  EtcdFence(EtcdServer server) {
+    this.server = server;
+  }
+
+  /**
+   * Returns the comparison that the transaction must contain. Call it when the work begins, with the
+   * term in which it began, and use the comparison for all its transactions. It is met until the
+   * term ends, or an operator designates another node.
+   *
+   * <p>With jetcd's own client: {@code new Cmp(ByteSequence.from(compare.getKey()), Cmp.Op.EQUAL,
+   * CmpTarget.modRevision(compare.getModRevision()))}.
+   *
+   * @param serviceId the election
+   * @param nodeId the id of this node
+   * @param term the term in which this node leads
+   * @return compares the key of the term
+   * @throws LeadershipLostException if the term has ended
+   * @throws LeaseStoreException if etcd does not answer
+   */
+  public synchronized Compare compare(String serviceId, String nodeId, long term)
+      throws LeaseStoreException {
+    String key = EtcdLeaseStore.keyOf(serviceId, term);
+    this.server.begin();
+    Entry found =
+        this.server.read(new Query(Set.of(key), Set.of(), true)).entries().get(key);
+    if (found == null || !EtcdLeaseStore.isLed(found.value())) {
+      throw new LeadershipLostException(serviceId, nodeId, term, "has ended", null);
+    }
+    return this.server.isWritten(key, found.version());
+  }
+
+  /** Closes the connection. Never throws. */
+  @Override
+  public synchronized void close() {
+    this.server.close();
+  }
+}

@@ -1,0 +1,30 @@
+package io.election.etcd;
+
+import com.google.protobuf.ByteString;
+import java.util.List;
+
+/** Ranges of keys. */
+final class EtcdKeys {
+
+  /** All records: what is directly below the prefix and does not begin with {@code ~}. */
+  static final List<Range> RECORDS =
+      List.of(new Range("", "~"), new Range("\u007f", "\uDBFF\uDFFF"));
+
+  private EtcdKeys() {}
+
+  /** A range, relative to the prefix, without its end. */
+  record Range(String from, String to) {
+
+    static Range below(String parent) {
+      return new Range(parent + "/", parent + "0");
+    }
+
+    ByteString from(String prefix) {
+      return ByteString.copyFromUtf8(prefix + this.from);
+    }
+
+    ByteString to(String prefix) {
+      return ByteString.copyFromUtf8(prefix + this.to);
+    }
+  }
+}

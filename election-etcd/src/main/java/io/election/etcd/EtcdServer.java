@@ -1,0 +1,230 @@
+package io.election.etcd;
+
+import com.google.protobuf.ByteString;
+import io.election.keyvalue.KeyValueServer;
+import io.election.lease.LeaseStoreException;
+import io.etcd.jetcd.api.Compare;
+import io.etcd.jetcd.api.DeleteRangeRequest;
+import io.etcd.jetcd.api.KVGrpc;
+import io.etcd.jetcd.api.KeyValue;
+import io.etcd.jetcd.api.PutRequest;
+import io.etcd.jetcd.api.RangeRequest;
+import io.etcd.jetcd.api.RequestOp;
+import io.etcd.jetcd.api.ResponseOp;
+import io.etcd.jetcd.api.TxnRequest;
+import io.etcd.jetcd.api.TxnResponse;
+import io.grpc.StatusRuntimeException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** The keys of an etcd cluster below a prefix. */
+final class EtcdServer implements KeyValueServer {
+
+  /** Fewer than the 128 operations that etcd allows in a transaction by default. */
+  private static final int MAX_OPERATIONS = 100;
+
+  private final EtcdChannels channels;
+  private final String prefix;
+  private final Duration operationTimeout;
+  private long begun = System.nanoTime();
+
+  EtcdServer(EtcdChannels channels, String prefix, Duration operationTimeout) {
+    this.channels = channels;
+    this.prefix = prefix;
+    this.operationTimeout = operationTimeout;
+  }
+
+  @Override
+  public String name() {
+    return "etcd";
+  }
+
+  @Override
+  public boolean reusesVersions() {
+    return false;
+  }
+
+  @Override
+  public void begin() {
+    this.begun = System.nanoTime();
+  }
+
+  @Override
+  public Snapshot read(Query query) throws LeaseStoreException {
+    List<RequestOp> requests = new ArrayList<>();
+    List<String> records =
+        query.keys().stream().filter(key -> key.indexOf('/') < 0).toList();
+    boolean allRecords = records.size() > MAX_OPERATIONS;
+    if (allRecords) {
+      EtcdKeys.RECORDS.forEach(range -> requests.add(operation(
+          RangeRequest.newBuilder()
+              .setKey(range.from(this.prefix))
+              .setRangeEnd(range.to(this.prefix)),
+          query)));
+    }
+    for (String key : query.keys()) {
+      if (!allRecords || key.indexOf('/') >= 0) {
+        requests.add(operation(RangeRequest.newBuilder().setKey(key(key)), query));
+      }
+    }
+    for (Folder folder : query.folders()) {
+      EtcdKeys.Range range = EtcdKeys.Range.below(folder.parent());
+      requests.add(operation(
+          RangeRequest.newBuilder()
+              .setKey(range.from(this.prefix))
+              .setRangeEnd(range.to(this.prefix))
+              .setSortTarget(RangeRequest.SortTarget.KEY)
+              .setSortOrder(RangeRequest.SortOrder.DESCEND)
+              .setLimit(folder.newest()),
+          query));
+    }
+    Map<String, Entry> entries = new HashMap<>();
+    long revision = Long.MAX_VALUE;
+    String identity = "";
+    for (int i = 0; i < requests.size(); i += MAX_OPERATIONS) {
+      TxnResponse found = execute(TxnRequest.newBuilder()
+          .addAllSuccess(requests.subList(i, Math.min(i + MAX_OPERATIONS, requests.size())))
+          .build());
+      revision = Math.min(revision, found.getHeader().getRevision());
+      identity = Long.toHexString(found.getHeader().getClusterId());
+      for (ResponseOp response : found.getResponsesList()) {
+        for (KeyValue pair : response.getResponseRange().getKvsList()) {
+          String key = pair.getKey().toStringUtf8().substring(this.prefix.length());
+          if (key.indexOf('/') >= 0 || query.keys().contains(key)) {
+            entries.put(key, entry(pair));
+          }
+        }
+      }
+    }
+    return new Snapshot(entries, identity, revision);
+  }
+
+  private static Entry entry(KeyValue pair) {
+    Version version = new Version(pair.getModRevision(), pair.getModRevision());
+    return new Entry(pair.getValue().toStringUtf8(), version, pair.getLease() != 0);
+  }
+
+  private static RequestOp operation(RangeRequest.Builder range, Query query) {
+    return RequestOp.newBuilder()
+        .setRequestRange(range.setSerializable(!query.fresh()))
+        .build();
+  }
+
+  @Override
+  public Optional<Map<String, Version>> commit(Commit commit) throws LeaseStoreException {
+    TxnRequest.Builder transaction = TxnRequest.newBuilder();
+    addChecks(transaction, commit);
+    for (Write write : commit.writes()) {
+      ByteString key = key(write.key());
+      RequestOp.Builder operation = RequestOp.newBuilder();
+      if (write instanceof Create create) {
+        transaction.addCompare(isWritten(key, 0));
+        operation.setRequestPut(put(key, create.value()));
+      } else if (write instanceof Put put) {
+        transaction.addCompare(isWritten(key, put.version().number()));
+        operation.setRequestPut(put(key, put.value()));
+      } else if (write instanceof Delete delete) {
+        transaction.addCompare(isWritten(key, delete.version().number()));
+        operation.setRequestDeleteRange(DeleteRangeRequest.newBuilder().setKey(key));
+      }
+      transaction.addSuccess(operation);
+    }
+    TxnResponse response = execute(transaction.build());
+    if (!response.getSucceeded()) {
+      return Optional.empty();
+    }
+    long revision = response.getHeader().getRevision();
+    Map<String, Version> versions = new HashMap<>();
+    for (Write write : commit.writes()) {
+      if (!(write instanceof Delete)) {
+        versions.put(write.key(), new Version(revision, revision));
+      }
+    }
+    return Optional.of(versions);
+  }
+
+  /**
+   * One comparison for all records, if there are many: none was written since they were looked at.
+   * A record that was deleted is not noticed before somebody makes it again. That is harmless: then
+   * this check fails, and who made it waits for a whole lease.
+   */
+  private void addChecks(TxnRequest.Builder transaction, Commit commit) {
+    if (commit.checks().size() <= MAX_OPERATIONS) {
+      commit
+          .checks()
+          .forEach((key, version) -> transaction.addCompare(isWritten(key(key), version.number())));
+      return;
+    }
+    for (EtcdKeys.Range range : EtcdKeys.RECORDS) {
+      transaction.addCompare(Compare.newBuilder()
+          .setKey(range.from(this.prefix))
+          .setRangeEnd(range.to(this.prefix))
+          .setTarget(Compare.CompareTarget.MOD)
+          .setResult(Compare.CompareResult.LESS)
+          .setModRevision(commit.heldAt() + 1));
+    }
+  }
+
+  /** Compares the version of a key, for the transactions of others. */
+  Compare isWritten(String key, Version version) {
+    return isWritten(key(key), version.number());
+  }
+
+  /** Compares the revision at which a key was written; 0 if it does not exist. */
+  private static Compare isWritten(ByteString key, long revision) {
+    return Compare.newBuilder()
+        .setKey(key)
+        .setTarget(Compare.CompareTarget.MOD)
+        .setResult(Compare.CompareResult.EQUAL)
+        .setModRevision(revision)
+        .build();
+  }
+
+  private static PutRequest.Builder put(ByteString key, String value) {
+    return PutRequest.newBuilder().setKey(key).setValue(ByteString.copyFromUtf8(value));
+  }
+
+  private ByteString key(String key) {
+    return ByteString.copyFromUtf8(this.prefix + key);
+  }
+
+  /** Repeats only what etcd has refused because the token has expired. */
+  private TxnResponse execute(TxnRequest transaction) throws LeaseStoreException {
+    boolean again = true;
+    while (true) {
+      try {
+        long rest = this.operationTimeout.toNanos() - (System.nanoTime() - this.begun);
+        return KVGrpc.newBlockingStub(this.channels.open(rest))
+            .withDeadlineAfter(rest, TimeUnit.NANOSECONDS)
+            .txn(transaction);
+      } catch (StatusRuntimeException ex) {
+        if (again && EtcdErrors.isExpiredToken(ex)) {
+          this.channels.logOut();
+          again = false;
+          continue;
+        }
+        if (EtcdErrors.costsConnection(ex)) {
+          this.channels.drop();
+        }
+        throw new LeaseStoreException(
+            EtcdErrors.explain(ex, this.channels, this.prefix, this.operationTimeout), ex);
+      }
+    }
+  }
+
+  @Override
+  public Watch watch(Consumer<String> changed) {
+    return new EtcdWatch(this.channels.another(), this.prefix, changed);
+  }
+
+  @Override
+  public void close() {
+    this.channels.drop();
+  }
+}

@@ -1,0 +1,125 @@
+package io.election.etcd;
+
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+import static java.util.concurrent.TimeUnit.SECONDS;
+
+import io.election.keyvalue.KeyValueServer;
+import io.etcd.jetcd.api.WatchCreateRequest;
+import io.etcd.jetcd.api.WatchGrpc;
+import io.etcd.jetcd.api.WatchRequest;
+import io.etcd.jetcd.api.WatchResponse;
+import io.grpc.stub.StreamObserver;
+import java.util.Set;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Watches the records of a prefix from now on, and begins anew a moment after the watch has ended,
+ * for whatever reason.
+ */
+final class EtcdWatch implements KeyValueServer.Watch {
+
+  private static final Logger log = LoggerFactory.getLogger(EtcdWatch.class);
+
+  private final EtcdChannels channels;
+  private final String prefix;
+  private final Consumer<String> changed;
+  private final ScheduledExecutorService thread;
+  private volatile Set<String> followed = Set.of();
+
+  EtcdWatch(EtcdChannels channels, String prefix, Consumer<String> changed) {
+    this.channels = channels;
+    this.prefix = prefix;
+    this.changed = changed;
+    this.thread = Executors.newSingleThreadScheduledExecutor(work -> {
+      Thread thread = new Thread(work, "election-etcd-watch");
+      thread.setDaemon(true);
+      return thread;
+    });
+    this.thread.execute(this::begin);
+  }
+
+  private void begin() {
+    if (this.thread.isShutdown()) {
+      return;
+    }
+    Answers answers = new Answers();
+    try {
+      StreamObserver<WatchRequest> requests =
+          WatchGrpc.newStub(this.channels.open(SECONDS.toNanos(5))).watch(answers);
+      for (EtcdKeys.Range range : EtcdKeys.RECORDS) {
+        requests.onNext(WatchRequest.newBuilder()
+            .setCreateRequest(WatchCreateRequest.newBuilder()
+                .setKey(range.from(this.prefix))
+                .setRangeEnd(range.to(this.prefix)))
+            .build());
+      }
+    } catch (RuntimeException ex) {
+      answers.ended(ex);
+    }
+  }
+
+  /** One life of the watch. */
+  private final class Answers implements StreamObserver<WatchResponse> {
+
+    private final AtomicBoolean over = new AtomicBoolean();
+
+    private void ended(Throwable cause) {
+      if (!this.over.compareAndSet(false, true)) {
+        return;
+      }
+      log.debug("The watch of etcd has ended: {}", cause.toString());
+      synchronized (EtcdWatch.this) {
+        ScheduledExecutorService thread = EtcdWatch.this.thread;
+        if (!thread.isShutdown()) {
+          thread.execute(EtcdWatch.this.channels::drop);
+          ScheduledFuture<?> unused = thread.schedule(EtcdWatch.this::begin, 500, MILLISECONDS);
+        }
+      }
+    }
+
+    @Override
+    public void onNext(WatchResponse response) {
+      if (response.getCanceled()) {
+        ended(new IllegalStateException(response.getCancelReason()));
+      }
+      response.getEventsList().forEach(event -> {
+        String key = event.getKv().getKey().toStringUtf8();
+        String record = key.substring(EtcdWatch.this.prefix.length());
+        if (EtcdWatch.this.followed.contains(record)) {
+          EtcdWatch.this.changed.accept(record);
+        }
+      });
+    }
+
+    @Override
+    public void onError(Throwable cause) {
+      ended(cause);
+    }
+
+    @Override
+    public void onCompleted() {
+      ended(new IllegalStateException("completed"));
+    }
+  }
+
+  @Override
+  public void follow(Set<String> keys) {
+    this.followed = keys;
+  }
+
+  @Override
+  public void close() {
+    synchronized (this) {
+      if (!this.thread.isShutdown()) {
+        this.thread.execute(this.channels::drop);
+        this.thread.shutdown();
+      }
+    }
+  }
+}

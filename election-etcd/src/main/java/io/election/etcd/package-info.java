@@ -1,0 +1,5 @@
+/** Leases in etcd. */
+@NullMarked
+package io.election.etcd;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,285 @@
+package io.election.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.election.LeadershipAcquiredEvent.Reason;
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStore.Claim;
+import io.election.lease.LeaseStoreException;
+import io.election.test.Signal;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** An etcd that is restarted, paused, restored, full, or locked. */
+class EtcdFaultsIT {
+
+  private static final Duration TIMEOUT = Duration.ofSeconds(2);
+
+  private final List<AutoCloseable> open = new ArrayList<>();
+
+  private final EtcdProcess etcd;
+
+  private final LeaseStore store;
+
+  EtcdFaultsIT() {
+    this.etcd = EtcdProcess.start("--quota-backend-bytes=20000000");
+    this.store = newStore("", "");
+    awaitAnswer();
+  }
+
+  private LeaseStore newStore(String username, String password) {
+    LeaseStore store = EtcdLeaseStore.builder(List.of(this.etcd.url()))
+        .login(username, password)
+        .operationTimeout(TIMEOUT)
+        .build();
+    this.open.add(0, store);
+    return store;
+  }
+
+  private void awaitAnswer() {
+    Awaitility.await()
+        .ignoreExceptions()
+        .until(() -> this.store.read(Set.of("none")).isEmpty());
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    for (AutoCloseable closeable : this.open) {
+      closeable.close();
+    }
+    this.etcd.close();
+  }
+
+  @Test
+  void aRestartIsSurvived() throws Exception {
+    long term = lead("billing");
+    LeaseRow row = row(this.store, "billing");
+
+    this.etcd.kill();
+    assertThatThrownBy(() -> renew("billing", term)).isInstanceOf(LeaseStoreException.class);
+    this.etcd.run();
+    awaitAnswer();
+
+    assertThat(row(this.store, "billing")).isEqualTo(row);
+    assertThat(row.own()).isTrue();
+    assertThat(renew("billing", term)).containsExactly("billing");
+  }
+
+  @Test
+  void aCallToAPausedServerEndsInTimeAndItsLateExecutionGrantsNothing() throws Exception {
+    long term = lead("billing");
+    this.etcd.send(Signal.STOP);
+    long before = System.nanoTime();
+
+    assertThatThrownBy(() -> renew("billing", term))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("has not answered within 2000 ms");
+
+    assertThat(Duration.ofNanos(System.nanoTime() - before)).isLessThan(TIMEOUT.multipliedBy(2));
+    this.etcd.send(Signal.CONT);
+    awaitAnswer();
+    assertThat(renew("billing", term)).containsExactly("billing");
+  }
+
+  @Test
+  void aRestoredSnapshotIsAnotherCluster(@TempDir Path folder) throws Exception {
+    lead("billing");
+    LeaseRow row = row(this.store, "billing");
+    Path snapshot = folder.resolve("snapshot");
+    this.etcd.ctl("snapshot", "save", snapshot.toString());
+
+    this.etcd.restore(snapshot);
+    awaitAnswer();
+
+    LeaseRow restored = row(this.store, "billing");
+    assertThat(restored.leaderId()).isEqualTo(row.leaderId());
+    assertThat(restored.term()).isEqualTo(row.term());
+    assertThat(restored).isNotEqualTo(row);
+    assertThat(restored.own()).isFalse();
+    assertThat(this.store.acquire("billing", row, claim("b", Reason.EXPIRED))).isEmpty();
+  }
+
+  @Test
+  void aFullServerIsReportedAndSurvived() throws Exception {
+    long term = lead("billing");
+    String megabyte = "x".repeat(100_000);
+    assertThatThrownBy(() -> {
+          for (int i = 0; i < 1000; i++) {
+            this.etcd.ctl("put", "waste", megabyte);
+          }
+        })
+        .hasMessageContaining("database space exceeded");
+
+    assertThatThrownBy(() -> renew("billing", term))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("etcd is full")
+        .hasMessageContaining("etcdctl alarm disarm");
+    assertThat(row(this.store, "billing").leaderId()).isEqualTo("a");
+
+    Matcher revision =
+        Pattern.compile("\"revision\":(\\d+)").matcher(this.etcd.ctl("get", "x", "-w", "json"));
+    assertThat(revision.find()).isTrue();
+    this.etcd.ctl("compact", revision.group(1));
+    this.etcd.ctl("defrag");
+    this.etcd.ctl("alarm", "disarm");
+    assertThat(renew("billing", term)).containsExactly("billing");
+  }
+
+  @Test
+  void aTokenThatIsNoLongerValidIsReplaced() throws Exception {
+    this.etcd.ctl("user", "add", "root:secret");
+    this.etcd.ctl("user", "grant-role", "root", "root");
+    this.etcd.ctl("auth", "enable");
+    LeaseStore store = newStore("root", "secret");
+    Awaitility.await()
+        .ignoreExceptions()
+        .until(() -> store.read(Set.of("billing")).isEmpty());
+    LeaseRow created = store.create("billing", claim("a", Reason.CREATED)).orElseThrow();
+    long term = store.acquire("billing", created, claim("a", Reason.CREATED)).orElseThrow();
+
+    this.etcd.ctl("--user=root:secret", "auth", "disable");
+    this.etcd.ctl("auth", "enable");
+
+    assertThat(store.renew("a", Map.of("billing", term)).renewed()).containsExactly("billing");
+    assertThatThrownBy(() -> newStore("root", "wrong").read(Set.of("billing")))
+        .hasMessageContaining("refuses the user or its password")
+        .hasMessageNotContaining("wrong");
+    assertThatThrownBy(() -> this.store.read(Set.of("billing")))
+        .hasMessageContaining("refuses the user or its password");
+  }
+
+  @Test
+  void aUserWithoutRightsIsToldWhichAreMissing() throws Exception {
+    this.etcd.ctl("user", "add", "root:secret");
+    this.etcd.ctl("user", "grant-role", "root", "root");
+    this.etcd.ctl("user", "add", "app:secret");
+    this.etcd.ctl("auth", "enable");
+    LeaseStore store = newStore("app", "secret");
+
+    Awaitility.await()
+        .untilAsserted(() -> assertThatThrownBy(() -> store.read(Set.of("billing")))
+            .hasMessageContaining("grant-permission ROLE --prefix=true readwrite /election/"));
+  }
+
+  @Test
+  void aHandBackWakesAFollowerAlsoAfterTheServerWasRestarted() throws Exception {
+    LeaseStore follower = newStore("", "");
+    CountDownLatch first = new CountDownLatch(1);
+    CountDownLatch all = new CountDownLatch(1);
+    LeaseStore.Watch watch = follower.watch("b", () -> {
+      if (first.getCount() > 0) {
+        first.countDown();
+      } else {
+        all.countDown();
+      }
+    });
+    this.open.add(0, watch);
+    Awaitility.await()
+        .ignoreExceptions()
+        .until(() -> follower.read(Set.of("billing")).isEmpty());
+    Awaitility.await().until(() -> {
+      this.etcd.ctl("put", "/election/billing", "a");
+      return first.await(100, TimeUnit.MILLISECONDS);
+    });
+
+    this.etcd.kill();
+    this.etcd.run();
+
+    Awaitility.await().until(() -> {
+      this.etcd.ctl("put", "/election/billing", "b");
+      return all.await(100, TimeUnit.MILLISECONDS);
+    });
+  }
+
+  /** Prints what a renewal costs. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 50, 500})
+  void aRenewalIsOneSmallRequest(int elections) throws Exception {
+    Map<String, Long> terms = new HashMap<>();
+    for (int i = 0; i < elections; i++) {
+      terms.put("service-" + i, lead("service-" + i));
+    }
+    assertThat(this.store.renew("a", terms).renewed()).hasSize(elections);
+    int renewals = 1000;
+    long bytes = databaseBytes();
+    long received = metric("etcd_network_client_grpc_received_bytes_total");
+    long requests = requests();
+
+    for (int i = 0; i < renewals; i++) {
+      assertThat(this.store.renew("a", terms).renewed()).hasSize(elections);
+    }
+
+    requests = requests() - requests;
+    long sent = (metric("etcd_network_client_grpc_received_bytes_total") - received) / renewals;
+    long grown = (databaseBytes() - bytes) / renewals;
+    System.out.printf(
+        "A renewal of %d elections: %.3f requests, %d bytes sent, %d bytes of database (%.1f MB a day at 2 s)%n",
+        elections, requests / (double) renewals, sent, grown, grown * 43200 / 1e6);
+    assertThat(requests).isEqualTo(renewals);
+    assertThat(grown * 43200).isLessThan(8_000_000);
+  }
+
+  private long requests() throws Exception {
+    return metric("grpc_server_started_total\\{grpc_method=\"(?:Txn|Range|Put)\",[^}]*\\}");
+  }
+
+  private long databaseBytes() {
+    this.etcd.ctl("put", "any", "thing");
+    return Awaitility.await()
+        .pollDelay(Duration.ofMillis(300))
+        .until(() -> metric("etcd_mvcc_db_total_size_in_use_in_bytes"), size -> size > 0);
+  }
+
+  private long metric(String name) throws Exception {
+    String metrics = HttpClient.newHttpClient()
+        .send(
+            HttpRequest.newBuilder(URI.create(this.etcd.url() + "/metrics")).build(),
+            BodyHandlers.ofString())
+        .body();
+    Matcher found = Pattern.compile("(?m)^" + name + " (\\S+)$").matcher(metrics);
+    double sum = 0;
+    while (found.find()) {
+      sum += Double.parseDouble(found.group(1));
+    }
+    return (long) sum;
+  }
+
+  private static Claim claim(String nodeId, Reason reason) {
+    return new Claim(nodeId, 10_000, 0, reason);
+  }
+
+  private long lead(String serviceId) throws LeaseStoreException {
+    LeaseRow created = this.store.create(serviceId, claim("a", Reason.CREATED)).orElseThrow();
+    return this.store.acquire(serviceId, created, claim("a", Reason.CREATED)).orElseThrow();
+  }
+
+  private Set<String> renew(String serviceId, long term) throws LeaseStoreException {
+    return this.store.renew("a", Map.of(serviceId, term)).renewed();
+  }
+
+  private static LeaseRow row(LeaseStore store, String serviceId) throws LeaseStoreException {
+    return Objects.requireNonNull(store.read(Set.of(serviceId)).get(serviceId)).row();
+  }
+}

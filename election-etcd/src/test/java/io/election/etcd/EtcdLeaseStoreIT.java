@@ -1,0 +1,126 @@
+package io.election.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.keyvalue.KeyValueEdits;
+import io.election.lease.LeaseStore;
+import io.election.testing.ManualEditsContract;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** The contract of a store, on a real etcd, with edits by its command line. */
+class EtcdLeaseStoreIT extends ManualEditsContract {
+
+  private final EtcdProcess etcd = EtcdProcess.shared();
+
+  private final String prefix = "/" + UUID.randomUUID() + "/";
+
+  private final List<LeaseStore> stores = new ArrayList<>(List.of(newStore(), newStore()));
+
+  private LeaseStore newStore() {
+    return EtcdLeaseStore.builder(List.of(this.etcd.url()))
+        .prefix(this.prefix)
+        .operationTimeout(Duration.ofSeconds(10))
+        .build();
+  }
+
+  @AfterEach
+  void close() {
+    this.stores.forEach(LeaseStore::close);
+  }
+
+  @Override
+  protected LeaseStore store() {
+    return this.stores.get(0);
+  }
+
+  @Override
+  protected LeaseStore another() {
+    return this.stores.get(1);
+  }
+
+  @Override
+  protected ManualEdits edits() {
+    return new KeyValueEdits(new Etcdctl(this.etcd, this.prefix));
+  }
+
+  @Test
+  void aRecordIsOneKeyThatNamesTheElection() throws Exception {
+    led("AccountService:1.0.0", A);
+
+    assertThat(this.etcd.ctl("get", this.prefix + "AccountService:1.0.0", "--print-value-only"))
+        .contains("\"leader\":\"" + A + "\"");
+  }
+
+  @Test
+  void anOperatorDesignatesByTheNameAlone() throws Exception {
+    long term = led(SERVICE, A).term();
+
+    this.etcd.ctl("put", this.prefix + SERVICE, " " + B + " ");
+
+    assertThat(row(SERVICE).leaderId()).isEqualTo(B);
+    assertThat(row(SERVICE).leaseMillis()).isEqualTo(LEASE);
+    assertThat(renew(A, Map.of(SERVICE, term))).isEmpty();
+    assertThat(giveWay(SERVICE, A, term, DISPLACED)).isTrue();
+    assertThat(take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED").orElseThrow())
+        .isGreaterThan(term);
+  }
+
+  @Test
+  void termsGrowThoughEverythingIsDeleted() throws Exception {
+    long term = led(SERVICE, A).term();
+
+    this.etcd.ctl("del", "--prefix", this.prefix);
+
+    assertThat(renew(A, Map.of(SERVICE, term))).isEmpty();
+    assertThat(led(SERVICE, B).term()).isGreaterThan(term);
+  }
+
+  @Test
+  void moreElectionsThanATransactionMayCompareAreRenewedTogether() throws Exception {
+    Map<String, Long> terms = new TreeMap<>(leadMany(150));
+    assertThat(renew(A, terms)).isEqualTo(terms.keySet());
+
+    this.etcd.ctl("put", this.prefix + "service-7", B);
+    terms.remove("service-7");
+
+    assertThat(renew(A, terms)).isEqualTo(terms.keySet());
+    assertThat(store().read(terms.keySet())).hasSize(149);
+  }
+
+  /** The real command line. */
+  private record Etcdctl(EtcdProcess etcd, String prefix) implements KeyValueEdits.Hand {
+
+    @Override
+    public void put(String key, String value) {
+      this.etcd.ctl("put", this.prefix + key, value);
+    }
+
+    @Override
+    public void delete(String key) {
+      this.etcd.ctl("del", this.prefix + key);
+    }
+
+    @Override
+    public Map<String, String> below(String parent) {
+      Map<String, String> values = new TreeMap<>();
+      String[] lines =
+          this.etcd.ctl("get", "--prefix", this.prefix + parent + "/").split("\n");
+      for (int i = 0; i + 1 < lines.length; i += 2) {
+        values.put(lines[i].substring(this.prefix.length()), lines[i + 1]);
+      }
+      return values;
+    }
+
+    @Override
+    public String get(String key) {
+      return this.etcd.ctl("get", this.prefix + key, "--print-value-only").strip();
+    }
+  }
+}

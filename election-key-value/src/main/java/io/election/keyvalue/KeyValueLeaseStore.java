@@ -1,0 +1,560 @@
+package io.election.keyvalue;
+
+import io.election.HistoryEntry;
+import io.election.Instruction;
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipLostEvent;
+import io.election.Member;
+import io.election.keyvalue.KeyValueServer.Commit;
+import io.election.keyvalue.KeyValueServer.Create;
+import io.election.keyvalue.KeyValueServer.Delete;
+import io.election.keyvalue.KeyValueServer.Entry;
+import io.election.keyvalue.KeyValueServer.Folder;
+import io.election.keyvalue.KeyValueServer.Put;
+import io.election.keyvalue.KeyValueServer.Query;
+import io.election.keyvalue.KeyValueServer.Snapshot;
+import io.election.keyvalue.KeyValueServer.Version;
+import io.election.keyvalue.KeyValueServer.Write;
+import io.election.keyvalue.View.TermEntry;
+import io.election.lease.ElectionDirectory;
+import io.election.lease.Ending;
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStoreException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Stores leases under versioned keys. The package says how, and why that is safe.
+ *
+ * <p>Not thread-safe, except for watches: use it from one thread at a time.
+ */
+public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
+
+  /** How often a call reads again after its commit found something else than it had read. */
+  private static final int ATTEMPTS = 4;
+
+  private static final int PRUNED_AT_ONCE = 50;
+
+  private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
+
+  private final KeyValueServer server;
+  private final InstantSource clock;
+  private final Members members;
+  private final Followed followed = new Followed();
+  private Life life = new Life();
+
+  /**
+   * Creates the store, which connects upon the first call.
+   *
+   * @param server the server, which is closed with the store
+   */
+  protected KeyValueLeaseStore(KeyValueServer server) {
+    this(server, InstantSource.system());
+  }
+
+  KeyValueLeaseStore(KeyValueServer server, InstantSource clock) {
+    this.server = server;
+    this.clock = clock;
+    this.members = new Members(server, clock);
+  }
+
+  /**
+   * Returns the key that a fence compares: it changes when the term ends, and is not made again.
+   *
+   * @param serviceId the election
+   * @param term the term in which the work began
+   * @return the key
+   */
+  protected static String termKey(String serviceId, long term) {
+    return Keys.term(serviceId, term);
+  }
+
+  /**
+   * Returns whether the value of a term's key shows that a node leads in it.
+   *
+   * @param value the value
+   * @return {@code false} if the term has ended, or nobody has led in it
+   */
+  protected static boolean isOpenTerm(String value) {
+    Term term = Term.of(value);
+    return term.open() && term.heartbeat() != null;
+  }
+
+  @Override
+  public String name() {
+    return this.server.name();
+  }
+
+  @Override
+  public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
+    if (serviceIds.isEmpty()) {
+      return Map.of();
+    }
+    this.server.begin();
+    Map<String, Reading> readings = new LinkedHashMap<>();
+    look(serviceIds, 0, false).forEach((id, view) -> {
+      this.life.saw(view);
+      LeaseRow row = this.life.row(view);
+      if (row != null) {
+        readings.put(id, new Reading(row, view.age(this.clock.millis())));
+      }
+    });
+    this.followed.follow(serviceIds);
+    return readings;
+  }
+
+  /**
+   * Reads records, the heartbeats that they name, and, if a record was written by hand, its newest
+   * term. Asks again if a record names a heartbeat that it did not name at the last look.
+   *
+   * @param terms the number of the newest terms to read of each election; 0 if only those that are
+   *     needed to understand its record
+   */
+  private Map<String, View> look(Set<String> serviceIds, int terms, boolean fresh)
+      throws LeaseStoreException {
+    Set<String> keys = new HashSet<>();
+    Set<Folder> folders = new HashSet<>();
+    for (String id : serviceIds) {
+      keys.add(Keys.record(id));
+      this.followed.heartbeat(id).ifPresent(keys::add);
+      if (terms > 0 || this.followed.needsTerms(id)) {
+        folders.add(new Folder(Keys.terms(id), Math.max(terms, 1)));
+      }
+    }
+    if (fresh) {
+      keys.add(this.life.heartbeatKey());
+    }
+    for (int i = 0; i < ATTEMPTS; i++) {
+      Snapshot snapshot = this.server.read(new Query(keys, folders, fresh));
+      Map<String, View> views = new LinkedHashMap<>();
+      boolean complete = true;
+      for (String id : serviceIds) {
+        View view = View.of(id, snapshot, !folders.isEmpty());
+        views.put(id, view);
+        if (terms == 0 && view.needsTerms() && folders.add(new Folder(Keys.terms(id), 1))) {
+          complete = false;
+        }
+        if (!view.heartbeat().isEmpty() && keys.add(Keys.heartbeat(view.heartbeat()))) {
+          complete = false;
+        }
+      }
+      if (complete) {
+        if (!fresh) {
+          this.followed.saw(views.values());
+        }
+        return views;
+      }
+    }
+    throw new LeaseStoreException(
+        "The records change while they are read. Is somebody writing to them in a loop?");
+  }
+
+  private View look(String serviceId) throws LeaseStoreException {
+    View view = look(Set.of(serviceId), ElectionDirectory.HISTORY_LENGTH, true).get(serviceId);
+    if (view == null) {
+      throw new IllegalStateException(serviceId);
+    }
+    this.life.sawHeartbeat(view.snapshot());
+    return view;
+  }
+
+  @Override
+  public Renewals renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
+    this.server.begin();
+    for (int attempt = 0; ; attempt++) {
+      if (attempt > 0 || !this.life.holdsAll(nodeId, terms)) {
+        lookAtHeld(nodeId, terms);
+      }
+      Map<String, Life.Held> renewing = this.life.held(nodeId, terms);
+      if (renewing.isEmpty()) {
+        return new Renewals(Set.of());
+      }
+      Optional<Map<String, Version>> renewed = this.server.commit(
+          this.life.renewal(renewing, this.server.reusesVersions(), this.clock.millis()));
+      if (renewed.isPresent()) {
+        this.life.renewed(renewed.get());
+        return new Renewals(Set.copyOf(renewing.keySet()));
+      }
+      if (attempt == 2) {
+        return new Renewals(
+            Set.of(),
+            Set.copyOf(renewing.keySet()),
+            "Records change while they are renewed. Is somebody writing to them in a loop?");
+      }
+    }
+  }
+
+  /** Finds out which leases are still held after a renewal found something else than it knew. */
+  private void lookAtHeld(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
+    Set<String> keys = new HashSet<>(Set.of(this.life.heartbeatKey()));
+    terms.forEach((id, term) -> {
+      keys.add(Keys.record(id));
+      if (this.server.reusesVersions()) {
+        keys.add(Keys.term(id, term));
+      }
+    });
+    Snapshot snapshot = this.server.read(new Query(keys, Set.of(), true));
+    boolean byHand = false;
+    for (Map.Entry<String, Long> held : terms.entrySet()) {
+      if (View.of(held.getKey(), snapshot, false).lease().heartbeat() == null) {
+        byHand |= keys.add(Keys.term(held.getKey(), held.getValue()));
+      }
+    }
+    if (byHand) {
+      snapshot = this.server.read(new Query(keys, Set.of(), true));
+    }
+    if (!this.life.sawHeartbeat(snapshot)) {
+      return;
+    }
+    this.life.forgetHeld(snapshot.revision());
+    for (Map.Entry<String, Long> held : terms.entrySet()) {
+      String id = held.getKey();
+      View view = View.of(id, snapshot, false);
+      this.life.saw(view);
+      Entry term = snapshot.entries().get(Keys.term(id, held.getValue()));
+      if (this.life.holds(view, nodeId, held.getValue(), term)
+          && (term != null || !this.server.reusesVersions())) {
+        this.life.hold(view, held.getValue(), term);
+      }
+    }
+  }
+
+  @Override
+  public Optional<LeaseRow> create(String serviceId, Claim claim) throws LeaseStoreException {
+    this.server.begin();
+    for (int i = 0; i < ATTEMPTS; i++) {
+      View view = look(serviceId);
+      if (view.entry() != null) {
+        return Optional.empty();
+      }
+      if (mark(view, claim.aboveTerm())) {
+        continue;
+      }
+      long lease = Math.max(claim.leaseMillis(), view.newestLeaseMillis());
+      long term = view.termAbove(Math.max(claim.aboveTerm(), view.snapshot().revision()));
+      long now = this.clock.millis();
+      LeaseRecord record = new LeaseRecord(claim.nodeId(), term, lease, LeaseRecord.NO_HEARTBEAT);
+      Term opened = Term.opened(claim.nodeId(), lease, claim.reason().name(), null, now);
+      List<Write> writes = ending(view, DISPLACED, now);
+      writes.add(new Create(Keys.record(serviceId), Json.write(record)));
+      writes.add(new Create(Keys.term(serviceId, term), Json.write(opened)));
+      Optional<Map<String, Version>> created = this.server.commit(new Commit(Map.of(), writes, 0));
+      if (created.isPresent()) {
+        return written(view, record, created.get());
+      }
+    }
+    return Optional.empty();
+  }
+
+  /**
+   * Begins a history that is empty, where versions recur: each request that changes who may lead
+   * compares and changes the newest term, so there must be one.
+   *
+   * @return whether the election must be looked at again
+   */
+  private boolean mark(View view, long above) throws LeaseStoreException {
+    if (!view.terms().isEmpty() || !this.server.reusesVersions()) {
+      return false;
+    }
+    long number = view.termAbove(Math.max(above, view.snapshot().revision()));
+    this.server.commit(new Commit(
+        Map.of(),
+        List.of(new Create(Keys.term(view.serviceId(), number), Json.write(Term.MARK))),
+        0));
+    return true;
+  }
+
+  /** Ends the open terms, and changes the newest one in any case. */
+  private static List<Write> ending(View view, String reason, long now) {
+    List<Write> writes = new ArrayList<>();
+    view.terms().forEach((number, found) -> {
+      if (found.term().open() || number.equals(view.terms().lastKey())) {
+        writes.add(put(view, number, found, found.term().over(reason, null, now)));
+      }
+    });
+    return writes;
+  }
+
+  private static Put put(View view, long number, TermEntry found, Term term) {
+    return new Put(
+        Keys.term(view.serviceId(), number), Json.write(term), found.entry().version());
+  }
+
+  private Optional<LeaseRow> written(View view, LeaseRecord record, Map<String, Version> versions) {
+    Entry before = view.entry();
+    String value = before != null ? before.value() : Json.write(record);
+    Entry entry = new Entry(value, version(versions, Keys.record(view.serviceId())), false);
+    return Optional.ofNullable(
+        this.life.row(new View(view.serviceId(), view.snapshot(), entry, record, view.terms())));
+  }
+
+  private static Version version(Map<String, Version> versions, String key) {
+    Version version = versions.get(key);
+    if (version == null) {
+      throw new IllegalStateException("The commit did not return the version of " + key);
+    }
+    return version;
+  }
+
+  @Override
+  public Optional<LeaseRow> touch(String serviceId, LeaseRow seen) throws LeaseStoreException {
+    this.server.begin();
+    for (int i = 0; i < ATTEMPTS; i++) {
+      View view = look(serviceId);
+      Entry record = view.entry();
+      if (record == null || record.foreign() || !view.shows(seen)) {
+        return Optional.empty();
+      }
+      Put put = new Put(Keys.record(serviceId), record.value(), record.version());
+      Optional<Map<String, Version>> touched =
+          this.server.commit(new Commit(checks(view), List.of(put), 0));
+      if (touched.isPresent()) {
+        return written(view, view.lease(), touched.get());
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** The heartbeat of the holder as it was read: a renewal in between must not go unseen. */
+  private static Map<String, Version> checks(View view) {
+    Map<String, Version> checks = new HashMap<>();
+    Entry heartbeat = view.heartbeatEntry();
+    if (heartbeat != null) {
+      checks.put(Keys.heartbeat(view.heartbeat()), heartbeat.version());
+    }
+    if (!view.terms().isEmpty()) {
+      checks.put(
+          Keys.term(view.serviceId(), view.terms().lastKey()),
+          view.terms().lastEntry().getValue().entry().version());
+    }
+    return checks;
+  }
+
+  @Override
+  public OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim)
+      throws LeaseStoreException {
+    this.server.begin();
+    for (int i = 0; i < ATTEMPTS; i++) {
+      View view = look(serviceId);
+      Entry entry = view.entry();
+      if (entry == null || entry.foreign() || !view.shows(seen)) {
+        return OptionalLong.empty();
+      }
+      if (mark(view, claim.aboveTerm())) {
+        continue;
+      }
+      boolean begins = claim.reason() == LeadershipAcquiredEvent.Reason.CREATED;
+      long term = begins ? seen.term() : nextTerm(view, Math.max(seen.term(), claim.aboveTerm()));
+      LeaseRecord record =
+          new LeaseRecord(claim.nodeId(), term, claim.leaseMillis(), this.life.token());
+      List<Write> writes = leading(view, term, begins, claim, Ending.asFound(seen));
+      writes.add(new Put(Keys.record(serviceId), Json.write(record), entry.version()));
+      this.life.heartbeatIfAbsent(this.clock.millis()).ifPresent(writes::add);
+      Map<String, Version> checks = checks(view);
+      writes.forEach(write -> checks.remove(write.key()));
+      this.life.names(serviceId);
+      Optional<Map<String, Version>> taken = this.server.commit(new Commit(checks, writes, 0));
+      if (taken.isPresent()) {
+        this.life.leads(
+            view,
+            claim.nodeId(),
+            term,
+            version(taken.get(), Keys.record(serviceId)),
+            taken.get().get(Keys.term(serviceId, term)));
+        this.life.renewed(taken.get());
+        return OptionalLong.of(term);
+      }
+    }
+    return OptionalLong.empty();
+  }
+
+  /** A term that was never before, even if the history was deleted. */
+  private static long nextTerm(View view, long above) throws LeaseStoreException {
+    return view.termAbove(
+        view.terms().isEmpty() ? Math.max(above, view.snapshot().revision()) : above);
+  }
+
+  private List<Write> leading(View view, long term, boolean begins, Claim claim, String lastEnd) {
+    long now = this.clock.millis();
+    TermEntry created = begins ? view.terms().get(term) : null;
+    if (created != null) {
+      Term led = created.term().led(claim.leaseMillis(), this.life.token(), now);
+      return new ArrayList<>(List.of(put(view, term, created, led)));
+    }
+    List<Write> writes = ending(view, lastEnd, now);
+    if (!begins) {
+      Term opened = Term.opened(
+          claim.nodeId(), claim.leaseMillis(), claim.reason().name(), this.life.token(), now);
+      writes.add(new Create(Keys.term(view.serviceId(), term), Json.write(opened)));
+    }
+    return writes;
+  }
+
+  @Override
+  public boolean release(
+      String serviceId, String nodeId, long term, @Nullable String successor, Ending ending)
+      throws LeaseStoreException {
+    this.server.begin();
+    for (int i = 0; i < ATTEMPTS; i++) {
+      View view = look(serviceId);
+      Entry entry = view.entry();
+      TermEntry ended = view.terms().get(term);
+      if (entry == null
+          || entry.foreign()
+          || ended == null
+          || !nodeId.equals(ended.term().leader())
+          || view.term() != term
+          || view.newestTerm() > term
+          || view.lease().leader().equals(nodeId) != (successor != null)
+          || !view.heartbeat().equals(this.life.token())) {
+        return false;
+      }
+      LeaseRecord record = new LeaseRecord(
+          successor != null ? successor : view.lease().leader(),
+          term,
+          0L,
+          LeaseRecord.NO_HEARTBEAT);
+      Term noted =
+          successor != null && ended.term().open() ? ended.term().noting(null) : ended.term();
+      List<Write> writes = List.of(
+          new Put(Keys.record(serviceId), Json.write(record), entry.version()),
+          put(
+              view,
+              term,
+              ended,
+              noted.over(ending.reason().name(), ending.instruction(), this.clock.millis())));
+      if (this.server.commit(new Commit(Map.of(), writes, 0)).isPresent()) {
+        this.life.released(serviceId);
+        return true;
+      }
+    }
+    throw new LeaseStoreException(
+        "The record of election '%s' changes while it is released. Is somebody writing to it in a loop?"
+            .formatted(serviceId));
+  }
+
+  @Override
+  public boolean designate(String serviceId, String leaderId, @Nullable Instruction instruction)
+      throws LeaseStoreException {
+    this.server.begin();
+    for (int i = 0; i < ATTEMPTS; i++) {
+      View view = look(serviceId);
+      Entry entry = view.entry();
+      if (entry == null) {
+        return false;
+      }
+      LeaseRecord now = view.lease();
+      List<Write> writes = new ArrayList<>();
+      TermEntry ended = view.terms().get(view.term());
+      if (instruction != null
+          && !now.released()
+          && ended != null
+          && ended.term().open()
+          && ended.term().endedBy() == null) {
+        writes.add(put(view, view.term(), ended, ended.term().noting(instruction)));
+      }
+      LeaseRecord record =
+          new LeaseRecord(leaderId, now.term(), now.leaseMillis(), now.heartbeat());
+      writes.add(new Put(Keys.record(serviceId), Json.write(record), entry.version()));
+      if (!entry.foreign()
+          && this.server.commit(new Commit(Map.of(), writes, 0)).isPresent()) {
+        return true;
+      }
+    }
+    throw new LeaseStoreException(
+        "The record of election '%s' belongs to another tool, or changes all the time."
+            .formatted(serviceId));
+  }
+
+  @Override
+  public Watch watch(String nodeId, Runnable changed) {
+    return this.followed.watch(this.server, nodeId, changed);
+  }
+
+  @Override
+  public void announce(Announcement self) throws LeaseStoreException {
+    this.server.begin();
+    this.members.announce(self);
+  }
+
+  @Override
+  public Map<String, List<Member>> members(Set<String> serviceIds) throws LeaseStoreException {
+    this.server.begin();
+    return this.members.read(serviceIds);
+  }
+
+  @Override
+  public Map<String, List<HistoryEntry>> history(Set<String> serviceIds)
+      throws LeaseStoreException {
+    Map<String, List<HistoryEntry>> histories = new LinkedHashMap<>();
+    terms(serviceIds, HISTORY_LENGTH).forEach((id, view) -> {
+      List<HistoryEntry> terms = new ArrayList<>();
+      view.terms().descendingMap().forEach((number, found) -> {
+        if (found.term().leader() != null) {
+          terms.add(found.term().entry(number));
+        }
+      });
+      if (!terms.isEmpty()) {
+        histories.put(id, terms);
+      }
+    });
+    return histories;
+  }
+
+  private Map<String, View> terms(Set<String> serviceIds, int newest) throws LeaseStoreException {
+    if (serviceIds.isEmpty()) {
+      return Map.of();
+    }
+    this.server.begin();
+    Set<Folder> folders = new HashSet<>();
+    serviceIds.forEach(id -> folders.add(new Folder(Keys.terms(id), newest)));
+    Snapshot snapshot = this.server.read(new Query(Set.of(), folders, false));
+    Map<String, View> views = new LinkedHashMap<>();
+    serviceIds.forEach(id -> views.put(id, View.of(id, snapshot, true)));
+    return views;
+  }
+
+  @Override
+  public void prune(Map<String, Long> belowTerms, Duration retention) throws LeaseStoreException {
+    if (belowTerms.isEmpty()) {
+      return;
+    }
+    long oldest = this.clock.millis() - retention.toMillis();
+    List<Write> deletions = new ArrayList<>();
+    terms(belowTerms.keySet(), Integer.MAX_VALUE)
+        .forEach((id, view) -> view.terms()
+            .headMap(belowTerms.getOrDefault(id, 0L))
+            .forEach((number, found) -> {
+              Long until = found.term().until();
+              if (until != null && until < oldest) {
+                deletions.add(new Delete(Keys.term(id, number), found.entry().version()));
+              }
+            }));
+    deletions.addAll(this.members.outdated(oldest));
+    if (deletions.isEmpty()) {
+      return;
+    }
+    this.server.commit(
+        new Commit(Map.of(), deletions.subList(0, Math.min(deletions.size(), PRUNED_AT_ONCE)), 0));
+  }
+
+  /** {@inheritDoc} Also closes the server, which is opened again by the next call. */
+  @Override
+  public void close() {
+    this.life = new Life();
+    this.members.forget();
+    this.followed.forget();
+    this.server.close();
+  }
+}

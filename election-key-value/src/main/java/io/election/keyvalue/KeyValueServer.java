@@ -1,0 +1,195 @@
+package io.election.keyvalue;
+
+import io.election.lease.LeaseStoreException;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/**
+ * A server, or a cluster of them, that keeps versioned keys and changes several of them at once:
+ * all that the lease store of this package needs of etcd or ZooKeeper.
+ *
+ * <p>A key is a path of one or more segments, separated by {@code /}. A segment is not empty, is
+ * not {@code .} or {@code ..}, and consists of letters and digits of any script in the basic plane,
+ * and of {@code - _ . : % ~}. Keys that begin with {@code ~} are for this library. A key of one
+ * segment that does not is the record of an election. Keys that are the parents of others are never
+ * read or written themselves; the server makes them if it needs them. Values are UTF-8.
+ *
+ * <p>Each {@linkplain #begin() operation} ends within the operation time-out. Unless the outcome is known, it
+ * throws {@link LeaseStoreException}: then a commit may have happened, may not have happened, and
+ * may still happen later. Nothing is retried. Calls are made by one thread at a time; a watch has
+ * threads of its own. Sessions, server-side leases and answered pings decide nothing.
+ */
+public interface KeyValueServer extends AutoCloseable {
+
+  /**
+   * Returns the store's name in log lines, for instance {@code etcd}.
+   *
+   * @return the name
+   */
+  String name();
+
+  /**
+   * Begins an operation of the store: the calls from now on, until the next operation, end together
+   * within the operation time-out.
+   */
+  void begin();
+
+  /**
+   * Reads keys with one request, or as few as the server can.
+   *
+   * @param query what to read
+   * @return what was found
+   * @throws LeaseStoreException if it could not be read
+   */
+  Snapshot read(Query query) throws LeaseStoreException;
+
+  /**
+   * Executes a commit at one instant, all or nothing, agreed to by the quorum.
+   *
+   * @param commit checks and writes
+   * @return the versions of the keys that were created or put, as {@link #read} shows them until
+   *     the next write; empty if a check failed, or a written key was not as expected: then nothing
+   *     was changed. (Where a server does not return the version of a key that it creates, create
+   *     it and set it within the same transaction.)
+   * @throws LeaseStoreException if the outcome is unknown, or the server refused the request
+   */
+  Optional<Map<String, Version>> commit(Commit commit) throws LeaseStoreException;
+
+  /**
+   * Reports changes of records, as hints. What a watch misses, the next regular read shows.
+   *
+   * @param changed is called with the key of a record that may have changed, by any thread; returns
+   *     at once and throws nothing
+   * @return the watch, which follows no key yet; it renews itself until it is closed
+   */
+  Watch watch(Consumer<String> changed);
+
+  /** Closes connections and threads. The next call opens them again. Never throws. */
+  @Override
+  void close();
+
+  /**
+   * What to read. A key that does not exist is absent from the answer; that is no failure.
+   *
+   * @param keys single keys
+   * @param folders the keys below others
+   * @param fresh whether the answer must show every commit that was confirmed before, to anyone. If
+   *     not, any server may answer by itself and may be behind: such a reading grants nothing
+   */
+  record Query(Set<String> keys, Set<Folder> folders, boolean fresh) {}
+
+  /**
+   * The keys directly below a key.
+   *
+   * @param parent the key above, without a separator at its end
+   * @param newest how many keys to read at most: those with the greatest names, by the order of
+   *     their characters (the names of terms have a fixed length)
+   */
+  record Folder(String parent, int newest) {}
+
+  /**
+   * What a read has found.
+   *
+   * @param entries by key
+   * @param identity the identity of the cluster, which survives restarts, and differs for a cluster
+   *     that was made anew or restored from a snapshot
+   * @param revision the number of the cluster's last write that the answer shows, or an earlier
+   *     one. It never decreases during the life of an identity, even if all keys are deleted
+   */
+  record Snapshot(Map<String, Entry> entries, String identity, long revision) {}
+
+  /**
+   * A key as found.
+   *
+   * @param value its value
+   * @param version its version
+   * @param foreign whether a session of another tool owns the key (an ephemeral node that is not
+   *     ours): it is not written
+   */
+  record Entry(String value, Version version, boolean foreign) {}
+
+  /**
+   * The version of a key.
+   *
+   * @param number what a {@link Commit} compares. Differs after each write, but a key that was
+   *     deleted and created again may have a number that it had before
+   * @param written the revision of the cluster at the last write. Never the same for two writes of
+   *     a key, even if it was deleted in between
+   */
+  record Version(long number, long written) {}
+
+  /**
+   * Checks and writes. No key occurs twice. There are at most a few dozen writes, and one check or
+   * two for each election that this node leads.
+   *
+   * @param checks keys that must exist in a version, by its number
+   * @param writes what to write
+   * @param heldAt the revision of a fresh reading in which all checks were met; 0 if there was
+   *     none. If there are more checks than a transaction may have, and versions are {@linkplain
+   *     #reusesVersions() never reused}, the server may instead check that no record has been
+   *     written after that revision
+   */
+  record Commit(Map<String, Version> checks, List<Write> writes, long heldAt) {}
+
+  /** A write, which happens only if its key is as expected. */
+  sealed interface Write {
+
+    /**
+     * Returns the key.
+     *
+     * @return the key
+     */
+    String key();
+  }
+
+  /**
+   * Creates a key, which must not exist.
+   *
+   * @param key the key
+   * @param value its value
+   */
+  record Create(String key, String value) implements Write {}
+
+  /**
+   * Replaces the value of a key, which must exist in a version.
+   *
+   * @param key the key
+   * @param value its new value
+   * @param version its version until now
+   */
+  record Put(String key, String value, Version version) implements Write {}
+
+  /**
+   * Deletes a key, which must exist in a version.
+   *
+   * @param key the key
+   * @param version its version until now
+   */
+  record Delete(String key, Version version) implements Write {}
+
+  /**
+   * Returns whether a key that was deleted and created again may have a {@link Version#number()}
+   * that it had before. If so, a renewal checks two keys for each election.
+   *
+   * @return {@code true} for ZooKeeper
+   */
+  boolean reusesVersions();
+
+  /** A watch, until it is closed. */
+  interface Watch extends AutoCloseable {
+
+    /**
+     * Sets the records whose changes are reported from now on. Returns at once.
+     *
+     * @param keys the keys of the records
+     */
+    void follow(Set<String> keys);
+
+    /** Ends the watch. May be called by any thread, and more than once. Never throws. */
+    @Override
+    void close();
+  }
+}

@@ -1,0 +1,71 @@
+package io.election.keyvalue;
+
+import java.nio.charset.StandardCharsets;
+
+/**
+ * The keys of records, terms, heartbeats and members. Names are encoded so that no two of them give
+ * one key, and {@code AccountService:1.0.0} stays as it is.
+ */
+final class Keys {
+
+  static final String MEMBERS = "~members";
+
+  static final String SEEN = "~seen";
+
+  static final String HEARTBEATS = "~heartbeats";
+
+  private static final String TERMS = "~terms";
+
+  private Keys() {}
+
+  static String record(String serviceId) {
+    return encode(serviceId);
+  }
+
+  static String terms(String serviceId) {
+    return TERMS + "/" + encode(serviceId);
+  }
+
+  /** Terms have names of one length, so that their order is that of the numbers. */
+  static String term(String serviceId, long term) {
+    return "%s/%019d".formatted(terms(serviceId), term);
+  }
+
+  static String heartbeat(String token) {
+    return HEARTBEATS + "/" + encode(token);
+  }
+
+  static String member(String nodeId) {
+    return MEMBERS + "/" + encode(nodeId);
+  }
+
+  static String seen(String nodeId) {
+    return SEEN + "/" + encode(nodeId);
+  }
+
+  /** Returns the last segment of a key. */
+  static String name(String key) {
+    return key.substring(key.lastIndexOf('/') + 1);
+  }
+
+  static String encode(String name) {
+    StringBuilder key = new StringBuilder();
+    boolean dots = name.chars().allMatch(c -> c == '.');
+    name.codePoints().forEach(c -> {
+      if (isPlain(c) && !dots) {
+        key.appendCodePoint(c);
+      } else {
+        for (byte b : Character.toString(c).getBytes(StandardCharsets.UTF_8)) {
+          key.append("%%%02X".formatted(b));
+        }
+      }
+    });
+    return key.toString();
+  }
+
+  private static boolean isPlain(int c) {
+    return c < 0x80
+        ? Character.isLetterOrDigit(c) || "-_.:".indexOf(c) >= 0
+        : Character.isBmpCodePoint(c) && Character.isLetterOrDigit(c);
+  }
+}

@@ -1,0 +1,166 @@
+package io.election.keyvalue;
+
+import io.election.Member;
+import io.election.keyvalue.KeyValueServer.Commit;
+import io.election.keyvalue.KeyValueServer.Create;
+import io.election.keyvalue.KeyValueServer.Delete;
+import io.election.keyvalue.KeyValueServer.Entry;
+import io.election.keyvalue.KeyValueServer.Folder;
+import io.election.keyvalue.KeyValueServer.Put;
+import io.election.keyvalue.KeyValueServer.Query;
+import io.election.keyvalue.KeyValueServer.Snapshot;
+import io.election.keyvalue.KeyValueServer.Version;
+import io.election.keyvalue.KeyValueServer.Write;
+import io.election.lease.ElectionDirectory.Announcement;
+import io.election.lease.LeaseStoreException;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The nodes that stand for elections. A node has two keys: what it is, written when that changes,
+ * and a small one that shows when it was last there. All times are of the node that wrote them.
+ */
+final class Members {
+
+  /** The value of a member's key. */
+  record Description(
+      @Nullable String nodeId,
+      long since,
+      boolean eligible,
+      long leaseMillis,
+      @Nullable Set<String> services,
+      @Nullable Set<String> paused,
+      @Nullable String version) {
+
+    static Description of(Announcement self, long since) {
+      return new Description(
+          self.nodeId(),
+          since,
+          self.eligible(),
+          self.lease().toMillis(),
+          new TreeSet<>(self.serviceIds()),
+          new TreeSet<>(self.paused()),
+          self.version());
+    }
+  }
+
+  private final KeyValueServer server;
+  private final InstantSource clock;
+  private @Nullable Announcement announced;
+  private @Nullable Version seen;
+  private long since;
+
+  Members(KeyValueServer server, InstantSource clock) {
+    this.server = server;
+    this.clock = clock;
+  }
+
+  void announce(Announcement self) throws LeaseStoreException {
+    long now = this.clock.millis();
+    String seenKey = Keys.seen(self.nodeId());
+    if (self.equals(this.announced) && this.seen != null) {
+      Put put = new Put(seenKey, Long.toString(now), this.seen);
+      if (commit(List.of(put), seenKey)) {
+        return;
+      }
+    }
+    this.since = this.announced != null ? this.since : now;
+    this.announced = null;
+    String key = Keys.member(self.nodeId());
+    Snapshot found = this.server.read(new Query(Set.of(key, seenKey), Set.of(), true));
+    List<Write> writes = new ArrayList<>();
+    if (self.serviceIds().isEmpty()) {
+      found.entries().forEach((old, entry) -> writes.add(new Delete(old, entry.version())));
+    } else {
+      writes.add(write(found, key, Json.write(Description.of(self, this.since))));
+      writes.add(write(found, seenKey, Long.toString(now)));
+    }
+    // If another process with this name has just written, what either wrote last is shown.
+    if ((writes.isEmpty() || commit(writes, seenKey)) && !self.serviceIds().isEmpty()) {
+      this.announced = self;
+    }
+  }
+
+  private static Write write(Snapshot found, String key, String value) {
+    Entry entry = found.entries().get(key);
+    return entry != null ? new Put(key, value, entry.version()) : new Create(key, value);
+  }
+
+  private boolean commit(List<Write> writes, String seenKey) throws LeaseStoreException {
+    Optional<Map<String, Version>> versions = this.server.commit(new Commit(Map.of(), writes, 0));
+    this.seen = versions.isPresent() ? versions.get().get(seenKey) : null;
+    return versions.isPresent();
+  }
+
+  Map<String, List<Member>> read(Set<String> serviceIds) throws LeaseStoreException {
+    Snapshot found = this.server.read(new Query(
+        Set.of(),
+        Set.of(
+            new Folder(Keys.MEMBERS, Integer.MAX_VALUE), new Folder(Keys.SEEN, Integer.MAX_VALUE)),
+        false));
+    Map<String, List<Member>> members = new LinkedHashMap<>();
+    serviceIds.forEach(id -> members.put(id, new ArrayList<>()));
+    found.entries().forEach((key, entry) -> {
+      Description node =
+          key.startsWith(Keys.MEMBERS) ? Json.read(entry.value(), Description.class) : null;
+      if (node == null || node.nodeId() == null || node.services() == null) {
+        return;
+      }
+      Entry seen = found.entries().get(Keys.seen(node.nodeId()));
+      long lastSeen = seen != null ? Heartbeat.of(seen.value()).at() : 0;
+      if (this.clock.millis() - lastSeen >= 3 * node.leaseMillis()) {
+        return;
+      }
+      for (String id : node.services()) {
+        if (members.containsKey(id)) {
+          members
+              .get(id)
+              .add(new Member(
+                  node.nodeId(),
+                  Instant.ofEpochMilli(node.since()),
+                  Instant.ofEpochMilli(lastSeen),
+                  node.eligible(),
+                  node.paused() != null && node.paused().contains(id),
+                  node.version() != null ? node.version() : ""));
+        }
+      }
+    });
+    members.values().forEach(list -> list.sort(java.util.Comparator.comparing(Member::nodeId)));
+    return members;
+  }
+
+  /** Returns the deletions of heartbeats and members that have been silent since an instant. */
+  List<Write> outdated(long since) throws LeaseStoreException {
+    Snapshot found = this.server.read(new Query(
+        Set.of(),
+        Set.of(
+            new Folder(Keys.HEARTBEATS, Integer.MAX_VALUE),
+            new Folder(Keys.SEEN, Integer.MAX_VALUE),
+            new Folder(Keys.MEMBERS, Integer.MAX_VALUE)),
+        false));
+    List<Write> deletions = new ArrayList<>();
+    found.entries().forEach((key, entry) -> {
+      if (!key.startsWith(Keys.MEMBERS) && Heartbeat.of(entry.value()).at() < since) {
+        deletions.add(new Delete(key, entry.version()));
+        Entry member = found.entries().get(Keys.MEMBERS + "/" + Keys.name(key));
+        if (key.startsWith(Keys.SEEN) && member != null) {
+          deletions.add(new Delete(Keys.MEMBERS + "/" + Keys.name(key), member.version()));
+        }
+      }
+    });
+    return deletions;
+  }
+
+  void forget() {
+    this.announced = null;
+    this.seen = null;
+  }
+}

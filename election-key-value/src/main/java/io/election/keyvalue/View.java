@@ -1,0 +1,174 @@
+package io.election.keyvalue;
+
+import io.election.keyvalue.KeyValueServer.Entry;
+import io.election.keyvalue.KeyValueServer.Snapshot;
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStoreException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One election as one reading of the server shows it.
+ *
+ * @param entry the record; {@code null} if there is none
+ * @param lease its content; vacant and released if there is none
+ * @param terms the newest terms
+ */
+record View(
+    String serviceId,
+    Snapshot snapshot,
+    @Nullable Entry entry,
+    LeaseRecord lease,
+    TreeMap<Long, TermEntry> terms) {
+
+  private static final LeaseRecord NONE = new LeaseRecord("", 0L, 0L, LeaseRecord.NO_HEARTBEAT);
+
+  /** {@link #beat} of a record that no process renews. */
+  private static final long NO_BEAT = 0;
+
+  /** {@link #beat} of a record that its process does not renew any more. */
+  private static final long ENDED = -1;
+
+  record TermEntry(Entry entry, Term term) {}
+
+  /** All that changes with a write to the record, or with a renewal by its holder. */
+  record Version(long written, String identity, long beat) {}
+
+  static View of(String serviceId, Snapshot snapshot, boolean withTerms) {
+    TreeMap<Long, TermEntry> terms = new TreeMap<>();
+    if (withTerms) {
+      String prefix = Keys.terms(serviceId) + "/";
+      snapshot.entries().forEach((key, entry) -> {
+        if (key.startsWith(prefix) && Keys.name(key).matches("\\d{19}")) {
+          terms.put(Long.parseLong(Keys.name(key)), new TermEntry(entry, Term.of(entry.value())));
+        }
+      });
+    }
+    Entry entry = snapshot.entries().get(Keys.record(serviceId));
+    LeaseRecord lease = entry != null ? LeaseRecord.of(entry.value()) : NONE;
+    return new View(serviceId, snapshot, entry, lease, terms);
+  }
+
+  /** Returns whether the record can only be understood with the newest term. */
+  boolean needsTerms() {
+    LeaseRecord lease = this.lease;
+    return !lease.released()
+        && (lease.heartbeat() == null || lease.leaseMillis() == null || lease.leaseMillis() < 0);
+  }
+
+  /** Returns the number of the last leadership; 0 if there was none. */
+  long newestTerm() {
+    for (Map.Entry<Long, TermEntry> found : this.terms.descendingMap().entrySet()) {
+      if (found.getValue().term().leader() != null) {
+        return found.getKey();
+      }
+    }
+    return 0;
+  }
+
+  private Term newest() {
+    TermEntry found = this.terms.get(newestTerm());
+    return found != null ? found.term() : Term.MARK;
+  }
+
+  /** Returns the lease of the last leadership; 0 if there was none. */
+  long newestLeaseMillis() {
+    return newest().leaseMillis();
+  }
+
+  /** The term of the record; if it was written by hand, that of the last leadership. */
+  long term() {
+    Long term = this.lease.term();
+    return term != null ? term : newestTerm();
+  }
+
+  /** The token of the process whose renewals the record counts; empty if there is none. */
+  String heartbeat() {
+    LeaseRecord lease = this.lease;
+    if (lease.released()) {
+      return LeaseRecord.NO_HEARTBEAT;
+    }
+    if (lease.heartbeat() != null) {
+      return lease.heartbeat();
+    }
+    Term newest = newest();
+    return newest.open() && newest.heartbeat() != null
+        ? newest.heartbeat()
+        : LeaseRecord.NO_HEARTBEAT;
+  }
+
+  /** The entry of the heartbeat, if there is one. */
+  @Nullable
+  Entry heartbeatEntry() {
+    return this.snapshot.entries().get(Keys.heartbeat(heartbeat()));
+  }
+
+  /** Changes with each renewal. */
+  private long beat() {
+    Entry heartbeat = heartbeatEntry();
+    if (heartbeat == null) {
+      return NO_BEAT;
+    }
+    return Heartbeat.of(heartbeat.value()).except().contains(Keys.record(this.serviceId))
+        ? ENDED
+        : heartbeat.version().written();
+  }
+
+  /** How long ago the holder renewed, by the clocks of two nodes; negative if it does not. */
+  Duration age(long now) {
+    Entry heartbeat = heartbeatEntry();
+    return heartbeat != null && beat() != ENDED
+        ? Duration.ofMillis(now - Heartbeat.of(heartbeat.value()).at())
+        : Duration.ofMillis(-1);
+  }
+
+  private @Nullable Long leaseMillis() {
+    Long lease = this.lease.leaseMillis();
+    if (lease != null && lease >= 0) {
+      return lease;
+    }
+    return newestTerm() != 0 ? (Long) Math.max(newest().leaseMillis(), 1) : null;
+  }
+
+  /**
+   * The record as the protocol knows it.
+   *
+   * @param own the version that the last take-over of this store has left; {@code null} if it has
+   *     not led last
+   */
+  @Nullable
+  LeaseRow row(@Nullable Version own) {
+    if (this.entry == null) {
+      return null;
+    }
+    LeaseRecord lease = this.lease;
+    Version version = new Version(this.entry.version().written(), this.snapshot.identity(), beat());
+    boolean isOwn = own != null
+        && own.written() == version.written()
+        && own.identity().equals(version.identity());
+    return new LeaseRow(
+        lease.leader(), lease.term() != null ? lease.term() : 0, leaseMillis(), version, isOwn);
+  }
+
+  boolean shows(LeaseRow seen) {
+    LeaseRow row = row(null);
+    return row != null
+        && row.version().equals(seen.version())
+        && row.leaderId().equals(seen.leaderId())
+        && row.term() == seen.term()
+        && Objects.equals(row.leaseMillis(), seen.leaseMillis());
+  }
+
+  long termAbove(long term) throws LeaseStoreException {
+    long last = this.terms.isEmpty() ? term : Math.max(term, this.terms.lastKey());
+    if (last == Long.MAX_VALUE) {
+      throw new LeaseStoreException(
+          "The term in the record of election '%s' or in its history is the greatest possible. Was it edited by hand? Set it back in both, then restart all nodes: each remembers the highest term that it has seen."
+              .formatted(this.serviceId));
+    }
+    return last + 1;
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * Leases over versioned keys: what the stores for etcd and ZooKeeper share.
+ *
+ * <p>An election has a <em>record</em>, which names its holder, and one key for each <em>term</em>.
+ * A process has one <em>heartbeat</em>, whose name is a token that no other process and no other
+ * life of it has. A record names the heartbeat of the process that took it. So one small write
+ * renews any number of leases: it checks that no held record has changed, and writes the heartbeat.
+ * A reader of a record sees the heartbeat beside it, and watches both for a whole lease. If a
+ * record names a heartbeat that does not renew it (its process has lost it, or does not know that
+ * it has it), the heartbeat says so, and does not count.
+ *
+ * <p>Why one process leads at a time:
+ *
+ * <ol>
+ *   <li>A take-over happens only if the record, the heartbeat that it names and the newest term are
+ *       as they were read in the same call, and that is what was watched. It changes the record,
+ *       ends the term, and creates the key of its own term. So of a renewal and a take-over that
+ *       were sent at the same time, the one that comes second does nothing.
+ *   <li>Followers compare the revision at which a record was written, which never occurs twice. But
+ *       ZooKeeper compares a number within a transaction that starts again when a node is deleted
+ *       and created. There a renewal checks the key of its term too, and whoever creates or takes
+ *       the record changes the newest term. The key of a term is not made a second time: its number
+ *       is above the history, and, if there is no history, above the revision of the whole cluster.
+ *       So a request that was sent in one life of a record and arrives in a later one, in which
+ *       another process led, finds its term ended or gone. If no term exists, a mark is made first,
+ *       so that there is something to change.
+ *   <li>A renewal that was sent before another one of the same process, and arrives after it, finds
+ *       another version of the heartbeat. A renewal of a former life of the process writes another
+ *       heartbeat, which no record of this life names. A process whose heartbeat was deleted
+ *       holds nothing any more.
+ *   <li>A record written by hand (a name alone, or JSON without a heartbeat) counts the heartbeat of
+ *       the newest term: its leader may still renew until it sees the edit.
+ *   <li>An outcome that is unknown extends nothing, and grants nothing.
+ * </ol>
+ */
+@NullMarked
+package io.election.keyvalue;
+
+import org.jspecify.annotations.NullMarked;

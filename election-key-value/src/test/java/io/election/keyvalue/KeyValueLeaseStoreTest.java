@@ -1,0 +1,328 @@
+package io.election.keyvalue;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.election.LeadershipAcquiredEvent.Reason;
+import io.election.LeadershipLostEvent;
+import io.election.keyvalue.KeyValueServer.Commit;
+import io.election.lease.Ending;
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStore.Claim;
+import io.election.lease.LeaseStoreException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What keys and heartbeats do beyond the contract, with both kinds of versions. */
+class KeyValueLeaseStoreTest {
+
+  private static final long LEASE = 10_000;
+
+  private static final Ending RESIGNED = new Ending(LeadershipLostEvent.Reason.RESIGNED, null);
+
+  private final MemoryKeyValueServer.Cluster cluster = new MemoryKeyValueServer.Cluster();
+  private final LeaseStore a = new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster));
+  private final LeaseStore b = new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster));
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aRenewalIsOneSmallWriteHoweverManyElections(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    Map<String, Long> terms = new HashMap<>();
+    for (int i = 0; i < 500; i++) {
+      terms.put("service-" + i, lead(this.a, "service-" + i, "a"));
+    }
+    this.a.renew("a", terms);
+    this.cluster.commits.clear();
+    this.cluster.queries.clear();
+
+    assertThat(this.a.renew("a", terms).renewed()).isEqualTo(terms.keySet());
+
+    assertThat(this.cluster.queries).isEmpty();
+    assertThat(this.cluster.commits).singleElement().satisfies(commit -> {
+      assertThat(commit.writes()).hasSize(1);
+      assertThat(commit.checks()).hasSize(reusesVersions ? 1000 : 500);
+    });
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aFollowerReadsWithOneRequest(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    lead(this.a, "x", "a");
+    lead(this.b, "y", "b");
+    this.b.read(Set.of("x", "y"));
+    this.cluster.queries.clear();
+
+    this.b.read(Set.of("x", "y"));
+
+    assertThat(this.cluster.queries).singleElement().satisfies(query -> {
+      assertThat(query.fresh()).isFalse();
+      assertThat(query.keys()).hasSize(4);
+    });
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void anElectionThatItsProcessRenewsNoMoreRestsThoughTheHeartbeatGoesOn(boolean reusesVersions)
+      throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    lead(this.a, "x", "a");
+    long term = lead(this.a, "y", "a");
+    this.a.renew("a", Map.of("y", term));
+    LeaseRow seen = row(this.b, "x");
+    LeaseRow renewed = row(this.b, "y");
+
+    this.a.renew("a", Map.of("y", term));
+    this.a.renew("a", Map.of("y", term));
+
+    assertThat(row(this.b, "y")).isNotEqualTo(renewed);
+    assertThat(row(this.b, "x")).isEqualTo(seen);
+    assertThat(take(this.b, "x", seen, "b")).isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aTakeOverFailsIfTheHolderHasRenewedSinceItWasSeen(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    long term = lead(this.a, "x", "a");
+    LeaseRow seen = row(this.b, "x");
+    this.a.renew("a", Map.of("x", term));
+
+    assertThat(take(this.b, "x", seen, "b")).isFalse();
+    assertThat(this.a.renew("a", Map.of("x", term)).renewed()).containsExactly("x");
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aTakeOverFailsIfTheHolderRenewsAtThatMoment(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    long term = lead(this.a, "x", "a");
+    LeaseRow seen = row(this.b, "x");
+    this.cluster.interruption = () -> renewed("x", term);
+
+    assertThat(take(this.b, "x", seen, "b")).isFalse();
+  }
+
+  /** Another process of the same name, after an operator has written that name. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aTwinDoesNotKeepWarmWhatTheHolderRenewsAtThatMoment(boolean reusesVersions)
+      throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    long term = lead(this.a, "x", "a");
+    this.cluster.put("x", "a");
+    renewed("x", term);
+    LeaseRow seen = row(this.b, "x");
+    this.cluster.interruption = () -> renewed("x", term);
+
+    assertThat(this.b.touch("x", seen)).isEmpty();
+  }
+
+  private void renewed(String serviceId, long term) {
+    try {
+      assertThat(this.a.renew("a", Map.of(serviceId, term)).renewed()).containsExactly(serviceId);
+    } catch (LeaseStoreException ex) {
+      throw new IllegalStateException(ex);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void termsGrowThoughEverythingIsDeleted(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    long term = lead(this.a, "x", "a");
+    List.copyOf(this.cluster.entries.keySet()).forEach(this.cluster::delete);
+
+    assertThat(lead(this.b, "x", "b")).isGreaterThan(term);
+    List.copyOf(this.cluster.entries.keySet()).forEach(this.cluster::delete);
+    this.cluster.put("x", "c");
+    assertThat(this.a.acquire("x", row(this.a, "x"), claim("a", Reason.EXPIRED)).orElseThrow())
+        .isGreaterThan(term + 1);
+  }
+
+  /** An operator deletes a record and writes a name, twice, and a node led in between. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void noLateTakeOverHitsARecordWrittenByHandAgain(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    this.cluster.put("x", "c");
+    LeaseRow seen = row(this.a, "x");
+    Commit late = sent(() -> take(this.a, "x", seen, "a"));
+    assertThat(take(this.b, "x", row(this.b, "x"), "b")).isTrue();
+    this.cluster.delete("x");
+    this.cluster.put("x", "c");
+
+    assertThat(this.cluster.commit(late)).isEmpty();
+  }
+
+  @Test
+  void noLateCreationHitsAnElectionThatAnotherNodeLed() throws Exception {
+    this.cluster.reusesVersions = true;
+    Commit late = sent(() -> this.a.create("x", claim("a", Reason.CREATED)));
+    lead(this.b, "x", "b");
+    this.cluster.delete("x");
+
+    assertThat(this.cluster.commit(late)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void noLateCreationHitsAnElectionWhoseLastTermHadEnded(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    long term = lead(this.a, "x", "a");
+    assertThat(this.a.release("x", "a", term, "", RESIGNED)).isTrue();
+    this.cluster.delete("x");
+    Commit late = sent(() -> this.a.create("x", claim("a", Reason.CREATED)));
+    lead(this.b, "x", "b");
+    this.cluster.delete("x");
+
+    assertThat(this.cluster.commit(late)).isEmpty();
+  }
+
+  /** Its record was deleted, and another node keeps a new one warm, which comes to its version. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void noLateRenewalHitsARecordThatAnotherNodeKeepsWarm(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    long term = lead(this.a, "x", "a");
+    Commit late = sent(() -> this.a.renew("a", Map.of("x", term)));
+    this.cluster.delete("x");
+    LeaseRow row = this.b.create("x", claim("b", Reason.CREATED)).orElseThrow();
+
+    for (int i = 0; i < 5; i++) {
+      assertThat(this.cluster.commit(late)).isEmpty();
+      row = this.b.touch("x", row).orElseThrow();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void noLateReleaseHitsTheNextLeader(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    long term = lead(this.a, "x", "a");
+    Commit late = sent(() -> this.a.release("x", "a", term, "", RESIGNED));
+    this.cluster.delete("x");
+    lead(this.b, "x", "b");
+
+    assertThat(this.cluster.commit(late)).isEmpty();
+  }
+
+  /** Returns a request that its sender gave up, and that may still arrive. */
+  private Commit sent(ThrowingCallable call) {
+    this.cluster.held = new ArrayList<>();
+    assertThatThrownBy(call).isInstanceOf(LeaseStoreException.class);
+    List<Commit> held = this.cluster.held;
+    this.cluster.held = null;
+    assertThat(held).hasSize(1);
+    // Otherwise the next node could choose the same term, which hides what this request would do.
+    this.cluster.put("unrelated", "");
+    return held.get(0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void whoeverDeletesAHeartbeatEndsTheLeaderships(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    long term = lead(this.a, "x", "a");
+    this.a.renew("a", Map.of("x", term));
+    List<Commit> late = new ArrayList<>(this.cluster.commits);
+    this.cluster.below(Keys.HEARTBEATS).keySet().forEach(this.cluster::delete);
+
+    assertThat(this.a.renew("a", Map.of("x", term)).renewed()).isEmpty();
+
+    assertThat(take(this.a, "x", row(this.a, "x"), "a")).isTrue();
+    for (Commit commit : late) {
+      assertThat(this.cluster.commit(commit)).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aRecordByHandCountsTheHeartbeatOfTheLastTerm(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    long term = lead(this.a, "x", "a");
+    long other = lead(this.a, "y", "a");
+    this.cluster.put("x", "a");
+    LeaseRow seen = row(this.b, "x");
+
+    assertThat(this.a.renew("a", Map.of("x", term, "y", other)).renewed()).contains("x");
+
+    assertThat(row(this.b, "x")).isNotEqualTo(seen);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void anotherClusterShowsAnotherRecord(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    lead(this.a, "x", "a");
+    LeaseRow seen = row(this.a, "x");
+    assertThat(seen.own()).isTrue();
+
+    this.cluster.identity = "restored";
+
+    assertThat(row(this.a, "x")).isNotEqualTo(seen);
+    assertThat(row(this.a, "x").own()).isFalse();
+    assertThat(take(this.a, "x", seen, "a")).isFalse();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"{", "{\"leader\":[1]}", "\u0000", "a\nb", "{}", ""})
+  void whateverIsWrittenByHandIsRead(String text) throws Exception {
+    lead(this.a, "x", "a");
+    this.cluster.put("x", text);
+
+    LeaseRow row = row(this.b, "x");
+
+    assertThat(row.leaderId()).hasSizeLessThan(130).doesNotContain("\n", "\u0000");
+    assertThat(take(this.b, "x", row, "b")).isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aChangeWakesTheNode(boolean readsFirst) throws Exception {
+    lead(this.a, "x", "a");
+    CountDownLatch woken = new CountDownLatch(1);
+    if (readsFirst) {
+      this.b.read(Set.of("x"));
+    }
+    LeaseStore.Watch watch = this.b.watch("b", woken::countDown);
+    if (!readsFirst) {
+      this.b.read(Set.of("x"));
+    }
+    this.cluster.put("x", "b");
+
+    assertThat(woken.await(10, TimeUnit.SECONDS)).isTrue();
+    watch.close();
+  }
+
+  private static Claim claim(String nodeId, Reason reason) {
+    return new Claim(nodeId, LEASE, 0, reason);
+  }
+
+  private static long lead(LeaseStore store, String serviceId, String nodeId)
+      throws LeaseStoreException {
+    LeaseRow created = store.create(serviceId, claim(nodeId, Reason.CREATED)).orElseThrow();
+    return store.acquire(serviceId, created, claim(nodeId, Reason.CREATED)).orElseThrow();
+  }
+
+  private static boolean take(LeaseStore store, String serviceId, LeaseRow seen, String nodeId)
+      throws LeaseStoreException {
+    return store.acquire(serviceId, seen, claim(nodeId, Reason.EXPIRED)).isPresent();
+  }
+
+  private static LeaseRow row(LeaseStore store, String serviceId) throws LeaseStoreException {
+    return Objects.requireNonNull(store.read(Set.of(serviceId)).get(serviceId)).row();
+  }
+}

@@ -1,0 +1,54 @@
+package io.election.keyvalue;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class KeysTest {
+
+  @Test
+  void aUsualNameStaysAsItIs() {
+    assertThat(Keys.record("AccountService:1.0.0")).isEqualTo("AccountService:1.0.0");
+    assertThat(Keys.record("账户")).isEqualTo("账户");
+  }
+
+  @Test
+  void twoNamesNeverMeanOneKey() {
+    List<String> names = List.of(
+        "a/b",
+        "a%2Fb",
+        "a%2fb",
+        "a b",
+        "a+b",
+        ".",
+        "..",
+        "...",
+        "%2E",
+        "~terms",
+        "%7Eterms",
+        "~terms/a",
+        "a\u0000",
+        "a\u0001",
+        "\uD83D\uDE00",
+        "%F0%9F%98%80",
+        "cafe",
+        "café",
+        "A",
+        "a");
+    Set<String> keys = new HashSet<>();
+    for (String name : names) {
+      String key = Keys.record(name);
+      assertThat(keys.add(key)).as(name).isTrue();
+      assertThat(key).doesNotContain("/", "~", "\u0000").isNotIn(".", "..", "");
+    }
+  }
+
+  @Test
+  void termsSortAsNumbers() {
+    assertThat(Keys.term("a", 9)).isLessThan(Keys.term("a", 10));
+    assertThat(Keys.term("a", Long.MAX_VALUE)).isGreaterThan(Keys.term("a", Long.MAX_VALUE - 1));
+  }
+}

@@ -1,0 +1,199 @@
+package io.election.keyvalue;
+
+import io.election.lease.LeaseStoreException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
+
+/** Versioned keys in memory, with the versions of etcd or of ZooKeeper. */
+final class MemoryKeyValueServer implements KeyValueServer {
+
+  /** The keys, which several connections share. */
+  static final class Cluster {
+
+    final TreeMap<String, Entry> entries = new TreeMap<>();
+    final List<Consumer<String>> watches = new CopyOnWriteArrayList<>();
+    final List<Commit> commits = new ArrayList<>();
+    final List<Query> queries = new ArrayList<>();
+    String identity = "memory";
+    long revision = 1000;
+    boolean reusesVersions;
+
+    /** Holds requests up, once there is one; {@code null} if they are executed. */
+    List<Commit> held;
+
+    /** Is done once, between the next read for a commit and that commit. */
+    Runnable interruption;
+
+    synchronized void put(String key, String value) {
+      write(key, value, false);
+    }
+
+    synchronized void delete(String key) {
+      this.revision++;
+      this.entries.remove(key);
+      changed(key);
+    }
+
+    synchronized Optional<String> value(String key) {
+      return Optional.ofNullable(this.entries.get(key)).map(Entry::value);
+    }
+
+    synchronized Map<String, String> below(String parent) {
+      Map<String, String> values = new TreeMap<>();
+      this.entries.forEach((key, entry) -> {
+        if (key.startsWith(parent + "/")) {
+          values.put(key, entry.value());
+        }
+      });
+      return values;
+    }
+
+    synchronized Snapshot read(Query query) {
+      this.queries.add(query);
+      Map<String, Entry> found = new HashMap<>();
+      this.entries.forEach((key, entry) -> {
+        if (query.keys().contains(key)) {
+          found.put(key, entry);
+        }
+      });
+      for (Folder folder : query.folders()) {
+        this.entries.descendingMap().entrySet().stream()
+            .filter(entry -> entry.getKey().startsWith(folder.parent() + "/"))
+            .limit(folder.newest())
+            .forEach(entry -> found.put(entry.getKey(), entry.getValue()));
+      }
+      return new Snapshot(found, this.identity, this.revision);
+    }
+
+    synchronized Optional<Map<String, Version>> commit(Commit commit) {
+      this.commits.add(commit);
+      boolean met = commit.checks().entrySet().stream()
+              .allMatch(check -> is(check.getKey(), check.getValue()))
+          && commit.writes().stream().allMatch(this::isMet);
+      if (!met) {
+        return Optional.empty();
+      }
+      this.revision++;
+      Map<String, Version> versions = new HashMap<>();
+      for (Write write : commit.writes()) {
+        if (write instanceof Create create) {
+          versions.put(create.key(), write(create.key(), create.value(), true));
+        } else if (write instanceof Put put) {
+          versions.put(put.key(), write(put.key(), put.value(), true));
+        } else {
+          this.entries.remove(write.key());
+        }
+        changed(write.key());
+      }
+      return Optional.of(versions);
+    }
+
+    private boolean isMet(Write write) {
+      if (write instanceof Put put) {
+        return is(put.key(), put.version());
+      }
+      if (write instanceof Delete delete) {
+        return is(delete.key(), delete.version());
+      }
+      return !this.entries.containsKey(write.key());
+    }
+
+    private boolean is(String key, Version version) {
+      Entry entry = this.entries.get(key);
+      return entry != null && entry.version().number() == version.number();
+    }
+
+    private Version write(String key, String value, boolean inCommit) {
+      if (!inCommit) {
+        this.revision++;
+      }
+      Entry before = this.entries.get(key);
+      long number = this.revision;
+      if (this.reusesVersions) {
+        number = before != null ? before.version().number() + 1 : 0;
+      }
+      Version version = new Version(number, this.revision);
+      this.entries.put(key, new Entry(value, version, false));
+      if (!inCommit) {
+        changed(key);
+      }
+      return version;
+    }
+
+    private void changed(String key) {
+      this.watches.forEach(watch -> watch.accept(key));
+    }
+  }
+
+  private final Cluster cluster;
+
+  MemoryKeyValueServer(Cluster cluster) {
+    this.cluster = cluster;
+  }
+
+  @Override
+  public String name() {
+    return "memory-keys";
+  }
+
+  @Override
+  public boolean reusesVersions() {
+    return this.cluster.reusesVersions;
+  }
+
+  @Override
+  public void begin() {}
+
+  @Override
+  public Snapshot read(Query query) throws LeaseStoreException {
+    return this.cluster.read(query);
+  }
+
+  @Override
+  public Optional<Map<String, Version>> commit(Commit commit) throws LeaseStoreException {
+    Runnable interruption = this.cluster.interruption;
+    if (interruption != null) {
+      this.cluster.interruption = null;
+      interruption.run();
+    }
+    boolean mark = commit.writes().size() == 1 && commit.writes().get(0) instanceof Create;
+    if (this.cluster.held != null && !mark) {
+      this.cluster.held.add(commit);
+      throw new LeaseStoreException("no answer");
+    }
+    return this.cluster.commit(commit);
+  }
+
+  @Override
+  public Watch watch(Consumer<String> changed) {
+    Set<String> followed = ConcurrentHashMap.newKeySet();
+    Consumer<String> watch = key -> {
+      if (followed.contains(key)) {
+        changed.accept(key);
+      }
+    };
+    this.cluster.watches.add(watch);
+    return new Watch() {
+      @Override
+      public void follow(Set<String> keys) {
+        followed.addAll(keys);
+      }
+
+      @Override
+      public void close() {
+        MemoryKeyValueServer.this.cluster.watches.remove(watch);
+      }
+    };
+  }
+
+  @Override
+  public void close() {}
+}

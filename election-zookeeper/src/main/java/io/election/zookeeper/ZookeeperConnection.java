@@ -1,0 +1,135 @@
+package io.election.zookeeper;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.election.ElectionSetupException;
+import io.election.Names;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.client.ConnectStringParser;
+import org.apache.zookeeper.client.ZKClientConfig;
+import org.apache.zookeeper.common.PathUtils;
+import org.apache.zookeeper.common.ZKConfig;
+import org.apache.zookeeper.data.ACL;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a store connects to ZooKeeper.
+ *
+ * @param servers host and port of each server
+ * @param root the node above all records, with what the connect string puts above it
+ * @param digest user name and password, separated by a colon; {@code null} for none
+ * @param acl who may read and write the nodes that the store makes
+ * @param properties further settings of ZooKeeper's client
+ * @param operationTimeout the bound of one call
+ */
+record ZookeeperConnection(
+    List<String> servers,
+    String root,
+    @Nullable String digest,
+    List<ACL> acl,
+    Map<String, String> properties,
+    Duration operationTimeout) {
+
+  /**
+   * What a server with its default settings grants at most. The session decides nothing: the longer
+   * it lasts, the fewer pings it needs.
+   */
+  private static final int SESSION_MILLIS = 40_000;
+
+  /** One read shows the records of all elections. The server limits the size of each one. */
+  private static final int MAX_ANSWER = 64 << 20;
+
+  /**
+   * Checks the addresses.
+   *
+   * @throws ElectionSetupException if the connect string or the root is malformed
+   */
+  static ZookeeperConnection of(
+      String connectString,
+      String root,
+      @Nullable String digest,
+      @Nullable List<ACL> acl,
+      Map<String, String> properties,
+      Duration operationTimeout) {
+    List<String> servers = new ArrayList<>();
+    String above;
+    try {
+      ConnectStringParser parsed = new ConnectStringParser(connectString.strip());
+      parsed.getServerAddresses().forEach((server) -> servers.add(requireUsable(server)));
+      if (servers.isEmpty()) {
+        throw new IllegalArgumentException("it names no server");
+      }
+      above = parsed.getChrootPath() != null ? parsed.getChrootPath() : "";
+    } catch (IllegalArgumentException ex) {
+      throw new ElectionSetupException(
+          "The connect string of ZooKeeper, '%s', is malformed: %s."
+              .formatted(Names.printable(connectString), ex.getMessage()),
+          "Write the host and port of each server, separated by commas: zoo1:2181,zoo2:2181,zoo3:2181",
+          ex);
+    }
+    requireUsable(root);
+    Collections.shuffle(servers);
+    List<ACL> byDefault =
+        digest != null ? ZooDefs.Ids.CREATOR_ALL_ACL : ZooDefs.Ids.OPEN_ACL_UNSAFE;
+    return new ZookeeperConnection(
+        servers,
+        above + root,
+        digest,
+        acl != null ? List.copyOf(acl) : byDefault,
+        Map.copyOf(properties),
+        operationTimeout);
+  }
+
+  private static String requireUsable(InetSocketAddress server) {
+    String host = server.getHostString();
+    if (server.getPort() == 0 || !host.matches("[\\p{Alnum}._:%-]+")) {
+      throw new IllegalArgumentException("'" + Names.printable(host) + "' is no host and port");
+    }
+    return (host.contains(":") ? "[" + host + "]" : host) + ":" + server.getPort();
+  }
+
+  private static void requireUsable(String root) {
+    String problem = null;
+    try {
+      PathUtils.validatePath(root);
+      if (root.equals("/") || root.equals("/zookeeper") || root.startsWith("/zookeeper/")) {
+        problem = "ZooKeeper keeps its own nodes there";
+      }
+    } catch (IllegalArgumentException ex) {
+      problem = ex.getMessage();
+    }
+    if (problem != null) {
+      throw new ElectionSetupException(
+          "The root of the elections in ZooKeeper, '%s', cannot be used: %s."
+              .formatted(Names.printable(root), problem),
+          "Write the path of a node below which only elections are, for instance /soa/master/services");
+    }
+  }
+
+  boolean isOpenToAll() {
+    return this.acl.equals(ZooDefs.Ids.OPEN_ACL_UNSAFE);
+  }
+
+  /** Creates a client of one server, which connects on a thread of its own. */
+  ZooKeeper open(String server) throws IOException {
+    ZKClientConfig config = new ZKClientConfig();
+    config.setProperty(ZKConfig.JUTE_MAXBUFFER, Integer.toString(MAX_ANSWER));
+    // Bounds the wait for the answer when the session is closed, and nothing else.
+    config.setProperty(
+        ZKClientConfig.ZOOKEEPER_REQUEST_TIMEOUT, Long.toString(this.operationTimeout.toMillis()));
+    this.properties.forEach(config::setProperty);
+    ZooKeeper client = new ZooKeeper(server, SESSION_MILLIS, (event) -> {}, config);
+    if (this.digest != null) {
+      client.addAuthInfo("digest", this.digest.getBytes(UTF_8));
+    }
+    return client;
+  }
+}

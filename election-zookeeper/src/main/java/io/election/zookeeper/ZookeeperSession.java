@@ -1,0 +1,172 @@
+package io.election.zookeeper;
+
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
+import io.election.lease.LeaseStoreException;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.Op;
+import org.apache.zookeeper.OpResult;
+import org.apache.zookeeper.ZooKeeper;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The only session of a store, which decides nothing. It is opened for the first call, and given up
+ * after any failure, for one with the next server: a client of ZooKeeper that has lost its
+ * connection waits for up to a second before it connects again, and a new client does not.
+ *
+ * <p>Use it from one thread at a time, except for {@link #client()}.
+ */
+final class ZookeeperSession {
+
+  private final ZookeeperConnection connection;
+  private final Consumer<ZooKeeper> opened;
+  private volatile @Nullable ZooKeeper client;
+  private long deadline;
+  private int next;
+  private String server = "";
+
+  /**
+   * Creates a session that is not open.
+   *
+   * @param opened is called with each new client
+   */
+  ZookeeperSession(ZookeeperConnection connection, Consumer<ZooKeeper> opened) {
+    this.connection = connection;
+    this.opened = opened;
+  }
+
+  /** Returns the client that is in use; {@code null} if there is none. Thread-safe. */
+  @Nullable
+  ZooKeeper client() {
+    return this.client;
+  }
+
+  /**
+   * Begins an operation, whose calls end together within the operation time-out. They all use one
+   * session, which never goes back to an earlier state, even on another connection.
+   */
+  void begin() {
+    this.deadline = System.nanoTime() + this.connection.operationTimeout().toNanos();
+    ZooKeeper client = this.client;
+    if (client != null && !client.getState().isConnected()) {
+      drop();
+    }
+  }
+
+  private ZooKeeper open() throws LeaseStoreException {
+    List<String> servers = this.connection.servers();
+    this.server = servers.get(this.next++ % servers.size());
+    try {
+      ZooKeeper client = this.connection.open(this.server);
+      this.client = client;
+      this.opened.accept(client);
+      return client;
+    } catch (IOException | RuntimeException ex) {
+      throw failure("Opening a session", String.valueOf(ex.getMessage()), ex);
+    }
+  }
+
+  /**
+   * Executes operations by one request: all or none of them if they write.
+   *
+   * @param what what they do, as the subject of the sentence that explains a failure
+   * @return the result of each; an {@link OpResult.ErrorResult} if it failed
+   * @throws LeaseStoreException if the outcome is unknown
+   */
+  List<OpResult> multi(String what, List<Op> operations) throws LeaseStoreException {
+    ZooKeeper used = this.client;
+    ZooKeeper client = used != null ? used : open();
+    long millis = this.connection.operationTimeout().toMillis();
+    CompletableFuture<Answer> pending = new CompletableFuture<>();
+    try {
+      client.multi(
+          operations,
+          (rc, path, context, results) -> pending.complete(new Answer(Code.get(rc), results)),
+          null);
+      Answer answer = pending.get(this.deadline - System.nanoTime(), NANOSECONDS);
+      if (answer.results() == null) {
+        throw failure(what, explain(answer.code()), KeeperException.create(answer.code()));
+      }
+      return answer.results();
+    } catch (TimeoutException ex) {
+      throw failure(
+          what,
+          client.getState().isConnected()
+              ? "it has not answered within %d ms. Has it lost its quorum?".formatted(millis)
+              : "it was not reached within %d ms. Does it run, and do both use TLS or not?"
+                  .formatted(millis),
+          ex);
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw failure(what, "the thread was interrupted", ex);
+    } catch (ExecutionException | RuntimeException ex) {
+      throw failure(what, String.valueOf(ex.getMessage()), ex);
+    }
+  }
+
+  /**
+   * The answer to a request.
+   *
+   * @param results what it did; {@code null} if it was not answered
+   */
+  private record Answer(Code code, @Nullable List<OpResult> results) {}
+
+  private LeaseStoreException failure(String what, String problem, Throwable cause) {
+    drop();
+    return new LeaseStoreException(
+        "%s by the ZooKeeper server %s failed: %s".formatted(what, this.server, problem), cause);
+  }
+
+  private static String explain(Code code) {
+    return switch (code) {
+      case CONNECTIONLOSS -> "there is no connection, or it was lost";
+      case SESSIONEXPIRED ->
+        "the session has expired, which decides nothing; the next call opens another";
+      case AUTHFAILED -> "the server has refused the credentials. Check them, and those of SASL";
+      case UNIMPLEMENTED ->
+        "the server is older than 3.6 and cannot read several nodes at once. Upgrade it";
+      default -> code.name();
+    };
+  }
+
+  /** Gives the session up, on a thread of its own, since the server may not answer. */
+  @Nullable
+  Thread drop() {
+    ZooKeeper client = this.client;
+    this.client = null;
+    if (client == null) {
+      return null;
+    }
+    Thread closing = new Thread(
+        () -> {
+          try {
+            client.close();
+          } catch (InterruptedException ex) {
+            Thread.currentThread().interrupt();
+          }
+        },
+        "election-zookeeper-close");
+    closing.setDaemon(true);
+    closing.start();
+    return closing;
+  }
+
+  /** Closes the session; waits for no longer than a call may take. */
+  void close() {
+    Thread closing = drop();
+    if (closing != null) {
+      try {
+        closing.join(this.connection.operationTimeout().toMillis());
+      } catch (InterruptedException ex) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}
