@@ -220,7 +220,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     this.life.forgetHeld(snapshot.revision());
     for (Map.Entry<String, Long> held : terms.entrySet()) {
       String id = held.getKey();
-      View view = View.of(id, snapshot, false);
+      View view = View.of(id, snapshot, byHand);
       this.life.saw(view);
       Entry term = snapshot.entries().get(Keys.term(id, held.getValue()));
       if (this.life.holds(view, nodeId, held.getValue(), term)
