@@ -103,7 +103,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     }
     this.server.begin();
     Map<String, Reading> readings = new LinkedHashMap<>();
-    look(serviceIds, 0, false).forEach((id, view) -> {
+    look(serviceIds, false).forEach((id, view) -> {
       this.life.saw(view);
       LeaseRow row = this.life.row(view);
       if (row != null) {
@@ -118,31 +118,30 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
    * Reads records, the heartbeats that they name, and, if a record was written by hand, its newest
    * term. Asks again if a record names a heartbeat that it did not name at the last look.
    *
-   * @param terms the number of the newest terms to read of each election; 0 if only those that are
-   *     needed to understand its record
+   * @param forWrite whether to read the newest terms in any case, and what no server misses
    */
-  private Map<String, View> look(Set<String> serviceIds, int terms, boolean fresh)
+  private Map<String, View> look(Set<String> serviceIds, boolean forWrite)
       throws LeaseStoreException {
     Set<String> keys = new HashSet<>();
     Set<Folder> folders = new HashSet<>();
     for (String id : serviceIds) {
       keys.add(Keys.record(id));
       this.followed.heartbeat(id).ifPresent(keys::add);
-      if (terms > 0 || this.followed.needsTerms(id)) {
-        folders.add(new Folder(Keys.terms(id), Math.max(terms, 1)));
+      if (forWrite || this.followed.needsTerms(id)) {
+        folders.add(new Folder(Keys.terms(id), HISTORY_LENGTH));
       }
     }
-    if (fresh) {
+    if (forWrite) {
       keys.add(this.life.heartbeatKey());
     }
     for (int i = 0; i < ATTEMPTS; i++) {
-      Snapshot snapshot = this.server.read(new Query(keys, folders, fresh));
+      Snapshot snapshot = this.server.read(new Query(keys, folders, forWrite));
       Map<String, View> views = new LinkedHashMap<>();
       boolean complete = true;
       for (String id : serviceIds) {
         View view = View.of(id, snapshot, !folders.isEmpty());
         views.put(id, view);
-        if (terms == 0 && view.needsTerms() && folders.add(new Folder(Keys.terms(id), 1))) {
+        if (view.needsTerms() && folders.add(new Folder(Keys.terms(id), HISTORY_LENGTH))) {
           complete = false;
         }
         if (!view.heartbeat().isEmpty() && keys.add(Keys.heartbeat(view.heartbeat()))) {
@@ -150,7 +149,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
         }
       }
       if (complete) {
-        if (!fresh) {
+        if (!forWrite) {
           this.followed.saw(views.values());
         }
         return views;
@@ -161,7 +160,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   private View look(String serviceId) throws LeaseStoreException {
-    View view = look(Set.of(serviceId), ElectionDirectory.HISTORY_LENGTH, true).get(serviceId);
+    View view = look(Set.of(serviceId), true).get(serviceId);
     if (view == null) {
       throw new IllegalStateException(serviceId);
     }

@@ -262,6 +262,24 @@ class KeyValueLeaseStoreTest {
     assertThat(row(this.b, "x")).isNotEqualTo(seen);
   }
 
+  /** Two nodes found an empty history at the same time, and one of them was late. */
+  @Test
+  void aMarkThatComesLateHidesNoLeader() throws Exception {
+    this.cluster.reusesVersions = true;
+    long term = lead(this.a, "x", "a");
+    this.cluster.put(Keys.term("x", term + 5), Json.write(Term.MARK));
+    this.cluster.put("x", "a");
+    LeaseRow seen = row(this.b, "x");
+    assertThat(seen.leaseMillis()).isEqualTo(LEASE);
+
+    renewed("x", term);
+
+    assertThat(row(this.b, "x")).isNotEqualTo(seen);
+    assertThat(this.a.release("x", "a", term, "", RESIGNED)).isTrue();
+    assertThat(take(this.b, "x", row(this.b, "x"), "b")).isTrue();
+    assertThat(row(this.b, "x").term()).isGreaterThan(term + 5);
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void anotherClusterShowsAnotherRecord(boolean reusesVersions) throws Exception {
