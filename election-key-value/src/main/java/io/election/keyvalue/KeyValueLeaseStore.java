@@ -44,6 +44,9 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   /** How often a call reads again after its commit found something else than it had read. */
   private static final int ATTEMPTS = 4;
 
+  /** A server that checks all records at once also finds those that others are writing. */
+  private static final int RENEWAL_ATTEMPTS = 10;
+
   private static final int PRUNED_AT_ONCE = 50;
 
   private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
@@ -185,7 +188,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
         this.life.renewed(renewed.get());
         return new Renewals(Set.copyOf(renewing.keySet()));
       }
-      if (attempt == 2) {
+      if (attempt == RENEWAL_ATTEMPTS) {
         return new Renewals(
             Set.of(),
             Set.copyOf(renewing.keySet()),
