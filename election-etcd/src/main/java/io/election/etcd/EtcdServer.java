@@ -17,9 +17,13 @@ import io.grpc.StatusRuntimeException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
@@ -29,10 +33,15 @@ final class EtcdServer implements KeyValueServer {
   /** Fewer than the 128 operations that etcd allows in a transaction by default. */
   private static final int MAX_OPERATIONS = 100;
 
+  private static final Version UNKNOWN = new Version(-1, -1);
+
   private final EtcdChannels channels;
   private final String prefix;
   private final Duration operationTimeout;
   private long begun = System.nanoTime();
+
+  /** The keys of all records, when they were last read together. */
+  private Set<String> records = Set.of();
 
   EtcdServer(EtcdChannels channels, String prefix, Duration operationTimeout) {
     this.channels = channels;
@@ -85,22 +94,29 @@ final class EtcdServer implements KeyValueServer {
           query));
     }
     Map<String, Entry> entries = new HashMap<>();
+    Set<String> found = new HashSet<>();
     long revision = Long.MAX_VALUE;
     String identity = "";
     for (int i = 0; i < requests.size(); i += MAX_OPERATIONS) {
-      TxnResponse found = execute(TxnRequest.newBuilder()
+      TxnResponse answer = execute(TxnRequest.newBuilder()
           .addAllSuccess(requests.subList(i, Math.min(i + MAX_OPERATIONS, requests.size())))
           .build());
-      revision = Math.min(revision, found.getHeader().getRevision());
-      identity = Long.toHexString(found.getHeader().getClusterId());
-      for (ResponseOp response : found.getResponsesList()) {
+      revision = Math.min(revision, answer.getHeader().getRevision());
+      identity = Long.toHexString(answer.getHeader().getClusterId());
+      for (ResponseOp response : answer.getResponsesList()) {
         for (KeyValue pair : response.getResponseRange().getKvsList()) {
           String key = pair.getKey().toStringUtf8().substring(this.prefix.length());
           if (key.indexOf('/') >= 0 || query.keys().contains(key)) {
             entries.put(key, entry(pair));
           }
+          if (key.indexOf('/') < 0) {
+            found.add(key);
+          }
         }
       }
+    }
+    if (allRecords) {
+      this.records = found;
     }
     return new Snapshot(entries, identity, revision);
   }
@@ -150,25 +166,56 @@ final class EtcdServer implements KeyValueServer {
   }
 
   /**
-   * One comparison for all records, if there are many: none was written since they were looked at.
-   * A record that was deleted is not noticed before somebody makes it again. That is harmless: then
-   * this check fails, and who made it waits for a whole lease.
+   * Compares each key; if there are too many, whole ranges of them: none was written since they
+   * were looked at. A range contains as few records of others as possible.
+   *
+   * <p>A record of a range that was deleted is not noticed before somebody makes it again. That is
+   * harmless: then this check fails, and who made it waits for a whole lease.
    */
   private void addChecks(TxnRequest.Builder transaction, Commit commit) {
-    if (commit.checks().size() <= MAX_OPERATIONS) {
-      commit
-          .checks()
-          .forEach((key, version) -> transaction.addCompare(isWritten(key(key), version.number())));
-      return;
+    List<String> keys = commit.checks().keySet().stream().sorted().toList();
+    Set<Integer> gaps = keys.size() <= MAX_OPERATIONS ? Set.of() : closedGaps(keys);
+    for (int first = 0, last = 0; first < keys.size(); first = ++last) {
+      while (gaps.contains(last)) {
+        last++;
+      }
+      String from = keys.get(first);
+      if (first == last) {
+        transaction.addCompare(isWritten(from, commit.checks().getOrDefault(from, UNKNOWN)));
+      } else {
+        transaction.addCompare(Compare.newBuilder()
+            .setKey(key(from))
+            .setRangeEnd(key(keys.get(last) + "\0"))
+            .setTarget(Compare.CompareTarget.MOD)
+            .setResult(Compare.CompareResult.LESS)
+            .setModRevision(commit.heldAt() + 1));
+      }
     }
-    for (EtcdKeys.Range range : EtcdKeys.RECORDS) {
-      transaction.addCompare(Compare.newBuilder()
-          .setKey(range.from(this.prefix))
-          .setRangeEnd(range.to(this.prefix))
-          .setTarget(Compare.CompareTarget.MOD)
-          .setResult(Compare.CompareResult.LESS)
-          .setModRevision(commit.heldAt() + 1));
+  }
+
+  /**
+   * Returns after which keys a range goes on: wherever no other record is in between, and then, as
+   * long as there are too many ranges, where the fewest are.
+   */
+  private Set<Integer> closedGaps(List<String> keys) {
+    NavigableSet<String> others = new TreeSet<>(this.records);
+    keys.forEach(others::remove);
+    Map<Integer, Integer> costs = new HashMap<>();
+    for (int i = 0; i + 1 < keys.size(); i++) {
+      String from = keys.get(i);
+      String to = keys.get(i + 1);
+      // What begins with ~ is no record, and written all the time.
+      if (from.charAt(0) > '~' || to.charAt(0) < '~') {
+        costs.put(i, others.subSet(from, to).size());
+      }
     }
+    Set<Integer> closed = new HashSet<>();
+    costs.entrySet().stream().sorted(Map.Entry.comparingByValue()).forEach(gap -> {
+      if (gap.getValue() == 0 || keys.size() - closed.size() > MAX_OPERATIONS) {
+        closed.add(gap.getKey());
+      }
+    });
+    return closed;
   }
 
   /** Compares the version of a key, for the transactions of others. */

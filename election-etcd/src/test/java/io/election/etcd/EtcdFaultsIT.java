@@ -171,6 +171,33 @@ class EtcdFaultsIT {
   }
 
   @Test
+  void theNextEndpointIsTriedAfterAFailure() throws Exception {
+    long term = lead("billing");
+    LeaseStore store = EtcdLeaseStore.builder(List.of("http://127.0.0.1:1", this.etcd.url()))
+        .operationTimeout(TIMEOUT)
+        .build();
+    this.open.add(0, store);
+
+    assertThatThrownBy(() -> store.read(Set.of("billing")))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("127.0.0.1:1, 127.0.0.1:" + this.etcd.port());
+
+    assertThat(row(store, "billing").term()).isEqualTo(term);
+  }
+
+  @Test
+  void encryptionToAPlainPortIsExplained() {
+    LeaseStore store = EtcdLeaseStore.builder(List.of(this.etcd.url().replace("http:", "https:")))
+        .operationTimeout(TIMEOUT)
+        .build();
+    this.open.add(0, store);
+
+    assertThatThrownBy(() -> store.read(Set.of("billing")))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("http or https");
+  }
+
+  @Test
   void aUserWithoutRightsIsToldWhichAreMissing() throws Exception {
     this.etcd.ctl("user", "add", "root:secret");
     this.etcd.ctl("user", "grant-role", "root", "root");

@@ -2,8 +2,13 @@ package io.election.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.election.LeadershipAcquiredEvent;
 import io.election.keyvalue.KeyValueEdits;
+import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStore.Claim;
+import io.election.lease.LeaseStoreException;
+import io.election.testing.Leases;
 import io.election.testing.ManualEditsContract;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -11,6 +16,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -67,8 +75,9 @@ class EtcdLeaseStoreIT extends ManualEditsContract {
     assertThat(row(SERVICE).leaderId()).isEqualTo(B);
     assertThat(row(SERVICE).leaseMillis()).isEqualTo(LEASE);
     assertThat(renew(A, Map.of(SERVICE, term))).isEmpty();
-    assertThat(giveWay(SERVICE, A, term, DISPLACED)).isTrue();
-    assertThat(take(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED").orElseThrow())
+    assertThat(cede(SERVICE, A, term, DISPLACED)).isTrue();
+    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")
+            .orElseThrow())
         .isGreaterThan(term);
   }
 
@@ -92,6 +101,35 @@ class EtcdLeaseStoreIT extends ManualEditsContract {
 
     assertThat(renew(A, terms)).isEqualTo(terms.keySet());
     assertThat(store().read(terms.keySet())).hasSize(149);
+  }
+
+  @Test
+  void manyElectionsAreRenewedWhileOthersWriteTheirs() throws Exception {
+    Map<String, Long> terms = leadMany(150);
+    LeaseRow row = another()
+        .create("service-7a", new Claim(B, LEASE, 0, LeadershipAcquiredEvent.Reason.CREATED))
+        .orElseThrow();
+    AtomicBoolean over = new AtomicBoolean();
+    CompletableFuture<Integer> others = CompletableFuture.supplyAsync(() -> {
+      LeaseRow warm = row;
+      int touches = 0;
+      try {
+        for (; !over.get(); touches++) {
+          warm = another().touch("service-7a", warm).orElseThrow();
+          LockSupport.parkNanos(2_000_000);
+        }
+      } catch (LeaseStoreException ex) {
+        throw new IllegalStateException(ex);
+      }
+      return touches;
+    });
+
+    for (int i = 0; i < 50; i++) {
+      assertThat(renew(A, terms)).isEqualTo(terms.keySet());
+    }
+
+    over.set(true);
+    assertThat(others.get()).isPositive();
   }
 
   /** The real command line. */

@@ -34,7 +34,7 @@ final class EtcdProcess implements AutoCloseable {
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
-    Runtime.getRuntime().addShutdownHook(new Thread(this::kill));
+    Runtime.getRuntime().addShutdownHook(new Thread(this::close));
   }
 
   /** Returns the server of this run of tests. The test is skipped where there is no etcd. */
@@ -160,6 +160,8 @@ final class EtcdProcess implements AutoCloseable {
   @Override
   public void close() {
     kill();
-    delete(this.folder);
+    if (Files.exists(this.folder)) {
+      delete(this.folder);
+    }
   }
 }

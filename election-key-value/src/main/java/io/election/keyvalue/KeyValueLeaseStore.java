@@ -1,10 +1,10 @@
 package io.election.keyvalue;
 
-import io.election.HistoryEntry;
-import io.election.Instruction;
+import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.Member;
+import io.election.PastTerm;
 import io.election.keyvalue.KeyValueServer.Commit;
 import io.election.keyvalue.KeyValueServer.Create;
 import io.election.keyvalue.KeyValueServer.Delete;
@@ -17,10 +17,10 @@ import io.election.keyvalue.KeyValueServer.Version;
 import io.election.keyvalue.KeyValueServer.Write;
 import io.election.keyvalue.View.TermEntry;
 import io.election.lease.ElectionDirectory;
-import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.TermEnd;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -43,6 +43,9 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
 
   /** How often a call reads again after its commit found something else than it had read. */
   private static final int ATTEMPTS = 4;
+
+  /** A server that checks all records at once also finds those that others are writing. */
+  private static final int RENEWAL_ATTEMPTS = 10;
 
   private static final int PRUNED_AT_ONCE = 50;
 
@@ -103,7 +106,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     }
     this.server.begin();
     Map<String, Reading> readings = new LinkedHashMap<>();
-    look(serviceIds, 0, false).forEach((id, view) -> {
+    look(serviceIds, false).forEach((id, view) -> {
       this.life.saw(view);
       LeaseRow row = this.life.row(view);
       if (row != null) {
@@ -118,31 +121,30 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
    * Reads records, the heartbeats that they name, and, if a record was written by hand, its newest
    * term. Asks again if a record names a heartbeat that it did not name at the last look.
    *
-   * @param terms the number of the newest terms to read of each election; 0 if only those that are
-   *     needed to understand its record
+   * @param forWrite whether to read the newest terms in any case, and what no server misses
    */
-  private Map<String, View> look(Set<String> serviceIds, int terms, boolean fresh)
+  private Map<String, View> look(Set<String> serviceIds, boolean forWrite)
       throws LeaseStoreException {
     Set<String> keys = new HashSet<>();
     Set<Folder> folders = new HashSet<>();
     for (String id : serviceIds) {
       keys.add(Keys.record(id));
       this.followed.heartbeat(id).ifPresent(keys::add);
-      if (terms > 0 || this.followed.needsTerms(id)) {
-        folders.add(new Folder(Keys.terms(id), Math.max(terms, 1)));
+      if (forWrite || this.followed.needsTerms(id)) {
+        folders.add(new Folder(Keys.terms(id), HISTORY_LENGTH));
       }
     }
-    if (fresh) {
+    if (forWrite) {
       keys.add(this.life.heartbeatKey());
     }
     for (int i = 0; i < ATTEMPTS; i++) {
-      Snapshot snapshot = this.server.read(new Query(keys, folders, fresh));
+      Snapshot snapshot = this.server.read(new Query(keys, folders, forWrite));
       Map<String, View> views = new LinkedHashMap<>();
       boolean complete = true;
       for (String id : serviceIds) {
         View view = View.of(id, snapshot, !folders.isEmpty());
         views.put(id, view);
-        if (terms == 0 && view.needsTerms() && folders.add(new Folder(Keys.terms(id), 1))) {
+        if (view.needsTerms() && folders.add(new Folder(Keys.terms(id), HISTORY_LENGTH))) {
           complete = false;
         }
         if (!view.heartbeat().isEmpty() && keys.add(Keys.heartbeat(view.heartbeat()))) {
@@ -150,7 +152,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
         }
       }
       if (complete) {
-        if (!fresh) {
+        if (!forWrite) {
           this.followed.saw(views.values());
         }
         return views;
@@ -161,7 +163,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   private View look(String serviceId) throws LeaseStoreException {
-    View view = look(Set.of(serviceId), ElectionDirectory.HISTORY_LENGTH, true).get(serviceId);
+    View view = look(Set.of(serviceId), true).get(serviceId);
     if (view == null) {
       throw new IllegalStateException(serviceId);
     }
@@ -186,7 +188,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
         this.life.renewed(renewed.get());
         return new Renewals(Set.copyOf(renewing.keySet()));
       }
-      if (attempt == 2) {
+      if (attempt == RENEWAL_ATTEMPTS) {
         return new Renewals(
             Set.of(),
             Set.copyOf(renewing.keySet()),
@@ -220,7 +222,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     this.life.forgetHeld(snapshot.revision());
     for (Map.Entry<String, Long> held : terms.entrySet()) {
       String id = held.getKey();
-      View view = View.of(id, snapshot, false);
+      View view = View.of(id, snapshot, byHand);
       this.life.saw(view);
       Entry term = snapshot.entries().get(Keys.term(id, held.getValue()));
       if (this.life.holds(view, nodeId, held.getValue(), term)
@@ -358,7 +360,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       long term = begins ? seen.term() : nextTerm(view, Math.max(seen.term(), claim.aboveTerm()));
       LeaseRecord record =
           new LeaseRecord(claim.nodeId(), term, claim.leaseMillis(), this.life.token());
-      List<Write> writes = leading(view, term, begins, claim, Ending.asFound(seen));
+      List<Write> writes = leading(view, term, begins, claim, TermEnd.asFound(seen));
       writes.add(new Put(Keys.record(serviceId), Json.write(record), entry.version()));
       this.life.heartbeatIfAbsent(this.clock.millis()).ifPresent(writes::add);
       Map<String, Version> checks = checks(view);
@@ -403,7 +405,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
 
   @Override
   public boolean release(
-      String serviceId, String nodeId, long term, @Nullable String successor, Ending ending)
+      String serviceId, String nodeId, long term, @Nullable String successor, TermEnd ending)
       throws LeaseStoreException {
     this.server.begin();
     for (int i = 0; i < ATTEMPTS; i++) {
@@ -433,7 +435,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
               view,
               term,
               ended,
-              noted.over(ending.reason().name(), ending.instruction(), this.clock.millis())));
+              noted.over(ending.reason().name(), ending.auditNote(), this.clock.millis())));
       if (this.server.commit(new Commit(Map.of(), writes, 0)).isPresent()) {
         this.life.released(serviceId);
         return true;
@@ -445,7 +447,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   @Override
-  public boolean designate(String serviceId, String leaderId, @Nullable Instruction instruction)
+  public boolean designate(String serviceId, String leaderId, @Nullable AuditNote auditNote)
       throws LeaseStoreException {
     this.server.begin();
     for (int i = 0; i < ATTEMPTS; i++) {
@@ -457,12 +459,12 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       LeaseRecord now = view.lease();
       List<Write> writes = new ArrayList<>();
       TermEntry ended = view.terms().get(view.term());
-      if (instruction != null
+      if (auditNote != null
           && !now.released()
           && ended != null
           && ended.term().open()
           && ended.term().endedBy() == null) {
-        writes.add(put(view, view.term(), ended, ended.term().noting(instruction)));
+        writes.add(put(view, view.term(), ended, ended.term().noting(auditNote)));
       }
       LeaseRecord record =
           new LeaseRecord(leaderId, now.term(), now.leaseMillis(), now.heartbeat());
@@ -495,11 +497,10 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   @Override
-  public Map<String, List<HistoryEntry>> history(Set<String> serviceIds)
-      throws LeaseStoreException {
-    Map<String, List<HistoryEntry>> histories = new LinkedHashMap<>();
+  public Map<String, List<PastTerm>> history(Set<String> serviceIds) throws LeaseStoreException {
+    Map<String, List<PastTerm>> histories = new LinkedHashMap<>();
     terms(serviceIds, HISTORY_LENGTH).forEach((id, view) -> {
-      List<HistoryEntry> terms = new ArrayList<>();
+      List<PastTerm> terms = new ArrayList<>();
       view.terms().descendingMap().forEach((number, found) -> {
         if (found.term().leader() != null) {
           terms.add(found.term().entry(number));

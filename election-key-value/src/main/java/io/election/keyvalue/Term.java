@@ -1,7 +1,7 @@
 package io.election.keyvalue;
 
-import io.election.HistoryEntry;
-import io.election.Instruction;
+import io.election.AuditNote;
+import io.election.PastTerm;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
@@ -54,8 +54,8 @@ record Term(
   }
 
   /** Ends the term, unless it has ended. An instruction replaces one that was noted before. */
-  Term over(String reason, @Nullable Instruction instruction, long now) {
-    Term noting = open() && instruction != null ? noting(instruction) : this;
+  Term over(String reason, @Nullable AuditNote auditNote, long now) {
+    Term noting = open() && auditNote != null ? noting(auditNote) : this;
     return open()
         ? new Term(
             this.leader,
@@ -70,7 +70,7 @@ record Term(
         : this;
   }
 
-  Term noting(@Nullable Instruction instruction) {
+  Term noting(@Nullable AuditNote auditNote) {
     return new Term(
         this.leader,
         this.leaseMillis,
@@ -79,12 +79,12 @@ record Term(
         this.from,
         this.until,
         this.endReason,
-        instruction != null ? instruction.by() : null,
-        instruction != null ? instruction.note() : null);
+        auditNote != null ? auditNote.actor() : null,
+        auditNote != null ? auditNote.reason() : null);
   }
 
-  HistoryEntry entry(long term) {
-    return new HistoryEntry(
+  PastTerm entry(long term) {
+    return new PastTerm(
         term,
         this.leader != null ? this.leader : "",
         Instant.ofEpochMilli(this.from),

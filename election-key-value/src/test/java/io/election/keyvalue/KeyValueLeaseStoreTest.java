@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.election.LeadershipAcquiredEvent.Reason;
 import io.election.LeadershipLostEvent;
 import io.election.keyvalue.KeyValueServer.Commit;
-import io.election.lease.Ending;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Claim;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.TermEnd;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -29,7 +29,7 @@ class KeyValueLeaseStoreTest {
 
   private static final long LEASE = 10_000;
 
-  private static final Ending RESIGNED = new Ending(LeadershipLostEvent.Reason.RESIGNED, null);
+  private static final TermEnd RESIGNED = new TermEnd(LeadershipLostEvent.Reason.RESIGNED, null);
 
   private final MemoryKeyValueServer.Cluster cluster = new MemoryKeyValueServer.Cluster();
   private final LeaseStore a = new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster));
@@ -260,6 +260,24 @@ class KeyValueLeaseStoreTest {
     assertThat(this.a.renew("a", Map.of("x", term, "y", other)).renewed()).contains("x");
 
     assertThat(row(this.b, "x")).isNotEqualTo(seen);
+  }
+
+  /** Two nodes found an empty history at the same time, and one of them was late. */
+  @Test
+  void aMarkThatComesLateHidesNoLeader() throws Exception {
+    this.cluster.reusesVersions = true;
+    long term = lead(this.a, "x", "a");
+    this.cluster.put(Keys.term("x", term + 5), Json.write(Term.MARK));
+    this.cluster.put("x", "a");
+    LeaseRow seen = row(this.b, "x");
+    assertThat(seen.leaseMillis()).isEqualTo(LEASE);
+
+    renewed("x", term);
+
+    assertThat(row(this.b, "x")).isNotEqualTo(seen);
+    assertThat(this.a.release("x", "a", term, "", RESIGNED)).isTrue();
+    assertThat(take(this.b, "x", row(this.b, "x"), "b")).isTrue();
+    assertThat(row(this.b, "x").term()).isGreaterThan(term + 5);
   }
 
   @ParameterizedTest

@@ -12,6 +12,7 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.test.process.TcpProxy;
+import io.election.testing.Leases;
 import io.election.testing.ManualEditsContract;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -138,7 +139,8 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
     assertThat(designated.leaderId()).isEqualTo(B);
     assertThat(designated.own()).isFalse();
     assertThat(renew(A, Map.of(SERVICE, row.term()))).isEmpty();
-    assertThat(take(another(), SERVICE, designated, B, LEASE, 0, "DESIGNATED").orElseThrow())
+    assertThat(Leases.acquire(another(), SERVICE, designated, B, LEASE, 0, "DESIGNATED")
+            .orElseThrow())
         .isGreaterThan(row.term());
   }
 
@@ -173,7 +175,8 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
     for (int i = 0; i < version - 1; i++) {
       this.hand.setData(RECORD, B.getBytes(UTF_8), i);
     }
-    assertThat(take(another(), SERVICE, seenByAnother(SERVICE), B, LEASE, 0, "DESIGNATED"))
+    assertThat(
+            Leases.acquire(another(), SERVICE, seenByAnother(SERVICE), B, LEASE, 0, "DESIGNATED"))
         .isPresent();
     assertThat(this.hand.exists(RECORD, false).getVersion()).isEqualTo(version);
 
@@ -223,7 +226,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
 
     assertThat(held.leaderId()).isEqualTo("192.168.99.100:9090");
     assertThat(create(SERVICE, A, LEASE, 0)).isEmpty();
-    assertThat(take(store(), SERVICE, held, A, LEASE, 0, "EXPIRED")).isEmpty();
+    assertThat(Leases.acquire(store(), SERVICE, held, A, LEASE, 0, "EXPIRED")).isEmpty();
     assertThat(store().touch(SERVICE, held)).isEmpty();
     assertThat(begin(SERVICE, held, LEASE)).isFalse();
     assertThatThrownBy(() -> store().designate(SERVICE, B, null))

@@ -1,0 +1,126 @@
+package io.election.keyvalue;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.LeadershipAcquiredEvent.Reason;
+import io.election.Member;
+import io.election.lease.ElectionDirectory.Announcement;
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore.Claim;
+import io.election.lease.LeaseStoreException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class MembersTest {
+
+  private static final Duration LEASE = Duration.ofSeconds(10);
+
+  private final MemoryKeyValueServer.Cluster cluster = new MemoryKeyValueServer.Cluster();
+
+  private Instant now = Instant.parse("2026-01-01T00:00:00Z");
+
+  private final KeyValueLeaseStore store = newStore();
+
+  private KeyValueLeaseStore newStore() {
+    return new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster), () -> this.now);
+  }
+
+  @Test
+  void aNodeIsAMemberForThreeOfItsLeases() throws Exception {
+    Instant joined = this.now;
+    this.store.announce(self(Set.of("billing", "mail"), Set.of("mail")));
+    this.now = this.now.plusSeconds(10);
+    this.store.announce(self(Set.of("billing", "mail"), Set.of("mail")));
+
+    assertThat(members("mail"))
+        .containsExactly(new Member("a:8080:1", joined, this.now, true, true, "1.0"));
+    assertThat(members("billing")).extracting(Member::paused).containsExactly(false);
+    assertThat(members("other")).isEmpty();
+    this.now = this.now.plusSeconds(29);
+    assertThat(members("billing")).hasSize(1);
+    this.now = this.now.plusSeconds(1);
+    assertThat(members("billing")).isEmpty();
+  }
+
+  @Test
+  void anAnnouncementThatRepeatsTheLastIsOneSmallWrite() throws Exception {
+    this.store.announce(self(Set.of("billing"), Set.of()));
+    this.cluster.commits.clear();
+    this.cluster.queries.clear();
+
+    this.store.announce(self(Set.of("billing"), Set.of()));
+
+    assertThat(this.cluster.queries).isEmpty();
+    assertThat(this.cluster.commits)
+        .singleElement()
+        .satisfies(commit -> assertThat(commit.writes())
+            .singleElement()
+            .satisfies(write -> assertThat(write.key()).isEqualTo(Keys.seen("a:8080:1"))));
+  }
+
+  @Test
+  void aChangeIsAnnouncedAndAStopEndsTheMembership() throws Exception {
+    Instant joined = this.now;
+    this.store.announce(self(Set.of("billing"), Set.of()));
+    this.now = this.now.plusSeconds(1);
+    this.store.announce(self(Set.of("billing"), Set.of("billing")));
+
+    assertThat(members("billing")).singleElement().satisfies(member -> {
+      assertThat(member.paused()).isTrue();
+      assertThat(member.since()).isEqualTo(joined);
+    });
+
+    this.store.announce(self(Set.of(), Set.of()));
+
+    assertThat(members("billing")).isEmpty();
+    assertThat(this.cluster.below(Keys.MEMBERS)).isEmpty();
+    assertThat(this.cluster.below(Keys.SEEN)).isEmpty();
+  }
+
+  @Test
+  void twoProcessesOfOneNameShareAnEntry() throws Exception {
+    KeyValueLeaseStore twin = newStore();
+    this.store.announce(self(Set.of("billing"), Set.of()));
+    twin.announce(self(Set.of("mail"), Set.of()));
+    assertThat(members("billing")).isEmpty();
+
+    this.store.announce(self(Set.of("billing"), Set.of()));
+
+    assertThat(members("billing")).hasSize(1);
+  }
+
+  @Test
+  void whatHasBeenSilentForTheRetentionIsPruned() throws Exception {
+    KeyValueLeaseStore dead = newStore();
+    lead(dead, "mail");
+    dead.announce(self(Set.of("mail"), Set.of()));
+    this.now = this.now.plus(Duration.ofDays(31));
+    long term = lead(this.store, "billing");
+
+    this.store.prune(Map.of("billing", term), Duration.ofDays(30));
+
+    assertThat(this.cluster.below(Keys.HEARTBEATS)).hasSize(1);
+    assertThat(this.cluster.below(Keys.MEMBERS)).isEmpty();
+    assertThat(this.cluster.below(Keys.SEEN)).isEmpty();
+    assertThat(this.store.renew("a:8080:1", Map.of("billing", term)).renewed()).hasSize(1);
+    assertThat(this.store.read(Set.of("mail"))).hasSize(1);
+  }
+
+  private static long lead(KeyValueLeaseStore store, String serviceId) throws LeaseStoreException {
+    Claim claim = new Claim("a:8080:1", LEASE.toMillis(), 0, Reason.CREATED);
+    LeaseRow created = store.create(serviceId, claim).orElseThrow();
+    return store.acquire(serviceId, created, claim).orElseThrow();
+  }
+
+  private List<Member> members(String serviceId) throws LeaseStoreException {
+    return this.store.members(Set.of(serviceId)).getOrDefault(serviceId, List.of());
+  }
+
+  private static Announcement self(Set<String> serviceIds, Set<String> paused) {
+    return new Announcement("a:8080:1", serviceIds, paused, true, LEASE, "1.0");
+  }
+}
