@@ -1,0 +1,117 @@
+package io.election.zookeeper;
+
+import io.election.ElectionSetupException;
+import io.election.keyvalue.KeyValueLeaseStore;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.apache.zookeeper.data.ACL;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Stores leases in ZooKeeper 3.6 or newer. The record of an election is the data of a persistent
+ * node below a root, {@code <root>/<service id>}. A node id written there by hand designates that
+ * node, and a deletion makes the nodes elect anew.
+ *
+ * <p>Uses one session of its own, which decides nothing: a lease is renewed by what a quorum has
+ * agreed to write. An ephemeral node at the path of a record, which another tool keeps there to
+ * lead, is respected until it is gone.
+ *
+ * <p>Not thread-safe, except for watches: use it from one thread at a time.
+ */
+public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
+
+  private ZookeeperLeaseStore(ZookeeperConnection connection) {
+    super(new ZookeeperServer(connection));
+  }
+
+  /**
+   * Begins to build a store.
+   *
+   * @param connectString hosts and ports of the servers, separated by commas, and optionally the
+   *     path of a node that is above the root: {@code zoo1:2181,zoo2:2181,zoo3:2181/applications}
+   * @param root the path of the node above all records, which is created if it is missing
+   */
+  public static Builder builder(String connectString, String root) {
+    return new Builder(connectString, root);
+  }
+
+  /** Builds a store. */
+  public static final class Builder {
+
+    private final String connectString;
+    private final String root;
+    private @Nullable String digest;
+    private @Nullable List<ACL> acl;
+    private Duration operationTimeout = Duration.ofSeconds(1);
+    private final Map<String, String> properties = new HashMap<>();
+
+    private Builder(String connectString, String root) {
+      this.connectString = Objects.requireNonNull(connectString, "connectString");
+      this.root = Objects.requireNonNull(root, "root");
+    }
+
+    /**
+     * Sets the user for the scheme {@code digest}. Without a user, and unless {@link #acl} is set,
+     * everybody may write to the nodes that the store makes, and a warning says so.
+     *
+     * @param name the name of the user
+     * @param password the password
+     */
+    public Builder credentials(String name, String password) {
+      this.digest = name + ":" + password;
+      return this;
+    }
+
+    /**
+     * Sets who may read and write the nodes that the store makes, the root and nodes above it
+     * included; by default their creator alone if there are credentials. All nodes of an election
+     * need all rights.
+     *
+     * @param acl the access control list
+     */
+    public Builder acl(List<ACL> acl) {
+      this.acl = List.copyOf(acl);
+      return this;
+    }
+
+    /**
+     * Sets the bound of one call to the store; 1 s by default.
+     *
+     * @param operationTimeout at least 1 ms
+     */
+    public Builder operationTimeout(Duration operationTimeout) {
+      this.operationTimeout = operationTimeout;
+      return this;
+    }
+
+    /**
+     * Sets a property of ZooKeeper's client, for instance for TLS ({@code
+     * zookeeper.client.secure}) or SASL ({@code zookeeper.sasl.clientconfig}).
+     *
+     * @param name the name of the property, as the documentation of ZooKeeper has it
+     * @param value its value
+     */
+    public Builder property(String name, String value) {
+      this.properties.put(name, value);
+      return this;
+    }
+
+    /**
+     * Builds the store, which connects upon the first call.
+     *
+     * @throws ElectionSetupException if the connect string or the root is malformed
+     */
+    public ZookeeperLeaseStore build() {
+      return new ZookeeperLeaseStore(ZookeeperConnection.of(
+          this.connectString,
+          this.root,
+          this.digest,
+          this.acl,
+          this.properties,
+          this.operationTimeout));
+    }
+  }
+}

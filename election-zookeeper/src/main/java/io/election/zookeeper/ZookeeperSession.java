@@ -1,0 +1,170 @@
+package io.election.zookeeper;
+
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
+import io.election.lease.LeaseStoreException;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.Op;
+import org.apache.zookeeper.OpResult;
+import org.apache.zookeeper.ZooKeeper;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The only session of a store, which decides nothing. It is opened for the first call, and given up
+ * after any failure: a client of ZooKeeper that has lost its connection waits for up to a second
+ * before it connects again, and a new client does not.
+ *
+ * <p>Use it from one thread at a time, except for {@link #client()}.
+ */
+final class ZookeeperSession {
+
+  private final ZookeeperConnection connection;
+  private final ServerRing servers;
+  private final Consumer<ZooKeeper> opened;
+  private volatile @Nullable ZooKeeper client;
+  private long deadline;
+
+  /**
+   * Creates a session that is not open.
+   *
+   * @param opened is called with each new client
+   */
+  ZookeeperSession(ZookeeperConnection connection, Consumer<ZooKeeper> opened) {
+    this.connection = connection;
+    this.servers = new ServerRing(connection.servers());
+    this.opened = opened;
+  }
+
+  /** Returns the client that is in use; {@code null} if there is none. Thread-safe. */
+  @Nullable
+  ZooKeeper client() {
+    return this.client;
+  }
+
+  /** Begins an operation, whose calls end together within the operation time-out. */
+  void begin() {
+    this.deadline = System.nanoTime() + this.connection.operationTimeout().toNanos();
+  }
+
+  private ZooKeeper connected() throws LeaseStoreException {
+    ZooKeeper client = this.client;
+    if (client != null && client.getState().isConnected()) {
+      return client;
+    }
+    drop();
+    try {
+      client = this.connection.open(this.servers.session());
+    } catch (IOException | RuntimeException ex) {
+      throw new LeaseStoreException("ZooKeeper's client cannot be created: " + ex, ex);
+    }
+    this.client = client;
+    this.opened.accept(client);
+    return client;
+  }
+
+  /**
+   * Executes operations by one request: all or none of them if they write.
+   *
+   * @param what what they do, as the subject of the sentence that explains a failure
+   * @return the result of each; an {@link OpResult.ErrorResult} if it failed
+   * @throws LeaseStoreException if the outcome is unknown
+   */
+  List<OpResult> multi(String what, List<Op> operations) throws LeaseStoreException {
+    ZooKeeper client = connected();
+    CompletableFuture<Answer> pending = new CompletableFuture<>();
+    try {
+      client.multi(
+          operations,
+          (rc, path, context, results) -> pending.complete(new Answer(Code.get(rc), results)),
+          null);
+      Answer answer = pending.get(this.deadline - System.nanoTime(), NANOSECONDS);
+      if (answer.results() == null) {
+        throw failure(what, explain(answer.code()), KeeperException.create(answer.code()));
+      }
+      return answer.results();
+    } catch (TimeoutException ex) {
+      throw failure(
+          what,
+          client.getState().isConnected()
+              ? "the server has not answered within %d ms. Has it lost its quorum?"
+              : "no server was reached within %d ms. Do they run, and do they and this node agree on TLS?",
+          ex);
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw failure(what, "the thread was interrupted", ex);
+    } catch (ExecutionException | RuntimeException ex) {
+      throw failure(what, String.valueOf(ex.getMessage()), ex);
+    }
+  }
+
+  /**
+   * The answer to a request.
+   *
+   * @param results what it did; {@code null} if it was not answered
+   */
+  private record Answer(Code code, @Nullable List<OpResult> results) {}
+
+  private LeaseStoreException failure(String what, String problem, Throwable cause) {
+    drop();
+    return new LeaseStoreException(
+        "%s by ZooKeeper (%s) failed: %s"
+            .formatted(
+                what,
+                this.connection.addresses(),
+                problem.formatted(this.connection.operationTimeout().toMillis())),
+        cause);
+  }
+
+  private static String explain(Code code) {
+    return switch (code) {
+      case CONNECTIONLOSS -> "the connection was lost";
+      case SESSIONEXPIRED ->
+        "the session has expired, which decides nothing; the next call opens another";
+      case AUTHFAILED -> "the server has refused the credentials. Check them, and those of SASL";
+      case UNIMPLEMENTED ->
+        "the server is older than 3.6 and cannot read several nodes at once. Upgrade it";
+      default -> code.name();
+    };
+  }
+
+  /** Gives the session up, on a thread of its own, since the server may not answer. */
+  @Nullable
+  Thread drop() {
+    ZooKeeper client = this.client;
+    this.client = null;
+    if (client == null) {
+      return null;
+    }
+    Thread closing = new Thread(
+        () -> {
+          try {
+            client.close();
+          } catch (InterruptedException ex) {
+            Thread.currentThread().interrupt();
+          }
+        },
+        "election-zookeeper-close");
+    closing.setDaemon(true);
+    closing.start();
+    return closing;
+  }
+
+  /** Closes the session; waits for no longer than a call may take. */
+  void close() {
+    Thread closing = drop();
+    if (closing != null) {
+      try {
+        closing.join(this.connection.operationTimeout().toMillis());
+      } catch (InterruptedException ex) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

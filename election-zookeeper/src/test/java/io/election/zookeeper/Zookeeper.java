@@ -1,0 +1,218 @@
+package io.election.zookeeper;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.election.test.Signal;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.WatchedEvent;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.ZooKeeperMain;
+import org.apache.zookeeper.server.quorum.QuorumPeerMain;
+import org.awaitility.Awaitility;
+
+/** A server of ZooKeeper in a process of its own, with its own port and folder. */
+final class Zookeeper implements AutoCloseable {
+
+  private final Path folder;
+  private final int port;
+  private Process process;
+
+  private Zookeeper(Path folder, int port) {
+    this.folder = folder;
+    this.port = port;
+    this.process = launch();
+  }
+
+  /** Starts a server that is an ensemble by itself. */
+  static Zookeeper start() {
+    Zookeeper server = start(1, List.of());
+    server.awaitUp();
+    return server;
+  }
+
+  /** Starts a server, which answers only after it has found its ensemble. */
+  static Zookeeper start(int id, List<String> ensemble) {
+    try {
+      Path folder = Files.createTempDirectory("zookeeper-");
+      int port = freePort();
+      List<String> settings = new ArrayList<>(List.of(
+          "tickTime=2000",
+          "initLimit=10",
+          "syncLimit=5",
+          "dataDir=" + folder.resolve("data"),
+          "clientPort=" + port,
+          "clientPortAddress=127.0.0.1",
+          "maxClientCnxns=0",
+          "admin.enableServer=false",
+          "4lw.commands.whitelist=*"));
+      settings.addAll(ensemble);
+      Files.createDirectory(folder.resolve("data"));
+      Files.writeString(folder.resolve("data").resolve("myid"), Integer.toString(id));
+      Files.write(folder.resolve("zoo.cfg"), settings);
+      return new Zookeeper(folder, port);
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  static int freePort() {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  private static List<String> java(String... arguments) {
+    List<String> command = new ArrayList<>(List.of(
+        ProcessHandle.current().info().command().orElse("java"),
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-Xmx160m",
+        "-cp",
+        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"))));
+    command.addAll(List.of(arguments));
+    return command;
+  }
+
+  private Process launch() {
+    try {
+      Process launched = new ProcessBuilder(java(
+              QuorumPeerMain.class.getName(), this.folder.resolve("zoo.cfg").toString()))
+          .redirectErrorStream(true)
+          .redirectOutput(ProcessBuilder.Redirect.appendTo(log().toFile()))
+          .start();
+      Runtime.getRuntime().addShutdownHook(new Thread(launched::destroyForcibly));
+      return launched;
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  private Path log() {
+    return this.folder.resolve("log");
+  }
+
+  /** Waits until the server serves clients. */
+  void awaitUp() {
+    Awaitility.await("ZooKeeper is up: " + log())
+        .atMost(Duration.ofSeconds(60))
+        .pollInterval(Duration.ofMillis(50))
+        .failFast(() -> !this.process.isAlive())
+        .until(() -> command("srvr").contains("Mode: "));
+  }
+
+  int port() {
+    return this.port;
+  }
+
+  String connectString() {
+    return "127.0.0.1:" + this.port;
+  }
+
+  /** Runs a command of four letters; returns nothing if the server does not answer. */
+  String command(String word) {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), this.port)) {
+      socket.setSoTimeout(2000);
+      socket.getOutputStream().write(word.getBytes(UTF_8));
+      return new String(socket.getInputStream().readAllBytes(), UTF_8);
+    } catch (IOException ex) {
+      return "";
+    }
+  }
+
+  void kill() {
+    this.process.destroyForcibly().onExit().join();
+  }
+
+  /** Kills the server and starts it again on its data. */
+  void restart() {
+    kill();
+    this.process = launch();
+    awaitUp();
+  }
+
+  void pause() {
+    Signal.STOP.send(this.process.toHandle());
+  }
+
+  void resume() {
+    Signal.CONT.send(this.process.toHandle());
+  }
+
+  /** Runs a command as an operator types it, by the command line of ZooKeeper. */
+  void type(String... words) {
+    List<String> command =
+        java(ZooKeeperMain.class.getName(), "-server", connectString(), "-waitforconnection");
+    command.addAll(List.of(words));
+    try {
+      Path output = Files.createTempFile(this.folder, "typed", ".log");
+      int exit = new ProcessBuilder(command)
+          .redirectErrorStream(true)
+          .redirectOutput(output.toFile())
+          .start()
+          .waitFor();
+      if (exit != 0) {
+        throw new IllegalStateException(
+            String.join(" ", words) + " failed:\n" + Files.readString(output));
+      }
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(ex);
+    }
+  }
+
+  /** Connects as any other client does. */
+  ZooKeeper connect() {
+    return connect(connectString());
+  }
+
+  /** Connects to an address. */
+  static ZooKeeper connect(String connectString) {
+    try {
+      ZooKeeper client = new ZooKeeper(connectString, 40_000, Zookeeper::ignore);
+      Awaitility.await("connected").until(() -> client.getState().isConnected());
+      return client;
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  static void ignore(WatchedEvent event) {}
+
+  /** Deletes a node and all below it, if it exists. */
+  static void deleteAll(ZooKeeper client, String path)
+      throws KeeperException, InterruptedException {
+    try {
+      for (String child : client.getChildren(path, false)) {
+        deleteAll(client, path + "/" + child);
+      }
+      client.delete(path, -1);
+    } catch (KeeperException.NoNodeException ex) {
+      // It is deleted already.
+    }
+  }
+
+  @Override
+  public void close() {
+    resume();
+    kill();
+    try (var files = Files.walk(this.folder)) {
+      files.sorted((a, b) -> b.compareTo(a)).forEach(file -> file.toFile().delete());
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+}

@@ -1,0 +1,405 @@
+package io.election.zookeeper;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.election.ElectionSetupException;
+import io.election.LeadershipAcquiredEvent;
+import io.election.keyvalue.KeyValueEdits;
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStoreException;
+import io.election.testing.ManualEditsContract;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.ACL;
+import org.apache.zookeeper.data.Id;
+import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Runs the contract on a real server, and edits records by the command line of ZooKeeper. */
+class ZookeeperLeaseStoreIT extends ManualEditsContract {
+
+  private static final String ROOT = "/soa/master/services";
+  private static final String RECORD = ROOT + "/" + SERVICE;
+
+  private static Zookeeper server;
+
+  private ZooKeeper hand;
+  private ZookeeperLeaseStore store;
+  private ZookeeperLeaseStore another;
+
+  @BeforeAll
+  static void startServer() {
+    server = Zookeeper.start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    server.close();
+  }
+
+  @BeforeEach
+  void open() throws Exception {
+    this.hand = server.connect();
+    Zookeeper.deleteAll(this.hand, "/soa");
+    this.store = ZookeeperLeaseStore.builder(server.connectString(), ROOT).build();
+    this.another = ZookeeperLeaseStore.builder(server.connectString(), ROOT).build();
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    this.store.close();
+    this.another.close();
+    this.hand.close();
+  }
+
+  @Override
+  protected LeaseStore store() {
+    return this.store;
+  }
+
+  @Override
+  protected LeaseStore another() {
+    return this.another;
+  }
+
+  @Override
+  protected ManualEdits edits() {
+    return new KeyValueEdits(new ZookeeperHand(this.hand, ROOT));
+  }
+
+  @Test
+  void the_record_of_the_seed_is_a_persistent_node_at_the_same_path() throws Exception {
+    led("AccountService:1.0.0", A);
+
+    String path = "/soa/master/services/AccountService:1.0.0";
+    assertThat(this.hand.exists(path, false).getEphemeralOwner()).isZero();
+    assertThat(new String(this.hand.getData(path, false, null), UTF_8)).contains(A);
+  }
+
+  @Test
+  void terms_grow_even_if_everything_was_deleted() throws Exception {
+    long term = led(SERVICE, A).term();
+
+    Zookeeper.deleteAll(this.hand, "/soa");
+
+    assertThat(led(SERVICE, A).term()).isGreaterThan(term);
+  }
+
+  @Test
+  void an_ensemble_that_was_emptied_is_another() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    byte[] data = this.hand.getData(RECORD, false, null);
+
+    this.hand.delete(ROOT + "/~identity", -1);
+
+    assertThat(new String(data, UTF_8)).contains(A);
+    assertThat(row(SERVICE)).isNotEqualTo(row);
+    assertThat(row(SERVICE).own()).isFalse();
+  }
+
+  @Test
+  void an_operator_designates_a_node_by_its_name_alone() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    server.type("set", RECORD, B);
+
+    LeaseRow designated = row(SERVICE);
+    assertThat(designated.leaderId()).isEqualTo(B);
+    assertThat(designated.own()).isFalse();
+    assertThat(renew(A, Map.of(SERVICE, row.term()))).isEmpty();
+    assertThat(take(another(), SERVICE, designated, B, LEASE, 0, "DESIGNATED").orElseThrow())
+        .isGreaterThan(row.term());
+  }
+
+  @Test
+  void an_operator_forces_an_election_by_a_deletion() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    server.type("delete", RECORD);
+
+    assertThat(store().read(Set.of(SERVICE))).isEmpty();
+    assertThat(renew(A, Map.of(SERVICE, row.term()))).isEmpty();
+    assertThat(create(SERVICE, B, LEASE, 0).orElseThrow().term()).isGreaterThan(row.term());
+  }
+
+  @Test
+  void an_operator_who_deletes_the_root_ends_all_leaderships() throws Exception {
+    Map<String, Long> terms = leadMany(3);
+
+    server.type("deleteall", "/soa");
+
+    assertThat(renew(A, terms)).isEmpty();
+    assertThat(store().read(terms.keySet())).isEmpty();
+    assertThat(led("service-0", A).term()).isGreaterThan(terms.getOrDefault("service-0", 0L));
+  }
+
+  @Test
+  void a_late_renewal_does_not_hit_a_record_that_another_has_taken_since() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    int version = this.hand.exists(RECORD, false).getVersion();
+    this.hand.delete(RECORD, -1);
+    this.hand.create(RECORD, B.getBytes(UTF_8), ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
+    for (int i = 0; i < version - 1; i++) {
+      this.hand.setData(RECORD, B.getBytes(UTF_8), i);
+    }
+    assertThat(take(another(), SERVICE, seenByAnother(SERVICE), B, LEASE, 0, "DESIGNATED"))
+        .isPresent();
+    assertThat(this.hand.exists(RECORD, false).getVersion()).isEqualTo(version);
+
+    assertThat(renew(A, Map.of(SERVICE, row.term()))).isEmpty();
+    assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isFalse();
+  }
+
+  @Test
+  void a_node_of_another_tools_session_holds_the_election_until_it_is_gone() throws Exception {
+    ZooKeeper seed = server.connect();
+    row_made_by(seed);
+
+    LeaseRow held = row(SERVICE);
+
+    assertThat(held.leaderId()).isEqualTo("192.168.99.100:9090");
+    assertThat(create(SERVICE, A, LEASE, 0)).isEmpty();
+    assertThat(take(store(), SERVICE, held, A, LEASE, 0, "EXPIRED")).isEmpty();
+    assertThat(store().touch(SERVICE, held)).isEmpty();
+    assertThat(begin(SERVICE, held, LEASE)).isFalse();
+    assertThatThrownBy(() -> store().designate(SERVICE, B, null))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("belongs to another tool");
+    assertThat(this.hand.getData(RECORD, false, null)).asString().isEqualTo("192.168.99.100:9090");
+
+    seed.close();
+    assertThat(store().read(Set.of(SERVICE))).isEmpty();
+    assertThat(led(SERVICE, A).leaderId()).isEqualTo(A);
+  }
+
+  private void row_made_by(ZooKeeper seed) throws Exception {
+    led("other", A);
+    seed.create(
+        RECORD,
+        "192.168.99.100:9090".getBytes(UTF_8),
+        ZooDefs.Ids.OPEN_ACL_UNSAFE,
+        CreateMode.EPHEMERAL);
+  }
+
+  @Test
+  void a_restart_of_the_server_costs_no_lease() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+
+    server.restart();
+
+    assertThat(renew(A, Map.of(SERVICE, row.term()))).containsExactly(SERVICE);
+    assertThat(row(SERVICE).own()).isTrue();
+  }
+
+  @Test
+  void a_call_to_a_paused_server_ends_in_time() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    server.pause();
+    try {
+      long asked = System.nanoTime();
+      assertThatThrownBy(() -> store().renew(A, Map.of(SERVICE, row.term())))
+          .isInstanceOf(LeaseStoreException.class)
+          .hasMessageContaining("has not answered within 1000 ms");
+      assertThatThrownBy(() -> store().read(Set.of(SERVICE)))
+          .isInstanceOf(LeaseStoreException.class)
+          .hasMessageContaining("no server was reached within 1000 ms");
+      assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - asked)).isLessThan(20_000);
+    } finally {
+      server.resume();
+    }
+
+    assertThat(renew(A, Map.of(SERVICE, row.term()))).containsExactly(SERVICE);
+  }
+
+  @Test
+  void a_session_that_was_ended_by_another_client_costs_no_lease() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    for (long session : sessions()) {
+      if (session != this.hand.getSessionId()) {
+        end(session);
+      }
+    }
+
+    // The call during which the client learns of it may fail, as with any lost connection.
+    Awaitility.await()
+        .ignoreExceptionsInstanceOf(LeaseStoreException.class)
+        .untilAsserted(() ->
+            assertThat(renew(A, Map.of(SERVICE, row.term()))).containsExactly(SERVICE));
+    assertThat(row(SERVICE).own()).isTrue();
+  }
+
+  private static List<Long> sessions() {
+    Matcher session = Pattern.compile("sid=0x([0-9a-f]+)").matcher(server.command("cons"));
+    return session
+        .results()
+        .map(found -> Long.parseUnsignedLong(found.group(1), 16))
+        .toList();
+  }
+
+  /** Ends a session as its owner would, whose password the server derives from the id. */
+  private static void end(long session) throws Exception {
+    byte[] password = new byte[16];
+    new Random(session ^ 0XB3415C00L).nextBytes(password);
+    ZooKeeper same =
+        new ZooKeeper(server.connectString(), 40_000, Zookeeper::ignore, session, password);
+    Awaitility.await("attached").until(() -> same.getState().isConnected());
+    same.close();
+  }
+
+  @Test
+  void nodes_that_are_made_with_credentials_are_for_their_creator_alone() throws Exception {
+    ZookeeperLeaseStore mine = ZookeeperLeaseStore.builder(server.connectString(), "/soa/mine")
+        .credentials("election", "secret")
+        .build();
+    ZookeeperLeaseStore stranger = ZookeeperLeaseStore.builder(server.connectString(), "/soa/mine")
+        .credentials("election", "wrong")
+        .build();
+    try {
+      assertThat(mine.create(SERVICE, claim(A))).isPresent();
+
+      this.hand.addAuthInfo("digest", "election:secret".getBytes(UTF_8));
+      String id = DigestAuthenticationProvider.generateDigest("election:secret");
+      for (String path : List.of("/soa", "/soa/mine", "/soa/mine/" + SERVICE, "/soa/mine/~terms")) {
+        assertThat(this.hand.getACL(path, null))
+            .as(path)
+            .containsExactly(new ACL(ZooDefs.Perms.ALL, new Id("digest", id)));
+      }
+      assertThatThrownBy(() -> stranger.read(Set.of(SERVICE)))
+          .isInstanceOf(LeaseStoreException.class)
+          .hasMessageContaining("/soa/mine/")
+          .hasMessageContaining("NOAUTH. Give the user of this node all rights to it");
+    } finally {
+      mine.close();
+      stranger.close();
+      Zookeeper.deleteAll(this.hand, "/soa");
+    }
+  }
+
+  private static LeaseStore.Claim claim(String nodeId) {
+    return new LeaseStore.Claim(nodeId, LEASE, 0, LeadershipAcquiredEvent.Reason.CREATED);
+  }
+
+  @Test
+  void nodes_above_the_root_may_belong_to_others() throws Exception {
+    List<ACL> readable = Arrays.asList(
+        new ACL(ZooDefs.Perms.READ | ZooDefs.Perms.ADMIN, ZooDefs.Ids.ANYONE_ID_UNSAFE));
+    this.hand.create("/soa", new byte[0], readable, CreateMode.PERSISTENT);
+
+    assertThatThrownBy(() -> store().create(SERVICE, claim(A)))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("/soa/master: NOAUTH");
+
+    this.hand.setACL("/soa", ZooDefs.Ids.OPEN_ACL_UNSAFE, -1);
+    led(SERVICE, A);
+    this.hand.setACL("/soa", readable, -1);
+    this.hand.delete(ROOT + "/~identity", -1);
+    assertThat(row(SERVICE).leaderId()).isEqualTo(A);
+    this.hand.setACL("/soa", ZooDefs.Ids.OPEN_ACL_UNSAFE, -1);
+  }
+
+  @Test
+  void a_connect_string_may_put_a_node_above_the_root() throws Exception {
+    ZookeeperLeaseStore above = ZookeeperLeaseStore.builder(
+            server.connectString() + "/soa/above", "/root")
+        .build();
+
+    assertThat(above.create(SERVICE, claim(A))).isPresent();
+    above.close();
+
+    assertThat(this.hand.exists("/soa/above/root/" + SERVICE, false)).isNotNull();
+  }
+
+  @Test
+  void the_next_server_is_tried_if_one_does_not_answer() throws Exception {
+    led(SERVICE, A);
+    try (ServerSocket hangs = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      ZookeeperLeaseStore two = ZookeeperLeaseStore.builder(
+              "127.0.0.1:" + hangs.getLocalPort() + "," + server.connectString(), ROOT)
+          .build();
+      int answers = 0;
+      for (int i = 0; i < 2; i++) {
+        try {
+          answers += two.read(Set.of(SERVICE)).size();
+        } catch (LeaseStoreException ex) {
+          assertThat(ex).hasMessageContaining("no server was reached");
+        }
+      }
+      assertThat(answers).isPositive();
+      two.close();
+    }
+  }
+
+  @Test
+  void changes_of_records_are_reported_in_this_session_and_the_next() throws Exception {
+    BlockingQueue<String> reported = new LinkedBlockingQueue<>();
+    LeaseRow row = led(SERVICE, A);
+    LeaseStore.Watch watch = another().watch(B, () -> reported.add("read"));
+    try {
+      another().read(Set.of(SERVICE));
+      for (int sessions = 0; sessions < 2; sessions++) {
+        reported.clear();
+        assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isTrue();
+        assertThat(reported.poll(10, TimeUnit.SECONDS)).isEqualTo("read");
+
+        row = retaken(row(SERVICE));
+        server.restart();
+        another().read(Set.of(SERVICE));
+      }
+    } finally {
+      watch.close();
+    }
+  }
+
+  @Test
+  void one_large_record_does_not_keep_others_from_being_read() throws Exception {
+    for (String id : List.of("large", "larger", "largest")) {
+      led(id, A);
+      this.hand.setData(ROOT + "/" + id, "x".repeat(1_000_000).getBytes(UTF_8), -1);
+    }
+    led(SERVICE, A);
+
+    assertThat(store().read(Set.of("large", "larger", "largest", SERVICE))).hasSize(4);
+  }
+
+  @Test
+  void a_malformed_address_is_told_with_a_remedy() {
+    for (String connectString :
+        List.of("", " ", ",", "zoo:x", "zoo:99999", "zoo:0", "http://zoo:2181", "a b:2181")) {
+      assertThatExceptionOfType(ElectionSetupException.class)
+          .as(connectString)
+          .isThrownBy(() -> ZookeeperLeaseStore.builder(connectString, ROOT).build())
+          .withMessageContaining("'" + connectString + "', is malformed")
+          .withMessageContaining("zoo1:2181,zoo2:2181,zoo3:2181");
+    }
+    for (String root :
+        List.of("", "/", "soa", "/soa/", "/soa//x", "/soa/../x", "/zookeeper", "/zookeeper/x")) {
+      assertThatExceptionOfType(ElectionSetupException.class)
+          .as(root)
+          .isThrownBy(() -> ZookeeperLeaseStore.builder("zoo:2181", root).build())
+          .withMessageContaining("'" + root + "', cannot be used")
+          .withMessageContaining("for instance /soa/master/services");
+    }
+  }
+}
