@@ -1,0 +1,64 @@
+package io.election.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.test.process.Claim;
+import io.election.test.process.SafetyJudge;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import org.apache.zookeeper.ZooKeeper;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * The leader's server is cut off from the others. It goes on answering the leader's pings and reads
+ * for a while, which must not keep the leader in office.
+ */
+@Tag("faults")
+class CutOffServerIT {
+
+  private static final String ROOT = "/soa/master/services";
+  private static final String SERVICE = "billing";
+
+  @ParameterizedTest(name = "the server leads the ensemble: {0}")
+  @ValueSource(booleans = {false, true})
+  void theLeaderStopsAtItsDeadlineAndAnotherLeads(boolean leads) throws Exception {
+    try (Ensemble ensemble = new Ensemble(leads);
+        Node a = new Node("a", ensemble.member().connectString(), ROOT, SERVICE)) {
+      assertThat(ensemble.member().command("srvr"))
+          .contains(leads ? "Mode: leader" : "Mode: follower");
+      await("a leads", a::leads);
+      ZooKeeper beside = ensemble.member().connect();
+      try (Node b = new Node("b", ensemble.others(), ROOT, SERVICE)) {
+        await("b follows", () -> b.election().leaderId().isPresent());
+
+        ensemble.cutOff();
+        long cut = System.nanoTime();
+        assertThat(beside.exists(ROOT + "/" + SERVICE, false))
+            .as("read from there")
+            .isNotNull();
+        await("a follows", () -> !a.leads());
+        await("b leads", b::leads);
+        assertThat(Duration.ofNanos(a.claims().last() - cut))
+            .isLessThan(Node.SETTINGS.leaseDuration());
+        ensemble.heal();
+        await("a sees b", () -> a.election().leaderId().filter("b"::equals).isPresent());
+
+        List<Claim> claims =
+            Stream.concat(a.claims().all().stream(), b.claims().all().stream()).toList();
+        assertThat(new SafetyJudge(claims).violations()).isEmpty();
+        assertThat(claims).hasSizeGreaterThanOrEqualTo(2);
+      } finally {
+        beside.close();
+      }
+    }
+  }
+
+  private static void await(String what, Callable<Boolean> condition) {
+    Awaitility.await(what).atMost(Duration.ofMinutes(2)).until(condition);
+  }
+}
