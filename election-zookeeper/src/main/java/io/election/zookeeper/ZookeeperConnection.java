@@ -7,13 +7,13 @@ import io.election.Names;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.client.ConnectStringParser;
-import org.apache.zookeeper.client.HostProvider;
 import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.common.PathUtils;
 import org.apache.zookeeper.common.ZKConfig;
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * How a store connects to ZooKeeper.
  *
- * @param servers the servers, whose names are not resolved yet
+ * @param servers host and port of each server
  * @param root the node above all records, with what the connect string puts above it
  * @param digest user name and password, separated by a colon; {@code null} for none
  * @param acl who may read and write the nodes that the store makes
@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * @param operationTimeout the bound of one call
  */
 record ZookeeperConnection(
-    List<InetSocketAddress> servers,
+    List<String> servers,
     String root,
     @Nullable String digest,
     List<ACL> acl,
@@ -59,25 +59,24 @@ record ZookeeperConnection(
       @Nullable List<ACL> acl,
       Map<String, String> properties,
       Duration operationTimeout) {
-    String above = "";
-    List<InetSocketAddress> servers;
+    List<String> servers = new ArrayList<>();
+    String above;
     try {
       ConnectStringParser parsed = new ConnectStringParser(connectString.strip());
-      servers = List.copyOf(parsed.getServerAddresses());
+      parsed.getServerAddresses().forEach((server) -> servers.add(requireUsable(server)));
+      if (servers.isEmpty()) {
+        throw new IllegalArgumentException("it names no server");
+      }
       above = parsed.getChrootPath() != null ? parsed.getChrootPath() : "";
     } catch (IllegalArgumentException ex) {
-      throw malformedConnectString(connectString, String.valueOf(ex.getMessage()), ex);
-    }
-    if (servers.isEmpty()) {
-      throw malformedConnectString(connectString, "it names no server", null);
-    }
-    for (InetSocketAddress server : servers) {
-      if (server.getPort() == 0 || !server.getHostString().matches("[\\p{Alnum}._:%-]+")) {
-        throw malformedConnectString(
-            connectString, "'" + server.getHostString() + "' is no host and port", null);
-      }
+      throw new ElectionSetupException(
+          "The connect string of ZooKeeper, '%s', is malformed: %s."
+              .formatted(Names.printable(connectString), ex.getMessage()),
+          "Write the host and port of each server, separated by commas: zoo1:2181,zoo2:2181,zoo3:2181",
+          ex);
     }
     requireUsable(root);
+    Collections.shuffle(servers);
     List<ACL> byDefault =
         digest != null ? ZooDefs.Ids.CREATOR_ALL_ACL : ZooDefs.Ids.OPEN_ACL_UNSAFE;
     return new ZookeeperConnection(
@@ -89,13 +88,12 @@ record ZookeeperConnection(
         operationTimeout);
   }
 
-  private static ElectionSetupException malformedConnectString(
-      String found, String problem, @Nullable Exception cause) {
-    return new ElectionSetupException(
-        "The connect string of ZooKeeper, '%s', is malformed: %s."
-            .formatted(Names.printable(found), problem),
-        "Write the host and port of each server, separated by commas: zoo1:2181,zoo2:2181,zoo3:2181",
-        cause);
+  private static String requireUsable(InetSocketAddress server) {
+    String host = server.getHostString();
+    if (server.getPort() == 0 || !host.matches("[\\p{Alnum}._:%-]+")) {
+      throw new IllegalArgumentException("'" + Names.printable(host) + "' is no host and port");
+    }
+    return (host.contains(":") ? "[" + host + "]" : host) + ":" + server.getPort();
   }
 
   private static void requireUsable(String root) {
@@ -120,23 +118,15 @@ record ZookeeperConnection(
     return this.acl.equals(ZooDefs.Ids.OPEN_ACL_UNSAFE);
   }
 
-  /** Returns the servers for messages. */
-  String addresses() {
-    return this.servers.stream()
-        .map((server) -> server.getHostString() + ":" + server.getPort())
-        .collect(Collectors.joining(","));
-  }
-
-  /** Creates a client, which connects on a thread of its own. */
-  ZooKeeper open(HostProvider servers) throws IOException {
+  /** Creates a client of one server, which connects on a thread of its own. */
+  ZooKeeper open(String server) throws IOException {
     ZKClientConfig config = new ZKClientConfig();
     config.setProperty(ZKConfig.JUTE_MAXBUFFER, Integer.toString(MAX_ANSWER));
     // Bounds the wait for the answer when the session is closed, and nothing else.
     config.setProperty(
         ZKClientConfig.ZOOKEEPER_REQUEST_TIMEOUT, Long.toString(this.operationTimeout.toMillis()));
     this.properties.forEach(config::setProperty);
-    ZooKeeper client =
-        new ZooKeeper(addresses(), SESSION_MILLIS, (event) -> {}, false, servers, config);
+    ZooKeeper client = new ZooKeeper(server, SESSION_MILLIS, (event) -> {}, config);
     if (this.digest != null) {
       client.addAuthInfo("digest", this.digest.getBytes(UTF_8));
     }

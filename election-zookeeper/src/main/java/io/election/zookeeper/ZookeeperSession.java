@@ -18,18 +18,19 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The only session of a store, which decides nothing. It is opened for the first call, and given up
- * after any failure: a client of ZooKeeper that has lost its connection waits for up to a second
- * before it connects again, and a new client does not.
+ * after any failure, for one with the next server: a client of ZooKeeper that has lost its
+ * connection waits for up to a second before it connects again, and a new client does not.
  *
  * <p>Use it from one thread at a time, except for {@link #client()}.
  */
 final class ZookeeperSession {
 
   private final ZookeeperConnection connection;
-  private final ServerRing servers;
   private final Consumer<ZooKeeper> opened;
   private volatile @Nullable ZooKeeper client;
   private long deadline;
+  private int next;
+  private String server = "";
 
   /**
    * Creates a session that is not open.
@@ -38,7 +39,6 @@ final class ZookeeperSession {
    */
   ZookeeperSession(ZookeeperConnection connection, Consumer<ZooKeeper> opened) {
     this.connection = connection;
-    this.servers = new ServerRing(connection.servers());
     this.opened = opened;
   }
 
@@ -59,8 +59,10 @@ final class ZookeeperSession {
       return client;
     }
     drop();
+    List<String> servers = this.connection.servers();
+    this.server = servers.get(this.next++ % servers.size());
     try {
-      client = this.connection.open(this.servers.session());
+      client = this.connection.open(this.server);
     } catch (IOException | RuntimeException ex) {
       throw new LeaseStoreException("ZooKeeper's client cannot be created: " + ex, ex);
     }
@@ -78,6 +80,7 @@ final class ZookeeperSession {
    */
   List<OpResult> multi(String what, List<Op> operations) throws LeaseStoreException {
     ZooKeeper client = connected();
+    long millis = this.connection.operationTimeout().toMillis();
     CompletableFuture<Answer> pending = new CompletableFuture<>();
     try {
       client.multi(
@@ -93,8 +96,9 @@ final class ZookeeperSession {
       throw failure(
           what,
           client.getState().isConnected()
-              ? "the server has not answered within %d ms. Has it lost its quorum?"
-              : "no server was reached within %d ms. Do they run, and do they and this node agree on TLS?",
+              ? "it has not answered within %d ms. Has it lost its quorum?".formatted(millis)
+              : "it was not reached within %d ms. Does it run, and do both use TLS or not?"
+                  .formatted(millis),
           ex);
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
@@ -114,17 +118,12 @@ final class ZookeeperSession {
   private LeaseStoreException failure(String what, String problem, Throwable cause) {
     drop();
     return new LeaseStoreException(
-        "%s by ZooKeeper (%s) failed: %s"
-            .formatted(
-                what,
-                this.connection.addresses(),
-                problem.formatted(this.connection.operationTimeout().toMillis())),
-        cause);
+        "%s by the ZooKeeper server %s failed: %s".formatted(what, this.server, problem), cause);
   }
 
   private static String explain(Code code) {
     return switch (code) {
-      case CONNECTIONLOSS -> "the connection was lost";
+      case CONNECTIONLOSS -> "there is no connection, or it was lost";
       case SESSIONEXPIRED ->
         "the session has expired, which decides nothing; the next call opens another";
       case AUTHFAILED -> "the server has refused the credentials. Check them, and those of SASL";
