@@ -2,6 +2,7 @@ package io.election.zookeeper;
 
 import io.election.ElectionSetupException;
 import io.election.keyvalue.KeyValueLeaseStore;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -25,6 +26,14 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
 
   private ZookeeperLeaseStore(ZookeeperConnection connection) {
     super(new ZookeeperServer(connection));
+  }
+
+  static String termPath(String root, String serviceId, long term) {
+    return root + "/" + termKey(serviceId, term);
+  }
+
+  static boolean isOpen(byte[] term) {
+    return isOpenTerm(new String(term, StandardCharsets.UTF_8));
   }
 
   /**

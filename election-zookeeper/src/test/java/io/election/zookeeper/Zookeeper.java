@@ -85,6 +85,15 @@ final class Zookeeper implements AutoCloseable {
     return command;
   }
 
+  /** Starts a program of the tests, whose output is to be read. */
+  static Process launch(Class<?> program, String... arguments) throws IOException {
+    List<String> command = java(program.getName());
+    command.addAll(List.of(arguments));
+    Process launched = new ProcessBuilder(command).redirectErrorStream(true).start();
+    Runtime.getRuntime().addShutdownHook(new Thread(launched::destroyForcibly));
+    return launched;
+  }
+
   private Process launch() {
     try {
       Process launched = new ProcessBuilder(java(
@@ -110,6 +119,10 @@ final class Zookeeper implements AutoCloseable {
         .pollInterval(Duration.ofMillis(50))
         .failFast(() -> !this.process.isAlive())
         .until(() -> command("srvr").contains("Mode: "));
+  }
+
+  Path folder() {
+    return this.folder;
   }
 
   int port() {
