@@ -48,27 +48,29 @@ final class ZookeeperSession {
     return this.client;
   }
 
-  /** Begins an operation, whose calls end together within the operation time-out. */
+  /**
+   * Begins an operation, whose calls end together within the operation time-out. They all use one
+   * session, which never goes back to an earlier state, even on another connection.
+   */
   void begin() {
     this.deadline = System.nanoTime() + this.connection.operationTimeout().toNanos();
+    ZooKeeper client = this.client;
+    if (client != null && !client.getState().isConnected()) {
+      drop();
+    }
   }
 
-  private ZooKeeper connected() throws LeaseStoreException {
-    ZooKeeper client = this.client;
-    if (client != null && client.getState().isConnected()) {
-      return client;
-    }
-    drop();
+  private ZooKeeper open() throws LeaseStoreException {
     List<String> servers = this.connection.servers();
     this.server = servers.get(this.next++ % servers.size());
     try {
-      client = this.connection.open(this.server);
+      ZooKeeper client = this.connection.open(this.server);
+      this.client = client;
+      this.opened.accept(client);
+      return client;
     } catch (IOException | RuntimeException ex) {
-      throw new LeaseStoreException("ZooKeeper's client cannot be created: " + ex, ex);
+      throw failure("Opening a session", String.valueOf(ex.getMessage()), ex);
     }
-    this.client = client;
-    this.opened.accept(client);
-    return client;
   }
 
   /**
@@ -79,7 +81,8 @@ final class ZookeeperSession {
    * @throws LeaseStoreException if the outcome is unknown
    */
   List<OpResult> multi(String what, List<Op> operations) throws LeaseStoreException {
-    ZooKeeper client = connected();
+    ZooKeeper used = this.client;
+    ZooKeeper client = used != null ? used : open();
     long millis = this.connection.operationTimeout().toMillis();
     CompletableFuture<Answer> pending = new CompletableFuture<>();
     try {

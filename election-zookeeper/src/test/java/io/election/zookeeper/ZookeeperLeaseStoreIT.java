@@ -15,6 +15,7 @@ import io.election.test.process.TcpProxy;
 import io.election.testing.ManualEditsContract;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -44,6 +45,9 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   private static final String ROOT = "/soa/master/services";
   private static final String RECORD = ROOT + "/" + SERVICE;
 
+  /** The disk of a test machine may be slow. */
+  private static final Duration TIMEOUT = Duration.ofSeconds(3);
+
   private static Zookeeper server;
 
   private ZooKeeper hand;
@@ -64,8 +68,12 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   void open() throws Exception {
     this.hand = server.connect();
     Zookeeper.deleteAll(this.hand, "/soa");
-    this.store = ZookeeperLeaseStore.builder(server.connectString(), ROOT).build();
-    this.another = ZookeeperLeaseStore.builder(server.connectString(), ROOT).build();
+    this.store = builder(server.connectString(), ROOT).build();
+    this.another = builder(server.connectString(), ROOT).build();
+  }
+
+  private static ZookeeperLeaseStore.Builder builder(String connectString, String root) {
+    return ZookeeperLeaseStore.builder(connectString, root).operationTimeout(TIMEOUT);
   }
 
   @AfterEach
@@ -177,8 +185,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   void a_renewal_that_arrives_in_a_second_life_of_the_record_does_nothing() throws Exception {
     try (TcpProxy proxy = TcpProxy.to(server.port(), () -> packet -> 1)) {
       Set<Long> others = Set.copyOf(sessions());
-      ZookeeperLeaseStore late =
-          ZookeeperLeaseStore.builder("127.0.0.1:" + proxy.port(), ROOT).build();
+      ZookeeperLeaseStore late = builder("127.0.0.1:" + proxy.port(), ROOT).build();
       LeaseRow created = late.create(SERVICE, claim(A)).orElseThrow();
       Map<String, Long> terms = Map.of(SERVICE, created.term());
       assertThat(late.acquire(SERVICE, created, claim(A))).isPresent();
@@ -256,10 +263,10 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
       long asked = System.nanoTime();
       assertThatThrownBy(() -> store().renew(A, Map.of(SERVICE, row.term())))
           .isInstanceOf(LeaseStoreException.class)
-          .hasMessageContaining("it has not answered within 1000 ms");
+          .hasMessageContaining("it has not answered within 3000 ms");
       assertThatThrownBy(() -> store().read(Set.of(SERVICE)))
           .isInstanceOf(LeaseStoreException.class)
-          .hasMessageContaining("it was not reached within 1000 ms");
+          .hasMessageContaining("it was not reached within 3000 ms");
       assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - asked)).isLessThan(20_000);
     } finally {
       server.resume();
@@ -305,10 +312,10 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
 
   @Test
   void nodes_that_are_made_with_credentials_are_for_their_creator_alone() throws Exception {
-    ZookeeperLeaseStore mine = ZookeeperLeaseStore.builder(server.connectString(), "/soa/mine")
+    ZookeeperLeaseStore mine = builder(server.connectString(), "/soa/mine")
         .credentials("election", "secret")
         .build();
-    ZookeeperLeaseStore stranger = ZookeeperLeaseStore.builder(server.connectString(), "/soa/mine")
+    ZookeeperLeaseStore stranger = builder(server.connectString(), "/soa/mine")
         .credentials("election", "wrong")
         .build();
     try {
@@ -356,9 +363,8 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
 
   @Test
   void a_connect_string_may_put_a_node_above_the_root() throws Exception {
-    ZookeeperLeaseStore above = ZookeeperLeaseStore.builder(
-            server.connectString() + "/soa/above", "/root")
-        .build();
+    ZookeeperLeaseStore above =
+        builder(server.connectString() + "/soa/above", "/root").build();
 
     assertThat(above.create(SERVICE, claim(A))).isPresent();
     above.close();
@@ -370,7 +376,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   void the_next_server_is_tried_if_one_does_not_answer() throws Exception {
     led(SERVICE, A);
     try (ServerSocket hangs = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      ZookeeperLeaseStore two = ZookeeperLeaseStore.builder(
+      ZookeeperLeaseStore two = builder(
               "127.0.0.1:" + hangs.getLocalPort() + "," + server.connectString(), ROOT)
           .build();
       int answers = 0;
