@@ -1,0 +1,114 @@
+package io.election.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.LeadershipAcquiredEvent.Reason;
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore.Claim;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a leader and a follower ask of ZooKeeper, and by how much its log grows. */
+class CostIT {
+
+  private static final int INTERVALS = 20;
+
+  @ParameterizedTest(name = "{0} elections")
+  @ValueSource(ints = {1, 50})
+  void oneRequestRenewsAllLeasesAndOneReadsThem(int elections) throws Exception {
+    measure(elections);
+  }
+
+  @Test
+  @Tag("faults")
+  void hundredsTakeNoMoreRequests() throws Exception {
+    measure(500);
+  }
+
+  private static void measure(int elections) throws Exception {
+    try (Zookeeper server = Zookeeper.start()) {
+      ZookeeperLeaseStore leader = store(server);
+      ZookeeperLeaseStore follower = store(server);
+      Map<String, Long> terms = new HashMap<>();
+      for (int i = 0; i < elections; i++) {
+        String id = "service-" + i;
+        LeaseRow created =
+            leader.create(id, new Claim("a:8080:1", 10_000, 0, Reason.CREATED)).orElseThrow();
+        Claim claim = new Claim("a:8080:1", 10_000, 0, Reason.CREATED);
+        terms.put(id, leader.acquire(id, created, claim).orElseThrow());
+      }
+      assertThat(leader.renew("a:8080:1", terms).renewed()).hasSize(elections);
+      assertThat(follower.read(terms.keySet())).hasSize(elections);
+
+      long requests = requests(server);
+      long bytes = logged(server);
+      for (int i = 0; i < INTERVALS; i++) {
+        assertThat(leader.renew("a:8080:1", terms).renewed()).hasSize(elections);
+      }
+      long renewals = requests(server) - requests;
+      double growth = (logged(server) - bytes) / (double) INTERVALS;
+      requests = requests(server);
+      bytes = logged(server);
+      for (int i = 0; i < INTERVALS; i++) {
+        assertThat(follower.read(terms.keySet())).hasSize(elections);
+      }
+      long reads = requests(server) - requests;
+
+      System.out.printf(
+          Locale.ROOT,
+          "Measured: %d elections, %d intervals: %d requests of the leader, %d of a follower; the log grows by %.0f bytes a renewal, %.1f MB a day at 2 s%n",
+          elections,
+          INTERVALS,
+          renewals,
+          reads,
+          growth,
+          growth * Duration.ofDays(1).toSeconds() / 2 / 1e6);
+      // The question for their number is one too.
+      assertThat(renewals).isBetween((long) INTERVALS, INTERVALS + 3L);
+      assertThat(reads).isBetween((long) INTERVALS, INTERVALS + 3L);
+      assertThat(logged(server)).as("a read writes nothing").isEqualTo(bytes);
+      leader.close();
+      follower.close();
+    }
+  }
+
+  private static ZookeeperLeaseStore store(Zookeeper server) {
+    return ZookeeperLeaseStore.builder(server.connectString(), "/soa/master/services")
+        .operationTimeout(Duration.ofSeconds(10))
+        .build();
+  }
+
+  private static long requests(Zookeeper server) {
+    Matcher received = Pattern.compile("Received: (\\d+)").matcher(server.command("srvr"));
+    assertThat(received.find()).isTrue();
+    return Long.parseLong(received.group(1));
+  }
+
+  /** The bytes in the log, whose files are filled with zeros in advance. */
+  private static long logged(Zookeeper server) throws Exception {
+    long bytes = 0;
+    try (Stream<Path> files = Files.walk(server.folder())) {
+      for (Path file :
+          files.filter(path -> path.getFileName().toString().startsWith("log.")).toList()) {
+        byte[] content = Files.readAllBytes(file);
+        int end = content.length;
+        while (end > 0 && content[end - 1] == 0) {
+          end--;
+        }
+        bytes += end;
+      }
+    }
+    return bytes;
+  }
+}
