@@ -83,7 +83,6 @@ final class ZookeeperSession {
   List<OpResult> multi(String what, List<Op> operations) throws LeaseStoreException {
     ZooKeeper used = this.client;
     ZooKeeper client = used != null ? used : open();
-    long millis = this.connection.operationTimeout().toMillis();
     CompletableFuture<Answer> pending = new CompletableFuture<>();
     try {
       client.multi(
@@ -92,17 +91,12 @@ final class ZookeeperSession {
           null);
       Answer answer = pending.get(this.deadline - System.nanoTime(), NANOSECONDS);
       if (answer.results() == null) {
-        throw failure(what, explain(answer.code()), KeeperException.create(answer.code()));
+        KeeperException cause = KeeperException.create(answer.code());
+        throw failure(what, explain(answer.code(), client), cause);
       }
       return answer.results();
     } catch (TimeoutException ex) {
-      throw failure(
-          what,
-          client.getState().isConnected()
-              ? "it has not answered within %d ms. Has it lost its quorum?".formatted(millis)
-              : "it was not reached within %d ms. Does it run, and do both use TLS or not?"
-                  .formatted(millis),
-          ex);
+      throw failure(what, explain(Code.REQUESTTIMEOUT, client), ex);
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
       throw failure(what, "the thread was interrupted", ex);
@@ -124,14 +118,21 @@ final class ZookeeperSession {
         "%s by the ZooKeeper server %s failed: %s".formatted(what, this.server, problem), cause);
   }
 
-  private static String explain(Code code) {
+  private String explain(Code code, ZooKeeper client) {
+    boolean reached = client.getSessionId() != 0;
     return switch (code) {
-      case CONNECTIONLOSS -> "there is no connection, or it was lost";
+      case CONNECTIONLOSS, REQUESTTIMEOUT ->
+        (!reached
+                ? "it was not reached within %d ms. Does it run, and do both use TLS or not?"
+                : code == Code.CONNECTIONLOSS
+                    ? "the connection was lost"
+                    : "it has not answered within %d ms. Has it lost its quorum?")
+            .formatted(this.connection.operationTimeout().toMillis());
       case SESSIONEXPIRED ->
         "the session has expired, which decides nothing; the next call opens another";
-      case AUTHFAILED -> "the server has refused the credentials. Check them, and those of SASL";
+      case AUTHFAILED -> "it has refused the credentials. Check them, and those of SASL";
       case UNIMPLEMENTED ->
-        "the server is older than 3.6 and cannot read several nodes at once. Upgrade it";
+        "it is older than 3.6 and cannot read several nodes at once. Upgrade it";
       default -> code.name();
     };
   }

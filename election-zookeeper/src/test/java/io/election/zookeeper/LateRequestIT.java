@@ -130,7 +130,7 @@ class LateRequestIT {
   void theTermsOwnNodeKeepsALateRequestOffTheSecondLife() throws Exception {
     List<Op> request = List.of(Op.check(RECORD, 1), Op.check(TERM, 0), renew());
 
-    // Who takes over ends the term in its own node.
+    // A take-over ends the term in its own node.
     assertThat(hits(request, () -> {
           secondLife();
           this.hand.setData(TERM, "ended".getBytes(UTF_8), 0);
