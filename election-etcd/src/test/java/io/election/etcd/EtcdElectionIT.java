@@ -12,9 +12,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Two nodes with their electors in real time, and an operator. */
+@Tag("faults")
 class EtcdElectionIT {
 
   private static final LeaseSettings SETTINGS = new LeaseSettings(

@@ -15,9 +15,11 @@ import org.apache.zookeeper.ZooKeeper;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The way from an election by ephemeral nodes to ours, node by node, and back. */
+@Tag("faults")
 class BesideSeedIT {
 
   private static final String ROOT = "/soa/master/services";
