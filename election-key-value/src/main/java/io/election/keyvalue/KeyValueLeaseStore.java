@@ -7,7 +7,6 @@ import io.election.Member;
 import io.election.PastTerm;
 import io.election.keyvalue.KeyValueServer.Commit;
 import io.election.keyvalue.KeyValueServer.Create;
-import io.election.keyvalue.KeyValueServer.Delete;
 import io.election.keyvalue.KeyValueServer.Entry;
 import io.election.keyvalue.KeyValueServer.Folder;
 import io.election.keyvalue.KeyValueServer.Put;
@@ -24,7 +23,6 @@ import io.election.lease.TermEnd;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -54,6 +52,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   private final KeyValueServer server;
   private final InstantSource clock;
   private final Members members;
+  private final TermHistory history;
   private final Followed followed = new Followed();
   private Life life = new Life();
 
@@ -70,6 +69,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     this.server = server;
     this.clock = clock;
     this.members = new Members(server, clock);
+    this.history = new TermHistory(server);
   }
 
   /**
@@ -248,7 +248,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       long now = this.clock.millis();
       LeaseRecord record = new LeaseRecord(claim.nodeId(), term, lease, LeaseRecord.NO_HEARTBEAT);
       Term opened = Term.opened(claim.nodeId(), lease, claim.reason().name(), null, now);
-      List<Write> writes = ending(view, DISPLACED, now);
+      List<Write> writes = view.ending(DISPLACED, now);
       writes.add(new Create(Keys.record(serviceId), Json.write(record)));
       writes.add(new Create(Keys.term(serviceId, term), Json.write(opened)));
       Optional<Map<String, Version>> created = this.server.commit(new Commit(Map.of(), writes, 0));
@@ -275,22 +275,6 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
         List.of(new Create(Keys.term(view.serviceId(), number), Json.write(Term.MARK))),
         0));
     return true;
-  }
-
-  /** Ends the open terms, and changes the newest one in any case. */
-  private static List<Write> ending(View view, String reason, long now) {
-    List<Write> writes = new ArrayList<>();
-    view.terms().forEach((number, found) -> {
-      if (found.term().open() || number.equals(view.terms().lastKey())) {
-        writes.add(put(view, number, found, found.term().over(reason, null, now)));
-      }
-    });
-    return writes;
-  }
-
-  private static Put put(View view, long number, TermEntry found, Term term) {
-    return new Put(
-        Keys.term(view.serviceId(), number), Json.write(term), found.entry().version());
   }
 
   private Optional<LeaseRow> written(View view, LeaseRecord record, Map<String, Version> versions) {
@@ -320,27 +304,12 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       }
       Put put = new Put(Keys.record(serviceId), record.value(), record.version());
       Optional<Map<String, Version>> touched =
-          this.server.commit(new Commit(checks(view), List.of(put), 0));
+          this.server.commit(new Commit(view.checks(), List.of(put), 0));
       if (touched.isPresent()) {
         return written(view, view.lease(), touched.get());
       }
     }
     return Optional.empty();
-  }
-
-  /** The heartbeat of the holder as it was read: a renewal in between must not go unseen. */
-  private static Map<String, Version> checks(View view) {
-    Map<String, Version> checks = new HashMap<>();
-    Entry heartbeat = view.heartbeatEntry();
-    if (heartbeat != null) {
-      checks.put(Keys.heartbeat(view.heartbeat()), heartbeat.version());
-    }
-    if (!view.terms().isEmpty()) {
-      checks.put(
-          Keys.term(view.serviceId(), view.terms().lastKey()),
-          view.terms().lastEntry().getValue().entry().version());
-    }
-    return checks;
   }
 
   @Override
@@ -363,7 +332,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       List<Write> writes = leading(view, term, begins, claim, TermEnd.asFound(seen));
       writes.add(new Put(Keys.record(serviceId), Json.write(record), entry.version()));
       this.life.heartbeatIfAbsent(this.clock.millis()).ifPresent(writes::add);
-      Map<String, Version> checks = checks(view);
+      Map<String, Version> checks = view.checks();
       writes.forEach(write -> checks.remove(write.key()));
       this.life.names(serviceId);
       Optional<Map<String, Version>> taken = this.server.commit(new Commit(checks, writes, 0));
@@ -392,9 +361,9 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     TermEntry created = begins ? view.terms().get(term) : null;
     if (created != null) {
       Term led = created.term().led(claim.leaseMillis(), this.life.token(), now);
-      return new ArrayList<>(List.of(put(view, term, created, led)));
+      return new ArrayList<>(List.of(view.put(term, created, led)));
     }
-    List<Write> writes = ending(view, lastEnd, now);
+    List<Write> writes = view.ending(lastEnd, now);
     if (!begins) {
       Term opened = Term.opened(
           claim.nodeId(), claim.leaseMillis(), claim.reason().name(), this.life.token(), now);
@@ -431,8 +400,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
           successor != null && ended.term().open() ? ended.term().noting(null) : ended.term();
       List<Write> writes = List.of(
           new Put(Keys.record(serviceId), Json.write(record), entry.version()),
-          put(
-              view,
+          view.put(
               term,
               ended,
               noted.over(ending.reason().name(), ending.auditNote(), this.clock.millis())));
@@ -464,7 +432,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
           && ended != null
           && ended.term().open()
           && ended.term().endedBy() == null) {
-        writes.add(put(view, view.term(), ended, ended.term().noting(auditNote)));
+        writes.add(view.put(view.term(), ended, ended.term().noting(auditNote)));
       }
       LeaseRecord record =
           new LeaseRecord(leaderId, now.term(), now.leaseMillis(), now.heartbeat());
@@ -498,32 +466,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
 
   @Override
   public Map<String, List<PastTerm>> history(Set<String> serviceIds) throws LeaseStoreException {
-    Map<String, List<PastTerm>> histories = new LinkedHashMap<>();
-    terms(serviceIds, HISTORY_LENGTH).forEach((id, view) -> {
-      List<PastTerm> terms = new ArrayList<>();
-      view.terms().descendingMap().forEach((number, found) -> {
-        if (found.term().leader() != null) {
-          terms.add(found.term().entry(number));
-        }
-      });
-      if (!terms.isEmpty()) {
-        histories.put(id, terms);
-      }
-    });
-    return histories;
-  }
-
-  private Map<String, View> terms(Set<String> serviceIds, int newest) throws LeaseStoreException {
-    if (serviceIds.isEmpty()) {
-      return Map.of();
-    }
-    this.server.begin();
-    Set<Folder> folders = new HashSet<>();
-    serviceIds.forEach(id -> folders.add(new Folder(Keys.terms(id), newest)));
-    Snapshot snapshot = this.server.read(new Query(Set.of(), folders, false));
-    Map<String, View> views = new LinkedHashMap<>();
-    serviceIds.forEach(id -> views.put(id, View.of(id, snapshot, true)));
-    return views;
+    return this.history.read(serviceIds);
   }
 
   @Override
@@ -532,16 +475,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       return;
     }
     long oldest = this.clock.millis() - retention.toMillis();
-    List<Write> deletions = new ArrayList<>();
-    terms(belowTerms.keySet(), Integer.MAX_VALUE)
-        .forEach((id, view) -> view.terms()
-            .headMap(belowTerms.getOrDefault(id, 0L))
-            .forEach((number, found) -> {
-              Long until = found.term().until();
-              if (until != null && until < oldest) {
-                deletions.add(new Delete(Keys.term(id, number), found.entry().version()));
-              }
-            }));
+    List<Write> deletions = this.history.outdated(belowTerms, oldest);
     deletions.addAll(this.members.outdated(oldest));
     if (deletions.isEmpty()) {
       return;

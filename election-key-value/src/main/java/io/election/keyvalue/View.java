@@ -1,10 +1,15 @@
 package io.election.keyvalue;
 
 import io.election.keyvalue.KeyValueServer.Entry;
+import io.election.keyvalue.KeyValueServer.Put;
 import io.election.keyvalue.KeyValueServer.Snapshot;
+import io.election.keyvalue.KeyValueServer.Write;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
@@ -160,6 +165,38 @@ record View(
         && row.leaderId().equals(seen.leaderId())
         && row.term() == seen.term()
         && Objects.equals(row.leaseMillis(), seen.leaseMillis());
+  }
+
+  /** Ends the open terms, and changes the newest one in any case. */
+  List<Write> ending(String reason, long now) {
+    List<Write> writes = new ArrayList<>();
+    this.terms.forEach((number, found) -> {
+      if (found.term().open() || number.equals(this.terms.lastKey())) {
+        writes.add(put(number, found, found.term().over(reason, null, now)));
+      }
+    });
+    return writes;
+  }
+
+  /** Writes a term whose key is as it was read. */
+  Put put(long number, TermEntry found, Term term) {
+    return new Put(
+        Keys.term(this.serviceId, number), Json.write(term), found.entry().version());
+  }
+
+  /** The heartbeat of the holder as it was read: a renewal in between must not go unseen. */
+  Map<String, KeyValueServer.Version> checks() {
+    Map<String, KeyValueServer.Version> checks = new HashMap<>();
+    Entry heartbeat = heartbeatEntry();
+    if (heartbeat != null) {
+      checks.put(Keys.heartbeat(heartbeat()), heartbeat.version());
+    }
+    if (!this.terms.isEmpty()) {
+      checks.put(
+          Keys.term(this.serviceId, this.terms.lastKey()),
+          this.terms.lastEntry().getValue().entry().version());
+    }
+    return checks;
   }
 
   long termAbove(long term) throws LeaseStoreException {
