@@ -17,7 +17,7 @@ import java.util.List;
 import org.awaitility.Awaitility;
 
 /** An etcd from the path, with its default settings, on a port and in a folder of its own. */
-final class EtcdProcess implements AutoCloseable {
+public final class EtcdProcess implements AutoCloseable {
 
   private static EtcdProcess shared;
 
@@ -38,14 +38,14 @@ final class EtcdProcess implements AutoCloseable {
   }
 
   /** Returns the server of this run of tests. The test is skipped where there is no etcd. */
-  static synchronized EtcdProcess shared() {
+  public static synchronized EtcdProcess shared() {
     if (shared == null) {
       shared = start();
     }
     return shared;
   }
 
-  static EtcdProcess start(String... options) {
+  public static EtcdProcess start(String... options) {
     boolean found = Arrays.stream(System.getenv("PATH").split(":"))
         .anyMatch(folder -> Files.isExecutable(Path.of(folder, "etcd")));
     assumeTrue(found, "etcd is not on the path");
@@ -90,7 +90,7 @@ final class EtcdProcess implements AutoCloseable {
     signal.send(this.process.toHandle());
   }
 
-  String url() {
+  public String url() {
     return "http://127.0.0.1:" + this.port;
   }
 
@@ -119,7 +119,7 @@ final class EtcdProcess implements AutoCloseable {
   }
 
   /** Runs etcdctl, and returns what it prints. */
-  String ctl(String... arguments) {
+  public String ctl(String... arguments) {
     List<String> command = new ArrayList<>(List.of("etcdctl", "--endpoints=" + url()));
     command.addAll(List.of(arguments));
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);

@@ -21,7 +21,7 @@ import org.apache.zookeeper.server.quorum.QuorumPeerMain;
 import org.awaitility.Awaitility;
 
 /** A server of ZooKeeper in a process of its own, with its own port and folder. */
-final class Zookeeper implements AutoCloseable {
+public final class Zookeeper implements AutoCloseable {
 
   private final Path folder;
   private final int port;
@@ -34,7 +34,7 @@ final class Zookeeper implements AutoCloseable {
   }
 
   /** Starts a server that is an ensemble by itself. */
-  static Zookeeper start() {
+  public static Zookeeper start() {
     Zookeeper server = start(1, List.of());
     server.awaitUp();
     return server;
@@ -129,12 +129,12 @@ final class Zookeeper implements AutoCloseable {
     return this.port;
   }
 
-  String connectString() {
+  public String connectString() {
     return "127.0.0.1:" + this.port;
   }
 
   /** Runs a command of four letters; returns nothing if the server does not answer. */
-  String command(String word) {
+  public String command(String word) {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), this.port)) {
       socket.setSoTimeout(2000);
       socket.getOutputStream().write(word.getBytes(UTF_8));
