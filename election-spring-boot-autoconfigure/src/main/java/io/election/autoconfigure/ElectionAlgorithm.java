@@ -1,11 +1,11 @@
 package io.election.autoconfigure;
 
 import io.election.lease.LeaseStore;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Set;
+import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
@@ -16,7 +16,8 @@ import org.springframework.core.env.Environment;
 
 /**
  * The algorithm that the configuration names: manual allocation, or a lease in a {@link LeaseStore}
- * bean. {@code Mysql} is the bean {@code mysqlLeaseStore}. The same rule applies to the
+ * bean. {@code Mysql} is the bean {@code mysqlLeaseStore}, {@code Zookeeper} the bean {@code
+ * zookeeperLeaseStore}, {@code Etcd} the bean {@code etcdLeaseStore}. The same rule applies to the
  * application's own stores, whose bean may also be named exactly like the algorithm.
  *
  * @param name the name, as the endpoint shows it
@@ -27,12 +28,24 @@ record ElectionAlgorithm(String name) {
 
   static final String MYSQL = "Mysql";
 
+  static final String ZOOKEEPER = "Zookeeper";
+
+  static final String ETCD = "Etcd";
+
+  static final List<String> OURS = List.of(MANUAL_ALLOCATION, MYSQL, ZOOKEEPER, ETCD);
+
   private static final String PROPERTY = "as.election.algorithm";
 
   private static final String SUFFIX = "LeaseStore";
 
-  /** Names that are reserved for future algorithms. */
-  private static final Set<String> LATER = Set.of("zookeeper", "etcd");
+  /** What our stores need on the class path. */
+  private static final Map<String, String> LIBRARIES = Map.of(
+      MYSQL,
+      "io.election:election-mysql and org.springframework.boot:spring-boot-starter-jdbc on the class path, which io.election:election-spring-boot-starter brings",
+      ZOOKEEPER,
+      "io.election:election-zookeeper on the class path",
+      ETCD,
+      "io.election:election-etcd on the class path");
 
   /**
    * Reads the algorithm of this application. Binds the property, because a YAML list is not a
@@ -46,20 +59,17 @@ record ElectionAlgorithm(String name) {
         .orElse(List.of(MYSQL));
     if (written.size() == 1) {
       String name = written.get(0);
-      return new ElectionAlgorithm(List.of(MANUAL_ALLOCATION, MYSQL).stream()
+      return new ElectionAlgorithm(OURS.stream()
           .filter((ours) -> canonical(ours).equals(canonical(name)))
           .findFirst()
           .orElse(name));
     }
     String value = String.join(", ", written);
-    String allowed = MANUAL_ALLOCATION + ", " + MYSQL;
-    if (written.isEmpty()) {
-      throw invalid(value, "it must be one of " + allowed);
-    }
+    String allowed = String.join(", ", OURS);
     throw invalid(
         value,
-        written.stream().anyMatch(ElectionAlgorithm::isOfLater)
-            ? notAvailable(allowed)
+        written.isEmpty()
+            ? "it must be one of " + allowed
             : "a list of several algorithms is not available in this version; write one of "
                 + allowed);
   }
@@ -87,39 +97,31 @@ record ElectionAlgorithm(String name) {
 
   /** The failure of an application in which this algorithm is not available. */
   InvalidConfigurationPropertyValueException unavailable(ListableBeanFactory beanFactory) {
-    List<String> allowed = new ArrayList<>(List.of(MANUAL_ALLOCATION));
-    stores(beanFactory)
-        .forEach((beanName) -> allowed.add(
-            beanName.endsWith(SUFFIX) && !beanName.equals(SUFFIX)
-                ? beanName.substring(0, beanName.length() - SUFFIX.length())
-                : beanName));
-    if (is(MYSQL)) {
+    List<String> ofBeans = stores(beanFactory).stream()
+        .map((beanName) -> beanName.endsWith(SUFFIX) && !beanName.equals(SUFFIX)
+            ? beanName.substring(0, beanName.length() - SUFFIX.length())
+            : beanName)
+        .toList();
+    String library = LIBRARIES.get(this.name);
+    if (library != null) {
       return invalid(
           this.name,
-          "it needs io.election:election-mysql and org.springframework.boot:spring-boot-starter-jdbc on the class path, which io.election:election-spring-boot-starter brings; add that, or set as.election.algorithm="
-              + String.join(" or ", allowed));
+          "it needs " + library + "; add that, or set as.election.algorithm="
+              + String.join(" or ", joined(List.of(MANUAL_ALLOCATION), ofBeans)));
     }
-    allowed.add(1, MYSQL);
-    String list = String.join(", ", allowed);
     return invalid(
         this.name,
-        isOfLater(this.name)
-            ? notAvailable(list)
-            : "it must be one of " + list
-                + ", or the name of a LeaseStore bean of the application");
+        "it must be one of " + String.join(", ", joined(OURS, ofBeans))
+            + ", or the name of a LeaseStore bean of the application");
+  }
+
+  private static List<String> joined(List<String> first, List<String> second) {
+    return Stream.concat(first.stream(), second.stream()).toList();
   }
 
   private static List<String> stores(ListableBeanFactory beanFactory) {
     return Arrays.asList(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(
         beanFactory, LeaseStore.class, true, false));
-  }
-
-  private static boolean isOfLater(String name) {
-    return LATER.contains(canonical(name));
-  }
-
-  private static String notAvailable(String allowed) {
-    return "it is not available in this version; write one of " + allowed;
   }
 
   private static InvalidConfigurationPropertyValueException invalid(String value, String reason) {

@@ -17,8 +17,9 @@ import org.springframework.core.env.Environment;
  *     tests and single nodes.
  * @param exposeEndpoint Whether to expose the leader endpoint over HTTP beside health, unless
  *     'management.endpoints.web.exposure.include' is set.
- * @param algorithm Name of the election algorithm: 'Mysql', 'ManualAllocation', or the name of a
- *     LeaseStore bean of the application, with or without the suffix 'LeaseStore'.
+ * @param algorithm Name of the election algorithm: 'Mysql', 'Zookeeper', 'Etcd',
+ *     'ManualAllocation', or the name of a LeaseStore bean of the application, with or without the
+ *     suffix 'LeaseStore'.
  * @param serviceId Name of the default election, up to 128 characters. Defaults to
  *     'spring.application.name'.
  * @param services Names of further elections in which this node takes part.
@@ -40,6 +41,8 @@ import org.springframework.core.env.Environment;
  *     a follower and joins later.
  * @param manual Settings of manual allocation.
  * @param mysql Settings of election by MySQL or MariaDB.
+ * @param zookeeper Settings of election by ZooKeeper.
+ * @param etcd Settings of election by etcd.
  */
 @ConfigurationProperties("as.election")
 public record ElectionProperties(
@@ -57,7 +60,9 @@ public record ElectionProperties(
     @DefaultValue("30d") @DurationUnit(ChronoUnit.SECONDS) Duration historyRetention,
     @DefaultValue("false") boolean failFast,
     @DefaultValue Manual manual,
-    @DefaultValue Mysql mysql) {
+    @DefaultValue Mysql mysql,
+    @DefaultValue Zookeeper zookeeper,
+    @DefaultValue Etcd etcd) {
 
   /**
    * The effective drain time-out. The default derives from Spring's time-out for a shutdown phase.
@@ -105,5 +110,60 @@ public record ElectionProperties(
       /** Neither check nor change the tables. */
       NONE
     }
+  }
+
+  /**
+   * Settings of election by ZooKeeper.
+   *
+   * @param connectString Host and port of each server, separated by commas, and optionally the path
+   *     of a node that is above the root: 'zoo1:2181,zoo2:2181,zoo3:2181/applications'.
+   * @param root Path of the node above the records of all elections. Created if it is missing.
+   * @param username Name of the user, by the scheme 'digest'. Without a user, everybody who reaches
+   *     ZooKeeper can change the leaders.
+   * @param password Password of the user.
+   */
+  public record Zookeeper(
+      @Nullable String connectString,
+      @DefaultValue("/election") String root,
+      @Nullable String username,
+      @Nullable String password) {
+
+    /** Leaves out the password. */
+    @Override
+    public String toString() {
+      return "Zookeeper[connectString=%s, root=%s, username=%s]"
+          .formatted(this.connectString, this.root, this.username);
+    }
+  }
+
+  /**
+   * Settings of election by etcd.
+   *
+   * @param endpoints URLs of the members of the cluster: 'http://etcd-1:2379,http://etcd-2:2379'.
+   * @param prefix Beginning of the keys of all elections, with '/' at its end.
+   * @param username Name of the user, if etcd authenticates by passwords.
+   * @param password Password of the user.
+   * @param ssl Settings of connections to 'https' endpoints.
+   */
+  public record Etcd(
+      @DefaultValue List<String> endpoints,
+      @DefaultValue("/election/") String prefix,
+      @Nullable String username,
+      @Nullable String password,
+      @DefaultValue Ssl ssl) {
+
+    /** Leaves out the password, and the endpoints, which may hold one by mistake. */
+    @Override
+    public String toString() {
+      return "Etcd[prefix=%s, username=%s, ssl=%s]".formatted(this.prefix, this.username, this.ssl);
+    }
+
+    /**
+     * Settings of connections to 'https' endpoints.
+     *
+     * @param bundle Name of the SSL bundle. Without it, the certificates of the Java runtime decide
+     *     which servers are trusted.
+     */
+    public record Ssl(@Nullable String bundle) {}
   }
 }

@@ -2,8 +2,6 @@ package io.election.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.autoconfigure.ElectionProperties.Manual;
-import io.election.autoconfigure.ElectionProperties.Mysql;
 import io.election.autoconfigure.ElectionProperties.Mysql.SchemaMode;
 import java.io.IOException;
 import java.lang.reflect.Parameter;
@@ -80,7 +78,7 @@ class ConfigurationMetadataTest {
   @Test
   void whatHasFewValuesNamesThemAll() {
     assertThat(values("as.election.algorithm"))
-        .containsExactlyInAnyOrder(ElectionAlgorithm.MYSQL, ElectionAlgorithm.MANUAL_ALLOCATION);
+        .containsExactlyInAnyOrderElementsOf(ElectionAlgorithm.OURS);
     assertThat(values("as.election.mysql.schema"))
         .containsExactlyInAnyOrderElementsOf(Stream.of(SchemaMode.values())
             .map((mode) -> mode.name().toLowerCase(Locale.ROOT))
@@ -112,7 +110,7 @@ class ConfigurationMetadataTest {
     for (Parameter parameter : record.getDeclaredConstructors()[0].getParameters()) {
       String name =
           prefix + parameter.getName().replaceAll("(?=[A-Z])", "-").toLowerCase(Locale.ROOT);
-      if (List.of(Manual.class, Mysql.class).contains(parameter.getType())) {
+      if (parameter.getType().isRecord()) {
         addComponents(name + ".", parameter.getType(), expected);
       } else {
         expected.put(name, parameter);

@@ -17,6 +17,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
@@ -248,10 +249,13 @@ class ElectionAutoConfigurationTest {
   static Stream<Arguments> refused() {
     return Stream.of(
         refusal(
-            "algorithm=Raft", "algorithm is 'Raft'", "it must be one of ManualAllocation, Mysql"),
-        refusal("algorithm=Zookeeper", "algorithm is 'Zookeeper'", "not available in this version"),
-        refusal("algorithm=Etcd", "algorithm is 'Etcd'", "write one of ManualAllocation, Mysql"),
-        refusal("algorithm=Zookeeper,Mysql", "algorithm is 'Zookeeper, Mysql'", "not available"),
+            "algorithm=Raft",
+            "algorithm is 'Raft'",
+            "it must be one of ManualAllocation, Mysql, Zookeeper, Etcd, or the name"),
+        refusal(
+            "algorithm=Zookeeper,Mysql",
+            "algorithm is 'Zookeeper, Mysql'",
+            "a list of several algorithms is not available in this version"),
         refusal("algorithm=ManualAllocation", "manual.leader-id is not set", "host:port"),
         refusal("services=a,b,a", "services is 'a'", "listed twice"),
         refusal("services=billing", "services is 'billing'", "it is the default election"),
@@ -322,6 +326,17 @@ class ElectionAutoConfigurationTest {
             failure(this.billing.withClassLoader(new FilteredClassLoader(MysqlLeaseStore.class))))
         .contains("as.election.algorithm is 'Mysql' by default")
         .contains("io.election:election-mysql");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"Zookeeper", "Etcd"})
+  void missingLibraryOfAnotherStoreIsRefused(String algorithm) {
+    String module = algorithm.toLowerCase(Locale.ROOT);
+    assertThat(failure(this.billing
+            .withPropertyValues("as.election.algorithm=" + algorithm)
+            .withClassLoader(new FilteredClassLoader("io.election." + module))))
+        .contains("as.election.algorithm is '" + algorithm + "'")
+        .contains("it needs io.election:election-" + module + " on the class path");
   }
 
   @Test

@@ -18,6 +18,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -117,8 +118,8 @@ class ElectionSpellingsTest {
   @ValueSource(strings = {"on", "yes", "1", "TRUE"})
   void algorithmThatIsNotThereIsRefusedHoweverEnabledIsSpelled(String enabled) {
     assertThat(StartFailure.text(this.mysql.withPropertyValues(
-            "as.election.enabled=" + enabled, "as.election.algorithm=Etcd")))
-        .contains("as.election.algorithm is 'Etcd'");
+            "as.election.enabled=" + enabled, "as.election.algorithm=Raft")))
+        .contains("as.election.algorithm is 'Raft'");
   }
 
   @ParameterizedTest
@@ -147,6 +148,29 @@ class ElectionSpellingsTest {
         assertThat(context.getBean(ElectionBackend.class).algorithm())
             .isEqualTo(mysql ? "Mysql" : "ManualAllocation");
       });
+    }
+  }
+
+  /** Runs without a server: the node starts as a follower. */
+  @ParameterizedTest
+  @CsvSource({
+    "Zookeeper, Zookeeper",
+    "ZOOKEEPER, Zookeeper",
+    "zoo-keeper, Zookeeper",
+    "ZooKeeper, Zookeeper",
+    "Etcd, Etcd",
+    "ETCD, Etcd",
+    "etcd, Etcd"
+  })
+  void algorithmOfAnotherStoreIsWhatIsBound(String value, String algorithm) {
+    for (var spelled : spellings("algorithm", value.contains("-"))) {
+      spelled
+          .apply(value)
+          .withPropertyValues(
+              "as.election.zookeeper.connect-string=127.0.0.1:1",
+              "as.election.etcd.endpoints=http://127.0.0.1:1")
+          .run((context) ->
+              assertThat(context.getBean(ElectionBackend.class).algorithm()).isEqualTo(algorithm));
     }
   }
 

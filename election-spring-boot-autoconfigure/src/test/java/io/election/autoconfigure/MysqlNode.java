@@ -7,8 +7,10 @@ import io.election.autoconfigure.actuate.ElectionHealthAutoConfiguration;
 import io.election.autoconfigure.actuate.ElectionInfoAutoConfiguration;
 import io.election.autoconfigure.actuate.ElectionMetricsAutoConfiguration;
 import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
+import io.election.autoconfigure.etcd.EtcdElectionAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
+import io.election.autoconfigure.zookeeper.ZookeeperElectionAutoConfiguration;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.MysqlLeaseStore;
 import io.election.test.TestDatabase;
@@ -28,7 +30,9 @@ public final class MysqlNode {
   /** All that the starter configures. */
   public static final AutoConfigurations STARTER = AutoConfigurations.of(
       ElectionAutoConfiguration.class,
+      EtcdElectionAutoConfiguration.class,
       MysqlElectionAutoConfiguration.class,
+      ZookeeperElectionAutoConfiguration.class,
       LeaderOnlyAutoConfiguration.class,
       LeaderEndpointAutoConfiguration.class,
       ElectionHealthAutoConfiguration.class,

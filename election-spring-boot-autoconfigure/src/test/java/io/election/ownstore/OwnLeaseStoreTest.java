@@ -88,7 +88,7 @@ class OwnLeaseStoreTest {
   void isListedWhereTheAlgorithmIsUnknown() {
     assertThat(StartFailure.text(this.application.withPropertyValues("as.election.algorithm=Raft")))
         .contains("as.election.algorithm is 'Raft'")
-        .contains("it must be one of ManualAllocation, Mysql, notebook");
+        .contains("it must be one of ManualAllocation, Mysql, Zookeeper, Etcd, notebook");
   }
 
   @Test

@@ -1,0 +1,106 @@
+package io.election.autoconfigure.etcd;
+
+import io.election.ElectionService;
+import io.election.ElectionSetupException;
+import io.election.autoconfigure.ConditionalOnElectionAlgorithm;
+import io.election.autoconfigure.ElectionAutoConfiguration;
+import io.election.autoconfigure.ElectionProperties;
+import io.election.autoconfigure.StoreSettings;
+import io.election.etcd.EtcdLeaseStore;
+import io.election.lease.LeaseSettings;
+import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStoreException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.boot.ssl.NoSuchSslBundleException;
+import org.springframework.boot.ssl.SslBundles;
+import org.springframework.boot.ssl.SslManagerBundle;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.env.Environment;
+
+/**
+ * Auto-configuration of the lease in etcd, unless the application has an {@code etcdLeaseStore} of
+ * its own.
+ */
+@AutoConfiguration(
+    before = ElectionAutoConfiguration.class,
+    afterName = "org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration")
+@ConditionalOnClass(EtcdLeaseStore.class)
+@ConditionalOnElectionAlgorithm("Etcd")
+@ConditionalOnMissingBean(value = ElectionService.class, name = "etcdLeaseStore")
+@EnableConfigurationProperties(ElectionProperties.class)
+public final class EtcdElectionAutoConfiguration {
+
+  private static final String PREFIX = "as.election.etcd";
+
+  EtcdElectionAutoConfiguration() {}
+
+  @Bean
+  LeaseStore etcdLeaseStore(
+      LeaseSettings settings,
+      ElectionProperties properties,
+      ObjectProvider<SslBundles> bundles,
+      Environment environment)
+      throws LeaseStoreException {
+    ElectionProperties.Etcd etcd = properties.etcd();
+    EtcdLeaseStore.Builder builder =
+        builder(etcd.endpoints()).operationTimeout(settings.operationTimeout());
+    try {
+      builder.prefix(etcd.prefix());
+    } catch (ElectionSetupException ex) {
+      throw StoreSettings.invalid(PREFIX + ".prefix", etcd.prefix(), ex);
+    }
+    String user = StoreSettings.user(PREFIX, etcd.username(), etcd.password());
+    @Nullable String password = etcd.password();
+    if (!user.isEmpty() && password != null) {
+      builder.login(user, password);
+    }
+    @Nullable String bundle = etcd.ssl().bundle();
+    if (bundle != null) {
+      SslManagerBundle managers = managers(bundle, etcd.endpoints(), bundles.getIfAvailable());
+      builder.tls(managers.getKeyManagers(), managers.getTrustManagers());
+    }
+    return StoreSettings.reachable(builder.build(), properties, environment);
+  }
+
+  private static EtcdLeaseStore.Builder builder(List<String> endpoints) {
+    String property = PREFIX + ".endpoints";
+    // An endpoint may hold a password by mistake.
+    String value = String.join(",", endpoints).replaceAll("//[^/,]*@", "//…@");
+    StoreSettings.required(
+        property,
+        endpoints.isEmpty() ? null : value,
+        "it must name the members of the cluster; write for instance http://etcd-1:2379,http://etcd-2:2379,http://etcd-3:2379");
+    try {
+      return EtcdLeaseStore.builder(endpoints);
+    } catch (ElectionSetupException ex) {
+      throw StoreSettings.invalid(property, value, ex);
+    }
+  }
+
+  private static SslManagerBundle managers(
+      String bundle, List<String> endpoints, @Nullable SslBundles bundles) {
+    String property = PREFIX + ".ssl.bundle";
+    if (!endpoints.get(0).startsWith("https:")) {
+      throw new InvalidConfigurationPropertyValueException(
+          property, bundle, "the endpoints do not use TLS; write them as https://host:2379");
+    }
+    try {
+      if (bundles != null) {
+        return bundles.getBundle(bundle).getManagers();
+      }
+    } catch (NoSuchSslBundleException ex) {
+      // Reported below.
+    }
+    throw new InvalidConfigurationPropertyValueException(
+        property,
+        bundle,
+        "there is no such SSL bundle; define it in spring.ssl.bundle.pem or spring.ssl.bundle.jks");
+  }
+}

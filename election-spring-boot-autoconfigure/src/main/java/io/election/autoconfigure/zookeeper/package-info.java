@@ -1,0 +1,5 @@
+/** Auto-configuration of elections in ZooKeeper. */
+@NullMarked
+package io.election.autoconfigure.zookeeper;
+
+import org.jspecify.annotations.NullMarked;
