@@ -117,13 +117,13 @@ class LeaseElectionConfiguration {
 
     private Optional<String> problem(StoreHealth contact) {
       if (contact.silence().compareTo(this.lease) > 0) {
-        return Optional.of("No answer from the database for %d s. %s"
+        return Optional.of("No answer from the store for %d s. %s"
             .formatted(
                 contact.silence().toSeconds(),
                 contact.failure() != null ? contact.failure() : "A call to it has not returned."));
       }
       return contact.failing().compareTo(this.lease) > 0
-          ? Optional.of("The database answers, but some calls have failed for %d s. %s"
+          ? Optional.of("The store answers, but some calls have failed for %d s. %s"
               .formatted(contact.failing().toSeconds(), contact.failure()))
           : Optional.empty();
     }

@@ -35,7 +35,7 @@ final class MissingDatabaseFailureAnalyzer extends AbstractFailureAnalyzer<BeanC
             "Failed to configure a DataSource: spring.datasource.url is not set.", """
             Set spring.datasource.url to that of a MySQL or MariaDB database. In an application without a database write both
             spring.autoconfigure.exclude=org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration
-            (election-spring-boot-starter brings JDBC), and as.election.enabled=false for tests and single nodes, or as.election.algorithm=ManualAllocation.\
+            (election-spring-boot-starter brings JDBC), and as.election.enabled=false for tests and single nodes, or as.election.algorithm=ManualAllocation, Zookeeper or Etcd.\
             """, cause);
       }
     }

@@ -61,7 +61,7 @@ class ElectionHealthIT {
       patiently().until(() -> health(context).getStatus().equals(Status.DOWN));
       assertThat(context.getBean(ElectionService.class).isLeader()).isFalse();
       assertThat(health(context).getDetails().get("problem").toString())
-          .contains("No answer from the database for ")
+          .contains("No answer from the store for ")
           .contains("A table is missing")
           .doesNotContain(this.database.password() + "@");
       this.database.execute("RENAME TABLE away TO leader_election");
@@ -78,7 +78,7 @@ class ElectionHealthIT {
         .run((context) -> {
           patiently().until(() -> health(context).getStatus().equals(Status.DOWN));
           assertThat(health(context).getDetails().get("problem").toString())
-              .contains("The database answers, but some calls have failed for ")
+              .contains("The store answers, but some calls have failed for ")
               .contains("denied");
         });
     // MariaDB's driver logs each refused login itself.
