@@ -1,0 +1,127 @@
+package io.election.autoconfigure;
+
+import static io.election.autoconfigure.MysqlNode.awaitLeader;
+import static io.election.autoconfigure.MysqlNode.patiently;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.ElectionService;
+import io.election.LeaderOnly;
+import io.election.autoconfigure.actuate.EndpointAccess;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.boot.health.contributor.Status;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+/** What an application gets from any store that is no database, without JDBC. */
+@ExtendWith(OutputCaptureExtension.class)
+public abstract class KeyValueElectionContract {
+
+  protected static final String PASSWORD = "correct-horse";
+
+  private static final Duration RENEW_INTERVAL = Duration.ofSeconds(2);
+
+  private final String algorithm;
+
+  private final ApplicationContextRunner application;
+
+  protected KeyValueElectionContract(String algorithm) {
+    this.algorithm = algorithm;
+    this.application = new ApplicationContextRunner()
+        .withClassLoader(new FilteredClassLoader(
+            "io.election.mysql", "org.springframework.boot.jdbc", "javax.sql"))
+        .withConfiguration(MysqlNode.STARTER)
+        .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
+        .withBean(Job.class)
+        .withPropertyValues(
+            "spring.application.name=orders",
+            "as.election.algorithm=" + algorithm,
+            "as.election.lease-duration=6s",
+            "as.election.renew-interval=" + RENEW_INTERVAL.toMillis() + "ms",
+            "as.election.operation-timeout=1s",
+            "management.endpoints.web.exposure.include=leader");
+  }
+
+  /** The properties of a real server, with an empty place of its own for each test. */
+  protected abstract String[] server();
+
+  /** The properties of a server that does not exist, with a user. */
+  protected abstract String[] nowhere();
+
+  protected ApplicationContextRunner node(String id, String... properties) {
+    return this.application
+        .withPropertyValues("as.election.node-id=" + id)
+        .withPropertyValues(properties);
+  }
+
+  protected String failure(String... properties) {
+    return StartFailure.text(node("a", properties));
+  }
+
+  @Test
+  void oneOfTwoNodesLeadsAndHandsOverWhenItStops(CapturedOutput output) {
+    String[] server = server();
+    node("a", server).run((first) -> {
+      long term = awaitLeader(first).term().orElseThrow();
+      assertThat(output).contains("become leader by " + this.algorithm.toLowerCase(Locale.ROOT));
+      assertThat(first.getBean(Job.class).run()).isEqualTo("ran");
+      assertThat(first.getBean(HealthIndicator.class).health().getStatus()).isEqualTo(Status.UP);
+      assertThat(
+              first.getBean(MeterRegistry.class).get("election.leader").gauge().value())
+          .isEqualTo(1);
+      node("b", server).run((second) -> {
+        ElectionService election = second.getBean(ElectionService.class);
+        patiently().until(() -> election.leaderId().isPresent());
+        assertThat(second.getBean(Job.class).run()).isNull();
+        assertThat(new EndpointAccess(second).elections())
+            .containsEntry("algorithm", this.algorithm)
+            .extracting("elections")
+            .asString()
+            .contains("orders", "leader=false", "leaderId=a", "term=" + term);
+        first.close();
+        long closed = System.nanoTime();
+        patiently().until(election::isLeader);
+        assertThat(Duration.ofNanos(System.nanoTime() - closed)).isLessThan(RENEW_INTERVAL);
+        assertThat(election.term().orElseThrow()).isGreaterThan(term);
+        assertThat(second.getBean(Job.class).run()).isEqualTo("ran");
+      });
+    });
+  }
+
+  @Test
+  void serverThatCannotBeReachedMakesAFollower(CapturedOutput output) {
+    node("a", nowhere()).run((context) -> {
+      assertThat(context).hasNotFailed();
+      patiently().until(() -> output.getAll().contains("127.0.0.1:1"));
+      assertThat(context.getBean(ElectionService.class).isLeader()).isFalse();
+      assertThat(context.getBean(ElectionProperties.class).toString()).doesNotContain(PASSWORD);
+    });
+    assertThat(output).doesNotContain(PASSWORD);
+  }
+
+  @Test
+  void serverThatCannotBeReachedEndsAStartThatNeedsIt(CapturedOutput output) {
+    assertThat(StartFailure.text(
+            node("a", nowhere()).withPropertyValues("as.election.fail-fast=true")))
+        .contains("127.0.0.1:1", "as.election.fail-fast=false")
+        .doesNotContain(PASSWORD);
+    assertThat(output).doesNotContain(PASSWORD);
+  }
+
+  /** Public, so that the filtered class loader sees it too. */
+  public static class Job {
+
+    @LeaderOnly
+    public @Nullable String run() {
+      return "ran";
+    }
+  }
+}
