@@ -396,6 +396,23 @@ class ElectorTest extends ElectorFixture {
   }
 
   @Test
+  void anAnswerMakesThePauseAfterTheNextFailureShortAgain() {
+    elect(this.a, this.b);
+    this.b.fail("the store is away");
+    run(LEASE, this.b);
+    this.b.heal();
+    run(LEASE, this.a, this.b);
+
+    this.b.store.calls.clear();
+    this.b.fail("the store is away");
+    while (this.b.store.calls.isEmpty()) {
+      step(this.b);
+    }
+    run(ofMillis(900), this.b);
+    assertThat(this.b.store.calls).hasSizeGreaterThanOrEqualTo(2);
+  }
+
+  @Test
   void takeOversThatFailAreToldOnceAMinuteThoughReadsWorkAndAreShownUntilTheyWork() {
     elect(this.a, this.b);
     this.b.fail("UPDATE command denied", "take");
