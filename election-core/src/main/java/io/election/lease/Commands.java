@@ -128,7 +128,7 @@ final class Commands {
   /** Reads the members of the election. Returns those read last if the store does not answer. */
   Optional<List<Member>> currentMembers() throws InterruptedException {
     Members members = this.elector.members();
-    if (this.elector.isRunning()) {
+    if (this.elector.isRunning() && members.canBeRead()) {
       try {
         this.elector.ask(this.candidate, () -> members.read(this.elector.candidates()));
       } catch (InterruptedException ex) {

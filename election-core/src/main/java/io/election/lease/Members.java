@@ -80,7 +80,7 @@ final class Members {
       this.wanted = true;
       this.log.membersUnknown(ex);
     }
-    return true;
+    return this.directory != null;
   }
 
   private void announce(ElectionDirectory directory, Collection<Candidate> candidates)
@@ -115,6 +115,11 @@ final class Members {
               .toList());
     }
     this.known = members;
+  }
+
+  /** Returns whether the store has a directory. */
+  boolean canBeRead() {
+    return this.directory != null;
   }
 
   /** Returns the members of an election that were read last; empty if they are not known. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.AuditNote;
 import io.election.Member;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -193,5 +194,28 @@ class MembersTest extends ElectorFixture {
     a.service.designate("b");
     a.elector.step();
     assertThat(linesWith("has not led lately")).isEmpty();
+  }
+
+  /** The elector's thread may hang. */
+  @Test
+  void aStoreWithoutADirectoryIsNotAskedForMembers() throws Exception {
+    SimulatedDatabase.Store store = this.database.new Store();
+    LeaseStore withoutDirectory = (LeaseStore) Proxy.newProxyInstance(
+        LeaseStore.class.getClassLoader(),
+        new Class<?>[] {LeaseStore.class},
+        (proxy, method, arguments) -> method.invoke(store, arguments));
+    Elector elector = new Elector(
+        withoutDirectory,
+        SETTINGS,
+        () -> "a",
+        (serviceId) -> false,
+        (event) -> {},
+        this.clock::get,
+        () -> Instant.EPOCH);
+    LeaseElectionService service = new LeaseElectionService("jobs", elector);
+    elector.join(List.of(service));
+
+    assertThat(service.currentMembers()).isEmpty();
+    assertThat(store.calls).isEmpty();
   }
 }
