@@ -39,6 +39,16 @@ public record LeaseRow(
     return newestTerms != null ? Long.valueOf(Math.max(newestTerms, 1)) : null;
   }
 
+  /**
+   * Returns whether two reads, by the same store or another one, showed the same record: it was not
+   * written in between.
+   *
+   * @param other the record as read at another time
+   */
+  public boolean isSameRecord(LeaseRow other) {
+    return own(false).equals(other.own(false));
+  }
+
   LeaseRow own(boolean own) {
     return new LeaseRow(this.leaderId, this.term, this.leaseMillis, this.version, own);
   }

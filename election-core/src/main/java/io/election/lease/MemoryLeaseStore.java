@@ -227,7 +227,8 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   private boolean isAsSeen(String serviceId, LeaseRow seen) {
-    return seen.own(false).equals(row(serviceId));
+    LeaseRow row = row(serviceId);
+    return row != null && row.isSameRecord(seen);
   }
 
   /** Returns the server that answers. */

@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -131,11 +130,8 @@ record View(
   }
 
   private @Nullable Long leaseMillis() {
-    Long lease = this.lease.leaseMillis();
-    if (lease != null && lease >= 0) {
-      return lease;
-    }
-    return newestTerm() != 0 ? (Long) Math.max(newest().leaseMillis(), 1) : null;
+    return LeaseRow.leaseMillis(
+        this.lease.leaseMillis(), newestTerm() != 0 ? (Long) newestLeaseMillis() : null);
   }
 
   /**
@@ -160,11 +156,7 @@ record View(
 
   boolean shows(LeaseRow seen) {
     LeaseRow row = row(null);
-    return row != null
-        && row.version().equals(seen.version())
-        && row.leaderId().equals(seen.leaderId())
-        && row.term() == seen.term()
-        && Objects.equals(row.leaseMillis(), seen.leaseMillis());
+    return row != null && row.isSameRecord(seen);
   }
 
   /** Ends the open terms, and changes the newest one in any case. */
