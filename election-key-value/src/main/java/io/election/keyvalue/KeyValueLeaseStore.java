@@ -131,7 +131,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       keys.add(Keys.record(id));
       this.followed.heartbeat(id).ifPresent(keys::add);
       if (forWrite || this.followed.needsTerms(id)) {
-        folders.add(new Folder(Keys.terms(id), HISTORY_LENGTH));
+        folders.add(newestTerms(id));
       }
     }
     if (forWrite) {
@@ -142,9 +142,9 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       Map<String, View> views = new LinkedHashMap<>();
       boolean complete = true;
       for (String id : serviceIds) {
-        View view = View.of(id, snapshot, !folders.isEmpty());
+        View view = View.of(id, snapshot, folders.contains(newestTerms(id)));
         views.put(id, view);
-        if (view.needsTerms() && folders.add(new Folder(Keys.terms(id), HISTORY_LENGTH))) {
+        if (view.needsTerms() && folders.add(newestTerms(id))) {
           complete = false;
         }
         if (!view.heartbeat().isEmpty() && keys.add(Keys.heartbeat(view.heartbeat()))) {
@@ -160,6 +160,10 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     }
     throw new LeaseStoreException(
         "The records change while they are read. Is somebody writing to them in a loop?");
+  }
+
+  private static Folder newestTerms(String serviceId) {
+    return new Folder(Keys.terms(serviceId), HISTORY_LENGTH);
   }
 
   private View look(String serviceId) throws LeaseStoreException {

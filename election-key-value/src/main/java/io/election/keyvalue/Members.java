@@ -16,6 +16,7 @@ import io.election.lease.LeaseStoreException;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -133,7 +134,7 @@ final class Members {
         }
       }
     });
-    members.values().forEach(list -> list.sort(java.util.Comparator.comparing(Member::nodeId)));
+    members.values().forEach(list -> list.sort(Comparator.comparing(Member::nodeId)));
     return members;
   }
 

@@ -121,7 +121,7 @@ final class ZookeeperServer implements KeyValueServer {
     List<Op> operations = new ArrayList<>();
     keys.forEach((key) -> operations.add(Op.getData(path(key))));
     folders.forEach((folder) -> operations.add(Op.getChildren(path(folder.parent()))));
-    List<OpResult> results = multi("Reading", operations);
+    List<OpResult> results = this.session.multi("Reading", operations);
     for (int i = 0; i < results.size(); i++) {
       if (code(results.get(i)) != Code.OK && code(results.get(i)) != Code.NONODE) {
         throw refused("Reading", results.get(i), operations.get(i));
@@ -163,10 +163,10 @@ final class ZookeeperServer implements KeyValueServer {
   /** Writes, so that the quorum agrees; returns the number of this write. */
   private long tick() throws LeaseStoreException {
     List<Op> write = List.of(Op.setData(path(CLOCK), EMPTY, -1));
-    List<OpResult> results = multi("Reading", write);
+    List<OpResult> results = this.session.multi("Reading", write);
     if (code(results.get(0)) == Code.NONODE) {
       make(CLOCK, EMPTY);
-      results = multi("Reading", write);
+      results = this.session.multi("Reading", write);
     }
     if (results.get(0) instanceof OpResult.SetDataResult result) {
       return result.getStat().getMzxid();
@@ -195,7 +195,7 @@ final class ZookeeperServer implements KeyValueServer {
         operations.add(Op.delete(path, (int) delete.version().number()));
       }
     }
-    List<OpResult> results = multi("Writing", operations);
+    List<OpResult> results = this.session.multi("Writing", operations);
     int failed = failed(results);
     if (failed >= 0
         && code(results.get(failed)) == Code.NONODE
@@ -203,7 +203,7 @@ final class ZookeeperServer implements KeyValueServer {
       for (Write write : commit.writes()) {
         makeParents(write.key());
       }
-      results = multi("Writing", operations);
+      results = this.session.multi("Writing", operations);
       failed = failed(results);
     }
     if (failed >= 0) {
@@ -270,7 +270,7 @@ final class ZookeeperServer implements KeyValueServer {
       String node = end > 0 ? path.substring(0, end) : path;
       Op create =
           Op.create(node, end > 0 ? EMPTY : data, this.connection.acl(), CreateMode.PERSISTENT);
-      OpResult result = multi("Creating " + node, List.of(create)).get(0);
+      OpResult result = this.session.multi("Creating " + node, List.of(create)).get(0);
       code = code(result);
       if (code != Code.OK && code != Code.NODEEXISTS && code != Code.NONODE) {
         refusal = refused("Creating a node", result, create);
@@ -279,10 +279,6 @@ final class ZookeeperServer implements KeyValueServer {
     if (code != Code.OK && code != Code.NODEEXISTS) {
       throw refusal;
     }
-  }
-
-  private List<OpResult> multi(String what, List<Op> operations) throws LeaseStoreException {
-    return this.session.multi(what, operations);
   }
 
   private String path(String key) {
