@@ -88,6 +88,7 @@ class ConfigurationFaultsIT {
       long died = System.nanoTime();
       await("it steps down").until(() -> !leader.service().isLeader());
       String next = awaitLeader(nodes).service().nodeId();
+      await("its claim is sampled").until(() -> !sampler.claims(next).isEmpty());
       Claim first = sampler.claims(next).get(0);
       await("it goes on").until(() -> {
         List<Claim> claims = sampler.claims(next);
