@@ -28,8 +28,8 @@ enum Backend {
 
   /**
    * Opens a proxy between one process and a server. It counts the commands of MySQL (statements and
-   * everything else that the driver sends), the requests and pings of ZooKeeper, or the messages of
-   * gRPC.
+   * everything else that the driver sends), the requests of ZooKeeper without its pings, or the
+   * messages of gRPC.
    */
   TcpProxy proxyTo(int port) {
     return TcpProxy.to(port, () -> new Requests(this.protocol));

@@ -8,6 +8,8 @@ import java.util.function.Function;
 enum CandidateKind {
   /** The starter of this repository. */
   ELECTION("election", Backend.MYSQL, 10_000, 2000, OurCandidate::new),
+  ELECTION_ZOOKEEPER("election over ZooKeeper", Backend.ZOOKEEPER, 10_000, 2000, OurCandidate::new),
+  ELECTION_ETCD("election over etcd", Backend.ETCD, 10_000, 2000, OurCandidate::new),
   /** One statement a second, as copied from project to project. Takes over after five seconds. */
   HAND_WRITTEN("hand-written SQL", Backend.MYSQL, 5000, 1500, HandWrittenCandidate::new),
   /** {@code LockRegistryLeaderInitiator} over JDBC. */
@@ -53,6 +55,11 @@ enum CandidateKind {
 
   static CandidateKind of(String id) {
     return valueOf(id.toUpperCase(Locale.ROOT).replace('-', '_'));
+  }
+
+  /** Returns whether it is this repository's. */
+  boolean isOurs() {
+    return name().startsWith(ELECTION.name());
   }
 
   Candidate create(CandidateSettings settings) {

@@ -83,7 +83,7 @@ final class CandidateNode {
 
   /** One of hundreds of our nodes in this process does without Spring Boot. */
   private static Candidate member(CandidateSettings settings, boolean signals) {
-    return settings.kind() == CandidateKind.ELECTION
+    return settings.kind().isOurs()
         ? new ElectorCandidate(settings, signals)
         : settings.kind().create(settings);
   }

@@ -1,12 +1,15 @@
 package io.election.benchmarks.sidebyside;
 
 import io.election.Leadership;
+import io.election.etcd.EtcdLeaseStore;
 import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
+import io.election.lease.LeaseStore;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.MysqlLeaseStore;
 import io.election.test.process.Claim;
+import io.election.zookeeper.ZookeeperLeaseStore;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashMap;
@@ -24,18 +27,37 @@ final class ElectorCandidate implements Candidate {
 
   ElectorCandidate(CandidateSettings settings, boolean signals) {
     Duration timeout = Duration.ofSeconds(1);
-    ElectionDatabase database = new ElectionDatabase(
-        new DriverManagerDataSource(settings.address(), settings.username(), settings.password()),
-        settings.address());
     this.elector = new Elector(
-        new MysqlLeaseStore(
-            database, MysqlLeaseStore.SchemaMode.NONE, timeout, settings.renew(), signals),
+        store(settings, timeout, signals),
         new LeaseSettings(settings.lease(), settings.renew(), timeout, Duration.ofSeconds(1), true),
         settings::node,
         (serviceId) -> false,
         (event) -> {},
         System::nanoTime,
         InstantSource.system());
+  }
+
+  private static LeaseStore store(CandidateSettings settings, Duration timeout, boolean signals) {
+    String address = settings.address();
+    return switch (settings.kind().backend) {
+      case MYSQL ->
+        new MysqlLeaseStore(
+            new ElectionDatabase(
+                new DriverManagerDataSource(address, settings.username(), settings.password()),
+                address),
+            MysqlLeaseStore.SchemaMode.NONE,
+            timeout,
+            settings.renew(),
+            signals);
+      case ZOOKEEPER ->
+        ZookeeperLeaseStore.builder(address, "/election")
+            .operationTimeout(timeout)
+            .build();
+      case ETCD ->
+        EtcdLeaseStore.builder(List.of("http://" + address))
+            .operationTimeout(timeout)
+            .build();
+    };
   }
 
   @Override

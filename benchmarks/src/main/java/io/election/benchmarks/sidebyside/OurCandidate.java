@@ -8,11 +8,15 @@ import java.util.Map;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
 
 /** The starter in a Spring Boot application. */
 final class OurCandidate implements Candidate {
+
+  private static final String NO_DATABASE =
+      "spring.autoconfigure.exclude=" + DataSourceAutoConfiguration.class.getName();
 
   private final CandidateSettings settings;
 
@@ -30,12 +34,9 @@ final class OurCandidate implements Candidate {
   public void join(List<String> elections) {
     List<String> properties = new ArrayList<>(List.of(
         "spring.main.banner-mode=off",
-        "spring.datasource.url=" + this.settings.address(),
-        "spring.datasource.username=" + this.settings.username(),
-        "spring.datasource.password=" + this.settings.password(),
-        "spring.datasource.hikari.minimum-idle=0",
         "as.election.node-id=" + this.settings.node(),
         "as.election.service-id=" + elections.get(0)));
+    properties.addAll(store());
     if (elections.size() > 1) {
       properties.add(
           "as.election.services=" + String.join(",", elections.subList(1, elections.size())));
@@ -51,6 +52,28 @@ final class OurCandidate implements Candidate {
         .getBeansOfType(ElectionService.class)
         .values()
         .forEach((election) -> this.elections.put(election.serviceId(), election));
+  }
+
+  private List<String> store() {
+    String address = this.settings.address();
+    return switch (this.settings.kind().backend) {
+      case MYSQL ->
+        List.of(
+            "spring.datasource.url=" + address,
+            "spring.datasource.username=" + this.settings.username(),
+            "spring.datasource.password=" + this.settings.password(),
+            "spring.datasource.hikari.minimum-idle=0");
+      case ZOOKEEPER ->
+        List.of(
+            NO_DATABASE,
+            "as.election.algorithm=Zookeeper",
+            "as.election.zookeeper.connect-string=" + address);
+      case ETCD ->
+        List.of(
+            NO_DATABASE,
+            "as.election.algorithm=Etcd",
+            "as.election.etcd.endpoints=http://" + address);
+    };
   }
 
   @Override

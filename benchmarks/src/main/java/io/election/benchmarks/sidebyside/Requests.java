@@ -11,8 +11,12 @@ final class Requests implements ToIntFunction<byte[]> {
   enum Protocol {
     /** A length of three bytes, the lowest first, and a number. A packet with number 0 is a command. */
     MYSQL(0, 4, (header) -> number(header, 2, 1, 0), (header) -> header[3] == 0),
-    /** A length of four bytes. All packets are requests, including pings. */
-    ZOOKEEPER(0, 4, (header) -> number(header, 0, 1, 2, 3), (header) -> true),
+    /** A length of four bytes, and a number, which is -2 for a ping. */
+    ZOOKEEPER(
+        0,
+        8,
+        (header) -> number(header, 0, 1, 2, 3) - 4,
+        (header) -> number(header, 4, 5, 6, 7) != 0xFFFF_FFFEL),
     /** A preface, then frames. Each data frame that is not empty is a gRPC message. */
     HTTP_2(
         24,

@@ -40,7 +40,7 @@ public final class Summary {
   /** Returns whether our candidate never had two leaders and never failed. */
   static boolean isSound(Results results) {
     List<Row> ours = results.rows().stream()
-        .filter((row) -> row.candidate().equals(CandidateKind.ELECTION.id()))
+        .filter((row) -> CandidateKind.of(row.candidate()).isOurs())
         .toList();
     List<Row> faults = ours.stream()
         .filter((row) -> row.measure().equals("failed_count")

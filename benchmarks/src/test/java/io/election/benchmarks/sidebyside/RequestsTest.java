@@ -16,9 +16,10 @@ class RequestsTest {
   }
 
   @Test
-  void allPacketsOfZooKeeperAreCounted() {
+  void allPacketsOfZooKeeperButPingsAreCounted() {
+    byte[] ping = {0, 0, 0, 8, -1, -1, -1, -2, 0, 0, 0, 11};
     byte[] sent =
-        bytes(new byte[] {0, 0, 1, 4}, new byte[260], new byte[] {0, 0, 0, 8}, new byte[8]);
+        bytes(new byte[] {0, 0, 1, 4}, new byte[260], ping, new byte[] {0, 0, 0, 8}, new byte[8]);
     assertThat(count(Requests.Protocol.ZOOKEEPER, sent)).isEqualTo(2);
   }
 

@@ -39,7 +39,7 @@ class SummaryTest {
     add("pause", "election", 1, "overlap_ms", 0);
     add("pause", "curator", 1, "overlap_ms", 226.6);
     assertThat(Summary.isSound(this.results)).isTrue();
-    add("pause", "election", 2, "overlap_ms", 0.001);
+    add("pause", "election-etcd", 1, "overlap_ms", 0.001);
     assertThat(Summary.isSound(this.results)).isFalse();
   }
 
