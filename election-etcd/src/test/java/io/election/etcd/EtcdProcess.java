@@ -14,6 +14,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 
 /** An etcd from the path, with its default settings, on a port and in a folder of its own. */
@@ -24,11 +26,15 @@ public final class EtcdProcess implements AutoCloseable {
   private final Path folder;
   private final int port = freePort();
   private final int peerPort = freePort();
+  private final String name;
   private final List<String> options;
+  private String cluster;
   private Process process;
 
-  private EtcdProcess(String... options) {
+  private EtcdProcess(String name, String... options) {
+    this.name = name;
     this.options = List.of(options);
+    this.cluster = member();
     try {
       this.folder = Files.createTempDirectory("etcd-");
     } catch (IOException ex) {
@@ -46,25 +52,46 @@ public final class EtcdProcess implements AutoCloseable {
   }
 
   public static EtcdProcess start(String... options) {
-    boolean found = Arrays.stream(System.getenv("PATH").split(":"))
-        .anyMatch(folder -> Files.isExecutable(Path.of(folder, "etcd")));
-    assumeTrue(found, "etcd is not on the path");
-    EtcdProcess etcd = new EtcdProcess(options);
+    assumeInstalled();
+    EtcdProcess etcd = new EtcdProcess("default", options);
     etcd.run();
     return etcd;
   }
 
+  /** Starts a cluster. The test is skipped where there is no etcd. */
+  public static List<EtcdProcess> startCluster(int size) {
+    assumeInstalled();
+    List<EtcdProcess> members =
+        IntStream.range(0, size).mapToObj(i -> new EtcdProcess("member-" + i)).toList();
+    String all = members.stream().map(EtcdProcess::member).collect(Collectors.joining(","));
+    members.forEach(member -> member.cluster = all);
+    members.forEach(EtcdProcess::launch);
+    members.forEach(EtcdProcess::awaitUp);
+    return members;
+  }
+
+  private static void assumeInstalled() {
+    boolean found = Arrays.stream(System.getenv("PATH").split(":"))
+        .anyMatch(folder -> Files.isExecutable(Path.of(folder, "etcd")));
+    assumeTrue(found, "etcd is not on the path");
+  }
+
   /** Starts the process, on its data as they are. */
-  void run() {
-    String peers = "http://127.0.0.1:" + this.peerPort;
+  public void run() {
+    launch();
+    awaitUp();
+  }
+
+  private void launch() {
     List<String> command = new ArrayList<>(List.of(
         "etcd",
+        "--name=" + this.name,
         "--data-dir=" + data(),
         "--listen-client-urls=" + url(),
         "--advertise-client-urls=" + url(),
-        "--listen-peer-urls=" + peers,
-        "--initial-advertise-peer-urls=" + peers,
-        "--initial-cluster=default=" + peers));
+        "--listen-peer-urls=" + peers(),
+        "--initial-advertise-peer-urls=" + peers(),
+        "--initial-cluster=" + this.cluster));
     command.addAll(this.options);
     try {
       this.process = new ProcessBuilder(command)
@@ -74,6 +101,9 @@ public final class EtcdProcess implements AutoCloseable {
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
+  }
+
+  private void awaitUp() {
     Awaitility.await("etcd")
         .atMost(Duration.ofSeconds(60))
         .pollInterval(Duration.ofMillis(50))
@@ -82,16 +112,25 @@ public final class EtcdProcess implements AutoCloseable {
         .until(() -> ctl("endpoint", "health").contains("is healthy"));
   }
 
-  void kill() {
+  public void kill() {
     this.process.destroyForcibly().onExit().join();
   }
 
-  void send(Signal signal) {
+  public void send(Signal signal) {
     signal.send(this.process.toHandle());
   }
 
   public String url() {
     return "http://127.0.0.1:" + this.port;
+  }
+
+  private String peers() {
+    return "http://127.0.0.1:" + this.peerPort;
+  }
+
+  /** How a cluster knows this member. */
+  private String member() {
+    return this.name + "=" + peers();
   }
 
   int port() {
@@ -106,15 +145,14 @@ public final class EtcdProcess implements AutoCloseable {
   void restore(Path snapshot) {
     kill();
     delete(data());
-    String peers = "http://127.0.0.1:" + this.peerPort;
     ctl(
         "snapshot",
         "restore",
         snapshot.toString(),
         "--data-dir=" + data(),
         "--initial-cluster-token=restored",
-        "--initial-cluster=default=" + peers,
-        "--initial-advertise-peer-urls=" + peers);
+        "--initial-cluster=" + this.cluster,
+        "--initial-advertise-peer-urls=" + peers());
     run();
   }
 

@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.UnaryOperator;
@@ -32,7 +33,7 @@ import org.springframework.core.io.ClassPathResource;
 import org.springframework.util.FileSystemUtils;
 
 /**
- * Processes on one database. At the end of the scenario their claims are judged exactly, since
+ * Processes on one store. At the end of the scenario their claims are judged exactly, since
  * safety has no tolerance. Durations have only generous bounds.
  */
 final class Cluster {
@@ -48,7 +49,11 @@ final class Cluster {
   /** The extra time for events that must happen at some point, on a busy machine. */
   static final Duration SLACK = Duration.ofSeconds(30);
 
-  private final TestDatabase database;
+  /** The properties that name the store. */
+  private final Map<String, String> store;
+
+  /** Is {@code null} if the store is no database. */
+  private final @Nullable TestDatabase database;
 
   private final Duration lease;
 
@@ -67,7 +72,9 @@ final class Cluster {
 
   private @Nullable Claim lost;
 
-  private Cluster(TestDatabase database, Duration lease, Duration renew) {
+  private Cluster(
+      Map<String, String> store, @Nullable TestDatabase database, Duration lease, Duration renew) {
+    this.store = store;
     this.database = database;
     this.lease = lease;
     this.renew = renew;
@@ -113,17 +120,27 @@ final class Cluster {
   static void start(
       TestDatabase database, Duration lease, Duration renew, List<Node> nodes, Start scenario)
       throws Exception {
-    Cluster cluster = start(database, lease, renew, nodes);
-    cluster.guard(() -> {
-      cluster.awaitUp();
-      scenario.run(cluster);
-      cluster.close();
+    start(database, lease, renew, nodes).playAll(scenario);
+  }
+
+  /** Plays scenarios on three identical nodes on a store that is no database. */
+  static void run(Map<String, String> store, Start scenarios) throws Exception {
+    Cluster cluster = new Cluster(store, null, LEASE, RENEW);
+    threeNodes().forEach(cluster::add);
+    cluster.playAll(scenarios);
+  }
+
+  private void playAll(Start scenarios) throws Exception {
+    guard(() -> {
+      awaitUp();
+      scenarios.run(this);
+      close();
     });
   }
 
   /** Starts nodes without waiting for them. */
   static Cluster start(TestDatabase database, Duration lease, Duration renew, List<Node> nodes) {
-    Cluster cluster = new Cluster(database, lease, renew);
+    Cluster cluster = new Cluster(properties(database), database, lease, renew);
     nodes.forEach(cluster::add);
     return cluster;
   }
@@ -173,7 +190,9 @@ final class Cluster {
     NodeProcess leader = awaitLeader();
     // Leaderships that were lost while processes started on a busy machine are no part of it.
     this.nodes.forEach(NodeProcess::forgetClaims);
-    this.audit = RowAudit.install(this.database);
+    if (this.database != null) {
+      this.audit = RowAudit.install(this.database);
+    }
     scenario.run(this, leader);
     this.nodes.stream().filter(NodeProcess::isAlive).forEach(NodeProcess::resume);
     check();
@@ -208,14 +227,23 @@ final class Cluster {
 
   /** The properties of an application with an election. */
   static Map<String, String> properties(TestDatabase database, Duration lease, Duration renew) {
-    Map<String, String> properties = new LinkedHashMap<>();
+    return properties(properties(database), lease, renew);
+  }
+
+  private static Map<String, String> properties(TestDatabase database) {
+    return Map.of(
+        "spring.datasource.url", database.jdbcUrl(),
+        "spring.datasource.username", database.username(),
+        "spring.datasource.password", database.password(),
+        "spring.datasource.hikari.minimum-idle", "0",
+        "spring.datasource.hikari.initialization-fail-timeout", "-1");
+  }
+
+  private static Map<String, String> properties(
+      Map<String, String> store, Duration lease, Duration renew) {
+    Map<String, String> properties = new LinkedHashMap<>(store);
     properties.put("spring.main.web-application-type", "none");
     properties.put("spring.main.banner-mode", "off");
-    properties.put("spring.datasource.url", database.jdbcUrl());
-    properties.put("spring.datasource.username", database.username());
-    properties.put("spring.datasource.password", database.password());
-    properties.put("spring.datasource.hikari.minimum-idle", "0");
-    properties.put("spring.datasource.hikari.initialization-fail-timeout", "-1");
     properties.put("as.election.service-id", SERVICE);
     properties.put("as.election.lease-duration", lease.toMillis() + "ms");
     properties.put("as.election.renew-interval", renew.toMillis() + "ms");
@@ -226,7 +254,7 @@ final class Cluster {
 
   /** Starts a node without waiting for it. */
   NodeProcess add(Node node) {
-    Map<String, String> properties = properties(this.database, this.lease, this.renew);
+    Map<String, String> properties = properties(this.store, this.lease, this.renew);
     node.properties().forEach((property) -> {
       String[] pair = property.split("=", 2);
       properties.put(pair[0], pair[1]);
@@ -305,8 +333,8 @@ final class Cluster {
   }
 
   private long version() {
-    String version = this.database.query(
-        "SELECT version FROM leader_election WHERE service_id = '" + SERVICE + "'");
+    String version = Objects.requireNonNull(this.database)
+        .query("SELECT version FROM leader_election WHERE service_id = '" + SERVICE + "'");
     return version != null ? Long.parseLong(version) : 0;
   }
 

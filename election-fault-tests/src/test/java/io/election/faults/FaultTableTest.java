@@ -21,9 +21,6 @@ import org.junit.jupiter.api.Test;
 /** The table of faults in the documentation matches the tests. */
 class FaultTableTest {
 
-  /** Faults 48 and 49 are about stores that this version does not have. */
-  private static final Set<Integer> NOT_APPLICABLE = Set.of(48, 49);
-
   private final String table;
 
   FaultTableTest() throws IOException {
@@ -35,10 +32,7 @@ class FaultTableTest {
     Set<Integer> numbers = new TreeSet<>();
     documented().forEach((name) -> numbers.add(Integer.parseInt(name.substring(6, 8))));
     assertThat(numbers)
-        .containsExactlyElementsOf(IntStream.rangeClosed(1, 54)
-            .boxed()
-            .filter((number) -> !NOT_APPLICABLE.contains(number))
-            .toList());
+        .containsExactlyElementsOf(IntStream.rangeClosed(1, 54).boxed().toList());
   }
 
   @Test

@@ -2,6 +2,7 @@ package io.election.zookeeper;
 
 import io.election.test.process.TcpProxy;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -9,7 +10,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Three servers, one of which can be cut off from the others while its clients reach it. */
-final class Ensemble implements AutoCloseable {
+public final class Ensemble implements AutoCloseable {
 
   private final int[] quorumPorts = new int[4];
   private final int[] electionPorts = new int[4];
@@ -22,7 +23,7 @@ final class Ensemble implements AutoCloseable {
    *
    * @param leads whether the server that can be cut off leads the ensemble
    */
-  Ensemble(boolean leads) {
+  public Ensemble(boolean leads) {
     for (int id = 1; id <= 3; id++) {
       this.quorumPorts[id] = Zookeeper.freePort();
       this.electionPorts[id] = Zookeeper.freePort();
@@ -63,8 +64,13 @@ final class Ensemble implements AutoCloseable {
   }
 
   /** The server that can be cut off. */
-  Zookeeper member() {
+  public Zookeeper member() {
     return this.servers.get(this.cutOff);
+  }
+
+  /** All servers. */
+  public Collection<Zookeeper> members() {
+    return this.servers.values();
   }
 
   /** The connect string of the others. */
@@ -75,11 +81,11 @@ final class Ensemble implements AutoCloseable {
         .collect(Collectors.joining(","));
   }
 
-  void cutOff() {
+  public void cutOff() {
     this.links.forEach(TcpProxy::cut);
   }
 
-  void heal() {
+  public void heal() {
     this.links.forEach(TcpProxy::heal);
   }
 

@@ -144,27 +144,27 @@ public final class Zookeeper implements AutoCloseable {
     }
   }
 
-  void kill() {
+  public void kill() {
     this.process.destroyForcibly().onExit().join();
   }
 
   /** Kills the server and starts it again on its data. */
-  void restart() {
+  public void restart() {
     kill();
     this.process = launch();
     awaitUp();
   }
 
-  void pause() {
+  public void pause() {
     Signal.STOP.send(this.process.toHandle());
   }
 
-  void resume() {
+  public void resume() {
     Signal.CONT.send(this.process.toHandle());
   }
 
   /** Runs a command as an operator types it, by the command line of ZooKeeper. */
-  void type(String... words) {
+  public void type(String... words) {
     List<String> command =
         java(ZooKeeperMain.class.getName(), "-server", connectString(), "-waitforconnection");
     command.addAll(List.of(words));
