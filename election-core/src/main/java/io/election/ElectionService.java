@@ -226,8 +226,8 @@ public interface ElectionService {
    * per lease while this method is called, otherwise less often. Local. Use them for display, never
    * for decisions.
    *
-   * @return the members by node id; empty if they are not known. Nodes that run a version without
-   *     member announcements are missing
+   * @return the members in the order in which they came; empty if they are not known. Nodes that run
+   *     a version without member announcements are missing
    */
   default Optional<List<Member>> members() {
     return Optional.empty();
@@ -237,7 +237,7 @@ public interface ElectionService {
    * Reads the members from the store and returns them. Waits for at most one operation timeout. If
    * the store does not answer, returns the members that were read last.
    *
-   * @return the members by node id; empty if they are not known
+   * @return the members in the order in which they came; empty if they are not known
    * @throws InterruptedException if the calling thread was interrupted while it waited
    */
   default Optional<List<Member>> currentMembers() throws InterruptedException {

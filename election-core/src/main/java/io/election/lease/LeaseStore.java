@@ -162,7 +162,21 @@ public interface LeaseStore extends AutoCloseable {
    * @param age how long ago the record was last written, by the clock of the store. Only a hint for
    *     the time of the next read, never for decisions; may be negative or absurd
    */
-  record Reading(LeaseRow row, Duration age) {}
+  record Reading(LeaseRow row, Duration age, int ahead) {
+
+   * @param ahead how many other candidates came before this node, if a {@linkplain #watch watch} has
+   *     just shown that the record was handed back to any node: this node then lets them try first,
+   *     for less than a renew interval. 0 if the store knows no order. Only a hint
+    /**
+     * Creates a reading of a store that knows no order of the candidates.
+     *
+     * @param row the record
+     * @param age how long ago the record was last written
+     */
+    public Reading(LeaseRow row, Duration age) {
+      this(row, age, 0);
+    }
+  }
 
   /**
    * A node's claim to a lease.

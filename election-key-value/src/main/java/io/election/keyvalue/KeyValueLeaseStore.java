@@ -23,6 +23,7 @@ import io.election.lease.TermEnd;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -105,16 +106,34 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       return Map.of();
     }
     this.server.begin();
+    Map<String, View> views = look(serviceIds, false);
+    Map<String, Integer> ahead = ahead(this.followed.handedBack(views.values()));
     Map<String, Reading> readings = new LinkedHashMap<>();
-    look(serviceIds, false).forEach((id, view) -> {
+    views.forEach((id, view) -> {
       this.life.saw(view);
       LeaseRow row = this.life.row(view);
       if (row != null) {
-        readings.put(id, new Reading(row, view.age(this.clock.millis())));
+        Duration age = view.age(this.clock.millis());
+        readings.put(id, new Reading(row, age, ahead.getOrDefault(id, 0)));
       }
     });
     this.followed.follow(serviceIds);
     return readings;
+  }
+
+  /** Returns how many candidates came before this node; none if they cannot be read. */
+  private Map<String, Integer> ahead(Set<String> handedBack) {
+    Map<String, Integer> ahead = new HashMap<>();
+    if (!handedBack.isEmpty()) {
+      try {
+        this.members
+            .read(handedBack)
+            .forEach((id, members) -> ahead.put(id, this.followed.ahead(id, members)));
+      } catch (LeaseStoreException ex) {
+        // Only the order is unknown. If the server is away, the next call says so.
+      }
+    }
+    return ahead;
   }
 
   /**

@@ -94,6 +94,27 @@ class MembersTest {
   }
 
   @Test
+  void theOrderIsThatInWhichTheNodesCameWhateverTheirClocksAndNames() throws Exception {
+    KeyValueLeaseStore second = newStore();
+    this.store.announce(node("z", Set.of()));
+    this.now = this.now.minusSeconds(5);
+    second.announce(node("y", Set.of()));
+    newStore().announce(node("x", Set.of()));
+    // Whatever a node writes later, it keeps its place, until it comes anew.
+    this.store.announce(node("z", Set.of("billing")));
+    assertThat(members("billing")).extracting(Member::nodeId).containsExactly("z", "y", "x");
+
+    second.close();
+    second.announce(node("y", Set.of()));
+
+    assertThat(members("billing")).extracting(Member::nodeId).containsExactly("z", "x", "y");
+  }
+
+  private static Announcement node(String id, Set<String> paused) {
+    return new Announcement(id, Set.of("billing"), paused, true, LEASE, "1.0");
+  }
+
+  @Test
   void whatHasBeenSilentForTheRetentionIsPruned() throws Exception {
     KeyValueLeaseStore dead = newStore();
     lead(dead, "mail");
