@@ -96,8 +96,8 @@ final class LeaderEndpoint {
   }
 
   /**
-   * Shows one election, with its members and last terms as details. Answers 404 if this node does
-   * not know it.
+   * Shows one election, with its candidates, members and last terms as details. Answers 404 if this
+   * node does not know it.
    */
   @ReadOperation
   @Nullable
@@ -108,7 +108,10 @@ final class LeaderEndpoint {
     }
     Map<String, Object> description = describe(service, security);
     if (showsDetails(security)) {
-      service.members().ifPresent((members) -> description.put("members", described(members)));
+      service.members().ifPresent((members) -> {
+        description.put("candidates", candidates(members));
+        description.put("members", described(members));
+      });
       List<Map<String, Object>> history =
           service.history().stream().map(LeaderEndpoint::describe).toList();
       if (!history.isEmpty()) {
@@ -328,6 +331,14 @@ final class LeaderEndpoint {
 
   private static void putIfKnown(
       Map<String, Object> description, String key, @Nullable String value) {
+  /** The nodes that may lead, in the order in which they came. */
+  private static List<String> candidates(List<Member> members) {
+    return members.stream()
+        .filter((member) -> member.eligible() && !member.paused())
+        .map(Member::nodeId)
+        .toList();
+  }
+
     if (value != null && !value.isEmpty()) {
       description.put(key, value);
     }

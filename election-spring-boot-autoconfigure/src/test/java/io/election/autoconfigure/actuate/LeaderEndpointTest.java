@@ -283,7 +283,7 @@ class LeaderEndpointTest {
   void membersAreADetailOfOneElectionAndReadByNoReader() throws Exception {
     members("host:8081:1");
     assertThat(get(DETAILS, "/sample-app")).contains("\"members\":[{\"nodeId\":\"host:8081:1\",");
-    assertThat(get(DETAILS, "")).doesNotContain("members");
+    assertThat(get(DETAILS, "")).doesNotContain("members", "candidates");
     verify(ELECTION, never()).currentMembers();
   }
 
@@ -319,6 +319,21 @@ class LeaderEndpointTest {
     HttpResponse<String> early = designate("b", "");
     assertThat(early.statusCode()).isEqualTo(409);
     assertThat(early.body()).isEqualTo("{\"message\":\"has no record yet\"}");
+  @Test
+  void candidatesAreTheMembersThatMayLeadInTheOrderInWhichTheyCame() throws Exception {
+    willReturn(Optional.of(List.of(
+            new Member("c", TIME, TIME, true, false, ""),
+            new Member("paused", TIME, TIME, true, true, ""),
+            new Member("a", TIME, TIME, true, false, ""),
+            new Member("not-eligible", TIME, TIME, false, false, ""))))
+        .given(ELECTION)
+        .members();
+    assertThat(get(DETAILS, "/sample-app"))
+        .startsWith("{\"leader\":false,\"candidates\":[\"c\",\"a\"],\"members\":[");
+    willReturn(Optional.empty()).given(ELECTION).members();
+    assertThat(get(DETAILS, "/sample-app")).isEqualTo("{\"leader\":false}");
+  }
+
     willThrow(new UnsupportedOperationException("never")).given(ELECTION).pause(any());
     assertThat(ask(WRITABLE, "POST", "/sample-app/pause", "{}").statusCode()).isEqualTo(409);
     willThrow(new LeaseStoreException("no answer")).given(ELECTION).forceElection(any());
