@@ -13,12 +13,15 @@ import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.ManualAllocationElectionService;
 import io.election.mysql.MysqlLeaseStore;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.flywaydb.core.Flyway;
@@ -86,6 +89,26 @@ class ElectionAutoConfigurationTest {
       assertThat(election.leaderId()).contains(leaderId);
     });
     assertThat(output).doesNotContain("nobody leads");
+  }
+
+  @Test
+  void manualAllocationLeadsWhereItNamesAnAddressOfThisMachineAndThePort() throws Exception {
+    List<String> hosts = NetworkInterface.networkInterfaces()
+        .flatMap(NetworkInterface::inetAddresses)
+        .filter((address) -> !address.isLoopbackAddress() && !address.isLinkLocalAddress())
+        .map(InetAddress::getHostAddress)
+        .map((host) -> host.contains(":") ? "[" + host + "]" : host)
+        .collect(Collectors.toCollection(ArrayList::new));
+    hosts.add(InetAddress.getLocalHost().getHostName());
+    ApplicationContextRunner web = this.manual.withPropertyValues("local.server.port=8080");
+    for (String host : hosts) {
+      for (String port : List.of(":8080", ":8081", "")) {
+        web.withPropertyValues("as.election.manual.leader-id=" + host + port)
+            .run((context) -> assertThat(context.getBean(ElectionService.class).isLeader())
+                .as(host + port)
+                .isEqualTo(!port.equals(":8081")));
+      }
+    }
   }
 
   @ParameterizedTest
