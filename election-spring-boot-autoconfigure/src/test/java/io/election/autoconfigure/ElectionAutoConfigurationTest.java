@@ -112,6 +112,29 @@ class ElectionAutoConfigurationTest {
   }
 
   @ParameterizedTest
+  @CsvSource({
+    "election.algorithm=ManualAllocation, true",
+    "election.algorithm[0]=ManualAllocation, true",
+    "as.election.algorithm=Mysql, false"
+  })
+  void algorithmUnderTheNameOfHandMadeElectionsIsWarnedOf(
+      String property, boolean warned, CapturedOutput output) {
+    this.jdbc
+        .withPropertyValues("spring.datasource.url=jdbc:mysql://localhost:1/none", property)
+        .run((context) -> assertThat(context).hasNotFailed());
+    assertThat(
+            output
+                .getAll()
+                .contains(
+                    "election.algorithm is 'ManualAllocation', which this library does not read: write as.election.algorithm instead. The algorithm is Mysql now"))
+        .isEqualTo(warned);
+    this.manual
+        .withPropertyValues("election.algorithm=Mysql")
+        .run((context) -> assertThat(context).hasNotFailed());
+    assertThat(output).doesNotContain("election.algorithm is 'Mysql'");
+  }
+
+  @ParameterizedTest
   @CsvSource(
       delimiter = '|',
       value = {
