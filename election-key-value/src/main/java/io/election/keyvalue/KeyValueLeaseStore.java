@@ -438,13 +438,14 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   @Override
-  public boolean designate(String serviceId, String leaderId, @Nullable AuditNote auditNote)
+  public boolean designate(
+      String serviceId, String leaderId, @Nullable LeaseRow seen, @Nullable AuditNote auditNote)
       throws LeaseStoreException {
     this.server.begin();
     for (int i = 0; i < ATTEMPTS; i++) {
       View view = look(serviceId);
       Entry entry = view.entry();
-      if (entry == null) {
+      if (entry == null || (seen != null && !view.shows(seen))) {
         return false;
       }
       LeaseRecord now = view.lease();
@@ -460,8 +461,9 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       LeaseRecord record =
           new LeaseRecord(leaderId, now.term(), now.leaseMillis(), now.heartbeat());
       writes.add(new Put(Keys.record(serviceId), Json.write(record), entry.version()));
-      if (!entry.foreign()
-          && this.server.commit(new Commit(Map.of(), writes, 0)).isPresent()) {
+      Map<String, Version> checks = seen != null ? view.checks() : new HashMap<>();
+      writes.forEach(write -> checks.remove(write.key()));
+      if (!entry.foreign() && this.server.commit(new Commit(checks, writes, 0)).isPresent()) {
         return true;
       }
     }
