@@ -174,6 +174,25 @@ public interface ElectionService {
   }
 
   /**
+   * Forces a new election, like {@link #forceElection(AuditNote)}, only if the expected node leads in
+   * the expected term. Otherwise nothing is changed. The comparison and the change are one step, so
+   * that a leader that has just been elected is not deposed by a command that was meant for the one
+   * before it.
+   *
+   * @param auditNote the actor and the reason
+   * @param expected the leader to depose
+   * @throws OtherLeaderException if another node leads, or in another term, or nobody
+   * @throws IllegalStateException if this node does not take part in the election, or the election
+   *     has no record yet
+   * @throws UnsupportedOperationException if this type of election does not support that
+   * @throws Exception if the store could not be updated
+   */
+  default void forceElection(AuditNote auditNote, ExpectedLeader expected) throws Exception {
+    throw new UnsupportedOperationException(
+        getClass().getSimpleName() + " cannot compare the leader when it forces an election");
+  }
+
+  /**
    * Makes this node stand aside until it is {@linkplain #resume resumed} or restarted. A leader
    * waits for running leader work to end, at most for the drain timeout, and releases the lease to
    * any node. A paused node is not a candidate, but follows as before. If a paused node is
@@ -226,8 +245,8 @@ public interface ElectionService {
    * per lease while this method is called, otherwise less often. Local. Use them for display, never
    * for decisions.
    *
-   * @return the members by node id; empty if they are not known. Nodes that run a version without
-   *     member announcements are missing
+   * @return the members in the order in which they came; empty if they are not known. Nodes that run
+   *     a version without member announcements are missing
    */
   default Optional<List<Member>> members() {
     return Optional.empty();
@@ -237,7 +256,7 @@ public interface ElectionService {
    * Reads the members from the store and returns them. Waits for at most one operation timeout. If
    * the store does not answer, returns the members that were read last.
    *
-   * @return the members by node id; empty if they are not known
+   * @return the members in the order in which they came; empty if they are not known
    * @throws InterruptedException if the calling thread was interrupted while it waited
    */
   default Optional<List<Member>> currentMembers() throws InterruptedException {

@@ -207,6 +207,19 @@ record Candidacy(
     return this.state instanceof Follower ? lookAgain(due) : this;
   }
 
+  /**
+   * Lets other nodes try first for a record that was handed back: a follower reads it again before
+   * it acts.
+   *
+   * @param nanos for how long, from when this node first saw the record
+   */
+  Candidacy afterOthers(long nanos, long now) {
+    Observation seen = seen();
+    return seen != null && isOpen(now) && now - (seen.since() + nanos) < 0
+        ? look(seen.since() + nanos)
+        : this;
+  }
+
   /** Applies the answer to {@link Renew}. */
   Candidacy onRenewed(Renew step, boolean renewed, Timing timing) {
     long due = timing.sent() + renewNanos();

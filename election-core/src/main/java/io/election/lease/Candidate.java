@@ -175,13 +175,13 @@ final class Candidate {
         .orElseGet(OptionalLong::empty);
   }
 
-  /** Returns the other node that holds the election, as far as this node knows. */
-  Optional<String> heldByAnother() {
+  /** Returns whether this node has seen a record that does not name it. */
+  boolean follows() {
     Candidacy current = this.candidacy;
-    return current
-        .rowOfLeader()
-        .map(LeaseRow::leaderId)
-        .filter((holder) -> !holder.equals(current.node().id()));
+    Observation seen = current.seen();
+    return seen != null
+        && seen.row() != null
+        && !seen.row().leaderId().equals(current.node().id());
   }
 
   Optional<AuditNote> paused() {

@@ -1,10 +1,12 @@
 package io.election.lease;
 
 import io.election.AuditNote;
+import io.election.ExpectedLeader;
 import io.election.Member;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
@@ -15,6 +17,9 @@ import org.jspecify.annotations.Nullable;
  * elector's thread, and the caller waits for it.
  */
 final class Commands {
+
+  /** How often the record is read again if it was written in between, for instance by a renewal. */
+  private static final int ATTEMPTS = 4;
 
   private final Candidate candidate;
 
@@ -89,15 +94,27 @@ final class Commands {
     });
   }
 
-  void forceElection(@Nullable AuditNote auditNote) throws Exception {
+  void forceElection(@Nullable AuditNote auditNote, @Nullable ExpectedLeader expected)
+      throws Exception {
+    String serviceId = this.candidate.serviceId();
     Optional<Candidate> here = this.candidate.isLeader() ? Optional.of(this.candidate) : kept();
     if (here.isPresent()) {
-      this.log.forced(this.candidate.serviceId(), auditNote);
-      change(here.get(), (candidacy) -> candidacy.resign(auditNote, this.elector.now()));
+      change(here.get(), (candidacy) -> {
+        OptionalLong term = candidacy.state().heldTerm();
+        if (expected != null) {
+          expected.require(serviceId, term.isPresent() ? candidacy.node().id() : null, term);
+        }
+        this.log.forced(serviceId, auditNote);
+        return candidacy.resign(auditNote, this.elector.now());
+      });
     } else {
       this.elector.ask(this.candidate, () -> {
-        edit("", auditNote);
-        this.log.forced(this.candidate.serviceId(), auditNote);
+        if (expected != null) {
+          depose(expected, auditNote);
+        } else {
+          edit("", auditNote);
+        }
+        this.log.forced(serviceId, auditNote);
       });
     }
   }
@@ -150,13 +167,40 @@ final class Commands {
   }
 
   private void edit(String leaderId, @Nullable AuditNote auditNote) throws LeaseStoreException {
-    String serviceId = this.candidate.serviceId();
-    if (!this.elector.store().designate(serviceId, leaderId, auditNote)) {
-      throw new IllegalStateException(
-          "Election '%s' has no record yet: the first node that stands for it creates one"
-              .formatted(serviceId));
+    if (!this.elector.store().designate(this.candidate.serviceId(), leaderId, null, auditNote)) {
+      throw noRecord();
     }
     this.candidate.change((candidacy) -> candidacy.look(this.elector.now()));
+  }
+
+  /** Removes the expected leader from the record, if the record still names it when it is written. */
+  private void depose(ExpectedLeader expected, @Nullable AuditNote auditNote)
+      throws LeaseStoreException {
+    String serviceId = this.candidate.serviceId();
+    for (int i = 0; i < ATTEMPTS; i++) {
+      LeaseStore.Reading reading = this.elector.store().read(Set.of(serviceId)).get(serviceId);
+      if (reading == null) {
+        throw noRecord();
+      }
+      LeaseRow row = reading.row();
+      if (row.namesLeader()) {
+        expected.require(serviceId, row.leaderId(), OptionalLong.of(row.term()));
+      } else {
+        expected.require(serviceId, null, OptionalLong.empty());
+      }
+      if (this.elector.store().designate(serviceId, "", row, auditNote)) {
+        this.candidate.change((candidacy) -> candidacy.look(this.elector.now()));
+        return;
+      }
+    }
+    throw new LeaseStoreException(
+        "The record of election '%s' changes while it is compared. Try again".formatted(serviceId));
+  }
+
+  private IllegalStateException noRecord() {
+    return new IllegalStateException(
+        "Election '%s' has no record yet: the first node that stands for it creates one"
+            .formatted(this.candidate.serviceId()));
   }
 
   private void warnIfUnknown(String leaderId) throws LeaseStoreException {

@@ -41,7 +41,7 @@ public interface ElectionDirectory {
    * of the store.
    *
    * @param serviceIds the elections
-   * @return the members of each of these elections, by node id
+   * @return the members of each of these elections, in the order in which they came
    * @throws LeaseStoreException if they could not be read
    */
   Map<String, List<Member>> members(Set<String> serviceIds) throws LeaseStoreException;

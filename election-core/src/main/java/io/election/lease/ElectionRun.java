@@ -269,9 +269,8 @@ final class ElectionRun {
    * nothing.
    */
   void pollNow() {
-    List<Candidate> followed = this.candidates.stream()
-        .filter((candidate) -> candidate.heldByAnother().isPresent())
-        .toList();
+    List<Candidate> followed =
+        this.candidates.stream().filter(Candidate::follows).toList();
     if (followed.isEmpty() || this.phase != Phase.STANDING) {
       return;
     }

@@ -2,6 +2,7 @@ package io.election.lease;
 
 import io.election.AuditNote;
 import io.election.ElectionService;
+import io.election.ExpectedLeader;
 import io.election.Leadership;
 import io.election.Member;
 import io.election.Names;
@@ -95,12 +96,17 @@ public final class LeaseElectionService implements ElectionService {
 
   @Override
   public void forceElection() throws Exception {
-    this.commands.forceElection(null);
+    this.commands.forceElection(null, null);
   }
 
   @Override
   public void forceElection(AuditNote auditNote) throws Exception {
-    this.commands.forceElection(auditNote);
+    this.commands.forceElection(auditNote, null);
+  }
+
+  @Override
+  public void forceElection(AuditNote auditNote, ExpectedLeader expected) throws Exception {
+    this.commands.forceElection(auditNote, expected);
   }
 
   @Override

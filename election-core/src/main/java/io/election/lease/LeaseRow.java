@@ -57,6 +57,11 @@ public record LeaseRow(
     return this.leaseMillis != null && this.leaseMillis == 0;
   }
 
+  /** Returns whether the record names a holder, which may lead. */
+  boolean namesLeader() {
+    return !isReleased() && !this.leaderId.isEmpty();
+  }
+
   /**
    * Returns the lease that a holder of this row may rely on.
    *

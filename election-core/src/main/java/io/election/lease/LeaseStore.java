@@ -126,11 +126,14 @@ public interface LeaseStore extends AutoCloseable {
    *
    * @param serviceId the election
    * @param leaderId the next leader; empty for any node
+   * @param seen the record as last read; {@code null} to edit it whatever it is now
    * @param auditNote the actor and the reason; {@code null} if none were given
-   * @return whether there is a record
+   * @return whether there is a record, which was as read if {@code seen} is given; if {@code false},
+   *     nothing was changed
    * @throws LeaseStoreException if the outcome is unknown
    */
-  boolean designate(String serviceId, String leaderId, @Nullable AuditNote auditNote)
+  boolean designate(
+      String serviceId, String leaderId, @Nullable LeaseRow seen, @Nullable AuditNote auditNote)
       throws LeaseStoreException;
 
   /**
@@ -161,8 +164,22 @@ public interface LeaseStore extends AutoCloseable {
    * @param row the record
    * @param age how long ago the record was last written, by the clock of the store. Only a hint for
    *     the time of the next read, never for decisions; may be negative or absurd
+   * @param ahead how many other candidates came before this node, if a {@linkplain #watch watch} has
+   *     just shown that the record was handed back to any node: this node then lets them try first,
+   *     for less than a renew interval. 0 if the store knows no order. Only a hint
    */
-  record Reading(LeaseRow row, Duration age) {}
+  record Reading(LeaseRow row, Duration age, int ahead) {
+
+    /**
+     * Creates a reading of a store that knows no order of the candidates.
+     *
+     * @param row the record
+     * @param age how long ago the record was last written
+     */
+    public Reading(LeaseRow row, Duration age) {
+      this(row, age, 0);
+    }
+  }
 
   /**
    * A node's claim to a lease.

@@ -402,9 +402,9 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
 
   @Override
   public synchronized boolean designate(
-      String serviceId, String leaderId, @Nullable AuditNote auditNote) {
+      String serviceId, String leaderId, @Nullable LeaseRow seen, @Nullable AuditNote auditNote) {
     Row row = this.rows.get(serviceId);
-    if (row == null) {
+    if (row == null || (seen != null && !isAsSeen(serviceId, seen))) {
       return false;
     }
     change(row, serviceId, leaderId, row.leaseMillis());

@@ -3,6 +3,7 @@ package io.election.lease;
 import io.election.Member;
 import io.election.lease.ElectionDirectory.Announcement;
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -47,6 +48,7 @@ final class MemoryMembers {
           id,
           this.entries.values().stream()
               .filter((entry) -> entry.isMember(id, now))
+              .sorted(Comparator.comparing(Entry::since))
               .map((entry) -> entry.member(id))
               .toList());
     }

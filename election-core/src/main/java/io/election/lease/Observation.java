@@ -18,9 +18,7 @@ record Observation(@Nullable LeaseRow row, long since, boolean stale) {
 
   /** Returns the record if it names a holder. */
   Optional<LeaseRow> rowOfLeader() {
-    return this.row == null || this.row.isReleased() || this.row.leaderId().isEmpty()
-        ? Optional.empty()
-        : Optional.of(this.row);
+    return Optional.ofNullable(this.row).filter(LeaseRow::namesLeader);
   }
 
   Observation outdated() {

@@ -47,6 +47,16 @@ final class PollSchedule {
   }
 
   /**
+   * Returns for how long a node lets others try first after a leader has handed back: less than a
+   * renew interval, however many there are. The first ones have the most time.
+   *
+   * @param ahead how many others there are
+   */
+  long turn(int ahead) {
+    return (long) (this.interval * (ahead / (ahead + 8.0)));
+  }
+
+  /**
    * Returns when to read after another node was faster or holds a lock. It is not urgent, and
    * hundreds of nodes may do the same, so the reads are spread over an interval.
    */

@@ -188,9 +188,10 @@ final class StoreCalls {
     long nextPoll = this.polls.next(timing.now(), age);
     for (Candidate candidate : readers) {
       Optional<Reading> reading = Optional.ofNullable(readings.get(candidate.serviceId()));
+      long turn = this.polls.turn(reading.map(Reading::ahead).orElse(0));
       Candidacy before = candidate.candidacy();
-      Candidacy after =
-          candidate.change((candidacy) -> step.after(candidacy, reading, timing).pollAt(nextPoll));
+      Candidacy after = candidate.change((candidacy) ->
+          step.after(candidacy, reading, timing).pollAt(nextPoll).afterOthers(turn, timing.now()));
       this.context.log().observed(candidate.serviceId(), before, after, timing.now());
     }
   }

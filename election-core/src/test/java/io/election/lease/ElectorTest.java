@@ -10,9 +10,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.AuditNote;
+import io.election.ExpectedLeader;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
+import io.election.OtherLeaderException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -196,6 +198,74 @@ class ElectorTest extends ElectorFixture {
             "election 'jobs': node b was designated by alice: canary 'two'",
             "election 'jobs': a new election was forced by bob",
             "election 'jobs': a new election was forced by carol: again");
+  }
+
+  @Test
+  void anElectionIsForcedOnlyIfTheExpectedNodeLeadsInTheExpectedTerm() throws Exception {
+    elect(this.a, this.b);
+    AuditNote bob = new AuditNote("bob", "");
+    for (Node asked : List.of(this.a, this.b)) {
+      for (ExpectedLeader other : List.of(
+          new ExpectedLeader("b", null),
+          new ExpectedLeader(null, 2L),
+          new ExpectedLeader("a", 0L),
+          new ExpectedLeader("b", 1L))) {
+        assertThatThrownBy(() -> asked.service.forceElection(bob, other))
+            .as("%s of %s", other, asked.id)
+            .isInstanceOf(OtherLeaderException.class)
+            .hasMessageContaining("is led by 'a' in term 1")
+            .satisfies(ex -> assertThat(((OtherLeaderException) ex).leaderId()).hasValue("a"))
+            .satisfies(ex -> assertThat(((OtherLeaderException) ex).term()).hasValue(1));
+      }
+    }
+    run(ofSeconds(5), this.a, this.b);
+    assertThat(this.a.service.isLeader()).isTrue();
+    assertThat(linesWith("was forced")).isEmpty();
+
+    this.b.service.forceElection(bob, new ExpectedLeader("a", 1L));
+    run(ofSeconds(5), this.a, this.b);
+    assertThat(this.b.service.isLeader()).isTrue();
+    run(LEASE, this.a, this.b);
+
+    this.b.service.forceElection(bob, new ExpectedLeader(null, 2L));
+    assertThat(this.b.service.isLeader()).isFalse();
+    step(this.b);
+    assertThatThrownBy(() -> this.b.service.forceElection(bob, new ExpectedLeader("b", null)))
+        .hasMessage("nobody leads election 'jobs' now");
+    run(ofSeconds(5), this.a, this.b);
+    assertThat(this.a.service.isLeader()).isTrue();
+  }
+
+  @Test
+  void aLeaderThatIsElectedDuringTheComparisonStays() throws Exception {
+    elect(this.a, this.b);
+    this.b.store.before((name) -> {
+      if (name.equals("designate") && this.database.row("jobs").term() == 1) {
+        this.database.acquire(
+            "jobs",
+            this.database.row("jobs"),
+            new LeaseStore.Claim("c", 10_000, 0, LeadershipAcquiredEvent.Reason.EXPIRED));
+      }
+    });
+    assertThatThrownBy(() ->
+            this.b.service.forceElection(new AuditNote("bob", ""), new ExpectedLeader("a", 1L)))
+        .hasMessageContaining("is led by 'c' in term 2");
+    assertThat(this.database.row("jobs").leaderId()).isEqualTo("c");
+  }
+
+  @Test
+  void aRecordThatChangesAllTheTimeIsNotCompared() {
+    elect(this.a, this.b);
+    this.b.store.before((name) -> {
+      if (name.equals("designate")) {
+        this.database.touch("jobs", this.database.row("jobs"));
+      }
+    });
+    assertThatThrownBy(() ->
+            this.b.service.forceElection(new AuditNote("bob", ""), new ExpectedLeader("a", null)))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("changes while it is compared");
+    assertThat(this.b.calls("designate")).isEqualTo(4);
   }
 
   @Test

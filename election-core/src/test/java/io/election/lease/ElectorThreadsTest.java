@@ -11,8 +11,11 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeoutException;
@@ -454,6 +457,43 @@ class ElectorThreadsTest extends ElectorFixture {
     assertThat(watching.closed).isTrue();
   }
 
+  /** Others came before it, and have died without a word. */
+  @Test
+  void aFollowerThatIsWokenLetsTheCandidatesBeforeItTryFirst() {
+    elect();
+    Watching watching = new Watching();
+    Node follower = new Node("b", SETTINGS, watching.store, "jobs").start();
+    await().until(() -> follower.service.leaderId().equals(Optional.of("a")));
+    this.node.elector.stop();
+    watching.ahead = 8;
+    watching.changed.run();
+    assertThat(follower.service.leaderId()).isEmpty();
+    assertThat(follower.calls("take")).isZero();
+    tick(ofMillis(999));
+    watching.changed.run();
+    assertThat(follower.calls("take")).isZero();
+    tick(ofMillis(1));
+    follower.elector.wakeUp();
+    await().until(follower.service::isLeader);
+  }
+
+  @Test
+  void aFollowerThatLetsOthersTryFirstSeesAtOnceWhichOfThemLeads() throws Exception {
+    elect();
+    Watching watching = new Watching();
+    Node follower = new Node("b", SETTINGS, watching.store, "jobs").start();
+    await().until(() -> follower.service.leaderId().equals(Optional.of("a")));
+    this.node.elector.stop();
+    watching.ahead = 1;
+    watching.changed.run();
+    this.database.acquire(
+        "jobs",
+        this.database.row("jobs"),
+        new LeaseStore.Claim("c", 10_000, 0, LeadershipAcquiredEvent.Reason.RELEASED));
+    watching.changed.run();
+    assertThat(follower.service.leaderId()).hasValue("c");
+  }
+
   /** The next renewal is far away. */
   @Test
   void aCommandActsAtOnceAndAStopClosesTheStore() {
@@ -502,7 +542,17 @@ class ElectorThreadsTest extends ElectorFixture {
 
     private boolean closed;
 
+    private volatile int ahead;
+
     private final SimulatedDatabase.Store store = ElectorThreadsTest.this.database.new Store() {
+      @Override
+      public Map<String, Reading> read(Set<String> serviceIds) throws LeaseStoreException {
+        Map<String, Reading> readings = new HashMap<>(super.read(serviceIds));
+        readings.replaceAll(
+            (id, reading) -> new Reading(reading.row(), reading.age(), Watching.this.ahead));
+        return readings;
+      }
+
       @Override
       public Watch watch(String nodeId, Runnable changed) {
         Watching.this.nodeId = nodeId;

@@ -230,7 +230,8 @@ class ManyElectionsTest extends ElectorFixture {
     node.store.before((name) -> {
       times.add(this.clock.get());
       if (name.equals("take")) {
-        IntStream.range(0, 3).forEach((i) -> this.database.designate("service-" + i, "x", null));
+        IntStream.range(0, 3)
+            .forEach((i) -> this.database.designate("service-" + i, "x", null, null));
       }
     });
     run(LEASE.minus(INTERVAL), node);
@@ -290,7 +291,7 @@ class ManyElectionsTest extends ElectorFixture {
   void aRenewalThatFailedInPartIsToldElectionByElectionAndIsNoSilenceOfTheStore() throws Exception {
     BusyNode node = leaderOf(3);
     node.slow.locked.add("service-1");
-    this.database.designate("service-2", "b", null);
+    this.database.designate("service-2", "b", null, null);
     Map<String, RenewalListener.Outcome> outcomes = new LinkedHashMap<>();
     node.elector.onRenewal((serviceId, outcome, duration) -> outcomes.put(serviceId, outcome));
 

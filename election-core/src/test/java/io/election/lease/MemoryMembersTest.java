@@ -30,7 +30,7 @@ class MemoryMembersTest {
 
     assertThat(this.members.read(Set.of("jobs"), second).get("jobs"))
         .extracting(Member::nodeId)
-        .containsExactly("a", "b");
+        .containsExactly("b", "a");
     assertThat(this.members.read(Set.of("mail"), second).get("mail"))
         .containsExactly(new Member("b", first, second, false, true, "1.0"));
     Instant end = second.plus(LEASE.multipliedBy(3));

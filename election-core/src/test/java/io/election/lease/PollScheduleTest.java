@@ -75,6 +75,17 @@ class PollScheduleTest {
     assertThat(polls.get(99)).isBetween(nanos(RENEW), nanos(RENEW) * 17 / 16);
   }
 
+  @Test
+  void ofManyCandidatesEachTriesLaterThanTheOneBeforeItAndAllWithinAnInterval() {
+    assertThat(schedule("me").turn(0)).isZero();
+    for (int ahead = 1; ahead < 1000; ahead++) {
+      assertThat(schedule("me").turn(ahead))
+          .as("%d", ahead)
+          .isBetween(schedule("me").turn(ahead - 1) + 1, nanos(RENEW) - 1);
+    }
+    assertThat(schedule("me").turn(1)).isGreaterThan(nanos(RENEW) / 10);
+  }
+
   private static long next(long age) {
     return schedule("me").next(0, Duration.ofMillis(age));
   }

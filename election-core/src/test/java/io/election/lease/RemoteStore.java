@@ -95,10 +95,11 @@ record RemoteStore(Simulation simulation, SimulatedProcess process)
   }
 
   @Override
-  public boolean designate(String serviceId, String leaderId, @Nullable AuditNote auditNote)
+  public boolean designate(
+      String serviceId, String leaderId, @Nullable LeaseRow seen, @Nullable AuditNote auditNote)
       throws LeaseStoreException {
     return this.process.await(
-        () -> this.process.server.designate(serviceId, leaderId, auditNote),
+        () -> this.process.server.designate(serviceId, leaderId, seen, auditNote),
         () -> "to designate " + leaderId,
         false);
   }

@@ -340,10 +340,11 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     }
 
     @Override
-    public boolean designate(String serviceId, String leaderId, @Nullable AuditNote auditNote)
+    public boolean designate(
+        String serviceId, String leaderId, @Nullable LeaseRow seen, @Nullable AuditNote auditNote)
         throws LeaseStoreException {
       call("designate");
-      return SimulatedDatabase.this.designate(serviceId, leaderId, auditNote);
+      return SimulatedDatabase.this.designate(serviceId, leaderId, seen, auditNote);
     }
 
     @Override

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.LeadershipAcquiredEvent.Reason;
+import io.election.lease.ElectionDirectory;
+import io.election.lease.ElectionDirectory.Announcement;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Claim;
@@ -17,6 +19,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -268,6 +271,35 @@ class EtcdFaultsIT {
         elections, requests / (double) renewals, sent, grown, grown * 43200 / 1e6);
     assertThat(requests).isEqualTo(renewals);
     assertThat(grown * 43200).isLessThan(8_000_000);
+  }
+
+  /** Prints what it costs to stay a candidate. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 500})
+  void anAnnouncementIsOneSmallRequest(int elections) throws Exception {
+    Set<String> services = new HashSet<>();
+    for (int i = 0; i < elections; i++) {
+      services.add("service-" + i);
+    }
+    Announcement self =
+        new Announcement("a", services, Set.of(), true, Duration.ofSeconds(10), "1.0");
+    ElectionDirectory directory = (ElectionDirectory) this.store;
+    directory.announce(self);
+    int announcements = 1000;
+    long bytes = databaseBytes();
+    long requests = requests();
+
+    for (int i = 0; i < announcements; i++) {
+      directory.announce(self);
+    }
+
+    requests = requests() - requests;
+    long grown = (databaseBytes() - bytes) / announcements;
+    System.out.printf(
+        "An announcement for %d elections: %.3f requests, %d bytes of database (%.2f MB a day at 20 s)%n",
+        elections, requests / (double) announcements, grown, grown * 4320 / 1e6);
+    assertThat(requests).isEqualTo(announcements);
+    assertThat(grown * 4320).isLessThan(1_000_000);
   }
 
   private long requests() throws Exception {

@@ -1,9 +1,11 @@
 package io.election.keyvalue;
 
+import io.election.Member;
 import io.election.lease.LeaseStore;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -20,7 +22,13 @@ final class Followed {
   private final Map<String, String> heartbeats = new HashMap<>();
   private final Set<String> needTerms = new HashSet<>();
   private final Set<String> keys = ConcurrentHashMap.newKeySet();
+  /** Who led each election last. */
+  private final Map<String, String> leaders = new HashMap<>();
+
   private volatile KeyValueServer.@Nullable Watch watch;
+
+  /** The node whose look a change has caused; {@code null} if its looks are the regular ones. */
+  private volatile @Nullable String woken;
 
   Optional<String> heartbeat(String serviceId) {
     return Optional.ofNullable(this.heartbeats.get(serviceId));
@@ -43,7 +51,42 @@ final class Followed {
       } else {
         this.needTerms.remove(id);
       }
+      if (!view.lease().leader().isEmpty()) {
+        this.leaders.put(id, view.lease().leader());
+      }
     }
+  }
+
+  /** The elections of these that a change has shown to be handed back to any node. */
+  Set<String> handedBack(Collection<View> views) {
+    Set<String> ids = new HashSet<>();
+    if (this.woken != null) {
+      for (View view : views) {
+        if (view.isVacant()) {
+          ids.add(view.serviceId());
+        }
+      }
+    }
+    return ids;
+  }
+
+  /**
+   * Returns how many candidates came before this node. The last leader, which stops or stands
+   * aside, is not one of them.
+   */
+  int ahead(String serviceId, List<Member> members) {
+    String self = this.woken;
+    int ahead = 0;
+    for (Member member : members) {
+      if (member.nodeId().equals(self)) {
+        break;
+      }
+      boolean candidate = member.eligible() && !member.paused();
+      if (candidate && !member.nodeId().equals(this.leaders.get(serviceId))) {
+        ahead++;
+      }
+    }
+    return ahead;
   }
 
   void follow(Set<String> serviceIds) {
@@ -66,7 +109,9 @@ final class Followed {
             try {
               changes.acquire();
               changes.drainPermits();
+              this.woken = nodeId;
               changed.run();
+              this.woken = null;
             } catch (InterruptedException ex) {
               return;
             }
@@ -87,6 +132,7 @@ final class Followed {
   void forget() {
     this.heartbeats.clear();
     this.needTerms.clear();
+    this.leaders.clear();
     this.keys.clear();
   }
 }

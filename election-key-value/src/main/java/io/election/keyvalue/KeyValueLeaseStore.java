@@ -23,6 +23,7 @@ import io.election.lease.TermEnd;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -105,16 +106,34 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       return Map.of();
     }
     this.server.begin();
+    Map<String, View> views = look(serviceIds, false);
+    Map<String, Integer> ahead = ahead(this.followed.handedBack(views.values()));
     Map<String, Reading> readings = new LinkedHashMap<>();
-    look(serviceIds, false).forEach((id, view) -> {
+    views.forEach((id, view) -> {
       this.life.saw(view);
       LeaseRow row = this.life.row(view);
       if (row != null) {
-        readings.put(id, new Reading(row, view.age(this.clock.millis())));
+        Duration age = view.age(this.clock.millis());
+        readings.put(id, new Reading(row, age, ahead.getOrDefault(id, 0)));
       }
     });
     this.followed.follow(serviceIds);
     return readings;
+  }
+
+  /** Returns how many candidates came before this node; none if they cannot be read. */
+  private Map<String, Integer> ahead(Set<String> handedBack) {
+    Map<String, Integer> ahead = new HashMap<>();
+    if (!handedBack.isEmpty()) {
+      try {
+        this.members
+            .read(handedBack)
+            .forEach((id, members) -> ahead.put(id, this.followed.ahead(id, members)));
+      } catch (LeaseStoreException ex) {
+        // Only the order is unknown. If the server is away, the next call says so.
+      }
+    }
+    return ahead;
   }
 
   /**
@@ -419,13 +438,14 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   @Override
-  public boolean designate(String serviceId, String leaderId, @Nullable AuditNote auditNote)
+  public boolean designate(
+      String serviceId, String leaderId, @Nullable LeaseRow seen, @Nullable AuditNote auditNote)
       throws LeaseStoreException {
     this.server.begin();
     for (int i = 0; i < ATTEMPTS; i++) {
       View view = look(serviceId);
       Entry entry = view.entry();
-      if (entry == null) {
+      if (entry == null || (seen != null && !view.shows(seen))) {
         return false;
       }
       LeaseRecord now = view.lease();
@@ -441,8 +461,9 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       LeaseRecord record =
           new LeaseRecord(leaderId, now.term(), now.leaseMillis(), now.heartbeat());
       writes.add(new Put(Keys.record(serviceId), Json.write(record), entry.version()));
-      if (!entry.foreign()
-          && this.server.commit(new Commit(Map.of(), writes, 0)).isPresent()) {
+      Map<String, Version> checks = seen != null ? view.checks() : new HashMap<>();
+      writes.forEach(write -> checks.remove(write.key()));
+      if (!entry.foreign() && this.server.commit(new Commit(checks, writes, 0)).isPresent()) {
         return true;
       }
     }

@@ -31,20 +31,27 @@ import org.jspecify.annotations.Nullable;
  */
 final class Members {
 
-  /** The value of a member's key. */
+  /**
+   * The value of a member's key.
+   *
+   * @param since when the node came, by its own clock
+   * @param revision the revision of the cluster when the node came, which gives the order
+   */
   record Description(
       @Nullable String nodeId,
       long since,
+      long revision,
       boolean eligible,
       long leaseMillis,
       @Nullable Set<String> services,
       @Nullable Set<String> paused,
       @Nullable String version) {
 
-    static Description of(Announcement self, long since) {
+    static Description of(Announcement self, long since, long revision) {
       return new Description(
           self.nodeId(),
           since,
+          revision,
           self.eligible(),
           self.lease().toMillis(),
           new TreeSet<>(self.serviceIds()),
@@ -57,7 +64,11 @@ final class Members {
   private final InstantSource clock;
   private @Nullable Announcement announced;
   private @Nullable Version seen;
+
+  /** When this node came; 0 if it has not. */
   private long since;
+
+  private long revision;
 
   Members(KeyValueServer server, InstantSource clock) {
     this.server = server;
@@ -73,19 +84,25 @@ final class Members {
         return;
       }
     }
-    this.since = this.announced != null ? this.since : now;
     this.announced = null;
     String key = Keys.member(self.nodeId());
     Snapshot found = this.server.read(new Query(Set.of(key, seenKey), Set.of(), true));
+    if (this.since == 0) {
+      this.since = now;
+      this.revision = found.revision();
+    }
     List<Write> writes = new ArrayList<>();
     if (self.serviceIds().isEmpty()) {
       found.entries().forEach((old, entry) -> writes.add(new Delete(old, entry.version())));
     } else {
-      writes.add(write(found, key, Json.write(Description.of(self, this.since))));
+      writes.add(write(found, key, Json.write(Description.of(self, this.since, this.revision))));
       writes.add(write(found, seenKey, Long.toString(now)));
     }
     // If another process with this name has just written, what either wrote last is shown.
-    if ((writes.isEmpty() || commit(writes, seenKey)) && !self.serviceIds().isEmpty()) {
+    boolean written = writes.isEmpty() || commit(writes, seenKey);
+    if (self.serviceIds().isEmpty()) {
+      forget();
+    } else if (written) {
       this.announced = self;
     }
   }
@@ -107,12 +124,20 @@ final class Members {
         Set.of(
             new Folder(Keys.MEMBERS, Integer.MAX_VALUE), new Folder(Keys.SEEN, Integer.MAX_VALUE)),
         false));
-    Map<String, List<Member>> members = new LinkedHashMap<>();
-    serviceIds.forEach(id -> members.put(id, new ArrayList<>()));
+    List<Description> nodes = new ArrayList<>();
     found.entries().forEach((key, entry) -> {
       Description node =
           key.startsWith(Keys.MEMBERS) ? Json.read(entry.value(), Description.class) : null;
-      if (node == null || node.nodeId() == null || node.services() == null) {
+      if (node != null && node.nodeId() != null) {
+        nodes.add(node);
+      }
+    });
+    nodes.sort(Comparator.comparing(Description::revision)
+        .thenComparing(node -> String.valueOf(node.nodeId())));
+    Map<String, List<Member>> members = new LinkedHashMap<>();
+    serviceIds.forEach(id -> members.put(id, new ArrayList<>()));
+    nodes.forEach(node -> {
+      if (node.nodeId() == null || node.services() == null) {
         return;
       }
       Entry seen = found.entries().get(Keys.seen(node.nodeId()));
@@ -134,7 +159,6 @@ final class Members {
         }
       }
     });
-    members.values().forEach(list -> list.sort(Comparator.comparing(Member::nodeId)));
     return members;
   }
 
@@ -163,5 +187,6 @@ final class Members {
   void forget() {
     this.announced = null;
     this.seen = null;
+    this.since = 0;
   }
 }

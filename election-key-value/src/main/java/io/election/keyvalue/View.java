@@ -63,6 +63,14 @@ record View(
         && (lease.heartbeat() == null || lease.leaseMillis() == null || lease.leaseMillis() < 0);
   }
 
+  /** Returns whether the record was handed back, to any node. */
+  boolean isVacant() {
+    return this.entry != null
+        && !this.entry.foreign()
+        && this.lease.released()
+        && this.lease.leader().isEmpty();
+  }
+
   /** Returns the number of the last leadership; 0 if there was none. */
   long newestTerm() {
     for (Map.Entry<Long, TermEntry> found : this.terms.descendingMap().entrySet()) {

@@ -1,18 +1,26 @@
 package io.election.keyvalue;
 
+import static io.election.LeadershipLostEvent.Reason.STOPPED;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.LeadershipAcquiredEvent.Reason;
 import io.election.Member;
 import io.election.lease.ElectionDirectory.Announcement;
 import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Claim;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.TermEnd;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
 class MembersTest {
@@ -91,6 +99,59 @@ class MembersTest {
     this.store.announce(self(Set.of("billing"), Set.of()));
 
     assertThat(members("billing")).hasSize(1);
+  }
+
+  @Test
+  void theOrderIsThatInWhichTheNodesCameWhateverTheirClocksAndNames() throws Exception {
+    KeyValueLeaseStore second = newStore();
+    this.store.announce(node("z", Set.of()));
+    this.now = this.now.minusSeconds(5);
+    second.announce(node("y", Set.of()));
+    newStore().announce(node("x", Set.of()));
+    // Whatever a node writes later, it keeps its place, until it comes anew.
+    this.store.announce(node("z", Set.of("billing")));
+    assertThat(members("billing")).extracting(Member::nodeId).containsExactly("z", "y", "x");
+
+    second.close();
+    second.announce(node("y", Set.of()));
+
+    assertThat(members("billing")).extracting(Member::nodeId).containsExactly("z", "x", "y");
+  }
+
+  /** The last leader and a paused node are no candidates. */
+  @Test
+  void afterAHandBackAReadingTellsHowManyCandidatesCameBefore() throws Exception {
+    KeyValueLeaseStore leader = newStore();
+    long term = lead(leader, "billing");
+    leader.announce(self(Set.of("billing"), Set.of()));
+    newStore().announce(node("y", Set.of()));
+    newStore().announce(node("x", Set.of("billing")));
+    this.store.announce(node("w", Set.of()));
+    newStore().announce(node("v", Set.of()));
+    assertThat(ahead()).isZero();
+    BlockingQueue<Integer> woken = new LinkedBlockingQueue<>();
+
+    LeaseStore.Watch watch = this.store.watch("w", () -> {
+      try {
+        woken.add(ahead());
+      } catch (LeaseStoreException ex) {
+        throw new AssertionError(ex);
+      }
+    });
+    leader.release("billing", "a:8080:1", term, "", new TermEnd(STOPPED, null));
+
+    assertThat(woken.poll(10, TimeUnit.SECONDS)).isEqualTo(1);
+    Awaitility.await("regular readings").until(() -> ahead() == 0);
+    watch.close();
+  }
+
+  private int ahead() throws LeaseStoreException {
+    return Objects.requireNonNull(this.store.read(Set.of("billing")).get("billing"))
+        .ahead();
+  }
+
+  private static Announcement node(String id, Set<String> paused) {
+    return new Announcement(id, Set.of("billing"), paused, true, LEASE, "1.0");
   }
 
   @Test

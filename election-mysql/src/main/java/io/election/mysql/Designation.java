@@ -1,6 +1,7 @@
 package io.election.mysql;
 
 import io.election.AuditNote;
+import io.election.lease.LeaseRow;
 import java.sql.SQLException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -23,10 +24,17 @@ final class Designation {
   /**
    * Designates a leader.
    *
-   * @return whether there is a record
+   * @param as the record as it must be; {@code null} for any
+   * @return whether there is such a record
    */
-  boolean write(Session session, String serviceId, String leaderId, @Nullable AuditNote auditNote)
+  boolean write(
+      Session session,
+      String serviceId,
+      String leaderId,
+      @Nullable LeaseRow as,
+      @Nullable AuditNote auditNote)
       throws SQLException {
+    String unchanged = as != null ? LeaseRows.asSeen(session) : "";
     for (int attempt = 0; auditNote != null && attempt < ATTEMPTS; attempt++) {
       List<Seen> found = session.query(
           """
@@ -40,11 +48,13 @@ final class Designation {
         return false;
       }
       Seen seen = found.get(0);
-      boolean written = session.updateOne("""
+      boolean written = session.updateOne(
+          """
               UPDATE leader_election
               SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), leader_id = ?
               WHERE service_id = ? AND term = ? AND version = ?
-              """, leaderId, serviceId, seen.term(), seen.version());
+              """ + unchanged,
+          parameters(List.of(leaderId, serviceId, seen.term(), seen.version()), as));
       if (written) {
         if (seen.open()) {
           this.history.noteInstruction(session, serviceId, seen.term(), auditNote);
@@ -53,10 +63,14 @@ final class Designation {
       }
     }
     return session.updateOne("""
-        UPDATE leader_election
-        SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), leader_id = ?
-        WHERE service_id = ?
-        """, leaderId, serviceId);
+            UPDATE leader_election
+            SET version = version + 1, last_active_time = CURRENT_TIMESTAMP(6), leader_id = ?
+            WHERE service_id = ?
+            """ + unchanged, parameters(List.of(leaderId, serviceId), as));
+  }
+
+  private static @Nullable Object[] parameters(List<?> parameters, @Nullable LeaseRow as) {
+    return as != null ? LeaseRows.asSeen(parameters, as) : parameters.toArray();
   }
 
   /**

@@ -133,7 +133,7 @@ final class MemberTable {
           FROM leader_election_member
           WHERE UNIX_TIMESTAMP(seen_at) + 3 * lease_millis / 1000
               > UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6))
-          ORDER BY node_id
+          ORDER BY joined_at, node_id
           """, row -> {
         String nodeId = Session.string(row, 1);
         Instant joined = instant(row, 2);

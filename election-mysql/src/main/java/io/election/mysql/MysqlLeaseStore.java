@@ -401,11 +401,12 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
    * statement, like the end of a term in {@link #release}.
    */
   @Override
-  public boolean designate(String serviceId, String leaderId, @Nullable AuditNote auditNote)
+  public boolean designate(
+      String serviceId, String leaderId, @Nullable LeaseRow seen, @Nullable AuditNote auditNote)
       throws LeaseStoreException {
     return this.connection.call(
         "Designating the leader of election '" + serviceId + "'",
-        session -> this.designation.write(session, serviceId, leaderId, auditNote));
+        session -> this.designation.write(session, serviceId, leaderId, seen, auditNote));
   }
 
   @Override

@@ -95,7 +95,7 @@ class FailingCallsIT {
         }),
         call("release", store -> store.release("billing", "a", 1, "", ENDING)),
         call("give way", store -> {
-          store.designate("billing", "b", ALICE);
+          store.designate("billing", "b", null, ALICE);
           Leases.cede(store, "billing", "a", 1, ENDING);
         }),
         call("history", store -> {

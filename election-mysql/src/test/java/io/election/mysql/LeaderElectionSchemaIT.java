@@ -342,7 +342,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
         // The lease is unknown, so the history is read.
         this.database.execute("UPDATE leader_election SET lease_millis = NULL");
         assertThat(store.read(Set.of("case"))).as("%s, %s", collation, driver).hasSize(1);
-        assertThat(store.designate("case", "third", ALICE)).isTrue();
+        assertThat(store.designate("case", "third", null, ALICE)).isTrue();
       }
     }
   }
@@ -601,8 +601,8 @@ class LeaderElectionSchemaIT extends ServerDatabase {
       assertThat(((ElectionDirectory) store).history(Set.of("case")).get("case"))
           .extracting(PastTerm::leaderId)
           .containsExactly("other", "node");
-      assertThat(store.designate("case", "third", ALICE)).isTrue();
-      assertThat(store.designate("case", "other", null)).isTrue();
+      assertThat(store.designate("case", "third", null, ALICE)).isTrue();
+      assertThat(store.designate("case", "other", null, null)).isTrue();
       assertThat(store.release("case", "other", 2, "", asked)).isTrue();
       return null;
     } catch (LeaseStoreException | ElectionSetupException ex) {

@@ -242,11 +242,11 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     AuditNote alice = new AuditNote("alice", "canary");
     try (Connection worker = this.database.begin(
         "SELECT * FROM leader_election_history WHERE term = 1 LOCK IN SHARE MODE")) {
-      assertThat(this.store.designate("billing", "b", alice)).isTrue();
+      assertThat(this.store.designate("billing", "b", null, alice)).isTrue();
       assertThat(row("billing").leaderId()).isEqualTo("b");
       worker.rollback();
     }
-    assertThat(this.store.designate("billing", "c", alice)).isTrue();
+    assertThat(this.store.designate("billing", "c", null, alice)).isTrue();
     assertThat(this.database.query("SELECT ended_by FROM leader_election_history"))
         .isEqualTo("alice");
   }

@@ -119,7 +119,7 @@ class MembersIT extends ServerDatabase {
     this.store.announce(node("a"));
     this.another.announce(node("b"));
     age("b", LEASE.multipliedBy(3).minusMinutes(5));
-    assertThat(ids("jobs")).containsExactly("a", "b");
+    assertThat(ids("jobs")).containsExactly("b", "a");
     age("b", Duration.ofMinutes(6));
     assertThat(ids("jobs")).containsExactly("a");
     this.store.prune(Map.of("jobs", 1L), Duration.ofDays(1));

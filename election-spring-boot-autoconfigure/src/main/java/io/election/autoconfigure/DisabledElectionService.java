@@ -2,6 +2,7 @@ package io.election.autoconfigure;
 
 import io.election.AuditNote;
 import io.election.ElectionService;
+import io.election.ExpectedLeader;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
@@ -92,6 +93,11 @@ final class DisabledElectionService implements ElectionService {
 
   @Override
   public void forceElection() {
+    throw undecidable();
+  }
+
+  @Override
+  public void forceElection(AuditNote auditNote, ExpectedLeader expected) {
     throw undecidable();
   }
 

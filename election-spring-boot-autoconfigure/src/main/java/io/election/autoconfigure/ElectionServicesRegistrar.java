@@ -35,6 +35,7 @@ final class ElectionServicesRegistrar implements ImportBeanDefinitionRegistrar {
   public void registerBeanDefinitions(
       AnnotationMetadata importingClass, BeanDefinitionRegistry registry) {
     RenamedProperties.refuse(this.environment);
+    RenamedProperties.warn(this.environment);
     ElectionNames names = ElectionNames.from(this.environment);
     List<String> beanNames = new ArrayList<>();
     beanNames.add(DEFAULT_BEAN_NAME);

@@ -84,7 +84,8 @@ class DocumentationTest {
         "README.zh-CN.md",
         "docs/getting-started.md",
         "docs/getting-started.zh-CN.md",
-        "docs/testing.md"
+        "docs/testing.md",
+        "docs/without-spring.md"
       })
   void javaCompiles(String page) throws IOException {
     List<SourceFile> sources = new ArrayList<>();

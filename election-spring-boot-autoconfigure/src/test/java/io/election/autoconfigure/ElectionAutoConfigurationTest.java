@@ -13,12 +13,15 @@ import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import io.election.ManualAllocationElectionService;
 import io.election.mysql.MysqlLeaseStore;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.flywaydb.core.Flyway;
@@ -86,6 +89,49 @@ class ElectionAutoConfigurationTest {
       assertThat(election.leaderId()).contains(leaderId);
     });
     assertThat(output).doesNotContain("nobody leads");
+  }
+
+  @Test
+  void manualAllocationLeadsWhereItNamesAnAddressOfThisMachineAndThePort() throws Exception {
+    List<String> hosts = NetworkInterface.networkInterfaces()
+        .flatMap(NetworkInterface::inetAddresses)
+        .filter((address) -> !address.isLoopbackAddress() && !address.isLinkLocalAddress())
+        .map(InetAddress::getHostAddress)
+        .map((host) -> host.contains(":") ? "[" + host + "]" : host)
+        .collect(Collectors.toCollection(ArrayList::new));
+    hosts.add(InetAddress.getLocalHost().getHostName());
+    ApplicationContextRunner web = this.manual.withPropertyValues("local.server.port=8080");
+    for (String host : hosts) {
+      for (String port : List.of(":8080", ":8081", "")) {
+        web.withPropertyValues("as.election.manual.leader-id=" + host + port)
+            .run((context) -> assertThat(context.getBean(ElectionService.class).isLeader())
+                .as(host + port)
+                .isEqualTo(!port.equals(":8081")));
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "election.algorithm=ManualAllocation, true",
+    "election.algorithm[0]=ManualAllocation, true",
+    "as.election.algorithm=Mysql, false"
+  })
+  void algorithmUnderTheNameOfHandMadeElectionsIsWarnedOf(
+      String property, boolean warned, CapturedOutput output) {
+    this.jdbc
+        .withPropertyValues("spring.datasource.url=jdbc:mysql://localhost:1/none", property)
+        .run((context) -> assertThat(context).hasNotFailed());
+    assertThat(
+            output
+                .getAll()
+                .contains(
+                    "election.algorithm is 'ManualAllocation', which this library does not read: write as.election.algorithm instead. The algorithm is Mysql now"))
+        .isEqualTo(warned);
+    this.manual
+        .withPropertyValues("election.algorithm=Mysql")
+        .run((context) -> assertThat(context).hasNotFailed());
+    assertThat(output).doesNotContain("election.algorithm is 'Mysql'");
   }
 
   @ParameterizedTest

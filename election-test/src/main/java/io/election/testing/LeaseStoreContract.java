@@ -288,7 +288,7 @@ public abstract class LeaseStoreContract {
   @Test
   void a_lease_that_was_lost_does_not_keep_others_from_being_renewed() throws Exception {
     Map<String, Long> terms = leadMany(4);
-    assertThat(store().designate("service-0", B, null)).isTrue();
+    assertThat(store().designate("service-0", B, null, null)).isTrue();
     assertThat(Leases.acquire(store(), "service-1", row("service-1"), A, LEASE, 0, "EXPIRED"))
         .isPresent();
     long released = terms.getOrDefault("service-2", 0L);
@@ -302,7 +302,7 @@ public abstract class LeaseStoreContract {
     Map<String, Write> writes = new HashMap<>();
     writes.put("renewed", row -> renew(A, Map.of("renewed", row.term())));
     writes.put("warmed", row -> store().touch("warmed", row));
-    writes.put("designated", row -> another().designate("designated", A, null));
+    writes.put("designated", row -> another().designate("designated", A, null, null));
     writes.put("released", row -> store().release("released", A, row.term(), A, RESIGNED));
     writes.put("taken", row -> Leases.acquire(store(), "taken", row, A, LEASE, 0, "EXPIRED"));
     for (Map.Entry<String, Write> write : writes.entrySet()) {
@@ -401,7 +401,7 @@ public abstract class LeaseStoreContract {
     ownNoMore(
         "warmed-by-another",
         row -> another().touch("warmed-by-another", seenByAnother("warmed-by-another")));
-    ownNoMore("designated", row -> another().designate("designated", A, null));
+    ownNoMore("designated", row -> another().designate("designated", A, null, null));
   }
 
   /**
@@ -495,7 +495,7 @@ public abstract class LeaseStoreContract {
   @Test
   void a_displaced_leader_gives_way_to_the_node_written_into_the_record() throws Exception {
     LeaseRow row = led(SERVICE, A);
-    assertThat(store().designate(SERVICE, B, null)).isTrue();
+    assertThat(store().designate(SERVICE, B, null, null)).isTrue();
 
     assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isTrue();
 
@@ -554,9 +554,9 @@ public abstract class LeaseStoreContract {
   void the_history_tells_who_displaced_a_leader() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(store().designate(SERVICE, B, ALICE)).isTrue();
+    assertThat(store().designate(SERVICE, B, null, ALICE)).isTrue();
     assertThat(ends(SERVICE)).containsExactly("null by alice: " + ALICE.reason());
-    assertThat(store().designate(SERVICE, "c", BOB)).isTrue();
+    assertThat(store().designate(SERVICE, "c", null, BOB)).isTrue();
     assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isTrue();
 
     assertThat(ends(SERVICE)).containsExactly("DISPLACED by alice: " + ALICE.reason());
@@ -566,7 +566,7 @@ public abstract class LeaseStoreContract {
   void the_history_tells_who_displaced_a_leader_that_did_not_answer() throws Exception {
     led(SERVICE, A);
 
-    assertThat(store().designate(SERVICE, B, BOB)).isTrue();
+    assertThat(store().designate(SERVICE, B, null, BOB)).isTrue();
     assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED"))
         .isPresent();
 
@@ -578,7 +578,7 @@ public abstract class LeaseStoreContract {
     LeaseRow row = led(SERVICE, A);
     TermEnd told = new TermEnd(LeadershipLostEvent.Reason.RESIGNED, BOB);
 
-    assertThat(store().designate(SERVICE, B, ALICE)).isTrue();
+    assertThat(store().designate(SERVICE, B, null, ALICE)).isTrue();
     assertThat(cede(SERVICE, A, row.term(), told)).isTrue();
 
     assertThat(ends(SERVICE)).containsExactly("RESIGNED by bob: ");
@@ -589,7 +589,7 @@ public abstract class LeaseStoreContract {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isTrue();
-    assertThat(store().designate(SERVICE, B, ALICE)).isTrue();
+    assertThat(store().designate(SERVICE, B, null, ALICE)).isTrue();
 
     assertThat(row(SERVICE).leaderId()).isEqualTo(B);
     assertThat(ends(SERVICE)).containsExactly("RESIGNED by null: null");
@@ -630,21 +630,48 @@ public abstract class LeaseStoreContract {
   void designating_writes_the_holder_and_keeps_lease_and_term() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(store().designate(SERVICE, B, null)).isTrue();
+    assertThat(store().designate(SERVICE, B, null, null)).isTrue();
 
     LeaseRow designated = row(SERVICE);
     assertThat(designated.leaderId()).isEqualTo(B);
     assertThat(designated.leaseMillis()).isEqualTo(row.leaseMillis());
     assertThat(designated.term()).isEqualTo(row.term());
     assertThat(designated.version()).isNotEqualTo(row.version());
-    assertThat(store().designate(SERVICE, B, null)).isTrue();
-    assertThat(store().designate(SERVICE, "", null)).isTrue();
+    assertThat(store().designate(SERVICE, B, null, null)).isTrue();
+    assertThat(store().designate(SERVICE, "", null, null)).isTrue();
     assertThat(row(SERVICE).leaderId()).isEmpty();
   }
 
   @Test
+  void a_record_that_is_not_as_it_was_seen_is_not_edited() throws Exception {
+    LeaseRow seen = led(SERVICE, A);
+    assertThat(renew(A, Map.of(SERVICE, seen.term()))).containsExactly(SERVICE);
+    unchangedByEditOf(seen);
+    assertThat(Leases.acquire(another(), SERVICE, seenByAnother(SERVICE), B, LEASE, 0, "EXPIRED"))
+        .isPresent();
+    unchangedByEditOf(seen);
+
+    assertThat(store().designate(SERVICE, "", row(SERVICE), null)).isTrue();
+    assertThat(row(SERVICE).leaderId()).isEmpty();
+    LeaseRow vacant = row(SERVICE);
+    assertThat(store().designate(SERVICE, A, vacant, ALICE)).isTrue();
+    assertThat(store().designate(SERVICE, B, vacant, ALICE)).isFalse();
+    assertThat(row(SERVICE).leaderId()).isEqualTo(A);
+    assertThat(ends(SERVICE)).last().isEqualTo("null by alice: " + ALICE.reason());
+    assertThat(store().designate("another", A, vacant, null)).isFalse();
+  }
+
+  private void unchangedByEditOf(LeaseRow seen) throws LeaseStoreException {
+    LeaseRow row = row(SERVICE);
+    assertThat(store().designate(SERVICE, "", seen, null)).isFalse();
+    assertThat(store().designate(SERVICE, "", seen, BOB)).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(row);
+    assertThat(ends(SERVICE)).last().isEqualTo("null by null: null");
+  }
+
+  @Test
   void nobody_can_be_designated_without_a_record() throws Exception {
-    assertThat(store().designate(SERVICE, B, null)).isFalse();
+    assertThat(store().designate(SERVICE, B, null, null)).isFalse();
     assertThat(store().read(Set.of(SERVICE))).isEmpty();
   }
 
@@ -659,7 +686,7 @@ public abstract class LeaseStoreContract {
     versions.add(row(SERVICE).version());
     renew(A, Map.of(SERVICE, created.term()));
     versions.add(row(SERVICE).version());
-    store().designate(SERVICE, B, null);
+    store().designate(SERVICE, B, null, null);
     versions.add(row(SERVICE).version());
     cede(SERVICE, A, created.term(), DISPLACED);
     versions.add(row(SERVICE).version());

@@ -371,7 +371,7 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
   void who_was_written_back_ends_its_term_by_itself() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(store().designate(SERVICE, B, ALICE)).isTrue();
+    assertThat(store().designate(SERVICE, B, null, ALICE)).isTrue();
     edits().setLeader(SERVICE, A);
     assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isTrue();
 

@@ -1,6 +1,8 @@
 package io.election.testing;
 
+import io.election.AuditNote;
 import io.election.ElectionService;
+import io.election.ExpectedLeader;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
@@ -178,6 +180,12 @@ public final class ScriptedElection implements ElectionService {
   @Override
   public void forceElection() {
     decide(null, LeadershipAcquiredEvent.Reason.EXPIRED, LeadershipLostEvent.Reason.RESIGNED);
+  }
+
+  @Override
+  public synchronized void forceElection(AuditNote auditNote, ExpectedLeader expected) {
+    expected.require(this.serviceId, this.state.leaderId(), term());
+    forceElection();
   }
 
   private synchronized void decide(

@@ -3,10 +3,13 @@ package io.election.testing;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.election.AuditNote;
+import io.election.ExpectedLeader;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
+import io.election.OtherLeaderException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -91,6 +94,23 @@ class ScriptedElectionTest {
         .containsExactly(
             acquired(1, LeadershipAcquiredEvent.Reason.DESIGNATED),
             lost(1, LeadershipLostEvent.Reason.HANDED_OVER));
+  }
+
+  @Test
+  void anElectionIsForcedOnlyIfTheExpectedNodeLeads() {
+    AuditNote alice = new AuditNote("alice", "");
+    this.election.follow("b");
+    for (ExpectedLeader other :
+        List.of(new ExpectedLeader("c", null), new ExpectedLeader("b", 2L))) {
+      assertThatThrownBy(() -> this.election.forceElection(alice, other))
+          .isInstanceOf(OtherLeaderException.class)
+          .hasMessageContaining("is led by 'b' in term 1");
+    }
+    assertThat(this.election.leaderId()).contains("b");
+    this.election.forceElection(alice, new ExpectedLeader("b", 1L));
+    assertThat(this.election.leaderId()).isEmpty();
+    assertThatThrownBy(() -> this.election.forceElection(alice, new ExpectedLeader(null, 1L)))
+        .hasMessage("nobody leads election 'billing' now");
   }
 
   @Test

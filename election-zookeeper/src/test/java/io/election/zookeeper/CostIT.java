@@ -3,6 +3,7 @@ package io.election.zookeeper;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.LeadershipAcquiredEvent.Reason;
+import io.election.lease.ElectionDirectory.Announcement;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore.Claim;
 import java.nio.file.Files;
@@ -11,6 +12,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -64,6 +66,17 @@ class CostIT {
         assertThat(follower.read(terms.keySet())).hasSize(elections);
       }
       long reads = requests(server) - requests;
+      assertThat(logged(server)).as("a read writes nothing").isEqualTo(bytes);
+      Announcement self = new Announcement(
+          "b:8080:2", terms.keySet(), Set.of(), true, Duration.ofSeconds(10), "1.0");
+      follower.announce(self);
+      requests = requests(server);
+      bytes = logged(server);
+      for (int i = 0; i < INTERVALS; i++) {
+        follower.announce(self);
+      }
+      long announcements = requests(server) - requests;
+      double announced = (logged(server) - bytes) / (double) INTERVALS;
 
       System.out.printf(
           Locale.ROOT,
@@ -74,10 +87,19 @@ class CostIT {
           reads,
           growth,
           growth * Duration.ofDays(1).toSeconds() / 2 / 1e6);
+      System.out.printf(
+          Locale.ROOT,
+          "Measured: %d elections, %d announcements: %d requests; the log grows by %.0f bytes each, %.2f MB a day at 20 s%n",
+          elections,
+          INTERVALS,
+          announcements,
+          announced,
+          announced * Duration.ofDays(1).toSeconds() / 20 / 1e6);
       // The question for their number is one too.
       assertThat(renewals).isBetween((long) INTERVALS, INTERVALS + 3L);
       assertThat(reads).isBetween((long) INTERVALS, INTERVALS + 3L);
-      assertThat(logged(server)).as("a read writes nothing").isEqualTo(bytes);
+      assertThat(announcements).isBetween((long) INTERVALS, INTERVALS + 3L);
+      assertThat(announced).as("bytes of an announcement").isLessThan(400);
       leader.close();
       follower.close();
     }

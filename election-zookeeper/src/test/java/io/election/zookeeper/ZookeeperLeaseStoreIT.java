@@ -205,7 +205,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
       this.hand.delete(RECORD, -1);
       led(SERVICE, B);
       while (this.hand.exists(RECORD, false).getVersion() < version) {
-        store().designate(SERVICE, B, null);
+        store().designate(SERVICE, B, null, null);
       }
       assertThat(this.hand.exists(RECORD, false).getVersion()).isEqualTo(version);
       Map<String, String> before = new ZookeeperHand(this.hand, ROOT).below("~heartbeats");
@@ -231,7 +231,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
     assertThat(Leases.acquire(store(), SERVICE, held, A, LEASE, 0, "EXPIRED")).isEmpty();
     assertThat(store().touch(SERVICE, held)).isEmpty();
     assertThat(begin(SERVICE, held, LEASE)).isFalse();
-    assertThatThrownBy(() -> store().designate(SERVICE, B, null))
+    assertThatThrownBy(() -> store().designate(SERVICE, B, null, null))
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining("belongs to another tool");
     assertThat(this.hand.getData(RECORD, false, null)).asString().isEqualTo("192.168.99.100:9090");

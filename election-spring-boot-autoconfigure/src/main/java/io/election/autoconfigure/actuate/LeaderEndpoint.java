@@ -2,9 +2,11 @@ package io.election.autoconfigure.actuate;
 
 import io.election.AuditNote;
 import io.election.ElectionService;
+import io.election.ExpectedLeader;
 import io.election.Leadership;
 import io.election.Member;
 import io.election.Names;
+import io.election.OtherLeaderException;
 import io.election.PastTerm;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
@@ -96,8 +98,8 @@ final class LeaderEndpoint {
   }
 
   /**
-   * Shows one election, with its members and last terms as details. Answers 404 if this node does
-   * not know it.
+   * Shows one election, with its candidates, members and last terms as details. Answers 404 if this
+   * node does not know it.
    */
   @ReadOperation
   @Nullable
@@ -108,7 +110,10 @@ final class LeaderEndpoint {
     }
     Map<String, Object> description = describe(service, security);
     if (showsDetails(security)) {
-      service.members().ifPresent((members) -> description.put("members", described(members)));
+      service.members().ifPresent((members) -> {
+        description.put("candidates", candidates(members));
+        description.put("members", described(members));
+      });
       List<Map<String, Object>> history =
           service.history().stream().map(LeaderEndpoint::describe).toList();
       if (!history.isEmpty()) {
@@ -190,16 +195,31 @@ final class LeaderEndpoint {
   }
 
   /**
-   * Forces a new election.
+   * Forces a new election. If the leader or its term is given and another node leads, or in another
+   * term, nothing is changed and the answer shows the present leader.
    *
+   * @param leaderId the leader to depose; any if missing
+   * @param term the term to end; any if missing
    * @param reason the reason, which the log and the history show
    * @param security the user who sent the request
    */
   @DeleteOperation
   WebEndpointResponse<Map<String, Object>> forceElection(
-      @Selector String serviceId, @Nullable String reason, SecurityContext security) {
+      @Selector String serviceId,
+      @Nullable String leaderId,
+      @Nullable Long term,
+      @Nullable String reason,
+      SecurityContext security) {
     return decide(serviceId, (service) -> {
-      service.forceElection(auditNote(security, reason));
+      AuditNote auditNote = auditNote(security, reason);
+      if (leaderId != null || term != null) {
+        service.forceElection(
+            auditNote,
+            new ExpectedLeader(
+                leaderId != null ? Names.requireUsable("leader id", leaderId) : null, term));
+      } else {
+        service.forceElection(auditNote);
+      }
       return DONE;
     });
   }
@@ -311,6 +331,14 @@ final class LeaderEndpoint {
     return description;
   }
 
+  /** The nodes that may lead, in the order in which they came. */
+  private static List<String> candidates(List<Member> members) {
+    return members.stream()
+        .filter((member) -> member.eligible() && !member.paused())
+        .map(Member::nodeId)
+        .toList();
+  }
+
   private static List<Map<String, Object>> described(List<Member> members) {
     return members.stream().map(LeaderEndpoint::describe).toList();
   }
@@ -355,6 +383,12 @@ final class LeaderEndpoint {
       Map<String, Object> refusal = new LinkedHashMap<>();
       refusal.put("message", ex.getMessage());
       refusal.put("members", described(ex.members));
+      return new WebEndpointResponse<>(refusal, CONFLICT);
+    } catch (OtherLeaderException ex) {
+      Map<String, Object> refusal = new LinkedHashMap<>();
+      refusal.put("message", ex.getMessage());
+      ex.leaderId().ifPresent((id) -> refusal.put("leaderId", Names.printable(id)));
+      ex.term().ifPresent((value) -> refusal.put("term", value));
       return new WebEndpointResponse<>(refusal, CONFLICT);
     } catch (IllegalArgumentException ex) {
       return refused(WebEndpointResponse.STATUS_BAD_REQUEST, ex.getMessage());

@@ -48,6 +48,6 @@ public final class EndpointAccess {
   }
 
   public WebEndpointResponse<Map<String, Object>> forceElection(String name, String reason) {
-    return this.endpoint.forceElection(name, reason, SecurityContext.NONE);
+    return this.endpoint.forceElection(name, null, null, reason, SecurityContext.NONE);
   }
 }

@@ -2,6 +2,7 @@ package io.election.autoconfigure.actuate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.BDDMockito.willDoNothing;
 import static org.mockito.BDDMockito.willReturn;
 import static org.mockito.BDDMockito.willThrow;
 import static org.mockito.Mockito.CALLS_REAL_METHODS;
@@ -12,9 +13,11 @@ import static org.mockito.Mockito.verify;
 
 import io.election.AuditNote;
 import io.election.ElectionService;
+import io.election.ExpectedLeader;
 import io.election.Leadership;
 import io.election.Member;
 import io.election.Names;
+import io.election.OtherLeaderException;
 import io.election.PastTerm;
 import io.election.autoconfigure.SwitchedElection;
 import io.election.lease.LeaseStoreException;
@@ -222,6 +225,8 @@ class LeaderEndpointTest {
         "POST | /sample-app       | {\"leaderId\":\"LONG\"} | 400 | 999 characters",
         "POST | /sample-app       | {\"leaderId\":\"b\",\"reason\":\"LONG\"} | 400 | has 999 characters",
         "POST | /sample-app/pause | {\"reason\":\"LONG\"} | 400 | has 999 characters",
+        "DELETE | /sample-app?term=three | | 400 |",
+        "DELETE | /sample-app?leaderId= | | 400 | leader id",
         "DELETE | /sample-app?reason=x%0A12:00:00%20INFO%20forged | | 400 | must not contain control characters"
       })
   void badRequestIsRefusedWithItsReason(
@@ -231,6 +236,7 @@ class LeaderEndpointTest {
     assertThat(refused.statusCode()).isEqualTo(status);
     assertThat(refused.body()).contains(reason != null ? reason : "").hasSizeLessThan(400);
     verify(ELECTION, never()).forceElection(any());
+    verify(ELECTION, never()).forceElection(any(), any());
     verify(ELECTION, never()).pause(any());
   }
 
@@ -244,6 +250,32 @@ class LeaderEndpointTest {
     verify(ELECTION).designate("b", new AuditNote("endpoint", ""));
     assertThat(ask(WRITABLE, "DELETE", "/sample-app", null).statusCode()).isEqualTo(204);
     verify(ELECTION).forceElection(new AuditNote("endpoint", ""));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"leaderId=b&term=3, b, 3", "leaderId=b, b,", "term=3,, 3"})
+  void electionIsForcedOnlyIfTheExpectedNodeLeads(String query, String leaderId, Long term)
+      throws Exception {
+    String path = "/sample-app?reason=upgrade&" + query;
+    AuditNote upgrade = new AuditNote("endpoint", "upgrade");
+    ExpectedLeader expected = new ExpectedLeader(leaderId, term);
+    assertThat(ask(WRITABLE, "DELETE", path, null).statusCode()).isEqualTo(409);
+    willThrow(new OtherLeaderException("sample-app", "c", OptionalLong.of(4)))
+        .given(ELECTION)
+        .forceElection(upgrade, expected);
+    HttpResponse<String> refused = ask(WRITABLE, "DELETE", path, null);
+    assertThat(refused.statusCode()).isEqualTo(409);
+    assertThat(refused.body())
+        .isEqualTo(
+            "{\"message\":\"election 'sample-app' is led by 'c' in term 4, which is not the expected leader\",\"leaderId\":\"c\",\"term\":4}");
+    willThrow(new OtherLeaderException("sample-app", null, OptionalLong.empty()))
+        .given(ELECTION)
+        .forceElection(upgrade, expected);
+    assertThat(ask(WRITABLE, "DELETE", path, null).body())
+        .isEqualTo("{\"message\":\"nobody leads election 'sample-app' now\"}");
+    willDoNothing().given(ELECTION).forceElection(upgrade, expected);
+    assertThat(ask(WRITABLE, "DELETE", path, null).statusCode()).isEqualTo(204);
+    verify(ELECTION, never()).forceElection(any());
   }
 
   @ParameterizedTest
@@ -283,8 +315,23 @@ class LeaderEndpointTest {
   void membersAreADetailOfOneElectionAndReadByNoReader() throws Exception {
     members("host:8081:1");
     assertThat(get(DETAILS, "/sample-app")).contains("\"members\":[{\"nodeId\":\"host:8081:1\",");
-    assertThat(get(DETAILS, "")).doesNotContain("members");
+    assertThat(get(DETAILS, "")).doesNotContain("members", "candidates");
     verify(ELECTION, never()).currentMembers();
+  }
+
+  @Test
+  void candidatesAreTheMembersThatMayLeadInTheOrderInWhichTheyCame() throws Exception {
+    willReturn(Optional.of(List.of(
+            new Member("c", TIME, TIME, true, false, ""),
+            new Member("paused", TIME, TIME, true, true, ""),
+            new Member("a", TIME, TIME, true, false, ""),
+            new Member("not-eligible", TIME, TIME, false, false, ""))))
+        .given(ELECTION)
+        .members();
+    assertThat(get(DETAILS, "/sample-app"))
+        .startsWith("{\"leader\":false,\"candidates\":[\"c\",\"a\"],\"members\":[");
+    willReturn(Optional.empty()).given(ELECTION).members();
+    assertThat(get(DETAILS, "/sample-app")).isEqualTo("{\"leader\":false}");
   }
 
   @Test

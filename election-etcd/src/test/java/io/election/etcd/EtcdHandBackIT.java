@@ -1,0 +1,16 @@
+package io.election.etcd;
+
+import io.election.keyvalue.HandBackContract;
+import io.election.lease.LeaseStore;
+import java.util.List;
+
+class EtcdHandBackIT extends HandBackContract {
+
+  @Override
+  protected LeaseStore newStore() {
+    return EtcdLeaseStore.builder(List.of(EtcdProcess.shared().url()))
+        .prefix("/hand-back/")
+        .operationTimeout(OPERATION_TIMEOUT)
+        .build();
+  }
+}

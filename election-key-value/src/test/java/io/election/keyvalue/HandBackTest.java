@@ -1,0 +1,13 @@
+package io.election.keyvalue;
+
+import io.election.lease.LeaseStore;
+
+class HandBackTest extends HandBackContract {
+
+  private final MemoryKeyValueServer.Cluster cluster = new MemoryKeyValueServer.Cluster();
+
+  @Override
+  protected LeaseStore newStore() {
+    return new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster));
+  }
+}
