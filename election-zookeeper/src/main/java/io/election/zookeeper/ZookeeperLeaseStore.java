@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
@@ -37,29 +37,43 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
   }
 
   /**
-   * Begins to build a store.
+   * Begins to configure a store.
    *
    * @param connectString hosts and ports of the servers, separated by commas, and optionally the
    *     path of a node that is above the root: {@code zoo1:2181,zoo2:2181,zoo3:2181/applications}
-   * @param root the path of the node above all records, which is created if it is missing
+   * @return the builder
+   * @throws ElectionSetupException if the connect string is malformed
    */
-  public static Builder builder(String connectString, String root) {
-    return new Builder(connectString, root);
+  public static Builder builder(String connectString) {
+    return new Builder(connectString);
   }
 
-  /** Builds a store. */
+  /** The settings of a store. */
   public static final class Builder {
 
-    private final String connectString;
-    private final String root;
+    private final ZookeeperConnection.Address address;
+    private String root = "/election";
     private @Nullable String digest;
     private @Nullable List<ACL> acl;
     private Duration operationTimeout = Duration.ofSeconds(1);
     private final Map<String, String> properties = new HashMap<>();
 
-    private Builder(String connectString, String root) {
-      this.connectString = Objects.requireNonNull(connectString, "connectString");
-      this.root = Objects.requireNonNull(root, "root");
+    private Builder(String connectString) {
+      this.address = ZookeeperConnection.Address.of(connectString);
+    }
+
+    /**
+     * Sets the path of the node above all records, which is created if it is missing; {@code
+     * /election} by default.
+     *
+     * @param root the path, without the one in the connect string
+     * @return this builder
+     * @throws ElectionSetupException if it is no path, or a node of ZooKeeper itself
+     */
+    public Builder root(String root) {
+      ZookeeperConnection.requireUsable(root);
+      this.root = root;
+      return this;
     }
 
     /**
@@ -109,17 +123,19 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
     }
 
     /**
-     * Builds the store, which connects upon the first call.
+     * Creates the store, which connects upon the first call.
      *
-     * @throws ElectionSetupException if the connect string or the root is malformed
+     * @return the store
      */
     public ZookeeperLeaseStore build() {
-      return new ZookeeperLeaseStore(ZookeeperConnection.of(
-          this.connectString,
-          this.root,
+      List<ACL> byDefault =
+          this.digest != null ? ZooDefs.Ids.CREATOR_ALL_ACL : ZooDefs.Ids.OPEN_ACL_UNSAFE;
+      return new ZookeeperLeaseStore(new ZookeeperConnection(
+          this.address.servers(),
+          this.address.path() + this.root,
           this.digest,
-          this.acl,
-          this.properties,
+          this.acl != null ? this.acl : List.copyOf(byDefault),
+          Map.copyOf(this.properties),
           this.operationTimeout));
     }
   }

@@ -74,7 +74,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   }
 
   private static ZookeeperLeaseStore.Builder builder(String connectString, String root) {
-    return ZookeeperLeaseStore.builder(connectString, root).operationTimeout(TIMEOUT);
+    return ZookeeperLeaseStore.builder(connectString).root(root).operationTimeout(TIMEOUT);
   }
 
   @AfterEach
@@ -470,7 +470,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
         List.of("", " ", ",", "zoo:x", "zoo:99999", "zoo:0", "http://zoo:2181", "a b:2181")) {
       assertThatExceptionOfType(ElectionSetupException.class)
           .as(connectString)
-          .isThrownBy(() -> ZookeeperLeaseStore.builder(connectString, ROOT).build())
+          .isThrownBy(() -> ZookeeperLeaseStore.builder(connectString))
           .withMessageContaining("'" + connectString + "', is malformed")
           .withMessageContaining("zoo1:2181,zoo2:2181,zoo3:2181");
     }
@@ -478,7 +478,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
         List.of("", "/", "soa", "/soa/", "/soa//x", "/soa/../x", "/zookeeper", "/zookeeper/x")) {
       assertThatExceptionOfType(ElectionSetupException.class)
           .as(root)
-          .isThrownBy(() -> ZookeeperLeaseStore.builder("zoo:2181", root).build())
+          .isThrownBy(() -> ZookeeperLeaseStore.builder("zoo:2181").root(root))
           .withMessageContaining("'" + root + "', cannot be used")
           .withMessageContaining("for instance /soa/master/services");
     }
