@@ -20,9 +20,13 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -53,15 +57,43 @@ public abstract class LeaseStoreContract {
 
   private static final AuditNote BOB = new AuditNote("bob", "");
 
+  private @Nullable LeaseStore store;
+  private @Nullable LeaseStore another;
+
   protected LeaseStoreContract() {}
 
   /**
-   * The store under test: the same instance during one test method, without records at its start.
+   * Opens a store, as each process does that takes part. All stores of one test method have the same
+   * records, of which there are none at its start. The contract closes them.
    */
-  protected abstract LeaseStore store();
+  protected abstract LeaseStore open() throws Exception;
+
+  /** The store under test: the same instance during one test method. */
+  protected final LeaseStore store() {
+    this.store = this.store != null ? this.store : opened();
+    return this.store;
+  }
 
   /** The store of another process, on the same records. */
-  protected abstract LeaseStore another();
+  protected final LeaseStore another() {
+    this.another = this.another != null ? this.another : opened();
+    return this.another;
+  }
+
+  private LeaseStore opened() {
+    try {
+      return open();
+    } catch (Exception ex) {
+      throw new IllegalStateException("The store was not opened", ex);
+    }
+  }
+
+  @AfterEach
+  final void closeStores() {
+    Stream.of(this.store, this.another).filter(Objects::nonNull).forEach(LeaseStore::close);
+    this.store = null;
+    this.another = null;
+  }
 
   /** Reads the record of an election; it must exist. */
   protected final LeaseRow row(String serviceId) throws LeaseStoreException {

@@ -52,8 +52,6 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   private static Zookeeper server;
 
   private ZooKeeper hand;
-  private ZookeeperLeaseStore store;
-  private ZookeeperLeaseStore another;
 
   @BeforeAll
   static void startServer() {
@@ -66,11 +64,9 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   }
 
   @BeforeEach
-  void open() throws Exception {
+  void connect() throws Exception {
     this.hand = server.connect();
     Zookeeper.deleteAll(this.hand, "/soa");
-    this.store = builder(server.connectString(), ROOT).build();
-    this.another = builder(server.connectString(), ROOT).build();
   }
 
   private static ZookeeperLeaseStore.Builder builder(String connectString, String root) {
@@ -78,20 +74,13 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   }
 
   @AfterEach
-  void close() throws Exception {
-    this.store.close();
-    this.another.close();
+  void disconnect() throws Exception {
     this.hand.close();
   }
 
   @Override
-  protected LeaseStore store() {
-    return this.store;
-  }
-
-  @Override
-  protected LeaseStore another() {
-    return this.another;
+  protected LeaseStore open() {
+    return builder(server.connectString(), ROOT).build();
   }
 
   @Override
