@@ -540,7 +540,7 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void nobody_gives_way_in_a_record_that_still_names_him() throws Exception {
+  void a_node_does_not_cede_a_record_that_still_names_it() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isFalse();
@@ -548,7 +548,7 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void nobody_gives_way_in_a_term_that_another_node_opened() throws Exception {
+  void a_node_does_not_cede_in_a_term_that_another_node_opened() throws Exception {
     LeaseRow row = led(SERVICE, B);
 
     assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isFalse();
@@ -556,7 +556,7 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void nobody_gives_way_in_another_term() throws Exception {
+  void a_node_does_not_cede_in_another_term() throws Exception {
     LeaseRow row = led(SERVICE, A);
     Leases.acquire(store(), SERVICE, row, B, LEASE, 0, "EXPIRED");
     LeaseRow taken = row(SERVICE);
@@ -617,7 +617,7 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void who_is_designated_after_a_release_has_not_ended_the_term() throws Exception {
+  void a_designation_after_a_release_is_not_the_end_of_the_term() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isTrue();
@@ -675,7 +675,7 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void nobody_can_be_designated_without_a_record() throws Exception {
+  void no_node_can_be_designated_without_a_record() throws Exception {
     assertThat(store().designate(SERVICE, B, null)).isFalse();
     assertThat(store().read(Set.of(SERVICE))).isEmpty();
   }

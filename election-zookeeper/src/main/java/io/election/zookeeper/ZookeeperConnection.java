@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param servers host and port of each server
  * @param root the node above all records, with what the connect string puts above it
  * @param digest user name and password, separated by a colon; {@code null} for none
- * @param acl who may read and write the nodes that the store makes
+ * @param acl who may read and write the nodes that the store creates
  * @param properties further settings of ZooKeeper's client
  * @param operationTimeout the bound of one call
  */

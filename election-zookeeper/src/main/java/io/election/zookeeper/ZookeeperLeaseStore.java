@@ -14,11 +14,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Stores leases in ZooKeeper 3.6 or newer. The record of an election is the data of a persistent
  * node below a root, {@code <root>/<service id>}. A node id written there by hand designates that
- * node, and a deletion makes the nodes elect anew.
+ * node, and a deletion forces a new election.
  *
  * <p>Uses one session of its own, which decides nothing: a lease is renewed by what a quorum has
- * agreed to write. An ephemeral node at the path of a record, which another tool keeps there to
- * lead, is respected until it is gone.
+ * agreed to write. While another tool leads by an ephemeral node at the path of a record, no node
+ * takes that election over.
  *
  * <p>Not thread-safe, except for watches: use it from one thread at a time.
  */
@@ -78,7 +78,7 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
 
     /**
      * Sets the user for the scheme {@code digest}. Without a user, and unless {@link #acl} is set,
-     * everybody may write to the nodes that the store makes, and a warning says so.
+     * every client may write to the nodes that the store creates, and a warning says so.
      *
      * @param name the name of the user
      * @param password the password
@@ -89,9 +89,9 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
     }
 
     /**
-     * Sets who may read and write the nodes that the store makes, the root and nodes above it
-     * included; by default their creator alone if there are credentials. All nodes of an election
-     * need all rights.
+     * Sets the access control list of the nodes that the store creates, including the root and the
+     * nodes above it. The default with credentials is all permissions for their creator only. All
+     * nodes of an election need all permissions.
      *
      * @param acl the access control list
      */
@@ -114,7 +114,7 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
      * Sets a property of ZooKeeper's client, for instance for TLS ({@code
      * zookeeper.client.secure}) or SASL ({@code zookeeper.sasl.clientconfig}).
      *
-     * @param name the name of the property, as the documentation of ZooKeeper has it
+     * @param name the name of the property, as in the documentation of ZooKeeper
      * @param value its value
      */
     public Builder property(String name, String value) {
