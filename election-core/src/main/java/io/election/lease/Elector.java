@@ -325,6 +325,11 @@ public final class Elector {
     return this.context.store();
   }
 
+  @Nullable
+  ElectionDirectory directory() {
+    return this.context.directory();
+  }
+
   LeaseSettings settings() {
     return this.context.settings();
   }
