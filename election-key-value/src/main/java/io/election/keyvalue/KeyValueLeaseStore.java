@@ -248,7 +248,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
         continue;
       }
       long lease = Math.max(claim.leaseMillis(), view.newestLeaseMillis());
-      long term = view.termAbove(Math.max(claim.aboveTerm(), view.snapshot().revision()));
+      long term = unusedTerm(view, claim.aboveTerm());
       long now = this.clock.millis();
       LeaseRecord record = new LeaseRecord(claim.nodeId(), term, lease, LeaseRecord.NO_HEARTBEAT);
       Term opened = Term.opened(claim.nodeId(), lease, claim.reason().name(), null, now);
@@ -273,7 +273,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     if (!view.terms().isEmpty() || !this.server.reusesVersions()) {
       return false;
     }
-    long number = view.termAbove(Math.max(above, view.snapshot().revision()));
+    long number = unusedTerm(view, above);
     this.server.commit(new Commit(
         Map.of(),
         List.of(new Create(Keys.term(view.serviceId(), number), Json.write(Term.MARK))),
@@ -354,10 +354,13 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     return OptionalLong.empty();
   }
 
-  /** A term that has never been used, even if the history was deleted. */
   private static long nextTerm(View view, long above) throws LeaseStoreException {
-    return view.termAbove(
-        view.terms().isEmpty() ? Math.max(above, view.snapshot().revision()) : above);
+    return view.terms().isEmpty() ? unusedTerm(view, above) : view.termAbove(above);
+  }
+
+  /** A term that has never been used, even if the history was deleted. */
+  private static long unusedTerm(View view, long above) throws LeaseStoreException {
+    return view.termAbove(Math.max(above, view.snapshot().revision()));
   }
 
   private List<Write> leading(View view, long term, boolean begins, Claim claim, String lastEnd) {
