@@ -34,9 +34,8 @@ import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Id;
 import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -49,19 +48,10 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   /** The disk of a test machine may be slow. */
   private static final Duration TIMEOUT = Duration.ofSeconds(3);
 
-  private static Zookeeper server;
+  @AutoClose
+  private static final Zookeeper server = Zookeeper.start();
 
   private ZooKeeper hand;
-
-  @BeforeAll
-  static void startServer() {
-    server = Zookeeper.start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    server.close();
-  }
 
   @BeforeEach
   void connect() throws Exception {
