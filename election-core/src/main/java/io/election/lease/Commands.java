@@ -206,7 +206,8 @@ final class Commands {
   private void warnIfUnknown(String leaderId) throws LeaseStoreException {
     String serviceId = this.candidate.serviceId();
     Set<String> known = new LinkedHashSet<>();
-    if (this.elector.store() instanceof ElectionDirectory directory) {
+    ElectionDirectory directory = this.elector.directory();
+    if (directory != null) {
       directory
           .history(Set.of(serviceId))
           .getOrDefault(serviceId, List.of())

@@ -49,8 +49,8 @@ final class ElectionLoop {
     this.agenda = new Agenda(node, candidates, context.work(), context.clocks(), this.backoff);
     this.calls = new StoreCalls(context, node, candidates, this.backoff);
     this.histories =
-        new HistoryReader(context.store(), context.settings(), context.clocks(), context.log());
-    this.members = new Members(context.store(), context.settings(), context.log());
+        new HistoryReader(context.directory(), context.settings(), context.clocks(), context.log());
+    this.members = new Members(context.directory(), context.settings(), context.log());
   }
 
   StoreCalls calls() {

@@ -239,15 +239,15 @@ public final class Elector {
   }
 
   /**
-   * Returns the state of the elector's contact with its store. Local.
+   * Returns the health of the elector's store. Local.
    *
-   * @return the contact; empty while the elector is not running
+   * @return the health; empty while the elector is not running
    */
   public Optional<StoreHealth> storeHealth() {
     if (!isRunning()) {
       return Optional.empty();
     }
-    return Optional.of(this.run.acting().loop().calls().contact());
+    return Optional.of(this.run.acting().loop().calls().health());
   }
 
   /** Creates the part in an election, which begins with the next start. */
@@ -323,6 +323,11 @@ public final class Elector {
 
   LeaseStore store() {
     return this.context.store();
+  }
+
+  @Nullable
+  ElectionDirectory directory() {
+    return this.context.directory();
   }
 
   LeaseSettings settings() {

@@ -2,6 +2,7 @@ package io.election.lease;
 
 import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The state that all runs of an elector share.
@@ -24,6 +25,12 @@ record ElectorContext(
 
   long now() {
     return this.clocks.now();
+  }
+
+  /** Returns the store as a directory; {@code null} if it is none. */
+  @Nullable
+  ElectionDirectory directory() {
+    return this.store instanceof ElectionDirectory directory ? directory : null;
   }
 
   /** Returns how long a thread pauses after an unexpected failure. */

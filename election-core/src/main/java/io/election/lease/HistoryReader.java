@@ -56,8 +56,12 @@ final class HistoryReader {
 
   private @Nullable Long notBefore;
 
-  HistoryReader(LeaseStore store, LeaseSettings settings, Clocks clocks, ElectionLog log) {
-    this.directory = store instanceof ElectionDirectory directory ? directory : null;
+  HistoryReader(
+      @Nullable ElectionDirectory directory,
+      LeaseSettings settings,
+      Clocks clocks,
+      ElectionLog log) {
+    this.directory = directory;
     this.settings = settings;
     this.settleNanos = settings.renewInterval().toNanos() / 2;
     this.clocks = clocks;

@@ -41,8 +41,8 @@ final class Members {
 
   private @Nullable String announced;
 
-  Members(LeaseStore store, LeaseSettings settings, ElectionLog log) {
-    this.directory = store instanceof ElectionDirectory directory ? directory : null;
+  Members(@Nullable ElectionDirectory directory, LeaseSettings settings, ElectionLog log) {
+    this.directory = directory;
     this.settings = settings;
     this.log = log;
   }

@@ -14,7 +14,7 @@ import java.util.Set;
 
 /**
  * Makes the calls to the store, times them, and applies their answers to the candidacies. Used by
- * the elector's thread; {@link #contact} by any thread.
+ * the elector's thread; {@link #health} by any thread.
  */
 final class StoreCalls {
 
@@ -46,7 +46,7 @@ final class StoreCalls {
     this.answeredAt = this.context.now();
   }
 
-  StoreHealth contact() {
+  StoreHealth health() {
     // Read the failure first: an answer in between makes the silence short.
     OpenFailures.Problem problem = this.openFailures.problem();
     long now = this.context.now();

@@ -4,7 +4,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of an elector's contact with its store: a snapshot.
+ * The health of an elector's store, as its calls show it: a snapshot.
  *
  * @param silence the time since the store last answered, even if only to report locked records, or
  *     since the elector began if the store never answered

@@ -259,7 +259,7 @@ abstract class ElectorFixture {
     this.database.edit("jobs", (row) -> SimulatedDatabase.named(row, leaderId));
   }
 
-  static StoreHealth contact(Node node) {
+  static StoreHealth health(Node node) {
     return node.elector.storeHealth().orElseThrow();
   }
 

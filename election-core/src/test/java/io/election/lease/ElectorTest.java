@@ -142,16 +142,16 @@ class ElectorTest extends ElectorFixture {
 
   @Test
   void aStoreIsSilentFromItsLastAnswerOn() {
-    assertThat(contact(this.a).failure()).isNull();
+    assertThat(health(this.a).failure()).isNull();
     elect(this.a, this.b);
     this.a.fail("it is gone");
     run(LEASE, this.a, this.b);
-    assertThat(contact(this.a).silence()).isBetween(LEASE.minusSeconds(2), LEASE.plusSeconds(2));
-    assertThat(contact(this.a).failure()).isEqualTo("it is gone");
+    assertThat(health(this.a).silence()).isBetween(LEASE.minusSeconds(2), LEASE.plusSeconds(2));
+    assertThat(health(this.a).failure()).isEqualTo("it is gone");
     this.a.heal();
     run(ofSeconds(3), this.a, this.b);
-    assertThat(contact(this.a).silence()).isLessThanOrEqualTo(ofSeconds(2));
-    assertThat(contact(this.a).failure()).isNull();
+    assertThat(health(this.a).silence()).isLessThanOrEqualTo(ofSeconds(2));
+    assertThat(health(this.a).failure()).isNull();
     this.a.elector.leave();
     assertThat(this.a.elector.storeHealth()).isEmpty();
   }
@@ -490,16 +490,16 @@ class ElectorTest extends ElectorFixture {
     run(ofMinutes(10), this.b);
     assertThat(linesWith("UPDATE command denied (keeps trying")).hasSizeBetween(10, 11);
     assertThat(linesWith("works again")).isEmpty();
-    assertThat(contact(this.b).silence()).isLessThan(ofSeconds(3));
-    assertThat(contact(this.b).failing()).isBetween(ofMinutes(10), ofMinutes(10).plusSeconds(10));
-    assertThat(contact(this.b).failure()).isEqualTo("UPDATE command denied");
+    assertThat(health(this.b).silence()).isLessThan(ofSeconds(3));
+    assertThat(health(this.b).failing()).isBetween(ofMinutes(10), ofMinutes(10).plusSeconds(10));
+    assertThat(health(this.b).failure()).isEqualTo("UPDATE command denied");
 
     this.b.heal();
     run(ofSeconds(3), this.b);
     assertThat(this.b.service.isLeader()).isTrue();
     assertThat(linesWith(this.database.name() + " store works again after")).hasSize(1);
-    assertThat(contact(this.b).failing()).isZero();
-    assertThat(contact(this.b).failure()).isNull();
+    assertThat(health(this.b).failing()).isZero();
+    assertThat(health(this.b).failure()).isNull();
   }
 
   @Test
@@ -507,10 +507,10 @@ class ElectorTest extends ElectorFixture {
     elect(this.a, this.b);
     this.b.fail("UPDATE command denied", "take");
     run(LEASE.plusSeconds(3), this.b);
-    assertThat(contact(this.b).failure()).isNotNull();
+    assertThat(health(this.b).failure()).isNotNull();
     run(ofSeconds(5), this.a, this.b);
     assertThat(this.a.service.isLeader()).isTrue();
-    assertThat(contact(this.b).failure()).isNull();
+    assertThat(health(this.b).failure()).isNull();
     assertThat(linesWith("works again"))
         .as("nobody knows whether take-overs work")
         .isEmpty();

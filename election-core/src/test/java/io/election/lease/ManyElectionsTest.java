@@ -215,11 +215,11 @@ class ManyElectionsTest extends ElectorFixture {
     assertThat(this.lost).isEmpty();
     run(LEASE.multipliedBy(3), node);
 
-    assertThat(contact(node).failure()).isEqualTo("locked");
-    assertThat(contact(node).failing()).isGreaterThan(LEASE);
+    assertThat(health(node).failure()).isEqualTo("locked");
+    assertThat(health(node).failing()).isGreaterThan(LEASE);
     node.slow.locked.clear();
     runUntilAllAreLed(node);
-    assertThat(contact(node).failure()).isNull();
+    assertThat(health(node).failure()).isNull();
   }
 
   @Test
@@ -306,7 +306,7 @@ class ManyElectionsTest extends ElectorFixture {
     assertThat(node.services)
         .map(LeaseElectionService::isLeader)
         .containsExactly(true, true, false);
-    assertThat(contact(node).silence()).isLessThan(Duration.ofSeconds(1));
+    assertThat(health(node).silence()).isLessThan(Duration.ofSeconds(1));
 
     node.fail("it is gone");
     tick(INTERVAL);

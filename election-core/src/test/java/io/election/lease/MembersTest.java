@@ -164,7 +164,7 @@ class MembersTest extends ElectorFixture {
     assertThat(node.service.leadership()).isPresent();
     assertThat(node.service.term()).hasValue(term);
     assertThat(node.service.members()).isEmpty();
-    assertThat(contact(node).failure()).isNull();
+    assertThat(health(node).failure()).isNull();
     assertThat(linesWith("no such table")).hasSize(1);
     assertThat(this.logged.list).noneMatch((event) -> event.getLevel().levelStr.equals("WARN"));
 

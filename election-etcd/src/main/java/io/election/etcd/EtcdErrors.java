@@ -27,7 +27,7 @@ final class EtcdErrors {
       StatusRuntimeException ex, EtcdChannels endpoints, String prefix, Duration timeout) {
     String text = text(ex);
     if (text.contains("database space exceeded")) {
-      return "etcd is full (%s): it refuses all writes, so nobody can renew or lead. Compact and defragment it, or raise --quota-backend-bytes, then run: etcdctl alarm disarm"
+      return "etcd is full (%s): it refuses all writes, so no node can renew or lead. Compact and defragment it, or raise --quota-backend-bytes, then run: etcdctl alarm disarm"
           .formatted(text);
     }
     if (ex.getStatus().getCode() == Status.Code.PERMISSION_DENIED) {

@@ -110,7 +110,7 @@ public final class EtcdLeaseStore extends KeyValueLeaseStore {
         throw new ElectionSetupException(
             "The prefix '%s' of the keys in etcd does not end with '/', or has control characters."
                 .formatted(prefix),
-            "Otherwise keys of others could begin with it. Write for instance /election/.");
+            "Otherwise keys of other applications could begin with it. Write for instance /election/.");
       }
       this.prefix = prefix;
       return this;

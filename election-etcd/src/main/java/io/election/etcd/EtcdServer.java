@@ -166,11 +166,13 @@ final class EtcdServer implements KeyValueServer {
   }
 
   /**
-   * Compares each key; if there are too many, whole ranges of them: none was written since they
-   * were looked at. A range contains as few records of others as possible.
+   * Compares the version of each key. If there are too many keys, compares ranges of them: no key
+   * in a range was written since the records were read. A range contains as few records of other
+   * nodes as possible.
    *
-   * <p>A record of a range that was deleted is not noticed before somebody makes it again. That is
-   * harmless: then this check fails, and who made it waits for a whole lease.
+   * <p>The comparison of a range does not notice a deleted record until it is created again. That is
+   * harmless: the comparison then fails, and the node that created the record waits for a whole
+   * lease.
    */
   private void addChecks(TxnRequest.Builder transaction, Commit commit) {
     List<String> keys = commit.checks().keySet().stream().sorted().toList();
@@ -194,8 +196,8 @@ final class EtcdServer implements KeyValueServer {
   }
 
   /**
-   * Returns after which keys a range goes on: wherever no other record is in between, and then, as
-   * long as there are too many ranges, where the fewest are.
+   * Returns the keys, by index, that are in one range with the next key: first all without another
+   * record in between, then, while there are too many ranges, those with the fewest.
    */
   private Set<Integer> closedGaps(List<String> keys) {
     NavigableSet<String> others = new TreeSet<>(this.records);
@@ -204,7 +206,7 @@ final class EtcdServer implements KeyValueServer {
     for (int i = 0; i + 1 < keys.size(); i++) {
       String from = keys.get(i);
       String to = keys.get(i + 1);
-      // What begins with ~ is no record, and written all the time.
+      // A key that begins with ~ is no record, and may be written often.
       if (from.charAt(0) > '~' || to.charAt(0) < '~') {
         costs.put(i, others.subSet(from, to).size());
       }
@@ -218,7 +220,7 @@ final class EtcdServer implements KeyValueServer {
     return closed;
   }
 
-  /** Compares the version of a key, for the transactions of others. */
+  /** Compares a key with a version that was read. The comparison fails once the key has changed. */
   Compare isWritten(String key, Version version) {
     return isWritten(key(key), version.number());
   }
@@ -241,7 +243,7 @@ final class EtcdServer implements KeyValueServer {
     return ByteString.copyFromUtf8(this.prefix + key);
   }
 
-  /** Repeats only what etcd has refused because the token has expired. */
+  /** Executes a transaction. Repeats it once if etcd refused it because the token had expired. */
   private TxnResponse execute(TxnRequest transaction) throws LeaseStoreException {
     boolean again = true;
     while (true) {

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Watches the records of a prefix from now on, and begins anew a moment after the watch has ended,
- * for whatever reason.
+ * Watches the records of a prefix from now on. If the watch ends, for whatever reason, creates
+ * another one after a pause.
  */
 final class EtcdWatch implements KeyValueServer.Watch {
 

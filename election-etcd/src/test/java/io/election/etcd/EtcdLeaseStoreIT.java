@@ -11,7 +11,6 @@ import io.election.lease.LeaseStoreException;
 import io.election.testing.Leases;
 import io.election.testing.ManualEditsContract;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -19,7 +18,6 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** The contract of a store, on a real etcd, with edits by its command line. */
@@ -29,28 +27,12 @@ class EtcdLeaseStoreIT extends ManualEditsContract {
 
   private final String prefix = "/" + UUID.randomUUID() + "/";
 
-  private final List<LeaseStore> stores = new ArrayList<>(List.of(newStore(), newStore()));
-
-  private LeaseStore newStore() {
+  @Override
+  protected LeaseStore open() {
     return EtcdLeaseStore.builder(List.of(this.etcd.url()))
         .prefix(this.prefix)
         .operationTimeout(Duration.ofSeconds(10))
         .build();
-  }
-
-  @AfterEach
-  void close() {
-    this.stores.forEach(LeaseStore::close);
-  }
-
-  @Override
-  protected LeaseStore store() {
-    return this.stores.get(0);
-  }
-
-  @Override
-  protected LeaseStore another() {
-    return this.stores.get(1);
   }
 
   @Override

@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  */
 public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
 
-  /** How often a call reads again after its commit found something else than it had read. */
+  /** How often a call reads again after its commit was refused. */
   private static final int ATTEMPTS = 4;
 
   /** A server that checks all records at once also finds those that others are writing. */
@@ -74,7 +74,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   /**
-   * Returns the key that a fence compares: it changes when the term ends, and is not made again.
+   * Returns the key that a fence compares: it changes when the term ends, and is never created again.
    *
    * @param serviceId the election
    * @param term the term in which the work began
@@ -88,7 +88,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
    * Returns whether the value of a term's key shows that a node leads in it.
    *
    * @param value the value
-   * @return {@code false} if the term has ended, or nobody has led in it
+   * @return {@code false} if the term has ended, or no node has led in it
    */
   protected static boolean isOpenTerm(String value) {
     Term term = Term.of(value);
@@ -178,7 +178,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       }
     }
     throw new LeaseStoreException(
-        "The records change while they are read. Is somebody writing to them in a loop?");
+        "The records change while they are read. Does another client write to them in a loop?");
   }
 
   private static Folder newestTerms(String serviceId) {
@@ -215,12 +215,12 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
         return new Renewals(
             Set.of(),
             Set.copyOf(renewing.keySet()),
-            "Records change while they are renewed. Is somebody writing to them in a loop?");
+            "Records change while they are renewed. Does another client write to them in a loop?");
       }
     }
   }
 
-  /** Finds out which leases are still held after a renewal found something else than it knew. */
+  /** Finds out which leases are still held after a renewal was refused. */
   private void lookAtHeld(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
     Set<String> keys = new HashSet<>(Set.of(this.life.heartbeatKey()));
     terms.forEach((id, term) -> {
@@ -267,7 +267,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
         continue;
       }
       long lease = Math.max(claim.leaseMillis(), view.newestLeaseMillis());
-      long term = view.termAbove(Math.max(claim.aboveTerm(), view.snapshot().revision()));
+      long term = unusedTerm(view, claim.aboveTerm());
       long now = this.clock.millis();
       LeaseRecord record = new LeaseRecord(claim.nodeId(), term, lease, LeaseRecord.NO_HEARTBEAT);
       Term opened = Term.opened(claim.nodeId(), lease, claim.reason().name(), null, now);
@@ -283,8 +283,8 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   /**
-   * Begins a history that is empty, where versions recur: each request that changes who may lead
-   * compares and changes the newest term, so there must be one.
+   * Adds a first term to an empty history if the server reuses versions: each request that changes
+   * who may lead compares and changes the newest term, so one must exist.
    *
    * @return whether the election must be looked at again
    */
@@ -292,7 +292,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     if (!view.terms().isEmpty() || !this.server.reusesVersions()) {
       return false;
     }
-    long number = view.termAbove(Math.max(above, view.snapshot().revision()));
+    long number = unusedTerm(view, above);
     this.server.commit(new Commit(
         Map.of(),
         List.of(new Create(Keys.term(view.serviceId(), number), Json.write(Term.MARK))),
@@ -373,10 +373,13 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     return OptionalLong.empty();
   }
 
-  /** A term that was never before, even if the history was deleted. */
   private static long nextTerm(View view, long above) throws LeaseStoreException {
-    return view.termAbove(
-        view.terms().isEmpty() ? Math.max(above, view.snapshot().revision()) : above);
+    return view.terms().isEmpty() ? unusedTerm(view, above) : view.termAbove(above);
+  }
+
+  /** A term that has never been used, even if the history was deleted. */
+  private static long unusedTerm(View view, long above) throws LeaseStoreException {
+    return view.termAbove(Math.max(above, view.snapshot().revision()));
   }
 
   private List<Write> leading(View view, long term, boolean begins, Claim claim, String lastEnd) {
@@ -433,7 +436,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       }
     }
     throw new LeaseStoreException(
-        "The record of election '%s' changes while it is released. Is somebody writing to it in a loop?"
+        "The record of election '%s' changes while it is released. Does another client write to it in a loop?"
             .formatted(serviceId));
   }
 

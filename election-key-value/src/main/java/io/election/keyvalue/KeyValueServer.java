@@ -15,12 +15,13 @@ import java.util.function.Consumer;
  * not {@code .} or {@code ..}, and consists of letters and digits of any script in the basic plane,
  * and of {@code - _ . : % ~}. Keys that begin with {@code ~} are for this library. A key of one
  * segment that does not is the record of an election. Keys that are the parents of others are never
- * read or written themselves; the server makes them if it needs them. Values are UTF-8.
+ * read or written themselves; the server creates them if it needs them. Values are UTF-8.
  *
- * <p>Each {@linkplain #begin() operation} ends within the operation time-out. Unless the outcome is known, it
- * throws {@link LeaseStoreException}: then a commit may have happened, may not have happened, and
- * may still happen later. Nothing is retried. Calls are made by one thread at a time; a watch has
- * threads of its own. Sessions, server-side leases and answered pings decide nothing.
+ * <p>Each {@linkplain #begin() operation} ends within the operation time-out. If its outcome is
+ * unknown, it throws {@link LeaseStoreException}: a commit may have been executed, may not have
+ * been executed, and may still be executed later. No call is repeated. One thread at a time calls
+ * these methods; a watch has threads of its own. Sessions, server-side leases and answered pings
+ * decide nothing.
  */
 public interface KeyValueServer extends AutoCloseable {
 
@@ -47,13 +48,13 @@ public interface KeyValueServer extends AutoCloseable {
   Snapshot read(Query query) throws LeaseStoreException;
 
   /**
-   * Executes a commit at one instant, all or nothing, agreed to by the quorum.
+   * Executes a commit atomically. The quorum must agree.
    *
    * @param commit checks and writes
    * @return the versions of the keys that were created or put, as {@link #read} shows them until
-   *     the next write; empty if a check failed, or a written key was not as expected: then nothing
-   *     was changed. (Where a server does not return the version of a key that it creates, create
-   *     it and set it within the same transaction.)
+   *     the next write; empty if a check failed, or a written key was not as expected, and
+   *     nothing was changed. (A server that does not return the version of a created key creates
+   *     and sets it within the same transaction.)
    * @throws LeaseStoreException if the outcome is unknown, or the server refused the request
    */
   Optional<Map<String, Version>> commit(Commit commit) throws LeaseStoreException;
@@ -72,7 +73,7 @@ public interface KeyValueServer extends AutoCloseable {
   void close();
 
   /**
-   * What to read. A key that does not exist is absent from the answer; that is no failure.
+   * What to read. The answer does not contain keys that do not exist.
    *
    * @param keys single keys
    * @param folders the keys below others
@@ -95,7 +96,7 @@ public interface KeyValueServer extends AutoCloseable {
    *
    * @param entries by key
    * @param identity the identity of the cluster, which survives restarts, and differs for a cluster
-   *     that was made anew or restored from a snapshot
+   *     that was created again or restored from a snapshot
    * @param revision the number of the cluster's last write that the answer shows, or an earlier
    *     one. It never decreases during the life of an identity, even if all keys are deleted
    */

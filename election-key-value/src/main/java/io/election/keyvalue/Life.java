@@ -87,7 +87,7 @@ final class Life {
     return leases;
   }
 
-  /** The one small write that renews all leases: it happens only if no record has changed. */
+  /** The small write that renews all leases. It is executed only if no record has changed. */
   Commit renewal(Map<String, Held> renewing, boolean withTerms, long now) {
     Map<String, Version> checks = new HashMap<>();
     Set<String> except = new TreeSet<>();
@@ -125,7 +125,7 @@ final class Life {
   }
 
   /**
-   * Notes the heartbeat as it was read. If somebody has deleted it, nothing is held any more.
+   * Notes the heartbeat as it was read. If it was deleted, this process holds no lease any more.
    *
    * @return whether it exists
    */

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A term of the history: the value of its key. All times are of the node that wrote them.
  *
- * @param leader the node that led; {@code null} if nobody did, and the key only marks the end of
+ * @param leader the node that led; {@code null} if no node did: the key only marks the end of
  *     what was before it
  * @param heartbeat the token of its process; {@code null} while it has not led
  * @param until when the term ended; {@code null} if it has not

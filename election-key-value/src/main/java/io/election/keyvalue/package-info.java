@@ -15,15 +15,15 @@
  *   <li>A take-over happens only if the record, the heartbeat that it names and the newest term are
  *       as they were read in the same call, and that is what was watched. It changes the record,
  *       ends the term, and creates the key of its own term. So of a renewal and a take-over that
- *       were sent at the same time, the one that comes second does nothing.
+ *       were sent at the same time, the second one changes nothing.
  *   <li>Followers compare the revision at which a record was written, which never occurs twice. But
  *       ZooKeeper compares a number within a transaction that starts again when a node is deleted
  *       and created. There a renewal checks the key of its term too, and whoever creates or takes
- *       the record changes the newest term. The key of a term is not made a second time: its number
+ *       the record changes the newest term. The key of a term is never created again: its number
  *       is above the history, and, if there is no history, above the revision of the whole cluster.
  *       So a request that was sent in one life of a record and arrives in a later one, in which
- *       another process led, finds its term ended or gone. If no term exists, a mark is made first,
- *       so that there is something to change.
+ *       another process led, finds its term ended or gone. If no term exists, a mark is created
+ *       first, so that there is a key to change.
  *   <li>A renewal that was sent before another one of the same process, and arrives after it, finds
  *       another version of the heartbeat. A renewal of a former life of the process writes another
  *       heartbeat, which no record of this life names. A process whose heartbeat was deleted

@@ -9,18 +9,9 @@ abstract class KeyValueContract extends ManualEditsContract {
 
   final MemoryKeyValueServer.Cluster cluster = new MemoryKeyValueServer.Cluster();
 
-  private final LeaseStore store = new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster));
-
-  private final LeaseStore another = new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster));
-
   @Override
-  protected LeaseStore store() {
-    return this.store;
-  }
-
-  @Override
-  protected LeaseStore another() {
-    return this.another;
+  protected LeaseStore open() {
+    return new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster));
   }
 
   @Override

@@ -1,6 +1,6 @@
 package io.election.keyvalue;
 
-/** The contract where a key that was deleted and created again counts anew, as in ZooKeeper. */
+/** The contract where the versions of a key begin again after its deletion, as in ZooKeeper. */
 class ReusedVersionsTest extends KeyValueContract {
 
   ReusedVersionsTest() {

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.lease.LeaseRow;
-import io.election.lease.LeaseStore;
 import io.election.mysql.OnEveryServer.Server;
 import io.election.test.Checkpoint;
 import io.election.test.HandWrittenLease;
@@ -24,7 +23,6 @@ import java.util.Set;
 import java.util.function.Function;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
@@ -113,8 +111,6 @@ class LeaseStoreIT {
     private TestDatabase database;
     private DataSource dataSource;
     private Connection root;
-    private MysqlLeaseStore store;
-    private MysqlLeaseStore another;
 
     Contract(Function<TestDatabase, DataSource> connecting) {
       this.connecting = connecting;
@@ -143,24 +139,11 @@ class LeaseStoreIT {
     void emptyTables() {
       run("DELETE FROM leader_election");
       run("DELETE FROM leader_election_history");
-      this.store = Database.store(this.dataSource, this.database.jdbcUrl());
-      this.another = Database.store(this.dataSource, this.database.jdbcUrl());
-    }
-
-    @AfterEach
-    void closeStore() {
-      this.store.close();
-      this.another.close();
     }
 
     @Override
-    protected LeaseStore store() {
-      return this.store;
-    }
-
-    @Override
-    protected LeaseStore another() {
-      return this.another;
+    protected MysqlLeaseStore open() {
+      return Database.store(this.dataSource, this.database.jdbcUrl());
     }
 
     @Override
@@ -180,8 +163,8 @@ class LeaseStoreIT {
     @Test
     void a_record_is_own_to_one_of_the_stores_that_were_restored_from_one_checkpoint()
         throws Exception {
-      MysqlLeaseStore restored = Database.store(this.dataSource, this.database.jdbcUrl());
-      Checkpoint.restore(this.store, restored);
+      MysqlLeaseStore restored = open();
+      Checkpoint.restore((MysqlLeaseStore) store(), restored);
       LeaseRow led = led(SERVICE, A);
       assertThat(led.own()).isTrue();
 

@@ -22,17 +22,17 @@ class DisabledElectionConfiguration {
   private static final Logger log = LoggerFactory.getLogger(DisabledElectionConfiguration.class);
 
   @Bean
-  ElectionBackend disabledElectionDriver(
+  ElectionBackend disabledElectionBackend(
       ElectionProperties properties,
       Environment environment,
       TrackedLeaderWork work,
       ApplicationEventPublisher events) {
     log.warn(
         "leader election is disabled by as.election.enabled=false: this process counts as leader, regardless of others");
-    return new Driver(new LocalNode(environment, properties.nodeId()), work, events);
+    return new Backend(new LocalNode(environment, properties.nodeId()), work, events);
   }
 
-  private static final class Driver implements ElectionBackend {
+  private static final class Backend implements ElectionBackend {
 
     private final LocalNode node;
 
@@ -42,7 +42,7 @@ class DisabledElectionConfiguration {
 
     private List<DisabledElectionService> services = List.of();
 
-    Driver(LocalNode node, TrackedLeaderWork work, ApplicationEventPublisher events) {
+    Backend(LocalNode node, TrackedLeaderWork work, ApplicationEventPublisher events) {
       this.node = node;
       this.work = work;
       this.events = events;

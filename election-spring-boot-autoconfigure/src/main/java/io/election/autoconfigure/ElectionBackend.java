@@ -29,7 +29,7 @@ public interface ElectionBackend {
   ElectionService create(String serviceId);
 
   /**
-   * Starts to take part in the elections of the given services, which this driver created.
+   * Starts to take part in the elections of the given services, which this backend created.
    *
    * @param services the services
    */

@@ -11,21 +11,21 @@ import org.springframework.context.SmartLifecycle;
  */
 final class ElectionLifecycle implements SmartLifecycle {
 
-  private final ElectionBackend driver;
+  private final ElectionBackend backend;
 
   private final Collection<ElectionService> services;
 
   private volatile boolean running;
 
-  ElectionLifecycle(ElectionBackend driver, Collection<ElectionService> services) {
-    this.driver = driver;
+  ElectionLifecycle(ElectionBackend backend, Collection<ElectionService> services) {
+    this.backend = backend;
     this.services = List.copyOf(services);
   }
 
   @Override
   public synchronized void start() {
     if (!this.running) {
-      this.driver.start(this.services);
+      this.backend.start(this.services);
       this.running = true;
     }
   }
@@ -34,7 +34,7 @@ final class ElectionLifecycle implements SmartLifecycle {
   public synchronized void stop() {
     if (this.running) {
       this.running = false;
-      this.driver.stop();
+      this.backend.stop();
     }
   }
 

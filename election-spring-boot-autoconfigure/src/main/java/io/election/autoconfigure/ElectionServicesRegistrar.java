@@ -71,15 +71,15 @@ final class ElectionServicesRegistrar implements ImportBeanDefinitionRegistrar {
     return definition;
   }
 
-  static ElectionService service(String name, ElectionBackend driver) {
-    return driver.create(name);
+  static ElectionService service(String name, ElectionBackend backend) {
+    return backend.create(name);
   }
 
   static ElectionLifecycle lifecycle(
-      List<String> beanNames, ElectionBackend driver, BeanFactory beanFactory) {
+      List<String> beanNames, ElectionBackend backend, BeanFactory beanFactory) {
     List<ElectionService> services = beanNames.stream()
         .map((name) -> beanFactory.getBean(name, ElectionService.class))
         .toList();
-    return new ElectionLifecycle(driver, services);
+    return new ElectionLifecycle(backend, services);
   }
 }

@@ -64,7 +64,7 @@ class LeaseElectionConfiguration {
         .ifPresent((store) -> store.setDestroyMethodName(""));
   }
 
-  /** Only the driver's lifecycle decides when the elector and its services start and stop. */
+  /** Only the backend's life cycle decides when the elector and its services start and stop. */
   @Bean
   Elector elector(
       ListableBeanFactory beanFactory,
@@ -88,9 +88,9 @@ class LeaseElectionConfiguration {
   }
 
   @Bean
-  ElectionBackend leaseElectionDriver(
+  ElectionBackend leaseElectionBackend(
       Elector elector, LeaseSettings settings, Environment environment) {
-    return new Driver(ElectionAlgorithm.of(environment).name(), elector, settings.leaseDuration());
+    return new Backend(ElectionAlgorithm.of(environment).name(), elector, settings.leaseDuration());
   }
 
   /** A default in the notation of the configuration. */
@@ -99,7 +99,7 @@ class LeaseElectionConfiguration {
         duration, duration.toMillisPart() == 0 ? ChronoUnit.SECONDS : ChronoUnit.MILLIS);
   }
 
-  private record Driver(String algorithm, Elector elector, Duration lease)
+  private record Backend(String algorithm, Elector elector, Duration lease)
       implements ElectionBackend {
 
     @Override
@@ -115,16 +115,16 @@ class LeaseElectionConfiguration {
       return this.elector.storeHealth().flatMap(this::problem);
     }
 
-    private Optional<String> problem(StoreHealth contact) {
-      if (contact.silence().compareTo(this.lease) > 0) {
+    private Optional<String> problem(StoreHealth health) {
+      if (health.silence().compareTo(this.lease) > 0) {
         return Optional.of("No answer from the store for %d s. %s"
             .formatted(
-                contact.silence().toSeconds(),
-                contact.failure() != null ? contact.failure() : "A call to it has not returned."));
+                health.silence().toSeconds(),
+                health.failure() != null ? health.failure() : "A call to it has not returned."));
       }
-      return contact.failing().compareTo(this.lease) > 0
+      return health.failing().compareTo(this.lease) > 0
           ? Optional.of("The store answers, but some calls have failed for %d s. %s"
-              .formatted(contact.failing().toSeconds(), contact.failure()))
+              .formatted(health.failing().toSeconds(), health.failure()))
           : Optional.empty();
     }
 

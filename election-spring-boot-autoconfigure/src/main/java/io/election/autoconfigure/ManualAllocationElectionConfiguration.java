@@ -26,12 +26,12 @@ class ManualAllocationElectionConfiguration {
   private static final String LEADER_ID = "as.election.manual.leader-id";
 
   @Bean
-  ElectionBackend manualAllocationElectionDriver(
+  ElectionBackend manualAllocationElectionBackend(
       ElectionProperties properties,
       Environment environment,
       TrackedLeaderWork work,
       ApplicationEventPublisher events) {
-    return new Driver(
+    return new Backend(
         requireLeaderId(properties.manual().leaderId()),
         new LocalNode(environment, properties.nodeId()),
         work,
@@ -54,7 +54,7 @@ class ManualAllocationElectionConfiguration {
     return leaderId;
   }
 
-  private static final class Driver implements ElectionBackend {
+  private static final class Backend implements ElectionBackend {
 
     private final String leaderId;
 
@@ -68,7 +68,7 @@ class ManualAllocationElectionConfiguration {
 
     private List<ManualAllocationElectionService> services = List.of();
 
-    Driver(
+    Backend(
         String leaderId,
         LocalNode node,
         TrackedLeaderWork work,

@@ -17,9 +17,9 @@ final class ReplacedElections implements BeanFactoryPostProcessor {
 
   private static final List<String> DRIVING = List.of(
       "electionLifecycle",
-      "leaseElectionDriver",
-      "manualAllocationElectionDriver",
-      "disabledElectionDriver",
+      "leaseElectionBackend",
+      "manualAllocationElectionBackend",
+      "disabledElectionBackend",
       "elector",
       "mysqlLeaseStore",
       "electionDatabase",

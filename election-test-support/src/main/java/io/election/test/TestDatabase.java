@@ -23,7 +23,7 @@ public record TestDatabase(TestServer server, String name, String username) {
   }
 
   static TestDatabase create(TestServer server) {
-    // The name must not start with test_: a new MariaDB server grants everybody all privileges in
+    // The name must not start with test_: a new MariaDB server grants every user all privileges in
     // such databases.
     String name = "election_" + COUNT.incrementAndGet();
     server.execute("CREATE DATABASE " + name + " CHARACTER SET utf8mb4");

@@ -20,9 +20,13 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -53,15 +57,43 @@ public abstract class LeaseStoreContract {
 
   private static final AuditNote BOB = new AuditNote("bob", "");
 
+  private @Nullable LeaseStore store;
+  private @Nullable LeaseStore another;
+
   protected LeaseStoreContract() {}
 
   /**
-   * The store under test: the same instance during one test method, without records at its start.
+   * Opens a store, as each process does that takes part. All stores of one test method have the same
+   * records, of which there are none at its start. The contract closes them.
    */
-  protected abstract LeaseStore store();
+  protected abstract LeaseStore open() throws Exception;
+
+  /** The store under test: the same instance during one test method. */
+  protected final LeaseStore store() {
+    this.store = this.store != null ? this.store : opened();
+    return this.store;
+  }
 
   /** The store of another process, on the same records. */
-  protected abstract LeaseStore another();
+  protected final LeaseStore another() {
+    this.another = this.another != null ? this.another : opened();
+    return this.another;
+  }
+
+  private LeaseStore opened() {
+    try {
+      return open();
+    } catch (Exception ex) {
+      throw new IllegalStateException("The store was not opened", ex);
+    }
+  }
+
+  @AfterEach
+  final void closeStores() {
+    Stream.of(this.store, this.another).filter(Objects::nonNull).forEach(LeaseStore::close);
+    this.store = null;
+    this.another = null;
+  }
 
   /** Reads the record of an election; it must exist. */
   protected final LeaseRow row(String serviceId) throws LeaseStoreException {
@@ -508,7 +540,7 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void nobody_gives_way_in_a_record_that_still_names_him() throws Exception {
+  void a_node_does_not_cede_a_record_that_still_names_it() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isFalse();
@@ -516,7 +548,7 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void nobody_gives_way_in_a_term_that_another_node_opened() throws Exception {
+  void a_node_does_not_cede_in_a_term_that_another_node_opened() throws Exception {
     LeaseRow row = led(SERVICE, B);
 
     assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isFalse();
@@ -524,7 +556,7 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void nobody_gives_way_in_another_term() throws Exception {
+  void a_node_does_not_cede_in_another_term() throws Exception {
     LeaseRow row = led(SERVICE, A);
     Leases.acquire(store(), SERVICE, row, B, LEASE, 0, "EXPIRED");
     LeaseRow taken = row(SERVICE);
@@ -585,7 +617,7 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void who_is_designated_after_a_release_has_not_ended_the_term() throws Exception {
+  void a_designation_after_a_release_is_not_the_end_of_the_term() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isTrue();
@@ -670,7 +702,7 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void nobody_can_be_designated_without_a_record() throws Exception {
+  void no_node_can_be_designated_without_a_record() throws Exception {
     assertThat(store().designate(SERVICE, B, null, null)).isFalse();
     assertThat(store().read(Set.of(SERVICE))).isEmpty();
   }

@@ -267,7 +267,7 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
   }
 
   @Test
-  void a_record_that_was_written_word_for_word_again_is_another_once_somebody_has_led()
+  void a_record_that_was_written_word_for_word_again_is_another_once_a_node_has_led()
       throws Exception {
     Map<String, CompareAndSet> writes = Map.of(
         "taken",
@@ -299,7 +299,7 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
   }
 
   @Test
-  void a_record_by_hand_without_a_history_is_another_once_somebody_has_led() throws Exception {
+  void a_record_by_hand_without_a_history_is_another_once_a_node_has_led() throws Exception {
     edits().replace(SERVICE, B, null);
     LeaseRow seen = row(SERVICE);
     assertThat(Leases.acquire(another(), SERVICE, seen, A, LEASE, 0, "EXPIRED")).isPresent();

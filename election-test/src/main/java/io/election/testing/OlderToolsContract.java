@@ -125,7 +125,7 @@ public abstract class OlderToolsContract extends ManualEditsContract {
   }
 
   @Test
-  void a_record_that_an_older_tool_took_is_own_to_nobody() throws Exception {
+  void a_record_that_an_older_tool_took_is_own_to_no_process() throws Exception {
     ownNoMore(SERVICE, row -> {
       edits().setBack(SERVICE, OLDER_TOOLS_INTERVAL.multipliedBy(2));
       contend(SERVICE, B);

@@ -20,18 +20,9 @@ class SimulatedLeaseStoreTest extends OlderToolsContract {
   private final SimulatedDatabase database =
       new SimulatedDatabase(() -> this.micros.addAndGet(100));
 
-  private final LeaseStore store = this.database.new Store();
-
-  private final LeaseStore another = this.database.new Store();
-
   @Override
-  protected LeaseStore store() {
-    return this.store;
-  }
-
-  @Override
-  protected LeaseStore another() {
-    return this.another;
+  protected LeaseStore open() {
+    return this.database.new Store();
   }
 
   @Override

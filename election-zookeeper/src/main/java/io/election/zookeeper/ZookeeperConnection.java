@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.client.ConnectStringParser;
@@ -26,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param servers host and port of each server
  * @param root the node above all records, with what the connect string puts above it
  * @param digest user name and password, separated by a colon; {@code null} for none
- * @param acl who may read and write the nodes that the store makes
+ * @param acl who may read and write the nodes that the store creates
  * @param properties further settings of ZooKeeper's client
  * @param operationTimeout the bound of one call
  */
@@ -48,44 +49,36 @@ record ZookeeperConnection(
   private static final int MAX_ANSWER = 64 << 20;
 
   /**
-   * Checks the addresses.
+   * What a connect string names.
    *
-   * @throws ElectionSetupException if the connect string or the root is malformed
+   * @param servers host and port of each server, in random order
+   * @param path the path at its end; empty if there is none
    */
-  static ZookeeperConnection of(
-      String connectString,
-      String root,
-      @Nullable String digest,
-      @Nullable List<ACL> acl,
-      Map<String, String> properties,
-      Duration operationTimeout) {
-    List<String> servers = new ArrayList<>();
-    String above;
-    try {
-      ConnectStringParser parsed = new ConnectStringParser(connectString.strip());
-      parsed.getServerAddresses().forEach((server) -> servers.add(requireUsable(server)));
-      if (servers.isEmpty()) {
-        throw new IllegalArgumentException("it names no server");
+  record Address(List<String> servers, String path) {
+
+    /**
+     * Parses a connect string.
+     *
+     * @throws ElectionSetupException if it is malformed
+     */
+    static Address of(String connectString) {
+      List<String> servers = new ArrayList<>();
+      try {
+        ConnectStringParser parsed = new ConnectStringParser(connectString.strip());
+        parsed.getServerAddresses().forEach((server) -> servers.add(requireUsable(server)));
+        if (servers.isEmpty()) {
+          throw new IllegalArgumentException("it names no server");
+        }
+        Collections.shuffle(servers);
+        return new Address(servers, Objects.requireNonNullElse(parsed.getChrootPath(), ""));
+      } catch (IllegalArgumentException ex) {
+        throw new ElectionSetupException(
+            "The connect string of ZooKeeper, '%s', is malformed: %s."
+                .formatted(Names.printable(connectString), ex.getMessage()),
+            "Write the host and port of each server, separated by commas: zoo1:2181,zoo2:2181,zoo3:2181",
+            ex);
       }
-      above = parsed.getChrootPath() != null ? parsed.getChrootPath() : "";
-    } catch (IllegalArgumentException ex) {
-      throw new ElectionSetupException(
-          "The connect string of ZooKeeper, '%s', is malformed: %s."
-              .formatted(Names.printable(connectString), ex.getMessage()),
-          "Write the host and port of each server, separated by commas: zoo1:2181,zoo2:2181,zoo3:2181",
-          ex);
     }
-    requireUsable(root);
-    Collections.shuffle(servers);
-    List<ACL> byDefault =
-        digest != null ? ZooDefs.Ids.CREATOR_ALL_ACL : ZooDefs.Ids.OPEN_ACL_UNSAFE;
-    return new ZookeeperConnection(
-        servers,
-        above + root,
-        digest,
-        acl != null ? List.copyOf(acl) : byDefault,
-        Map.copyOf(properties),
-        operationTimeout);
   }
 
   private static String requireUsable(InetSocketAddress server) {
@@ -96,7 +89,12 @@ record ZookeeperConnection(
     return (host.contains(":") ? "[" + host + "]" : host) + ":" + server.getPort();
   }
 
-  private static void requireUsable(String root) {
+  /**
+   * Checks a root.
+   *
+   * @throws ElectionSetupException if it is no path, or a node of ZooKeeper itself
+   */
+  static void requireUsable(String root) {
     String problem = null;
     try {
       PathUtils.validatePath(root);

@@ -7,18 +7,18 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Stores leases in ZooKeeper 3.6 or newer. The record of an election is the data of a persistent
  * node below a root, {@code <root>/<service id>}. A node id written there by hand designates that
- * node, and a deletion makes the nodes elect anew.
+ * node, and a deletion forces a new election.
  *
  * <p>Uses one session of its own, which decides nothing: a lease is renewed by what a quorum has
- * agreed to write. An ephemeral node at the path of a record, which another tool keeps there to
- * lead, is respected until it is gone.
+ * agreed to write. While another tool leads by an ephemeral node at the path of a record, no node
+ * takes that election over.
  *
  * <p>Not thread-safe, except for watches: use it from one thread at a time.
  */
@@ -37,34 +37,48 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
   }
 
   /**
-   * Begins to build a store.
+   * Begins to configure a store.
    *
    * @param connectString hosts and ports of the servers, separated by commas, and optionally the
    *     path of a node that is above the root: {@code zoo1:2181,zoo2:2181,zoo3:2181/applications}
-   * @param root the path of the node above all records, which is created if it is missing
+   * @return the builder
+   * @throws ElectionSetupException if the connect string is malformed
    */
-  public static Builder builder(String connectString, String root) {
-    return new Builder(connectString, root);
+  public static Builder builder(String connectString) {
+    return new Builder(connectString);
   }
 
-  /** Builds a store. */
+  /** The settings of a store. */
   public static final class Builder {
 
-    private final String connectString;
-    private final String root;
+    private final ZookeeperConnection.Address address;
+    private String root = "/election";
     private @Nullable String digest;
     private @Nullable List<ACL> acl;
     private Duration operationTimeout = Duration.ofSeconds(1);
     private final Map<String, String> properties = new HashMap<>();
 
-    private Builder(String connectString, String root) {
-      this.connectString = Objects.requireNonNull(connectString, "connectString");
-      this.root = Objects.requireNonNull(root, "root");
+    private Builder(String connectString) {
+      this.address = ZookeeperConnection.Address.of(connectString);
+    }
+
+    /**
+     * Sets the path of the node above all records, which is created if it is missing; {@code
+     * /election} by default.
+     *
+     * @param root the path, without the one in the connect string
+     * @return this builder
+     * @throws ElectionSetupException if it is no path, or a node of ZooKeeper itself
+     */
+    public Builder root(String root) {
+      ZookeeperConnection.requireUsable(root);
+      this.root = root;
+      return this;
     }
 
     /**
      * Sets the user for the scheme {@code digest}. Without a user, and unless {@link #acl} is set,
-     * everybody may write to the nodes that the store makes, and a warning says so.
+     * every client may write to the nodes that the store creates, and a warning says so.
      *
      * @param name the name of the user
      * @param password the password
@@ -75,9 +89,9 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
     }
 
     /**
-     * Sets who may read and write the nodes that the store makes, the root and nodes above it
-     * included; by default their creator alone if there are credentials. All nodes of an election
-     * need all rights.
+     * Sets the access control list of the nodes that the store creates, including the root and the
+     * nodes above it. The default with credentials is all permissions for their creator only. All
+     * nodes of an election need all permissions.
      *
      * @param acl the access control list
      */
@@ -100,7 +114,7 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
      * Sets a property of ZooKeeper's client, for instance for TLS ({@code
      * zookeeper.client.secure}) or SASL ({@code zookeeper.sasl.clientconfig}).
      *
-     * @param name the name of the property, as the documentation of ZooKeeper has it
+     * @param name the name of the property, as in the documentation of ZooKeeper
      * @param value its value
      */
     public Builder property(String name, String value) {
@@ -109,17 +123,19 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
     }
 
     /**
-     * Builds the store, which connects upon the first call.
+     * Creates the store, which connects upon the first call.
      *
-     * @throws ElectionSetupException if the connect string or the root is malformed
+     * @return the store
      */
     public ZookeeperLeaseStore build() {
-      return new ZookeeperLeaseStore(ZookeeperConnection.of(
-          this.connectString,
-          this.root,
+      List<ACL> byDefault =
+          this.digest != null ? ZooDefs.Ids.CREATOR_ALL_ACL : ZooDefs.Ids.OPEN_ACL_UNSAFE;
+      return new ZookeeperLeaseStore(new ZookeeperConnection(
+          this.address.servers(),
+          this.address.path() + this.root,
           this.digest,
-          this.acl,
-          this.properties,
+          this.acl != null ? this.acl : List.copyOf(byDefault),
+          Map.copyOf(this.properties),
           this.operationTimeout));
     }
   }

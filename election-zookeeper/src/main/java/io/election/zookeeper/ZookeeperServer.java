@@ -36,10 +36,10 @@ final class ZookeeperServer implements KeyValueServer {
 
   private static final Logger log = LoggerFactory.getLogger(ZookeeperServer.class);
 
-  /** Names this ensemble, by a random text. */
+  /** Identifies this ensemble, by a random text. */
   private static final String IDENTITY = "~identity";
 
-  /** Written before a fresh reading, since {@code sync} asks no quorum. */
+  /** Written before a fresh read, because {@code sync} does not ask the quorum. */
   private static final String CLOCK = "~clock";
 
   private static final byte[] EMPTY = {};
@@ -62,7 +62,7 @@ final class ZookeeperServer implements KeyValueServer {
     if (!this.warned && this.connection.isOpenToAll()) {
       this.warned = true;
       log.warn(
-          "Everybody who reaches ZooKeeper can change the leaders: the nodes below {} are made without access control, since no credentials are set",
+          "Every client of ZooKeeper can change the leaders: the nodes below {} are created without access control, because no credentials are set",
           this.connection.root());
     }
     this.watches.forEach((watch) -> watch.listen(client));
@@ -96,7 +96,7 @@ final class ZookeeperServer implements KeyValueServer {
     Set<String> others = new LinkedHashSet<>(wanted);
     others.removeAll(keys);
     if (!entries.containsKey(IDENTITY)) {
-      make(IDENTITY, UUID.randomUUID().toString().getBytes(UTF_8));
+      create(IDENTITY, UUID.randomUUID().toString().getBytes(UTF_8));
       others.add(IDENTITY);
     }
     if (!others.isEmpty()) {
@@ -165,7 +165,7 @@ final class ZookeeperServer implements KeyValueServer {
     List<Op> write = List.of(Op.setData(path(CLOCK), EMPTY, -1));
     List<OpResult> results = this.session.multi("Reading", write);
     if (code(results.get(0)) == Code.NONODE) {
-      make(CLOCK, EMPTY);
+      create(CLOCK, EMPTY);
       results = this.session.multi("Reading", write);
     }
     if (results.get(0) instanceof OpResult.SetDataResult result) {
@@ -201,7 +201,7 @@ final class ZookeeperServer implements KeyValueServer {
         && code(results.get(failed)) == Code.NONODE
         && operations.get(failed).getType() == ZooDefs.OpCode.create) {
       for (Write write : commit.writes()) {
-        makeParents(write.key());
+        createParents(write.key());
       }
       results = this.session.multi("Writing", operations);
       failed = failed(results);
@@ -216,16 +216,16 @@ final class ZookeeperServer implements KeyValueServer {
     for (Map.Entry<Integer, String> write : written.entrySet()) {
       Stat stat = ((OpResult.SetDataResult) results.get(write.getKey())).getStat();
       if (stat.getEphemeralOwner() != 0) {
-        // It took the place of ours, and has by chance the version that ours had.
+        // It replaced our node, and happens to have the same version.
         throw new LeaseStoreException(path(write.getValue())
-            + " has become the node of a session of another tool, which leads by it.");
+            + " is now an ephemeral node of another tool, which leads by it.");
       }
       versions.put(write.getValue(), version(stat));
     }
     return Optional.of(versions);
   }
 
-  /** Returns the index of the operation that failed, and because of which the others did not happen. */
+  /** Returns the index of the operation because of which no operation was executed. */
   private static int failed(List<OpResult> results) {
     for (int i = 0; i < results.size(); i++) {
       Code code = code(results.get(i));
@@ -249,18 +249,18 @@ final class ZookeeperServer implements KeyValueServer {
             : problem);
   }
 
-  private void makeParents(String key) throws LeaseStoreException {
+  private void createParents(String key) throws LeaseStoreException {
     for (int end = key.indexOf('/'); end >= 0; end = key.indexOf('/', end + 1)) {
-      make(key.substring(0, end), EMPTY);
+      create(key.substring(0, end), EMPTY);
     }
   }
 
   /**
-   * Creates a node below the root, and the root and all above it, as far as they are missing. If a
-   * node that exists already is above all that this user may write, ZooKeeper says the same as if it
-   * were missing; whether that matters shows at the next one.
+   * Creates a node below the root, and those of its parents that are missing. For a parent that
+   * exists and to which this user may not write, ZooKeeper returns the same error as for a missing
+   * one; the creation of the next node shows whether it exists.
    */
-  private void make(String key, byte[] data) throws LeaseStoreException {
+  private void create(String key, byte[] data) throws LeaseStoreException {
     String path = path(key);
     LeaseStoreException refusal = new LeaseStoreException(path + " was deleted meanwhile.");
     int end = 0;
@@ -297,7 +297,7 @@ final class ZookeeperServer implements KeyValueServer {
     this.session.close();
   }
 
-  /** Watches nodes by each session in turn. What is sent to ZooKeeper is not waited for. */
+  /** Watches nodes, in each session again. Does not wait for ZooKeeper. */
   private final class NodeWatch implements Watch {
 
     private final Consumer<String> changed;

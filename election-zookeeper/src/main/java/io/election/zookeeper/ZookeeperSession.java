@@ -17,8 +17,8 @@ import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The only session of a store, which decides nothing. It is opened for the first call, and given up
- * after any failure, for one with the next server: a client of ZooKeeper that has lost its
+ * The only session of a store, which decides nothing. It is opened by the first call, and
+ * replaced after any failure by one with the next server: a client of ZooKeeper that has lost its
  * connection waits for up to a second before it connects again, and a new client does not.
  *
  * <p>Use it from one thread at a time, except for {@link #client()}.
@@ -129,7 +129,7 @@ final class ZookeeperSession {
                     : "it has not answered within %d ms. Has it lost its quorum?")
             .formatted(this.connection.operationTimeout().toMillis());
       case SESSIONEXPIRED ->
-        "the session has expired, which decides nothing; the next call opens another";
+        "the session has expired, which ends no leadership; the next call opens another";
       case AUTHFAILED -> "it has refused the credentials. Check them, and those of SASL";
       case UNIMPLEMENTED ->
         "it is older than 3.6 and cannot read several nodes at once. Upgrade it";

@@ -106,7 +106,8 @@ class CostIT {
   }
 
   private static ZookeeperLeaseStore store(Zookeeper server) {
-    return ZookeeperLeaseStore.builder(server.connectString(), "/soa/master/services")
+    return ZookeeperLeaseStore.builder(server.connectString())
+        .root("/soa/master/services")
         .operationTimeout(Duration.ofSeconds(10))
         .build();
   }

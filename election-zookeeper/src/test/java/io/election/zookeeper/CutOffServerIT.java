@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The leader's server is cut off from the others. It goes on answering the leader's pings and reads
+ * The leader's server is cut off from the others. It still answers the leader's pings and reads
  * for a while, which must not keep the leader in office.
  */
 @Tag("faults")

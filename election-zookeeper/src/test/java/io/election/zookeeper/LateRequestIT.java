@@ -10,9 +10,8 @@ import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.ZooKeeper;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -26,20 +25,11 @@ class LateRequestIT {
   private static final String TERM = "/term-7";
   private static final String HEARTBEAT = "/heartbeat";
 
-  private static Zookeeper server;
+  @AutoClose
+  private static final Zookeeper server = Zookeeper.start();
 
   private ZooKeeper hand;
   private TcpProxy proxy;
-
-  @BeforeAll
-  static void startServer() {
-    server = Zookeeper.start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    server.close();
-  }
 
   @BeforeEach
   void lead() throws Exception {

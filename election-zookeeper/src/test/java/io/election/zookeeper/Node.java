@@ -21,7 +21,8 @@ final class Node implements AutoCloseable {
 
   /** Starts a node. */
   Node(String id, String connectString, String root, String serviceId) {
-    this.store = ZookeeperLeaseStore.builder(connectString, root)
+    this.store = ZookeeperLeaseStore.builder(connectString)
+        .root(root)
         .operationTimeout(SETTINGS.operationTimeout())
         .build();
     this.elector = new Elector(

@@ -21,7 +21,8 @@ class ZookeeperHandBackIT extends HandBackContract {
 
   @Override
   protected LeaseStore newStore() {
-    return ZookeeperLeaseStore.builder(server.connectString(), "/hand-back")
+    return ZookeeperLeaseStore.builder(server.connectString())
+        .root("/hand-back")
         .operationTimeout(OPERATION_TIMEOUT)
         .build();
   }

@@ -34,9 +34,8 @@ import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Id;
 import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -49,49 +48,29 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   /** The disk of a test machine may be slow. */
   private static final Duration TIMEOUT = Duration.ofSeconds(3);
 
-  private static Zookeeper server;
+  @AutoClose
+  private static final Zookeeper server = Zookeeper.start();
 
   private ZooKeeper hand;
-  private ZookeeperLeaseStore store;
-  private ZookeeperLeaseStore another;
-
-  @BeforeAll
-  static void startServer() {
-    server = Zookeeper.start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    server.close();
-  }
 
   @BeforeEach
-  void open() throws Exception {
+  void connect() throws Exception {
     this.hand = server.connect();
     Zookeeper.deleteAll(this.hand, "/soa");
-    this.store = builder(server.connectString(), ROOT).build();
-    this.another = builder(server.connectString(), ROOT).build();
   }
 
   private static ZookeeperLeaseStore.Builder builder(String connectString, String root) {
-    return ZookeeperLeaseStore.builder(connectString, root).operationTimeout(TIMEOUT);
+    return ZookeeperLeaseStore.builder(connectString).root(root).operationTimeout(TIMEOUT);
   }
 
   @AfterEach
-  void close() throws Exception {
-    this.store.close();
-    this.another.close();
+  void disconnect() throws Exception {
     this.hand.close();
   }
 
   @Override
-  protected LeaseStore store() {
-    return this.store;
-  }
-
-  @Override
-  protected LeaseStore another() {
-    return this.another;
+  protected LeaseStore open() {
+    return builder(server.connectString(), ROOT).build();
   }
 
   @Override
@@ -470,7 +449,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
         List.of("", " ", ",", "zoo:x", "zoo:99999", "zoo:0", "http://zoo:2181", "a b:2181")) {
       assertThatExceptionOfType(ElectionSetupException.class)
           .as(connectString)
-          .isThrownBy(() -> ZookeeperLeaseStore.builder(connectString, ROOT).build())
+          .isThrownBy(() -> ZookeeperLeaseStore.builder(connectString))
           .withMessageContaining("'" + connectString + "', is malformed")
           .withMessageContaining("zoo1:2181,zoo2:2181,zoo3:2181");
     }
@@ -478,7 +457,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
         List.of("", "/", "soa", "/soa/", "/soa//x", "/soa/../x", "/zookeeper", "/zookeeper/x")) {
       assertThatExceptionOfType(ElectionSetupException.class)
           .as(root)
-          .isThrownBy(() -> ZookeeperLeaseStore.builder("zoo:2181", root).build())
+          .isThrownBy(() -> ZookeeperLeaseStore.builder("zoo:2181").root(root))
           .withMessageContaining("'" + root + "', cannot be used")
           .withMessageContaining("for instance /soa/master/services");
     }

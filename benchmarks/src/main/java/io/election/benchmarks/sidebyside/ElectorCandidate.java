@@ -50,9 +50,7 @@ final class ElectorCandidate implements Candidate {
             settings.renew(),
             signals);
       case ZOOKEEPER ->
-        ZookeeperLeaseStore.builder(address, "/election")
-            .operationTimeout(timeout)
-            .build();
+        ZookeeperLeaseStore.builder(address).operationTimeout(timeout).build();
       case ETCD ->
         EtcdLeaseStore.builder(List.of("http://" + address))
             .operationTimeout(timeout)

@@ -22,7 +22,7 @@ public final class ElectionHealthAutoConfiguration {
 
   @Bean
   @ConditionalOnMissingBean(name = "electionHealthIndicator")
-  HealthIndicator electionHealthIndicator(Elections elections, ElectionBackend driver) {
-    return new ElectionHealthIndicator(elections, driver);
+  HealthIndicator electionHealthIndicator(Elections elections, ElectionBackend backend) {
+    return new ElectionHealthIndicator(elections, backend);
   }
 }

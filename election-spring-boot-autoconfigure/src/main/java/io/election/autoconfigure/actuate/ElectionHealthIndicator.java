@@ -14,21 +14,21 @@ final class ElectionHealthIndicator extends AbstractHealthIndicator {
 
   private final Elections elections;
 
-  private final ElectionBackend driver;
+  private final ElectionBackend backend;
 
-  ElectionHealthIndicator(Elections elections, ElectionBackend driver) {
+  ElectionHealthIndicator(Elections elections, ElectionBackend backend) {
     super("The health of the election could not be determined");
     this.elections = elections;
-    this.driver = driver;
+    this.backend = backend;
   }
 
   @Override
   protected void doHealthCheck(Health.Builder builder) {
-    this.driver
+    this.backend
         .problem()
         .ifPresentOrElse(
             (problem) -> builder.down().withDetail("problem", problem), () -> builder.up());
-    builder.withDetail("algorithm", this.driver.algorithm());
+    builder.withDetail("algorithm", this.backend.algorithm());
     this.elections.all().forEach((name, service) -> builder.withDetail(name, part(service)));
   }
 

@@ -67,7 +67,7 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private final Elections elections;
 
-  private final ElectionBackend driver;
+  private final ElectionBackend backend;
 
   private final LeaderOnlyCalls calls;
 
@@ -89,13 +89,13 @@ final class ElectionMetrics implements SmartLifecycle {
   ElectionMetrics(
       MeterRegistry registry,
       Elections elections,
-      ElectionBackend driver,
+      ElectionBackend backend,
       LeaderOnlyCalls calls,
       @Nullable TermBoundCalls termBound,
       @Nullable Elector elector) {
     this.registry = registry;
     this.elections = elections;
-    this.driver = driver;
+    this.backend = backend;
     this.calls = calls;
     this.termBound = termBound;
     this.elector = elector;
@@ -143,7 +143,7 @@ final class ElectionMetrics implements SmartLifecycle {
         tags,
         service,
         (election) -> election.term().orElse(0));
-    Gauge.builder(HEALTHY, this.driver, (driver) -> driver.problem().isEmpty() ? 1 : 0)
+    Gauge.builder(HEALTHY, this.backend, (backend) -> backend.problem().isEmpty() ? 1 : 0)
         .description("1 while this node can lead or follow, else 0, as its health says")
         .tags(tags)
         .register(this.registry);

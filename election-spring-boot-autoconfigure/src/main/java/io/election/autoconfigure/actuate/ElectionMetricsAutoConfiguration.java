@@ -28,11 +28,11 @@ public final class ElectionMetricsAutoConfiguration {
   ElectionMetrics electionMetrics(
       MeterRegistry registry,
       Elections elections,
-      ElectionBackend driver,
+      ElectionBackend backend,
       LeaderOnlyCalls calls,
       ObjectProvider<TermBoundCalls> termBound,
       ObjectProvider<Elector> elector) {
     return new ElectionMetrics(
-        registry, elections, driver, calls, termBound.getIfAvailable(), elector.getIfAvailable());
+        registry, elections, backend, calls, termBound.getIfAvailable(), elector.getIfAvailable());
   }
 }

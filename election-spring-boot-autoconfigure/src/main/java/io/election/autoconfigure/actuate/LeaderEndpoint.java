@@ -62,7 +62,7 @@ final class LeaderEndpoint {
 
   private final Elections elections;
 
-  private final @Nullable ElectionBackend driver;
+  private final @Nullable ElectionBackend backend;
 
   private final LeaderEndpointProperties properties;
 
@@ -70,14 +70,14 @@ final class LeaderEndpoint {
    * Creates the endpoint.
    *
    * @param elections the elections to show
-   * @param driver the driver of these elections; {@code null} if the application has its own
+   * @param backend the backend of these elections; {@code null} if the application has its own
    *     service
    * @param properties the users who may see details
    */
   LeaderEndpoint(
-      Elections elections, @Nullable ElectionBackend driver, LeaderEndpointProperties properties) {
+      Elections elections, @Nullable ElectionBackend backend, LeaderEndpointProperties properties) {
     this.elections = elections;
-    this.driver = driver;
+    this.backend = backend;
     this.properties = properties;
   }
 
@@ -362,8 +362,8 @@ final class LeaderEndpoint {
   }
 
   private String algorithm(ElectionService service) {
-    if (this.driver != null) {
-      return this.driver.algorithm();
+    if (this.backend != null) {
+      return this.backend.algorithm();
     }
     Class<?> type = ClassUtils.getUserClass(AopUtils.getTargetClass(service));
     return type.getSimpleName().isEmpty() ? ClassUtils.getShortName(type) : type.getSimpleName();

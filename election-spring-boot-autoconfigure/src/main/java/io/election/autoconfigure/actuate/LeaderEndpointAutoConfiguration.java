@@ -24,8 +24,8 @@ public final class LeaderEndpointAutoConfiguration {
   @ConditionalOnMissingBean
   LeaderEndpoint leaderEndpoint(
       Elections elections,
-      ObjectProvider<ElectionBackend> driver,
+      ObjectProvider<ElectionBackend> backend,
       LeaderEndpointProperties properties) {
-    return new LeaderEndpoint(elections, driver.getIfAvailable(), properties);
+    return new LeaderEndpoint(elections, backend.getIfAvailable(), properties);
   }
 }

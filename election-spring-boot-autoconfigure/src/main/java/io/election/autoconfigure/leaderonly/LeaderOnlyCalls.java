@@ -110,7 +110,7 @@ public final class LeaderOnlyCalls
 
   /**
    * Finds the instance that counts an election's calls: that of the election's context, whose
-   * driver waits for them.
+   * backend waits for them.
    */
   private LeaderOnlyCalls owner(ElectionService election) {
     LeaderOnlyCalls parent = this.parent;

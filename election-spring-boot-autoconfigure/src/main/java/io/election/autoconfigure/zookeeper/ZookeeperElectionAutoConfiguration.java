@@ -43,11 +43,13 @@ public final class ZookeeperElectionAutoConfiguration {
         zookeeper.connectString(),
         "it must name the servers of ZooKeeper; write for instance zoo1:2181,zoo2:2181,zoo3:2181");
     String user = StoreSettings.user(PREFIX, zookeeper.username(), zookeeper.password());
-    requireUsable(".root", zookeeper.root(), "localhost:2181", zookeeper.root());
-    requireUsable(".connect-string", connectString, connectString, zookeeper.root());
-    ZookeeperLeaseStore.Builder builder = ZookeeperLeaseStore.builder(
-            connectString, zookeeper.root())
-        .operationTimeout(settings.operationTimeout());
+    ZookeeperLeaseStore.Builder builder =
+        builder(connectString).operationTimeout(settings.operationTimeout());
+    try {
+      builder.root(zookeeper.root());
+    } catch (ElectionSetupException ex) {
+      throw StoreSettings.invalid(PREFIX + ".root", zookeeper.root(), ex);
+    }
     @Nullable String password = zookeeper.password();
     if (!user.isEmpty() && password != null) {
       builder.credentials(user, password);
@@ -55,13 +57,11 @@ public final class ZookeeperElectionAutoConfiguration {
     return StoreSettings.reachable(builder.build(), properties, environment);
   }
 
-  /** Builds a store, which does not connect yet, to see what the store refuses. */
-  private static void requireUsable(
-      String property, String value, String connectString, String root) {
+  private static ZookeeperLeaseStore.Builder builder(String connectString) {
     try {
-      ZookeeperLeaseStore.builder(connectString, root).build().close();
+      return ZookeeperLeaseStore.builder(connectString);
     } catch (ElectionSetupException ex) {
-      throw StoreSettings.invalid(PREFIX + property, value, ex);
+      throw StoreSettings.invalid(PREFIX + ".connect-string", connectString, ex);
     }
   }
 }

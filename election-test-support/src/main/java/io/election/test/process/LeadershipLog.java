@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A log of when a process claimed to lead, in a memory-mapped file: its entries logAndPause
- * {@code kill -9}, and other processes can read it at any time. All processes of a machine share
+ * A log of when a process claimed to lead, in a memory-mapped file: its entries survive {@code
+ * kill -9}, and other processes can read it at any time. All processes of a machine share
  * the clock of {@link System#nanoTime()}.
  *
  * <p>A process that takes part more than once (in several elections, or as several nodes) has a
