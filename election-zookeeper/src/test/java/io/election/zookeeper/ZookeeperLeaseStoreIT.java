@@ -34,7 +34,7 @@ import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Id;
 import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -51,21 +51,22 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   @AutoClose
   private static final Zookeeper server = Zookeeper.start();
 
-  private ZooKeeper hand;
+  /** One connection of the operator, because the client takes 100 ms to close one. */
+  private static final ZooKeeper hand = server.connect();
+
+  @AfterAll
+  static void disconnect() throws Exception {
+    hand.close();
+  }
 
   @BeforeEach
-  void connect() throws Exception {
-    this.hand = server.connect();
-    Zookeeper.deleteAll(this.hand, "/soa");
+  void deleteAll() throws Exception {
+    Awaitility.await().until(() -> hand.getState().isConnected());
+    Zookeeper.deleteAll(hand, "/soa");
   }
 
   private static ZookeeperLeaseStore.Builder builder(String connectString, String root) {
     return ZookeeperLeaseStore.builder(connectString).root(root).operationTimeout(TIMEOUT);
-  }
-
-  @AfterEach
-  void disconnect() throws Exception {
-    this.hand.close();
   }
 
   @Override
@@ -75,7 +76,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
 
   @Override
   protected ManualEdits edits() {
-    return new KeyValueEdits(new ZookeeperHand(this.hand, ROOT));
+    return new KeyValueEdits(new ZookeeperHand(hand, ROOT));
   }
 
   @Test
@@ -83,18 +84,18 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
     led("AccountService:1.0.0", A);
 
     String path = "/soa/master/services/AccountService:1.0.0";
-    assertThat(this.hand.exists(path, false).getEphemeralOwner()).isZero();
-    assertThat(new String(this.hand.getData(path, false, null), UTF_8)).contains(A);
+    assertThat(hand.exists(path, false).getEphemeralOwner()).isZero();
+    assertThat(new String(hand.getData(path, false, null), UTF_8)).contains(A);
   }
 
   @Test
   void termsGrowEvenIfEverythingWasDeleted() throws Exception {
     long term = led(SERVICE, A).term();
 
-    Zookeeper.deleteAll(this.hand, "/soa");
+    Zookeeper.deleteAll(hand, "/soa");
 
     assertThat(led(SERVICE, A).term()).isGreaterThan(term);
-    assertThat(this.hand.getChildren(ROOT + "/~terms/" + SERVICE, false))
+    assertThat(hand.getChildren(ROOT + "/~terms/" + SERVICE, false))
         .extracting(Long::parseLong)
         .as("no name comes back")
         .allMatch(again -> again > term);
@@ -104,7 +105,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   void anEnsembleThatLostItsIdentityIsAnother() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    this.hand.delete(ROOT + "/~identity", -1);
+    hand.delete(ROOT + "/~identity", -1);
 
     assertThat(row(SERVICE)).isNotEqualTo(row);
     assertThat(row(SERVICE).own()).isFalse();
@@ -150,16 +151,16 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   @Test
   void aLateRenewalDoesNotHitARecordThatAnotherHasTakenSince() throws Exception {
     LeaseRow row = led(SERVICE, A);
-    int version = this.hand.exists(RECORD, false).getVersion();
-    this.hand.delete(RECORD, -1);
-    this.hand.create(RECORD, B.getBytes(UTF_8), ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
+    int version = hand.exists(RECORD, false).getVersion();
+    hand.delete(RECORD, -1);
+    hand.create(RECORD, B.getBytes(UTF_8), ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
     for (int i = 0; i < version - 1; i++) {
-      this.hand.setData(RECORD, B.getBytes(UTF_8), i);
+      hand.setData(RECORD, B.getBytes(UTF_8), i);
     }
     assertThat(
             Leases.acquire(another(), SERVICE, seenByAnother(SERVICE), B, LEASE, 0, "DESIGNATED"))
         .isPresent();
-    assertThat(this.hand.exists(RECORD, false).getVersion()).isEqualTo(version);
+    assertThat(hand.exists(RECORD, false).getVersion()).isEqualTo(version);
 
     assertThat(renew(A, Map.of(SERVICE, row.term()))).isEmpty();
     assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isFalse();
@@ -177,23 +178,23 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
       List<Long> lates =
           sessions().stream().filter(session -> !others.contains(session)).toList();
       assertThat(lates).hasSize(1);
-      int version = this.hand.exists(RECORD, false).getVersion();
+      int version = hand.exists(RECORD, false).getVersion();
       proxy.loseRequests();
       assertThatThrownBy(() -> late.renew(A, terms)).isInstanceOf(LeaseStoreException.class);
 
-      this.hand.delete(RECORD, -1);
+      hand.delete(RECORD, -1);
       led(SERVICE, B);
-      while (this.hand.exists(RECORD, false).getVersion() < version) {
+      while (hand.exists(RECORD, false).getVersion() < version) {
         store().designate(SERVICE, B, null, null);
       }
-      assertThat(this.hand.exists(RECORD, false).getVersion()).isEqualTo(version);
-      Map<String, String> before = new ZookeeperHand(this.hand, ROOT).below("~heartbeats");
+      assertThat(hand.exists(RECORD, false).getVersion()).isEqualTo(version);
+      Map<String, String> before = new ZookeeperHand(hand, ROOT).below("~heartbeats");
       proxy.heal();
       // The end of the session follows the renewal on the same connection.
       Awaitility.await("the late requests have arrived")
           .until(() -> sessions().stream().noneMatch(lates::contains));
 
-      assertThat(new ZookeeperHand(this.hand, ROOT).below("~heartbeats")).isEqualTo(before);
+      assertThat(new ZookeeperHand(hand, ROOT).below("~heartbeats")).isEqualTo(before);
       late.close();
     }
   }
@@ -213,7 +214,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
     assertThatThrownBy(() -> store().designate(SERVICE, B, null, null))
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining("belongs to another tool");
-    assertThat(this.hand.getData(RECORD, false, null)).asString().isEqualTo("192.168.99.100:9090");
+    assertThat(hand.getData(RECORD, false, null)).asString().isEqualTo("192.168.99.100:9090");
 
     seed.close();
     assertThat(store().read(Set.of(SERVICE))).isEmpty();
@@ -274,7 +275,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
 
   private void endSessions() throws Exception {
     for (long session : sessions()) {
-      if (session != this.hand.getSessionId()) {
+      if (session != hand.getSessionId()) {
         end(session);
       }
     }
@@ -309,10 +310,10 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
     try {
       assertThat(mine.create(SERVICE, claim(A))).isPresent();
 
-      this.hand.addAuthInfo("digest", "election:secret".getBytes(UTF_8));
+      hand.addAuthInfo("digest", "election:secret".getBytes(UTF_8));
       String id = DigestAuthenticationProvider.generateDigest("election:secret");
       for (String path : List.of("/soa", "/soa/mine", "/soa/mine/" + SERVICE, "/soa/mine/~terms")) {
-        assertThat(this.hand.getACL(path, null))
+        assertThat(hand.getACL(path, null))
             .as(path)
             .containsExactly(new ACL(ZooDefs.Perms.ALL, new Id("digest", id)));
       }
@@ -323,7 +324,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
     } finally {
       mine.close();
       stranger.close();
-      Zookeeper.deleteAll(this.hand, "/soa");
+      Zookeeper.deleteAll(hand, "/soa");
     }
   }
 
@@ -334,31 +335,31 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   @Test
   void aRecordThatMayNotBeReadIsNotAbsent() throws Exception {
     led(SERVICE, A);
-    this.hand.addAuthInfo("digest", "operator:secret".getBytes(UTF_8));
-    this.hand.setACL(RECORD, ZooDefs.Ids.CREATOR_ALL_ACL, -1);
+    hand.addAuthInfo("digest", "operator:secret".getBytes(UTF_8));
+    hand.setACL(RECORD, ZooDefs.Ids.CREATOR_ALL_ACL, -1);
 
     assertThatThrownBy(() -> store().read(Set.of(SERVICE)))
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining(RECORD + ": NOAUTH");
-    this.hand.setACL(RECORD, ZooDefs.Ids.OPEN_ACL_UNSAFE, -1);
+    hand.setACL(RECORD, ZooDefs.Ids.OPEN_ACL_UNSAFE, -1);
   }
 
   @Test
   void nodesAboveTheRootMayBelongToOthers() throws Exception {
     List<ACL> readable = Arrays.asList(
         new ACL(ZooDefs.Perms.READ | ZooDefs.Perms.ADMIN, ZooDefs.Ids.ANYONE_ID_UNSAFE));
-    this.hand.create("/soa", new byte[0], readable, CreateMode.PERSISTENT);
+    hand.create("/soa", new byte[0], readable, CreateMode.PERSISTENT);
 
     assertThatThrownBy(() -> store().create(SERVICE, claim(A)))
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining("/soa/master: NOAUTH");
 
-    this.hand.setACL("/soa", ZooDefs.Ids.OPEN_ACL_UNSAFE, -1);
+    hand.setACL("/soa", ZooDefs.Ids.OPEN_ACL_UNSAFE, -1);
     led(SERVICE, A);
-    this.hand.setACL("/soa", readable, -1);
-    this.hand.delete(ROOT + "/~identity", -1);
+    hand.setACL("/soa", readable, -1);
+    hand.delete(ROOT + "/~identity", -1);
     assertThat(row(SERVICE).leaderId()).isEqualTo(A);
-    this.hand.setACL("/soa", ZooDefs.Ids.OPEN_ACL_UNSAFE, -1);
+    hand.setACL("/soa", ZooDefs.Ids.OPEN_ACL_UNSAFE, -1);
   }
 
   @Test
@@ -369,7 +370,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
     assertThat(above.create(SERVICE, claim(A))).isPresent();
     above.close();
 
-    assertThat(this.hand.exists("/soa/above/root/" + SERVICE, false)).isNotNull();
+    assertThat(hand.exists("/soa/above/root/" + SERVICE, false)).isNotNull();
   }
 
   @Test
@@ -436,7 +437,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
   void oneLargeRecordDoesNotKeepOthersFromBeingRead() throws Exception {
     for (String id : List.of("large", "larger", "largest")) {
       led(id, A);
-      this.hand.setData(ROOT + "/" + id, "x".repeat(1_000_000).getBytes(UTF_8), -1);
+      hand.setData(ROOT + "/" + id, "x".repeat(1_000_000).getBytes(UTF_8), -1);
     }
     led(SERVICE, A);
 
