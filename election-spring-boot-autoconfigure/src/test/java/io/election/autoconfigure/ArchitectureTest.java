@@ -20,12 +20,15 @@ import java.time.Clock;
 import java.time.Instant;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The dependencies that each module may have. */
 class ArchitectureTest {
 
   private static final JavaClasses CLASSES = new ClassFileImporter()
       .withImportOption(new ImportOption.DoNotIncludeTests())
+      .withImportOption((location) -> !location.contains("-tests.jar"))
       .importPackages("io.election");
 
   private static final DescribedPredicate<JavaClass> DECISION = resideInAnyPackage(
@@ -162,16 +165,49 @@ class ArchitectureTest {
         .check(CLASSES);
   }
 
-  @Test
-  void aBackendHasFewPublicTypes() {
+  @ParameterizedTest
+  @CsvSource({
+    "io.election.mysql, io.election.mysql",
+    "io.election.keyvalue, io.election.keyvalue",
+    "io.election.zookeeper, io.election.keyvalue",
+    "io.election.etcd, io.election.keyvalue"
+  })
+  void aBackendKnowsTheCoreAndItsBaseAndNoOtherModule(String backend, String base) {
     classes()
         .that()
-        .resideInAPackage("io.election.mysql")
+        .resideInAPackage(backend)
+        .should()
+        .onlyDependOnClassesThat(
+            resideInAnyPackage("io.election", "io.election.lease", base, backend + "..")
+                .or(not(resideInAnyPackage("io.election.."))))
+        .check(CLASSES);
+  }
+
+  @Test
+  void onlyTheStoreInADatabaseKnowsJdbc() {
+    noClasses()
+        .that()
+        .resideInAnyPackage("io.election.keyvalue", "io.election.zookeeper", "io.election.etcd")
+        .should()
+        .dependOnClassesThat(resideInAnyPackage("java.sql..", "javax.sql.."))
+        .check(CLASSES);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "mysql, CommitFence(\\$Held)?|ElectionDatabase(\\$Login)?|MysqlLeaseStore(\\$SchemaMode)?",
+    "keyvalue, KeyValueLeaseStore|KeyValueServer(\\$.*)?",
+    "zookeeper, ZookeeperFence|ZookeeperLeaseStore(\\$Builder)?",
+    "etcd, EtcdFence|EtcdLeaseStore(\\$Builder)?"
+  })
+  void aBackendHasFewPublicTypes(String backend, String types) {
+    classes()
+        .that()
+        .resideInAPackage("io.election." + backend)
         .and()
         .arePublic()
         .should()
-        .haveNameMatching(
-            ".*\\.(CommitFence(\\$Held)?|ElectionDatabase(\\$Login)?|MysqlLeaseStore(\\$SchemaMode)?)")
+        .haveNameMatching(".*\\.(" + types + ")")
         .check(CLASSES);
   }
 }
