@@ -123,54 +123,29 @@ class ElectionSpellingsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "Mysql",
-        "MYSQL",
-        "mysql",
-        "my-sql",
-        "My_SQL",
-        "ManualAllocation",
-        "manual-allocation",
-        "MANUAL_ALLOCATION",
-        "manualallocation",
-        "manual.allocation",
-        "Manual Allocation"
-      })
-  void algorithmIsWhatIsBound(String value) {
-    for (var spelled : spellings("algorithm", value.contains("ual-"))) {
-      spelled.apply(value).run((context) -> {
-        assertThat(context).hasNotFailed();
-        boolean mysql = value.toLowerCase(Locale.ROOT).startsWith("my");
-        assertThat(context.getBean(ElectionService.class))
-            .isInstanceOf(
-                mysql ? LeaseElectionService.class : ManualAllocationElectionService.class);
-        assertThat(context.getBean(ElectionBackend.class).algorithm())
-            .isEqualTo(mysql ? "Mysql" : "ManualAllocation");
-      });
-    }
-  }
-
-  /** Runs without a server: the node starts as a follower. */
-  @ParameterizedTest
   @CsvSource({
-    "Zookeeper, Zookeeper",
-    "ZOOKEEPER, Zookeeper",
-    "zoo-keeper, Zookeeper",
-    "ZooKeeper, Zookeeper",
-    "Etcd, Etcd",
-    "ETCD, Etcd",
-    "etcd, Etcd"
+    "Mysql, 'Mysql,MYSQL,mysql,my-sql,My_SQL'",
+    "ManualAllocation, 'ManualAllocation,manual-allocation,MANUAL_ALLOCATION,manualallocation,manual.allocation,Manual Allocation'",
+    "Zookeeper, 'Zookeeper,ZOOKEEPER,zoo-keeper,ZooKeeper'",
+    "Etcd, 'Etcd,ETCD,etcd'"
   })
-  void algorithmOfAnotherStoreIsWhatIsBound(String value, String algorithm) {
-    for (var spelled : spellings("algorithm", value.contains("-"))) {
-      spelled
-          .apply(value)
-          .withPropertyValues(
-              "as.election.zookeeper.connect-string=127.0.0.1:1",
-              "as.election.etcd.endpoints=http://127.0.0.1:1")
-          .run((context) ->
-              assertThat(context.getBean(ElectionBackend.class).algorithm()).isEqualTo(algorithm));
+  void algorithmIsWhatIsBound(String algorithm, String values) {
+    Class<?> type = algorithm.equals("ManualAllocation")
+        ? ManualAllocationElectionService.class
+        : LeaseElectionService.class;
+    for (String value : values.split(",", -1)) {
+      for (var spelled : spellings("algorithm", value.contains("l-") || value.contains("o-"))) {
+        spelled
+            .apply(value)
+            .withPropertyValues(
+                "as.election.zookeeper.connect-string=127.0.0.1:1",
+                "as.election.etcd.endpoints=http://127.0.0.1:1")
+            .run((context) -> {
+              assertThat(context).as(value).hasNotFailed();
+              assertThat(context.getBean(ElectionService.class)).isInstanceOf(type);
+              assertThat(context.getBean(ElectionBackend.class).algorithm()).isEqualTo(algorithm);
+            });
+      }
     }
   }
 

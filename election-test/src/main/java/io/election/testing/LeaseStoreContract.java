@@ -216,6 +216,9 @@ public abstract class LeaseStoreContract {
 
     assertThat(row.leaderId()).isEqualTo(service);
     assertThat(renew(service, Map.of(service, row.term()))).containsExactly(service);
+    String other = "'; DROP TABLE leader_election; -- " + service;
+    assertThat(store().designate(service, other, null, ALICE)).isTrue();
+    assertThat(row(service).leaderId()).isEqualTo(other);
   }
 
   @Test

@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.Assertions;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;
@@ -27,12 +27,8 @@ class LeaderOnlyCallsTest {
 
   private final LeaderOnlyCalls.Gate gate = this.calls.gate("");
 
+  @AutoClose("shutdownNow")
   private final ExecutorService executor = Executors.newCachedThreadPool();
-
-  @AfterEach
-  void shutDown() {
-    this.executor.shutdownNow();
-  }
 
   @Test
   void electionThatFailsToAnswerLeavesNobodyInside() {

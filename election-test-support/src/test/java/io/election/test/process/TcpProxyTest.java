@@ -15,8 +15,7 @@ import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -24,20 +23,13 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(30)
 class TcpProxyTest {
 
-  private Echo echo;
-  private TcpProxy proxy;
+  @AutoClose
+  private final Echo echo = new Echo();
 
-  @BeforeEach
-  void open() throws IOException {
-    this.echo = new Echo();
-    this.proxy = TcpProxy.to(this.echo.port(), () -> packet -> packet.length);
-  }
+  @AutoClose
+  private final TcpProxy proxy = TcpProxy.to(this.echo.port(), () -> packet -> packet.length);
 
-  @AfterEach
-  void close() throws IOException {
-    this.proxy.close();
-    this.echo.close();
-  }
+  TcpProxyTest() throws IOException {}
 
   @Test
   void what_is_sent_comes_back() throws IOException {

@@ -1,1 +1,0 @@
-ALTER TABLE invoice ADD COLUMN sent boolean NOT NULL DEFAULT false;
