@@ -6,12 +6,26 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipAcquiredEvent.Reason;
+import io.election.LeadershipLostEvent;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 class ElectionLogTest {
+
+  private static final Candidacy.Node NODE = new Candidacy.Node("a", ElectorFixture.SETTINGS);
 
   private static final LeaseStoreException FAILURE = new LeaseStoreException("it is gone.");
 
@@ -72,5 +86,143 @@ class ElectionLogTest {
         "DEBUG announcing this node failed",
         "DEBUG announcing this node failed again",
         "INFO the members are known again");
+  }
+
+  private static LeaseRow row(String leaderId, long term, long leaseMillis) {
+    return new LeaseRow(leaderId, term, leaseMillis, term, false);
+  }
+
+  private static Candidacy follower(@Nullable LeaseRow row, boolean shared) {
+    Candidacy start = Candidacy.start(NODE, 0);
+    return new Candidacy(
+        NODE,
+        start.participation(),
+        start.remembered(),
+        new State.Follower(new Observation(row, 0, false), shared),
+        0);
+  }
+
+  /** Leads until so many milliseconds after 9,800. */
+  private Candidate leader(String serviceId, int millis) {
+    Clocks clocks = new Clocks(() -> 0, () -> Instant.EPOCH);
+    Candidate candidate = new Candidate(
+        serviceId,
+        NODE::id,
+        NODE.settings(),
+        clocks,
+        new RunningWork((id) -> false, clocks, this.log),
+        new EventDelivery((event) -> {}, () -> {}, Duration.ZERO, this.log));
+    candidate.change((stopped) -> Candidacy.start(NODE, 0)
+        .onAcquired(
+            new Step.Acquire(row("", 0, 0), Reason.RELEASED),
+            OptionalLong.of(1),
+            new Timing(millis * 1_000_000L, millis, 0, 0)));
+    this.logged.list.clear();
+    return candidate;
+  }
+
+  @Test
+  void whatANodeDoesIsLogged() {
+    Step.Caller caller = new Step.Caller("jobs", "a", 10_000, 0);
+    TermEnd ending = TermEnd.of(LeadershipLostEvent.Reason.RESIGNED);
+    this.log.joined("jobs", NODE);
+    this.log.joined("jobs", new Candidacy.Node("w", ElectorFixture.settings(Duration.ZERO, false)));
+    this.log.answered(caller, new Step.Create(0), Optional.of(row("a", 1, 20_000)));
+    this.log.answered(caller, new Step.Create(0), Optional.empty());
+    Step.Acquire acquire = new Step.Acquire(row("a", 1, 0), Reason.CREATED);
+    this.log.answered(caller, acquire, OptionalLong.empty());
+    this.log.answered(caller, new Step.Release(3, "", ending), true);
+    this.log.answered(caller, new Step.Release(3, "b\n", ending), true);
+    this.log.answered(caller, new Step.Release(3, "", ending), false);
+    this.log.answered(caller, new Step.Cede(3, ending), true);
+    assertThatLinesAre(
+        "INFO node a stands for election 'jobs' by test (lease PT10S, renewed every PT2S)",
+        "INFO node w is not eligible and watches election 'jobs' by test (lease PT10S, renewed every PT2S)",
+        "INFO election 'jobs' had no record: node a created it and will lead in 20000 ms unless another node claims it, because a deleted record may have had a leader",
+        "INFO try acquire leader by test with result: false (election 'jobs', node a)",
+        "INFO election 'jobs': node a handed term 3 back",
+        "INFO election 'jobs': node a handed term 3 back to b\\u000a");
+  }
+
+  @Test
+  void aChangeOfLeadershipIsLoggedAndWarnsIfNobodyWantedIt() {
+    this.log.changed(new LeadershipAcquiredEvent("jobs", "a", 3, Reason.RELEASED));
+    assertThatLinesAre("INFO become leader by test: election 'jobs', node a, term 3 (RELEASED)");
+    for (LeadershipLostEvent.Reason reason : LeadershipLostEvent.Reason.values()) {
+      this.log.changed(new LeadershipLostEvent("jobs", "a", 3, reason));
+      boolean warns = Set.of("EXPIRED", "DISPLACED").contains(reason.name());
+      assertThatLinesAre((warns ? "WARN" : "INFO")
+          + " lost leader by test: election 'jobs', node a, term 3 (" + reason + ")");
+    }
+  }
+
+  @Test
+  void anotherHolderIsLoggedOnceAndATwinWarns() {
+    LeaseRow held = row("b", 3, 10_000);
+    Candidacy unread = Candidacy.start(NODE, 0);
+    Candidacy before = follower(held, false);
+    this.log.observed("jobs", unread, before, 0);
+    this.log.observed("jobs", before, follower(row("c", 3, 10_000), false), 0);
+    this.log.observed("jobs", before, follower(row("b", 4, 10_000), false), 0);
+    assertThatLinesAre(
+        "INFO election 'jobs' is held by b in term 3",
+        "INFO election 'jobs' is held by c in term 3",
+        "INFO election 'jobs' is held by b in term 4");
+    // The same holder, another write; this node; nobody; no record; the first read of a twin.
+    this.log.observed("jobs", before, before, 0);
+    this.log.observed("jobs", before, follower(row("b", 3, 9_000), false), 0);
+    this.log.observed("jobs", before, follower(row("a", 4, 10_000), false), 0);
+    this.log.observed("jobs", before, follower(row("c", 4, 0), false), 0);
+    this.log.observed("jobs", before, follower(null, true), 0);
+    this.log.observed("jobs", unread, follower(row("a", 4, 10_000), true), 0);
+    this.log.observed("jobs", before, follower(held, true), 0);
+    assertThatLinesAre();
+    this.log.observed("jobs", before, follower(row("a", 4, 10_000), true), 0);
+    assertThat(this.logged.list)
+        .last()
+        .satisfies((event) -> assertThat(event.toString())
+            .startsWith("[WARN] another process uses node id 'a' in election 'jobs'")
+            .endsWith("(this one only watches)"));
+  }
+
+  @Test
+  void whatFailsIsLoggedWithTheLeadershipsThatEndFirstUntilItWorksAgain() {
+    this.logger.setLevel(Level.INFO);
+    List<Candidate> leaders =
+        IntStream.range(0, 6).mapToObj((i) -> leader("jobs-" + i, 10 * i)).toList();
+    String five = IntStream.range(0, 5)
+        .mapToObj((i) -> "; leads 'jobs-%d' for another %d ms unless a renewal succeeds"
+            .formatted(i, 9_800 + 10 * i))
+        .collect(Collectors.joining());
+    this.log.storeFailed(FAILURE, leaders, 0);
+    this.log.renewedInPart(FAILURE, leaders.subList(0, 5), 0);
+    this.log.renewedAll(0);
+    this.log.storeAnswered(true, 0);
+    this.log.storeAnswered(true, 0);
+    assertThatLinesAre(
+        "WARN it is gone. (keeps trying" + five + "; and 1 others no shorter)",
+        "WARN it is gone. (keeps trying" + five + ")",
+        "INFO the renewal of all leases works again after 1 failures in 0 s",
+        "INFO the test store works again after 1 failures in 0 s");
+    this.log.storeFailed(FAILURE, List.of(), 60_000_000_000L);
+    this.log.storeAnswered(false, 60_000_000_000L);
+    this.log.storeAnswered(true, 60_000_000_000L);
+    assertThatLinesAre("WARN it is gone. (keeps trying)");
+  }
+
+  @Test
+  void workAndListenersAreNamed() {
+    LeadershipAcquiredEvent event = new LeadershipAcquiredEvent("jobs", "a", 3, Reason.RELEASED);
+    this.log.uncovered("jobs", "a", 3, List.of("1", "2", "3", "4", "5"));
+    this.log.givenUp("jobs", "a", List.of("1", "2", "3", "4", "5", "6", "7"));
+    this.log.notHandedBack();
+    this.log.listenerFailed(event, FAILURE);
+    this.log.listenerStillRuns();
+    assertThatLinesAre(
+        "WARN election 'jobs': leader work of node a still runs although its lease of term 3 ends: 1, 2, 3, 4, 5; another node may start the same work now",
+        "WARN election 'jobs': node a, which was stopped, no longer has a lease although leader work still runs: 1, 2, 3, 4, 5 and 2 more; another node may start the same work now",
+        "WARN the test store does not answer: leases were not handed back, other nodes can take over when they expire",
+        "ERROR a listener failed on " + event,
+        "WARN a listener of leadership events still runs: later events are delayed");
   }
 }
