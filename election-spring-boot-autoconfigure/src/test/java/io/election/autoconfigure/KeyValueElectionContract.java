@@ -10,6 +10,7 @@ import io.election.autoconfigure.actuate.EndpointAccess;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -86,6 +87,13 @@ public abstract class KeyValueElectionContract {
             .extracting("elections")
             .asString()
             .contains("orders", "leader=false", "leaderId=a", "term=" + term);
+        EndpointAccess endpoint = new EndpointAccess(second);
+        patiently()
+            .untilAsserted(() -> assertThat(endpoint.election("orders"))
+                .containsEntry("candidates", List.of("a", "b")));
+        assertThat(endpoint.depose("orders", "a", term + 1).getBody())
+            .containsEntry("leaderId", "a")
+            .containsEntry("term", term);
         first.close();
         long closed = System.nanoTime();
         patiently().until(election::isLeader);

@@ -47,6 +47,10 @@ public final class EndpointAccess {
     return this.endpoint.designate(name, leaderId, null, force, SecurityContext.NONE);
   }
 
+  public WebEndpointResponse<Map<String, Object>> depose(String name, String leaderId, long term) {
+    return this.endpoint.forceElection(name, leaderId, term, null, SecurityContext.NONE);
+  }
+
   public WebEndpointResponse<Map<String, Object>> forceElection(String name, String reason) {
     return this.endpoint.forceElection(name, null, null, reason, SecurityContext.NONE);
   }
