@@ -22,6 +22,8 @@ final class ReplacedElections implements BeanFactoryPostProcessor {
       "disabledElectionBackend",
       "elector",
       "mysqlLeaseStore",
+      "zookeeperLeaseStore",
+      "etcdLeaseStore",
       "electionDatabase",
       "electionConnection",
       "commitFenceInstaller",

@@ -11,8 +11,10 @@ import io.election.autoconfigure.actuate.ElectionInfoAutoConfiguration;
 import io.election.autoconfigure.actuate.ElectionMetricsAutoConfiguration;
 import io.election.autoconfigure.actuate.EndpointAccess;
 import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
+import io.election.autoconfigure.etcd.EtcdElectionAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
+import io.election.autoconfigure.zookeeper.ZookeeperElectionAutoConfiguration;
 import io.election.mysql.ElectionDatabase;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Nested;
@@ -73,6 +75,24 @@ class MockedElectionTest {
   }
 
   @Nested
+  @TestPropertySource(
+      properties = {
+        "as.election.algorithm=Etcd",
+        "as.election.etcd.endpoints=http://127.0.0.1:1",
+        "as.election.fail-fast=true"
+      })
+  class MockedInsteadOfEtcd extends MockTest {}
+
+  @Nested
+  @TestPropertySource(
+      properties = {
+        "as.election.algorithm=Zookeeper",
+        "as.election.zookeeper.connect-string=127.0.0.1:1",
+        "as.election.fail-fast=true"
+      })
+  class MockedInsteadOfZookeeper extends MockTest {}
+
+  @Nested
   @TestPropertySource(properties = "as.election.enabled=false")
   class MockedAndDisabled extends MockTest {}
 
@@ -129,6 +149,8 @@ class MockedElectionTest {
     SimpleMetricsExportAutoConfiguration.class,
     ElectionAutoConfiguration.class,
     MysqlElectionAutoConfiguration.class,
+    ZookeeperElectionAutoConfiguration.class,
+    EtcdElectionAutoConfiguration.class,
     LeaderOnlyAutoConfiguration.class,
     LeaderEndpointAutoConfiguration.class,
     ElectionHealthAutoConfiguration.class,
