@@ -68,6 +68,7 @@ class ElectorTest extends ElectorFixture {
     assertThat(this.sent).containsOnlyKeys(call);
     assertThat(this.a.service.leadership().orElseThrow().remaining())
         .isEqualTo(LEASE.minus(SETTINGS.margin()).minus(CALL));
+    assertThat(this.a.service.renewalAge()).contains(CALL);
     this.sent.clear();
   }
 
@@ -410,6 +411,8 @@ class ElectorTest extends ElectorFixture {
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("is not running on this node");
     this.a.join();
+    assertThat(contact(this.a).silence()).isZero();
+    assertThat(linesWith("node a stands for election 'jobs'")).hasSize(1);
     run(ofSeconds(3), this.a);
     assertThat(this.a.service.isLeader()).isTrue();
   }
@@ -533,10 +536,30 @@ class ElectorTest extends ElectorFixture {
   }
 
   @Test
+  void aStepTellsWhenALeaderCallsNext() {
+    elect(this.a);
+    run(LEASE.multipliedBy(2), this.a);
+    for (String failing : List.of("none", "renew", "renew", "renew")) {
+      long pause = this.a.elector.step();
+      assertThat(pause).isPositive();
+      this.a.store.calls.clear();
+      this.a.fail("the store is away", failing);
+      tick(Duration.ofNanos(pause - 1));
+      this.a.elector.step();
+      assertThat(this.a.store.calls).isEmpty();
+      tick(Duration.ofNanos(1));
+      this.a.elector.step();
+      assertThat(this.a.store.calls).containsOnly("renew");
+    }
+  }
+
+  @Test
   void anElectorIsEitherSteppedOrStarted() {
     assertThatThrownBy(this.a::join).isInstanceOf(IllegalStateException.class);
     assertThatThrownBy(this.a::start).isInstanceOf(IllegalStateException.class);
-    Node started = new Node("started").start();
+    Node started = new Node("started");
+    assertThat(started.service.nodeId()).isEqualTo("started");
+    started.start();
     assertThatThrownBy(started.elector::step).isInstanceOf(IllegalStateException.class);
   }
 
@@ -606,6 +629,7 @@ class ElectorTest extends ElectorFixture {
   private void elect(Node... nodes) {
     run(LEASE.plusMillis(200), nodes);
     assertThat(nodes[0].service.isLeader()).isTrue();
+    assertThat(nodes[0].service.leaderId()).contains(nodes[0].id);
   }
 
   private static void assertLastLoss(Node node, LeadershipLostEvent.Reason reason) {

@@ -35,12 +35,15 @@ class ElectorThreadsTest extends ElectorFixture {
   private static final LeadershipLostEvent EXPIRED =
       new LeadershipLostEvent("jobs", "a", 1, LeadershipLostEvent.Reason.EXPIRED);
 
+  private static final LeaseSettings IMPATIENT =
+      new LeaseSettings(LEASE, ofSeconds(2), ofMillis(100), ofSeconds(5), true);
+
   private final Node node = new Node("a").start();
 
   @Test
   void lossIsAnnouncedAtTheDeadlineWhileACallHangs() {
     LeaseSettings brief =
-        new LeaseSettings(ofMillis(600), ofMillis(100), ofMillis(100), ofSeconds(5), true);
+        new LeaseSettings(ofMillis(300), ofMillis(60), ofMillis(60), ofSeconds(5), true);
     this.ticker = System::nanoTime;
     Node other = new Node("b", brief, this.database.new Store(), "others").start();
     await().until(other.service::isLeader);
@@ -140,12 +143,13 @@ class ElectorThreadsTest extends ElectorFixture {
 
   @Test
   void becomeLeaderWaitsNoLongerThanOneOperationTimeout() {
+    Node other = new Node("b", IMPATIENT).start();
     Gate gate = new Gate();
-    this.node.store.before((name) -> gate.pass());
-    assertThatThrownBy(this.node.service::becomeLeader)
+    other.store.before((name) -> gate.pass());
+    assertThatThrownBy(other.service::becomeLeader)
         .isInstanceOf(TimeoutException.class)
         .hasMessage("The " + this.database.name()
-            + " store gave no answer within PT1S; the node keeps trying");
+            + " store gave no answer within PT0.1S; the node keeps trying");
   }
 
   @Test
@@ -263,6 +267,9 @@ class ElectorThreadsTest extends ElectorFixture {
     this.node.worksNoMore();
     elect();
     assertThat(this.node.service.leadership()).map(Leadership::term).contains(2L);
+    this.node.elector.stop();
+    anotherContext.start();
+    advanceUntil(anotherContext.service::isLeader);
   }
 
   /**
@@ -324,7 +331,7 @@ class ElectorThreadsTest extends ElectorFixture {
     }
     stubborn.start();
     // Waiting threads end when they are stopped: only the one that hangs and the last one are left.
-    await().until(() -> threadsBesideTheFirst() == 2);
+    await().until(() -> threadsBesideTheFirst() == 2 && threads("election-deadlines") == 2);
     assertThat(inside).hasValue(1);
     gate.open();
     await().until(() -> threadsBesideTheFirst() == 1);
@@ -353,7 +360,7 @@ class ElectorThreadsTest extends ElectorFixture {
   @Test
   void whatWasAskedOfOneLifeIsNotDoneInTheNext() {
     elect();
-    Node other = new Node("b").start();
+    Node other = new Node("b", IMPATIENT).start();
     await().until(() -> other.service.leaderId().isPresent());
     Gate gate = new Gate();
     other.store.before((name) -> gate.pass());
@@ -523,6 +530,23 @@ class ElectorThreadsTest extends ElectorFixture {
   }
 
   @Test
+  void aStartThatFailsLeavesNoThread() {
+    SimulatedDatabase.Store unwatched = this.database.new Store() {
+      @Override
+      public Watch watch(String nodeId, Runnable changed) {
+        throw new IllegalStateException("cannot be watched");
+      }
+    };
+    Node other = new Node("b", SETTINGS, unwatched, "jobs");
+    assertThatThrownBy(other::start).hasMessage("cannot be watched");
+    await().until(() -> {
+      other.elector.wakeUp();
+      return threads("election-") == 3;
+    });
+    assertThat(other.elector.isRunning()).isFalse();
+  }
+
+  @Test
   void stopsThoughTheStoreIsDead() {
     elect();
     this.node.fail("the store is away");
@@ -531,6 +555,7 @@ class ElectorThreadsTest extends ElectorFixture {
     await().until(() -> this.node.store.calls.contains("release"));
     assertThat(this.node.service.isLeader()).isFalse();
     advanceUntil(() -> !stopping.isAlive());
+    assertThat(linesWith("leases were not handed back")).hasSize(1);
   }
 
   /** The watch of a store that the test wakes. */
@@ -574,12 +599,15 @@ class ElectorThreadsTest extends ElectorFixture {
 
   /** Stops on an interrupted thread, so that the stop waits for nothing. */
   private static void stopWithoutPatience(Node node) {
+    AtomicBoolean interrupted = new AtomicBoolean();
     Thread stopping = new Thread(() -> {
       Thread.currentThread().interrupt();
       node.elector.stop();
+      interrupted.set(Thread.currentThread().isInterrupted());
     });
     stopping.start();
     await().until(() -> !stopping.isAlive());
+    assertThat(interrupted).isTrue();
   }
 
   private Gate hangInTheNextCall(Node node) {

@@ -293,7 +293,12 @@ class ManyElectionsTest extends ElectorFixture {
     node.slow.locked.add("service-1");
     this.database.designate("service-2", "b", null, null);
     Map<String, RenewalListener.Outcome> outcomes = new LinkedHashMap<>();
-    node.elector.onRenewal((serviceId, outcome, duration) -> outcomes.put(serviceId, outcome));
+    Set<Duration> durations = new HashSet<>();
+    node.elector.onRenewal((serviceId, outcome, duration) -> {
+      outcomes.put(serviceId, outcome);
+      durations.add(duration);
+    });
+    node.store.before((name) -> tick(name.equals("renew") ? Duration.ofMillis(5) : Duration.ZERO));
 
     tick(INTERVAL);
     step(node);
@@ -303,6 +308,11 @@ class ManyElectionsTest extends ElectorFixture {
             Map.entry("service-0", RenewalListener.Outcome.CONFIRMED),
             Map.entry("service-1", RenewalListener.Outcome.UNKNOWN),
             Map.entry("service-2", RenewalListener.Outcome.REFUSED));
+    assertThat(durations).containsOnly(Duration.ofMillis(5));
+    assertThat(linesWith("locked (keeps trying; leads 'service-1' for another"))
+        .singleElement()
+        .asString()
+        .doesNotContain("service-0");
     assertThat(node.services)
         .map(LeaseElectionService::isLeader)
         .containsExactly(true, true, false);

@@ -181,6 +181,9 @@ class MembersTest extends ElectorFixture {
   void anOperatorReadsTheMembersAnewUnlessTheyCannotBeRead() throws Exception {
     MemberNode a = new MemberNode("a");
     run(LEASE.multipliedBy(2), a);
+    assertThat(a.members()).containsExactly("a");
+    // Reads them again, because they were asked for; then no read is due for a while.
+    step(a);
     this.entries.put(
         "b", new ElectionDirectory.Announcement("b", Set.of("jobs"), Set.of(), true, LEASE, "1.0"));
     assertThat(a.members()).containsExactly("a");
