@@ -22,7 +22,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
-import kotlin.coroutines.Continuation;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aspectj.lang.annotation.Aspect;
 import org.jspecify.annotations.Nullable;
@@ -128,8 +127,6 @@ class LeaderOnlyBeansTest {
         refusal("final scheduled method of a class", FinalTick.class, "it is final"),
         refusal("callback", Callback.class, "Spring calls it when it creates or destroys"),
         refusal("message handler", Handler.class, "(MessageHandler)"),
-        refusal("listener", SkippingListener.class, "it consumes its input (@MessageMapping)"),
-        refusal("suspending function", Suspending.class, "it is a suspending function"),
         refusal(
             "generic publisher",
             InterruptibleMono.class,
@@ -624,21 +621,6 @@ class LeaderOnlyBeansTest {
     @LeaderOnly(onFollower = OnFollower.THROW)
     @MessageMapping
     public void on() {}
-  }
-
-  static class SkippingListener {
-
-    @LeaderOnly
-    @MessageMapping("orders")
-    public void on(String order) {}
-  }
-
-  static class Suspending {
-
-    @LeaderOnly
-    public Object run(Continuation<? super String> continuation) {
-      return "ran";
-    }
   }
 
   static class Handler implements MessageHandler {

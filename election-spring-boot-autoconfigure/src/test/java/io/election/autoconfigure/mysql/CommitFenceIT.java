@@ -15,6 +15,7 @@ import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.autoconfigure.leaderonly.TermBoundCalls;
 import io.election.mysql.CommitFence;
+import io.election.team.TracingDataSources;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import jakarta.persistence.Entity;
@@ -22,7 +23,6 @@ import jakarta.persistence.EntityManager;
 import jakarta.persistence.Id;
 import jakarta.persistence.PreUpdate;
 import java.sql.Connection;
-import java.sql.SQLException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -42,7 +42,6 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.WebApplicationType;
@@ -68,7 +67,6 @@ import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Primary;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
-import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 import org.springframework.orm.jpa.hibernate.HibernateTransactionManager;
@@ -314,14 +312,7 @@ class CommitFenceIT {
 
   @ParameterizedTest
   @ValueSource(
-      classes = {
-        NativeHibernate.class,
-        Early.class,
-        Template.class,
-        Routing.class,
-        TwoNames.class,
-        Traced.class
-      })
+      classes = {NativeHibernate.class, Early.class, Template.class, Routing.class, TwoNames.class})
   void managers_of_every_kind_are_fenced_once(Class<?> managers) {
     run(managers, CommitFenceIT::assertFenced, "spring.datasource.hikari.maximum-pool-size=1");
   }
@@ -724,33 +715,8 @@ class CommitFenceIT {
     }
   }
 
-  /** Has its pool and each connection in a proxy, as with libraries that trace statements. */
-  static class Traced extends JdbcApplication {
-
-    @Bean
-    static BeanPostProcessor tracing() {
-      return new BeanPostProcessor() {
-        @Override
-        public Object postProcessAfterInitialization(Object bean, String beanName) {
-          return bean instanceof DataSource pool ? new TracedPool(pool) : bean;
-        }
-      };
-    }
-  }
-
-  private static final class TracedPool extends DelegatingDataSource {
-
-    TracedPool(DataSource pool) {
-      super(pool);
-    }
-
-    @Override
-    public Connection getConnection() throws SQLException {
-      ProxyFactory factory = new ProxyFactory(new Class<?>[] {Connection.class});
-      factory.setTarget(super.getConnection());
-      return (Connection) factory.getProxy();
-    }
-  }
+  @Import(TracingDataSources.class)
+  static class Traced extends JdbcApplication {}
 
   static class TwoNames extends Fenced {
 

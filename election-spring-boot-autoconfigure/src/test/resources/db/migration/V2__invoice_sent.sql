@@ -1,0 +1,1 @@
+ALTER TABLE invoice ADD COLUMN sent boolean NOT NULL DEFAULT false;
