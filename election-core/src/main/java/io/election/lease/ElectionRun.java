@@ -240,11 +240,14 @@ final class ElectionRun {
     }
     try {
       this.loop.run(this::isOver);
-      // After a stop has given up waiting, the entry in the register is not deleted.
-      this.loop.close(this.phase != Phase.DISMISSED);
     } finally {
-      end();
-      this.context.storeUse().unlock();
+      try {
+        // After a stop has given up waiting, the entry in the register is not deleted.
+        this.loop.close(this.phase != Phase.DISMISSED);
+      } finally {
+        end();
+        this.context.storeUse().unlock();
+      }
     }
   }
 
