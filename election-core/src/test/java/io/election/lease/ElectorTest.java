@@ -411,7 +411,7 @@ class ElectorTest extends ElectorFixture {
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("is not running on this node");
     this.a.join();
-    assertThat(contact(this.a).silence()).isZero();
+    assertThat(health(this.a).silence()).isZero();
     assertThat(linesWith("node a stands for election 'jobs'")).hasSize(1);
     run(ofSeconds(3), this.a);
     assertThat(this.a.service.isLeader()).isTrue();

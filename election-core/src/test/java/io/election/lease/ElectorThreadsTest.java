@@ -43,7 +43,7 @@ class ElectorThreadsTest extends ElectorFixture {
   @Test
   void lossIsAnnouncedAtTheDeadlineWhileACallHangs() {
     LeaseSettings brief =
-        new LeaseSettings(ofMillis(300), ofMillis(60), ofMillis(60), ofSeconds(5), true);
+        new LeaseSettings(ofMillis(600), ofMillis(100), ofMillis(100), ofSeconds(5), true);
     this.ticker = System::nanoTime;
     Node other = new Node("b", brief, this.database.new Store(), "others").start();
     await().until(other.service::isLeader);
