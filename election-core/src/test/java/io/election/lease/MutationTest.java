@@ -74,10 +74,10 @@ class MutationTest {
     // Most mutants are found at once. The search takes a second.
     String found = Stream.<Supplier<Optional<String>>>of(
             () -> inSimulation(mutant, OlderTool.NONE, 0, BLOCK, expected),
-            () -> inSimulation(mutant, OlderTool.OLDER_TOOL, 0, BLOCK, expected),
+            () -> inSimulation(mutant, OlderTool.OLDER_TOOL, 0, 3 * BLOCK, expected),
             () -> inSearch(mutant),
             () -> inSimulation(mutant, OlderTool.NONE, BLOCK, SCHEDULES, expected),
-            () -> inSimulation(mutant, OlderTool.OLDER_TOOL, BLOCK, SCHEDULES / 4, expected))
+            () -> inSimulation(mutant, OlderTool.OLDER_TOOL, 3 * BLOCK, SCHEDULES / 4, expected))
         .flatMap((attempt) -> attempt.get().stream())
         .findFirst()
         .orElse("nothing is broken");
