@@ -8,7 +8,6 @@ import io.election.PastTerm;
 import io.election.keyvalue.KeyValueServer.Commit;
 import io.election.keyvalue.KeyValueServer.Create;
 import io.election.keyvalue.KeyValueServer.Entry;
-import io.election.keyvalue.KeyValueServer.Folder;
 import io.election.keyvalue.KeyValueServer.Put;
 import io.election.keyvalue.KeyValueServer.Query;
 import io.election.keyvalue.KeyValueServer.Snapshot;
@@ -55,6 +54,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   private final Members members;
   private final TermHistory history;
   private final Followed followed = new Followed();
+  private final Records records;
   private Life life = new Life();
 
   /**
@@ -71,6 +71,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     this.clock = clock;
     this.members = new Members(server, clock);
     this.history = new TermHistory(server);
+    this.records = new Records(server, this.followed);
   }
 
   /**
@@ -106,7 +107,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       return Map.of();
     }
     this.server.begin();
-    Map<String, View> views = look(serviceIds, false);
+    Map<String, View> views = this.records.local(serviceIds);
     Map<String, Integer> ahead = ahead(this.followed.handedBack(views.values()));
     Map<String, Reading> readings = new LinkedHashMap<>();
     views.forEach((id, view) -> {
@@ -136,60 +137,8 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     return ahead;
   }
 
-  /**
-   * Reads records, the heartbeats that they name, and, if a record was written by hand, its newest
-   * term. Asks again if a record names a heartbeat that it did not name at the last look.
-   *
-   * @param forWrite whether to read the newest terms in any case, and what no server misses
-   */
-  private Map<String, View> look(Set<String> serviceIds, boolean forWrite)
-      throws LeaseStoreException {
-    Set<String> keys = new HashSet<>();
-    Set<Folder> folders = new HashSet<>();
-    for (String id : serviceIds) {
-      keys.add(Keys.record(id));
-      this.followed.heartbeat(id).ifPresent(keys::add);
-      if (forWrite || this.followed.needsTerms(id)) {
-        folders.add(newestTerms(id));
-      }
-    }
-    if (forWrite) {
-      keys.add(this.life.heartbeatKey());
-    }
-    for (int i = 0; i < ATTEMPTS; i++) {
-      Snapshot snapshot = this.server.read(new Query(keys, folders, forWrite));
-      Map<String, View> views = new LinkedHashMap<>();
-      boolean complete = true;
-      for (String id : serviceIds) {
-        View view = View.of(id, snapshot, folders.contains(newestTerms(id)));
-        views.put(id, view);
-        if (view.needsTerms() && folders.add(newestTerms(id))) {
-          complete = false;
-        }
-        if (!view.heartbeat().isEmpty() && keys.add(Keys.heartbeat(view.heartbeat()))) {
-          complete = false;
-        }
-      }
-      if (complete) {
-        if (!forWrite) {
-          this.followed.saw(views.values());
-        }
-        return views;
-      }
-    }
-    throw new LeaseStoreException(
-        "The records change while they are read. Does another client write to them in a loop?");
-  }
-
-  private static Folder newestTerms(String serviceId) {
-    return new Folder(Keys.terms(serviceId), HISTORY_LENGTH);
-  }
-
   private View look(String serviceId) throws LeaseStoreException {
-    View view = look(Set.of(serviceId), true).get(serviceId);
-    if (view == null) {
-      throw new IllegalStateException(serviceId);
-    }
+    View view = this.records.current(serviceId, this.life.heartbeatKey());
     this.life.sawHeartbeat(view.snapshot());
     return view;
   }

@@ -1,0 +1,90 @@
+package io.election.keyvalue;
+
+import io.election.keyvalue.KeyValueServer.Folder;
+import io.election.keyvalue.KeyValueServer.Query;
+import io.election.keyvalue.KeyValueServer.Snapshot;
+import io.election.lease.ElectionDirectory;
+import io.election.lease.LeaseStoreException;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Reads records, the heartbeats that they name, and, if a record was written by hand, its newest
+ * terms.
+ */
+final class Records {
+
+  /** How often a call reads again because a record names a heartbeat that it did not name before. */
+  private static final int ATTEMPTS = 4;
+
+  private final KeyValueServer server;
+  private final Followed followed;
+
+  Records(KeyValueServer server, Followed followed) {
+    this.server = server;
+    this.followed = followed;
+  }
+
+  /** Reads what the nearest server knows, which may be old. */
+  Map<String, View> local(Set<String> serviceIds) throws LeaseStoreException {
+    Set<String> keys = new HashSet<>();
+    Set<Folder> folders = new HashSet<>();
+    for (String id : serviceIds) {
+      keys.add(Keys.record(id));
+      this.followed.heartbeat(id).ifPresent(keys::add);
+      if (this.followed.needsTerms(id)) {
+        folders.add(newestTerms(id));
+      }
+    }
+    Map<String, View> views = read(serviceIds, keys, folders, false);
+    this.followed.saw(views.values());
+    return views;
+  }
+
+  /**
+   * Reads what no server misses, with the newest terms.
+   *
+   * @param ownHeartbeat another key to read
+   */
+  View current(String serviceId, String ownHeartbeat) throws LeaseStoreException {
+    Set<String> keys = new HashSet<>(Set.of(Keys.record(serviceId), ownHeartbeat));
+    this.followed.heartbeat(serviceId).ifPresent(keys::add);
+    Set<Folder> folders = new HashSet<>(Set.of(newestTerms(serviceId)));
+    View view = read(Set.of(serviceId), keys, folders, true).get(serviceId);
+    if (view == null) {
+      throw new IllegalStateException(serviceId);
+    }
+    return view;
+  }
+
+  private Map<String, View> read(
+      Set<String> serviceIds, Set<String> keys, Set<Folder> folders, boolean current)
+      throws LeaseStoreException {
+    for (int i = 0; i < ATTEMPTS; i++) {
+      Snapshot snapshot = this.server.read(new Query(keys, folders, current));
+      Map<String, View> views = new LinkedHashMap<>();
+      boolean complete = true;
+      for (String id : serviceIds) {
+        View view = View.of(id, snapshot, folders.contains(newestTerms(id)));
+        views.put(id, view);
+        if (view.needsTerms() && folders.add(newestTerms(id))) {
+          complete = false;
+        }
+        if (!view.heartbeat().isEmpty() && keys.add(Keys.heartbeat(view.heartbeat()))) {
+          complete = false;
+        }
+      }
+      if (complete) {
+        return views;
+      }
+    }
+    throw new LeaseStoreException(
+        "The records change while they are read. Does another client write to them in a loop?");
+  }
+
+  private static Folder newestTerms(String serviceId) {
+    return new Folder(Keys.terms(serviceId), ElectionDirectory.HISTORY_LENGTH);
+  }
+}
