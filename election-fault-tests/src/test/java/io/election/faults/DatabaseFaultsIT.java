@@ -24,6 +24,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Faults of a database server, started for the test, under three nodes. */
 @Order(1)
+@Tag("faults")
 class DatabaseFaultsIT {
 
   /** Longer than a restart of the server takes. */
@@ -72,7 +73,6 @@ class DatabaseFaultsIT {
   }
 
   @Test
-  @Tag("faults")
   void fault_18_database_killed() throws Exception {
     restart("18 database killed and started", server::kill);
   }
@@ -105,7 +105,6 @@ class DatabaseFaultsIT {
   }
 
   @Test
-  @Tag("faults")
   void fault_17_database_away_for_longer_than_the_lease() throws Exception {
     THREE_NODES.run((cluster, leader) -> {
       long term = leader.lastClaim().term();
@@ -145,7 +144,6 @@ class DatabaseFaultsIT {
    * The row proves that no other node has led meanwhile, so the leader need not wait for a lease.
    */
   @Test
-  @Tag("faults")
   void fault_19_leader_leads_again_at_once_after_the_database_was_paused() throws Exception {
     Cluster.run(server.newDatabase(), Cluster.threeNodes().subList(0, 1), (cluster, leader) -> {
       for (int round = 0; round < 3; round++) {
@@ -167,7 +165,6 @@ class DatabaseFaultsIT {
   }
 
   @Test
-  @Tag("faults")
   void fault_20_row_lock_global_read_lock_and_alter_table() throws Exception {
     THREE_NODES.run((cluster, leader) -> {
       try (Connection holder = THREE_NODES.database().connect();
@@ -205,7 +202,6 @@ class DatabaseFaultsIT {
 
   /** The behaviour on a full disk depends on the server: MySQL hangs and checks once a minute. */
   @Test
-  @Tag("faults")
   void fault_20_disk_full() throws Exception {
     try (TestServer small = TestServer.startOnDisk(500)) {
       TestDatabase own = small.newDatabase();
@@ -230,7 +226,6 @@ class DatabaseFaultsIT {
   }
 
   @Test
-  @Tag("faults")
   void fault_22_max_connections_reached() throws Exception {
     THREE_NODES.run((cluster, leader) -> {
       NodeProcess follower = cluster.follower();
@@ -286,7 +281,6 @@ class DatabaseFaultsIT {
   }
 
   @Test
-  @Tag("faults")
   void fault_29_read_only_and_super_read_only() throws Exception {
     THREE_NODES.run((cluster, leader) -> {
       readOnly("read_only", cluster, leader);

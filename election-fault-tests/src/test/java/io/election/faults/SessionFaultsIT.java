@@ -15,13 +15,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Faults of the connections, the locks and the account of three nodes. */
+@Tag("faults")
 class SessionFaultsIT {
 
   @RegisterExtension
   static final SharedCluster THREE_NODES = new SharedCluster();
 
   @Test
-  @Tag("faults")
   void fault_21_application_pool_exhausted() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     List<Node> nodes = Cluster.threeNodes(DataSources.ExhaustedPool::on);
@@ -58,7 +58,6 @@ class SessionFaultsIT {
   }
 
   @Test
-  @Tag("faults")
   void fault_24_lock_wait_and_deadlock() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     List<Node> nodes =
@@ -117,7 +116,6 @@ class SessionFaultsIT {
   }
 
   @Test
-  @Tag("faults")
   void fault_38_rights_revoked_password_changed_account_locked() throws Exception {
     THREE_NODES.run((cluster, leader) -> {
       TestDatabase database = THREE_NODES.database();

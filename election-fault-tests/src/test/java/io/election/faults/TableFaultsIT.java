@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Edits of the tables by operators while nodes run. */
+@Tag("faults")
 class TableFaultsIT {
 
   /** The time in which all nodes have seen an edit. */
@@ -22,7 +23,6 @@ class TableFaultsIT {
   static final SharedCluster THREE_NODES = new SharedCluster();
 
   @Test
-  @Tag("faults")
   void fault_35_table_is_truncated_renamed_dropped_and_made_again() throws Exception {
     THREE_NODES.run((cluster, first) -> {
       TestDatabase database = THREE_NODES.database();
@@ -83,7 +83,6 @@ class TableFaultsIT {
   }
 
   @Test
-  @Tag("faults")
   void fault_37_row_is_edited_by_hand() throws Exception {
     THREE_NODES.run((cluster, first) -> {
       TestDatabase database = THREE_NODES.database();
@@ -133,7 +132,6 @@ class TableFaultsIT {
   }
 
   @Test
-  @Tag("faults")
   void fault_54_same_replace_run_twice() throws Exception {
     String replace =
         "REPLACE INTO leader_election (service_id, leader_id, last_active_time) VALUES ('%s', 'nobody', '1970-01-02')"
