@@ -28,6 +28,7 @@ public final class EtcdProcess implements AutoCloseable {
   private final int peerPort = freePort();
   private final String name;
   private final List<String> options;
+  private int securePort;
   private String cluster;
   private Process process;
 
@@ -54,6 +55,20 @@ public final class EtcdProcess implements AutoCloseable {
   public static EtcdProcess start(String... options) {
     assumeInstalled();
     EtcdProcess etcd = new EtcdProcess("default", options);
+    etcd.run();
+    return etcd;
+  }
+
+  /** Starts a server with a secure port too, for clients that show the server's certificate. */
+  public static EtcdProcess startSecure(Path certificate, Path key) {
+    assumeInstalled();
+    EtcdProcess etcd = new EtcdProcess(
+        "default",
+        "--cert-file=" + certificate,
+        "--key-file=" + key,
+        "--trusted-ca-file=" + certificate,
+        "--client-cert-auth");
+    etcd.securePort = freePort();
     etcd.run();
     return etcd;
   }
@@ -87,7 +102,7 @@ public final class EtcdProcess implements AutoCloseable {
         "etcd",
         "--name=" + this.name,
         "--data-dir=" + data(),
-        "--listen-client-urls=" + url(),
+        "--listen-client-urls=" + (this.securePort > 0 ? url() + "," + secureUrl() : url()),
         "--advertise-client-urls=" + url(),
         "--listen-peer-urls=" + peers(),
         "--initial-advertise-peer-urls=" + peers(),
@@ -118,6 +133,10 @@ public final class EtcdProcess implements AutoCloseable {
 
   public void send(Signal signal) {
     signal.send(this.process.toHandle());
+  }
+
+  public String secureUrl() {
+    return "https://127.0.0.1:" + this.securePort;
   }
 
   public String url() {

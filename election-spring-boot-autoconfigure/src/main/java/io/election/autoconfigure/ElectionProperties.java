@@ -121,18 +121,23 @@ public record ElectionProperties(
    * @param username Name of the user, by the scheme 'digest'. Without a user, everybody who reaches
    *     ZooKeeper can change the leaders.
    * @param password Password of the user.
+   * @param acl Who may do what with the nodes that are created, as in zkCli's 'setAcl':
+   *     'sasl:orders:cdrwa'. By default the user alone; without a user, everybody.
+   * @param ssl Settings of connections to the secure port.
    */
   public record Zookeeper(
       @Nullable String connectString,
       @DefaultValue("/election") String root,
       @Nullable String username,
-      @Nullable String password) {
+      @Nullable String password,
+      @Nullable String acl,
+      @DefaultValue Ssl ssl) {
 
     /** Leaves out the password. */
     @Override
     public String toString() {
-      return "Zookeeper[connectString=%s, root=%s, username=%s]"
-          .formatted(this.connectString, this.root, this.username);
+      return "Zookeeper[connectString=%s, root=%s, username=%s, ssl=%s]"
+          .formatted(this.connectString, this.root, this.username, this.ssl);
     }
   }
 
@@ -157,13 +162,12 @@ public record ElectionProperties(
     public String toString() {
       return "Etcd[prefix=%s, username=%s, ssl=%s]".formatted(this.prefix, this.username, this.ssl);
     }
-
-    /**
-     * Settings of connections to 'https' endpoints.
-     *
-     * @param bundle Name of the SSL bundle. Without it, the certificates of the Java runtime decide
-     *     which servers are trusted.
-     */
-    public record Ssl(@Nullable String bundle) {}
   }
+
+  /**
+   * Settings of connections by TLS.
+   *
+   * @param bundle Name of the SSL bundle with the certificates.
+   */
+  public record Ssl(@Nullable String bundle) {}
 }

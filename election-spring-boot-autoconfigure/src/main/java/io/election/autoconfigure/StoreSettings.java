@@ -5,7 +5,11 @@ import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.boot.ssl.NoSuchSslBundleException;
+import org.springframework.boot.ssl.SslBundle;
+import org.springframework.boot.ssl.SslBundles;
 import org.springframework.core.env.Environment;
 import org.springframework.util.StringUtils;
 
@@ -44,6 +48,33 @@ public final class StoreSettings {
               .formatted(prefix + (user ? ".username" : ".password"), missing));
     }
     return user && username != null ? username : "";
+  }
+
+  /**
+   * Returns the certificates of connections.
+   *
+   * @param prefix the beginning of the property {@code ssl.bundle}
+   * @return {@code null} if it is not set
+   * @throws InvalidConfigurationPropertyValueException if there is no such bundle
+   */
+  public static @Nullable SslBundle bundle(
+      String prefix, ElectionProperties.Ssl ssl, ObjectProvider<SslBundles> bundles) {
+    String name = ssl.bundle();
+    if (name == null) {
+      return null;
+    }
+    SslBundles all = bundles.getIfAvailable();
+    try {
+      if (all != null) {
+        return all.getBundle(name);
+      }
+    } catch (NoSuchSslBundleException ex) {
+      // Reported below.
+    }
+    throw new InvalidConfigurationPropertyValueException(
+        prefix + ".ssl.bundle",
+        name,
+        "there is no such SSL bundle; define it in spring.ssl.bundle.pem or spring.ssl.bundle.jks");
   }
 
   /** The failure of a start whose property the store refused. */

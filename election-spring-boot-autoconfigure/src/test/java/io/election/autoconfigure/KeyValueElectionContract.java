@@ -15,6 +15,8 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.test.context.FilteredClassLoader;
@@ -48,7 +50,8 @@ public abstract class KeyValueElectionContract {
             "as.election.lease-duration=" + LEASE.toMillis() + "ms",
             "as.election.renew-interval=2s",
             "as.election.operation-timeout=1s",
-            "management.endpoints.web.exposure.include=leader");
+            "management.endpoints.web.exposure.include=leader")
+        .withConfiguration(AutoConfigurations.of(SslAutoConfiguration.class));
   }
 
   /** The properties of a real server, with an empty place of its own for each test. */

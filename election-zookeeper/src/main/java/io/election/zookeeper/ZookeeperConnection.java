@@ -12,6 +12,8 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.client.ConnectStringParser;
@@ -19,6 +21,7 @@ import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.common.PathUtils;
 import org.apache.zookeeper.common.ZKConfig;
 import org.apache.zookeeper.data.ACL;
+import org.apache.zookeeper.data.Id;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,6 +47,9 @@ record ZookeeperConnection(
    * it lasts, the fewer pings it needs.
    */
   private static final int SESSION_MILLIS = 40_000;
+
+  /** In an id, as that of {@code digest}, there may be colons. */
+  private static final Pattern ACL_ENTRY = Pattern.compile("(\\w+):(.*):([cdrwa]+)");
 
   /** One read shows the records of all elections. The server limits the size of each one. */
   private static final int MAX_ANSWER = 64 << 20;
@@ -110,6 +116,30 @@ record ZookeeperConnection(
               .formatted(Names.printable(root), problem),
           "Write the path of a node below which only elections are, for instance /soa/master/services");
     }
+  }
+
+  /**
+   * Parses an access control list in the form of zkCli.
+   *
+   * @throws ElectionSetupException if it is malformed
+   */
+  static List<ACL> acl(String text) {
+    List<ACL> acl = new ArrayList<>();
+    for (String entry : text.split(",", -1)) {
+      Matcher parts = ACL_ENTRY.matcher(entry.strip());
+      if (!parts.matches()) {
+        throw new ElectionSetupException(
+            "'%s' in the access control list of ZooKeeper, '%s', is malformed."
+                .formatted(Names.printable(entry), Names.printable(text)),
+            "Write scheme:id:permissions, with permissions out of cdrwa, and commas between the entries; for instance sasl:orders:cdrwa");
+      }
+      acl.add(new ACL(permissions(parts.group(3)), new Id(parts.group(1), parts.group(2))));
+    }
+    return acl;
+  }
+
+  private static int permissions(String letters) {
+    return letters.chars().map((letter) -> 1 << "rwcda".indexOf(letter)).reduce(0, (a, b) -> a | b);
   }
 
   boolean isOpenToAll() {

@@ -3,6 +3,7 @@ package io.election.zookeeper;
 import io.election.ElectionSetupException;
 import io.election.keyvalue.KeyValueLeaseStore;
 import java.nio.charset.StandardCharsets;
+import java.security.KeyStore;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -82,6 +83,7 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
      *
      * @param name the name of the user
      * @param password the password
+     * @return this builder
      */
     public Builder credentials(String name, String password) {
       this.digest = name + ":" + password;
@@ -93,10 +95,30 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
      * nodes above it. The default with credentials is all permissions for their creator only. All
      * nodes of an election need all permissions.
      *
-     * @param acl the access control list
+     * @param acl entries of the form {@code scheme:id:permissions}, separated by commas, as in
+     *     zkCli's {@code setAcl}: {@code sasl:orders:cdrwa,world:anyone:r}
+     * @return this builder
+     * @throws ElectionSetupException if an entry is malformed
      */
-    public Builder acl(List<ACL> acl) {
-      this.acl = List.copyOf(acl);
+    public Builder acl(String acl) {
+      this.acl = ZookeeperConnection.acl(acl);
+      return this;
+    }
+
+    /**
+     * Connects to the secure port of the servers. ZooKeeper's client reads certificates from files,
+     * so the keys are copied to a temporary folder that only the user of this process may read, and
+     * that is deleted when the JVM ends.
+     *
+     * @param keys shows who the client is; {@code null} if it shows no certificate
+     * @param keyPassword the password of the keys; {@code null} if they have none
+     * @param trusted decides which servers are trusted; {@code null} for those of the Java runtime
+     * @return this builder
+     * @throws ElectionSetupException if the keys cannot be read
+     */
+    public Builder tls(
+        @Nullable KeyStore keys, @Nullable String keyPassword, @Nullable KeyStore trusted) {
+      this.properties.putAll(KeyFiles.write(keys, keyPassword, trusted));
       return this;
     }
 
@@ -104,6 +126,7 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
      * Sets the bound of one call to the store; 1 s by default.
      *
      * @param operationTimeout at least 1 ms
+     * @return this builder
      */
     public Builder operationTimeout(Duration operationTimeout) {
       this.operationTimeout = operationTimeout;
@@ -111,11 +134,12 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
     }
 
     /**
-     * Sets a property of ZooKeeper's client, for instance for TLS ({@code
-     * zookeeper.client.secure}) or SASL ({@code zookeeper.sasl.clientconfig}).
+     * Sets a property of ZooKeeper's client, for instance for SASL ({@code
+     * zookeeper.sasl.clientconfig}).
      *
      * @param name the name of the property, as in the documentation of ZooKeeper
      * @param value its value
+     * @return this builder
      */
     public Builder property(String name, String value) {
       this.properties.put(name, value);

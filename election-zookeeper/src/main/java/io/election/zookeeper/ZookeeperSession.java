@@ -123,7 +123,7 @@ final class ZookeeperSession {
     return switch (code) {
       case CONNECTIONLOSS, REQUESTTIMEOUT ->
         (!reached
-                ? "it was not reached within %d ms. Does it run, and do both use TLS or not?"
+                ? "it was not reached within %d ms. Does it run, do both use TLS or not, and do they trust their certificates? The log of ZooKeeper's client says more"
                 : code == Code.CONNECTIONLOSS
                     ? "the connection was lost"
                     : "it has not answered within %d ms. Has it lost its quorum?")

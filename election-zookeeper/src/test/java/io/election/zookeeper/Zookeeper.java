@@ -25,6 +25,7 @@ public final class Zookeeper implements AutoCloseable {
 
   private final Path folder;
   private final int port;
+  private int securePort;
   private Process process;
 
   private Zookeeper(Path folder, int port) {
@@ -36,6 +37,24 @@ public final class Zookeeper implements AutoCloseable {
   /** Starts a server that is an ensemble by itself. */
   public static Zookeeper start() {
     Zookeeper server = start(1, List.of());
+    server.awaitUp();
+    return server;
+  }
+
+  /** Starts a server with a secure port too, for clients whose certificates it trusts. */
+  public static Zookeeper startSecure(Path keyStore, Path trustStore, String password) {
+    int port = freePort();
+    Zookeeper server = start(
+        1,
+        List.of(
+            "secureClientPort=" + port,
+            "secureClientPortAddress=127.0.0.1",
+            "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
+            "ssl.keyStore.location=" + keyStore,
+            "ssl.keyStore.password=" + password,
+            "ssl.trustStore.location=" + trustStore,
+            "ssl.trustStore.password=" + password));
+    server.securePort = port;
     server.awaitUp();
     return server;
   }
@@ -127,6 +146,10 @@ public final class Zookeeper implements AutoCloseable {
 
   int port() {
     return this.port;
+  }
+
+  public String secureConnectString() {
+    return "127.0.0.1:" + this.securePort;
   }
 
   public String connectString() {

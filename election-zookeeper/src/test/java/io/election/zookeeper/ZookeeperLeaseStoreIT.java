@@ -403,7 +403,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
     assertThatThrownBy(() -> secure.read(Set.of(SERVICE)))
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining(server.connectString())
-        .hasMessageContaining("do both use TLS or not?");
+        .hasMessageContaining("do both use TLS or not");
     secure.close();
   }
 

@@ -18,7 +18,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
-import org.springframework.boot.ssl.NoSuchSslBundleException;
+import org.springframework.boot.ssl.SslBundle;
 import org.springframework.boot.ssl.SslBundles;
 import org.springframework.boot.ssl.SslManagerBundle;
 import org.springframework.context.annotation.Bean;
@@ -61,9 +61,10 @@ public final class EtcdElectionAutoConfiguration {
     if (!user.isEmpty() && password != null) {
       builder.login(user, password);
     }
-    @Nullable String bundle = etcd.ssl().bundle();
+    requireTls(etcd);
+    SslBundle bundle = StoreSettings.bundle(PREFIX, etcd.ssl(), bundles);
     if (bundle != null) {
-      SslManagerBundle managers = managers(bundle, etcd.endpoints(), bundles.getIfAvailable());
+      SslManagerBundle managers = bundle.getManagers();
       builder.tls(managers.getKeyManagers(), managers.getTrustManagers());
     }
     return StoreSettings.reachable(builder.build(), properties, environment);
@@ -84,23 +85,13 @@ public final class EtcdElectionAutoConfiguration {
     }
   }
 
-  private static SslManagerBundle managers(
-      String bundle, List<String> endpoints, @Nullable SslBundles bundles) {
-    String property = PREFIX + ".ssl.bundle";
-    if (!endpoints.get(0).startsWith("https:")) {
+  private static void requireTls(ElectionProperties.Etcd etcd) {
+    String bundle = etcd.ssl().bundle();
+    if (bundle != null && !etcd.endpoints().get(0).startsWith("https:")) {
       throw new InvalidConfigurationPropertyValueException(
-          property, bundle, "the endpoints do not use TLS; write them as https://host:2379");
+          PREFIX + ".ssl.bundle",
+          bundle,
+          "the endpoints do not use TLS; write them as https://host:2379");
     }
-    try {
-      if (bundles != null) {
-        return bundles.getBundle(bundle).getManagers();
-      }
-    } catch (NoSuchSslBundleException ex) {
-      // Reported below.
-    }
-    throw new InvalidConfigurationPropertyValueException(
-        property,
-        bundle,
-        "there is no such SSL bundle; define it in spring.ssl.bundle.pem or spring.ssl.bundle.jks");
   }
 }

@@ -10,19 +10,28 @@ import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.zookeeper.ZookeeperLeaseStore;
+import org.apache.curator.framework.CuratorFramework;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.ssl.SslBundle;
+import org.springframework.boot.ssl.SslBundles;
+import org.springframework.boot.ssl.SslStoreBundle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.Environment;
+import org.springframework.util.ClassUtils;
 
 /**
  * Auto-configuration of the lease in ZooKeeper, unless the application has a {@code
  * zookeeperLeaseStore} of its own.
  */
-@AutoConfiguration(before = ElectionAutoConfiguration.class)
+@AutoConfiguration(
+    before = ElectionAutoConfiguration.class,
+    afterName = "org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration")
 @ConditionalOnClass(ZookeeperLeaseStore.class)
 @ConditionalOnElectionAlgorithm("Zookeeper")
 @ConditionalOnMissingBean(value = ElectionService.class, name = "zookeeperLeaseStore")
@@ -31,17 +40,20 @@ public final class ZookeeperElectionAutoConfiguration {
 
   private static final String PREFIX = "as.election.zookeeper";
 
+  private static final String CURATOR = "org.apache.curator.framework.CuratorFramework";
+
   ZookeeperElectionAutoConfiguration() {}
 
   @Bean
   LeaseStore zookeeperLeaseStore(
-      LeaseSettings settings, ElectionProperties properties, Environment environment)
+      LeaseSettings settings,
+      ElectionProperties properties,
+      ObjectProvider<SslBundles> bundles,
+      ListableBeanFactory beans,
+      Environment environment)
       throws LeaseStoreException {
     ElectionProperties.Zookeeper zookeeper = properties.zookeeper();
-    String connectString = StoreSettings.required(
-        PREFIX + ".connect-string",
-        zookeeper.connectString(),
-        "it must name the servers of ZooKeeper; write for instance zoo1:2181,zoo2:2181,zoo3:2181");
+    String connectString = connectString(zookeeper, beans);
     String user = StoreSettings.user(PREFIX, zookeeper.username(), zookeeper.password());
     ZookeeperLeaseStore.Builder builder =
         builder(connectString).operationTimeout(settings.operationTimeout());
@@ -50,11 +62,40 @@ public final class ZookeeperElectionAutoConfiguration {
     } catch (ElectionSetupException ex) {
       throw StoreSettings.invalid(PREFIX + ".root", zookeeper.root(), ex);
     }
+    @Nullable String acl = zookeeper.acl();
+    if (acl != null) {
+      try {
+        builder.acl(acl);
+      } catch (ElectionSetupException ex) {
+        throw StoreSettings.invalid(PREFIX + ".acl", acl, ex);
+      }
+    }
     @Nullable String password = zookeeper.password();
     if (!user.isEmpty() && password != null) {
       builder.credentials(user, password);
     }
+    SslBundle bundle = StoreSettings.bundle(PREFIX, zookeeper.ssl(), bundles);
+    if (bundle != null) {
+      SslStoreBundle stores = bundle.getStores();
+      String keyPassword = bundle.getKey().getPassword();
+      builder.tls(
+          stores.getKeyStore(),
+          keyPassword != null ? keyPassword : stores.getKeyStorePassword(),
+          stores.getTrustStore());
+    }
     return StoreSettings.reachable(builder.build(), properties, environment);
+  }
+
+  private static String connectString(
+      ElectionProperties.Zookeeper zookeeper, ListableBeanFactory beans) {
+    String own = zookeeper.connectString();
+    if (own == null && ClassUtils.isPresent(CURATOR, null)) {
+      own = Curator.connectString(beans);
+    }
+    return StoreSettings.required(
+        PREFIX + ".connect-string",
+        own,
+        "it must name the servers of ZooKeeper, unless there is one CuratorFramework; write for instance zoo1:2181,zoo2:2181,zoo3:2181");
   }
 
   private static ZookeeperLeaseStore.Builder builder(String connectString) {
@@ -62,6 +103,22 @@ public final class ZookeeperElectionAutoConfiguration {
       return ZookeeperLeaseStore.builder(connectString);
     } catch (ElectionSetupException ex) {
       throw StoreSettings.invalid(PREFIX + ".connect-string", connectString, ex);
+    }
+  }
+
+  /** The application's client, which lends its servers and its namespace, but not its session. */
+  private static final class Curator {
+
+    private Curator() {}
+
+    static @Nullable String connectString(ListableBeanFactory beans) {
+      CuratorFramework client = beans.getBeanProvider(CuratorFramework.class).getIfUnique();
+      if (client == null) {
+        return null;
+      }
+      String namespace = client.getNamespace();
+      String servers = client.getZookeeperClient().getCurrentConnectionString();
+      return namespace == null || namespace.isEmpty() ? servers : servers + "/" + namespace;
     }
   }
 }

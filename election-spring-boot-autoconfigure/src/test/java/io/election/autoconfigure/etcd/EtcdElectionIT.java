@@ -4,11 +4,14 @@ import static io.election.autoconfigure.MysqlNode.awaitLeader;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.autoconfigure.KeyValueElectionContract;
+import io.election.autoconfigure.TestCertificate;
 import io.election.etcd.EtcdProcess;
 import io.election.lease.LeaseStore;
 import io.election.lease.MemoryLeaseStore;
+import java.nio.file.Path;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -50,6 +53,27 @@ class EtcdElectionIT extends KeyValueElectionContract {
               PREFIX + "username=root",
               PREFIX + "password=" + PASSWORD)
           .run((context) -> awaitLeader(context));
+    }
+  }
+
+  @Test
+  void certificatesOfABundleConnectToTheSecurePort(@TempDir Path folder) throws Exception {
+    TestCertificate certificate = TestCertificate.create(folder);
+    try (EtcdProcess secured =
+        EtcdProcess.startSecure(certificate.certificate(), certificate.key())) {
+      String secure = PREFIX + "endpoints=" + secured.secureUrl();
+      String bundle = PREFIX + "ssl.bundle=ours";
+      node("a", secure, bundle)
+          .withPropertyValues(certificate.pem("ours"))
+          .run((context) -> awaitLeader(context));
+      node("b", secure, bundle)
+          .withPropertyValues(certificate.jks("ours"))
+          .run((context) -> awaitLeader(context));
+      String needed = "as.election.fail-fast=true";
+      assertThat(failure(secure, needed)).contains("unable to find valid certification path");
+      assertThat(failure(secure.replace("https", "http"), needed)).contains("http or https");
+      assertThat(failure(PREFIX + "endpoints=" + secured.url().replace("http", "https"), needed))
+          .contains("http or https");
     }
   }
 

@@ -6,20 +6,30 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.autoconfigure.KeyValueElectionContract;
+import io.election.autoconfigure.StartFailure;
+import io.election.autoconfigure.TestCertificate;
 import io.election.lease.LeaseStore;
 import io.election.lease.MemoryLeaseStore;
 import io.election.zookeeper.Zookeeper;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.UUID;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.imps.CuratorFrameworkState;
+import org.apache.curator.retry.RetryOneTime;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooKeeper;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The complete election in an application, on a real ZooKeeper. */
+@SuppressWarnings("try") // a client's close() is interruptible
 class ZookeeperElectionIT extends KeyValueElectionContract {
 
   private static final String PREFIX = "as.election.zookeeper.";
@@ -61,20 +71,90 @@ class ZookeeperElectionIT extends KeyValueElectionContract {
   }
 
   @Test
-  @SuppressWarnings("try") // close() is interruptible
   void withAUserTheNodesAreItsAlone() {
     node("a", at("/secured"))
         .withPropertyValues(PREFIX + "username=app", PREFIX + "password=" + PASSWORD)
         .run((context) -> {
           awaitLeader(context);
-          try (ZooKeeper stranger =
-              new ZooKeeper(zookeeper.connectString(), 40_000, (event) -> {})) {
+          try (ZooKeeper stranger = stranger()) {
             assertThatThrownBy(() -> stranger.getData("/secured/orders", false, null))
                 .isInstanceOf(KeeperException.NoAuthException.class);
             stranger.addAuthInfo("digest", ("app:" + PASSWORD).getBytes(UTF_8));
             assertThat(stranger.getData("/secured/orders", false, null)).isNotEmpty();
           }
         });
+  }
+
+  @Test
+  void nodesAreMadeWithTheRightsThatAreSet() throws Exception {
+    node("a", at("/shown"))
+        .withPropertyValues(
+            PREFIX + "username=app",
+            PREFIX + "password=" + PASSWORD,
+            PREFIX + "acl=auth::cdrwa, world:anyone:r")
+        .run((context) -> {
+          awaitLeader(context);
+          try (ZooKeeper stranger = stranger()) {
+            assertThat(stranger.getData("/shown/orders", false, null)).isNotEmpty();
+            assertThatThrownBy(() -> stranger.delete("/shown/orders", -1))
+                .isInstanceOf(KeeperException.NoAuthException.class);
+          }
+        });
+  }
+
+  @Test
+  void aCuratorOfTheApplicationLendsItsServersAndItsNamespace() {
+    CuratorFramework curator = CuratorFrameworkFactory.builder()
+        .connectString(zookeeper.connectString())
+        .namespace("applications/lent")
+        .retryPolicy(new RetryOneTime(1))
+        .build();
+    node("a").withBean(CuratorFramework.class, () -> curator).run((context) -> {
+      awaitLeader(context);
+      assertThat(curator.getState()).as("never started").isEqualTo(CuratorFrameworkState.LATENT);
+      try (ZooKeeper stranger = stranger()) {
+        assertThat(stranger.exists("/applications/lent/election/orders", false)).isNotNull();
+      }
+    });
+  }
+
+  @Test
+  void certificatesOfABundleConnectToTheSecurePort(@TempDir Path folder) throws Exception {
+    TestCertificate certificate = TestCertificate.create(folder);
+    try (Zookeeper secured = Zookeeper.startSecure(
+        certificate.keyStore(), certificate.trustStore(), TestCertificate.PASSWORD)) {
+      String secure = PREFIX + "connect-string=" + secured.secureConnectString();
+      String bundle = PREFIX + "ssl.bundle=ours";
+      node("a", secure, bundle)
+          .withPropertyValues(certificate.jks("ours"))
+          .run((context) -> awaitLeader(context));
+      node("b", secure, bundle)
+          .withPropertyValues(certificate.pem("ours"))
+          .run((context) -> awaitLeader(context));
+      String needed = "as.election.fail-fast=true";
+      assertThat(failure(secure, needed)).contains("do both use TLS or not");
+      String plain = PREFIX + "connect-string=" + secured.connectString();
+      assertThat(StartFailure.text(
+              node("d", plain, bundle, needed).withPropertyValues(certificate.jks("ours"))))
+          .contains("do both use TLS or not");
+    }
+  }
+
+  @Test
+  void bundleThatIsNotThereIsRefused() {
+    assertThat(failure(PREFIX + "connect-string=zoo1:2182", PREFIX + "ssl.bundle=ours"))
+        .contains("as.election.zookeeper.ssl.bundle is 'ours'", "there is no such SSL bundle");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"orders", "world:anyone:", "world:anyone:cdx"})
+  void malformedRightsAreRefused(String acl) {
+    assertThat(failure(PREFIX + "connect-string=zoo1:2181", PREFIX + "acl=" + acl))
+        .contains("as.election.zookeeper.acl is '" + acl + "'", "scheme:id:permissions");
+  }
+
+  private static ZooKeeper stranger() throws IOException {
+    return new ZooKeeper(zookeeper.connectString(), 40_000, (event) -> {});
   }
 
   @Test
