@@ -11,6 +11,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /** Versioned keys in memory, with the versions of etcd or of ZooKeeper. */
 final class MemoryKeyValueServer implements KeyValueServer {
@@ -134,9 +135,16 @@ final class MemoryKeyValueServer implements KeyValueServer {
   }
 
   private final Cluster cluster;
+  private final Function<Commit, Optional<Map<String, Version>>> committer;
 
   MemoryKeyValueServer(Cluster cluster) {
+    this(cluster, cluster::commit);
+  }
+
+  MemoryKeyValueServer(
+      Cluster cluster, Function<Commit, Optional<Map<String, Version>>> committer) {
     this.cluster = cluster;
+    this.committer = committer;
   }
 
   @Override
@@ -169,7 +177,7 @@ final class MemoryKeyValueServer implements KeyValueServer {
       this.cluster.held.add(commit);
       throw new LeaseStoreException("no answer");
     }
-    return this.cluster.commit(commit);
+    return this.committer.apply(commit);
   }
 
   @Override

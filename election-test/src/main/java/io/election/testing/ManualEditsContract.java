@@ -163,6 +163,18 @@ public abstract class ManualEditsContract extends LeaseStoreContract {
   }
 
   @Test
+  void a_lease_is_not_renewed_after_its_record_was_deleted_and_another_node_led() throws Exception {
+    LeaseRow row = led(SERVICE, A);
+    edits().delete(SERVICE);
+    LeaseRow created = Leases.create(another(), SERVICE, B, LEASE, 0).orElseThrow();
+    assertThat(Leases.begin(another(), SERVICE, created, LEASE)).isPresent();
+    LeaseRow seen = row(SERVICE);
+
+    assertThat(renew(A, Map.of(SERVICE, row.term()))).isEmpty();
+    assertThat(row(SERVICE)).isEqualTo(seen);
+  }
+
+  @Test
   void a_record_is_own_though_the_history_was_ahead_of_it() throws Exception {
     LeaseRow row = led(SERVICE, A);
     edits().insertTerm(SERVICE, row.term() + 5, B, LEASE);

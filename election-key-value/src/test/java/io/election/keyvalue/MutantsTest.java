@@ -1,0 +1,118 @@
+package io.election.keyvalue;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+import static org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder.request;
+
+import io.election.keyvalue.KeyValueServer.Commit;
+import io.election.keyvalue.KeyValueServer.Put;
+import io.election.keyvalue.KeyValueServer.Version;
+import io.election.keyvalue.KeyValueServer.Write;
+import io.election.lease.LeaseStore;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.platform.launcher.core.LauncherFactory;
+import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
+import org.junit.platform.launcher.listeners.TestExecutionSummary;
+
+/** The contract of a store finds what counts as a renewal and is none. */
+class MutantsTest {
+
+  /** What a store could mistake for a renewal, which is a write that changes no record. */
+  enum Mutant {
+    NONE {
+      @Override
+      Optional<Map<String, Version>> renew(MemoryKeyValueServer.Cluster cluster, Commit renewal) {
+        return cluster.commit(renewal);
+      }
+    },
+
+    /** A quorum has confirmed that nothing has changed; but the followers see no sign of it. */
+    CONFIRMED_READ_RENEWS {
+      @Override
+      Optional<Map<String, Version>> renew(MemoryKeyValueServer.Cluster cluster, Commit renewal) {
+        return cluster
+            .commit(new Commit(expected(renewal), List.of(), 0))
+            .map((none) -> expected(renewal));
+      }
+    },
+
+    /** Some server has answered. */
+    ANSWERED_PING_RENEWS {
+      @Override
+      Optional<Map<String, Version>> renew(MemoryKeyValueServer.Cluster cluster, Commit renewal) {
+        return Optional.of(expected(renewal));
+      }
+    },
+
+    /** The server keeps the heartbeat alive, whatever has become of the records. */
+    SERVERS_LEASE_RENEWS {
+      @Override
+      Optional<Map<String, Version>> renew(MemoryKeyValueServer.Cluster cluster, Commit renewal) {
+        return cluster.commit(new Commit(Map.of(), renewal.writes(), 0));
+      }
+    },
+
+    /** A record has the version that it had, though it was deleted and created in between. */
+    VERSION_IS_TRUSTED_ACROSS_A_DELETION {
+      @Override
+      Optional<Map<String, Version>> renew(MemoryKeyValueServer.Cluster cluster, Commit renewal) {
+        Map<String, Version> records = new HashMap<>(renewal.checks());
+        records.keySet().removeIf((key) -> key.startsWith("~terms/"));
+        return cluster.commit(new Commit(records, renewal.writes(), 0));
+      }
+    };
+
+    abstract Optional<Map<String, Version>> renew(
+        MemoryKeyValueServer.Cluster cluster, Commit renewal);
+
+    private static Map<String, Version> expected(Commit renewal) {
+      Map<String, Version> versions = new HashMap<>(renewal.checks());
+      for (Write write : renewal.writes()) {
+        versions.put(write.key(), ((Put) write).version());
+      }
+      return versions;
+    }
+  }
+
+  /** The contract on a mutated server whose versions are reused. */
+  static class MutatedContract extends KeyValueContract {
+
+    private static Mutant mutant = Mutant.NONE;
+
+    MutatedContract() {
+      this.cluster.reusesVersions = true;
+    }
+
+    @Override
+    protected LeaseStore open() {
+      MemoryKeyValueServer.Cluster shared = this.cluster;
+      return new KeyValueLeaseStore(new MemoryKeyValueServer(shared, (commit) -> {
+        boolean renewal = commit.writes().size() == 1
+            && commit.writes().get(0) instanceof Put put
+            && put.key().startsWith("~heartbeats/");
+        return renewal ? mutant.renew(shared, commit) : shared.commit(commit);
+      }));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void theContractFindsIt(Mutant mutant) {
+    MutatedContract.mutant = mutant;
+    SummaryGeneratingListener listener = new SummaryGeneratingListener();
+    LauncherFactory.create()
+        .execute(request().selectors(selectClass(MutatedContract.class)).build(), listener);
+    TestExecutionSummary summary = listener.getSummary();
+    assertThat(summary.getTestsStartedCount()).isGreaterThan(50);
+    List<String> failed = summary.getFailures().stream()
+        .map((failure) -> failure.getTestIdentifier().getDisplayName())
+        .toList();
+    System.out.println(mutant + " is found by " + failed);
+    assertThat(failed.isEmpty()).isEqualTo(mutant == Mutant.NONE);
+  }
+}
