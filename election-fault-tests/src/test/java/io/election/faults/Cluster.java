@@ -125,8 +125,13 @@ final class Cluster {
 
   /** Plays scenarios on three identical nodes on a store that is no database. */
   static void run(Map<String, String> store, Start scenarios) throws Exception {
+    run(store, threeNodes(), scenarios);
+  }
+
+  /** Plays scenarios on the given nodes on a store that is no database. */
+  static void run(Map<String, String> store, List<Node> nodes, Start scenarios) throws Exception {
     Cluster cluster = new Cluster(store, null, LEASE, RENEW);
-    threeNodes().forEach(cluster::add);
+    nodes.forEach(cluster::add);
     cluster.playAll(scenarios);
   }
 

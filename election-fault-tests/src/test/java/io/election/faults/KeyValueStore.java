@@ -51,6 +51,9 @@ enum KeyValueStore {
     /** Deletes the record of an election, as an operator does. */
     void delete(String serviceId);
 
+    /** Writes a node into the record of an election, as an operator does. */
+    void designate(String serviceId, String nodeId);
+
     @Override
     void close();
   }
@@ -110,6 +113,11 @@ enum KeyValueStore {
     }
 
     @Override
+    public void designate(String serviceId, String nodeId) {
+      this.members.get(0).type("set", "/election/" + serviceId, nodeId);
+    }
+
+    @Override
     public void close() {
       this.ensemble.close();
     }
@@ -155,6 +163,11 @@ enum KeyValueStore {
     @Override
     public void delete(String serviceId) {
       this.members.get(0).ctl("del", "/election/" + serviceId);
+    }
+
+    @Override
+    public void designate(String serviceId, String nodeId) {
+      this.members.get(0).ctl("put", "/election/" + serviceId, nodeId);
     }
 
     @Override
