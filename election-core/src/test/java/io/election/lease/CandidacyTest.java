@@ -4,6 +4,7 @@ import static io.election.LeadershipAcquiredEvent.Reason.CREATED;
 import static io.election.LeadershipAcquiredEvent.Reason.DESIGNATED;
 import static io.election.LeadershipAcquiredEvent.Reason.EXPIRED;
 import static io.election.LeadershipAcquiredEvent.Reason.RELEASED;
+import static java.time.Duration.ofMillis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.AuditNote;
@@ -103,6 +104,14 @@ class CandidacyTest {
     assertThat(saw(MINE, 0).mayHaveToWrite(at(1))).isTrue();
     assertThat(saw(OTHERS, 0).mayHaveToWrite(at(1))).isFalse();
     assertThat(saw(OTHERS, 0).mayHaveToWrite(at(LEASE))).isTrue();
+  }
+
+  @Test
+  void aNodeLetsThoseBeforeItTryFirstForARecordThatWasHandedBack() {
+    Candidacy behind = saw(row("", 3, 5, 0), 0).afterOthers(ofMillis(300).toNanos(), at(10));
+    assertNext(behind, 10).isEqualTo(new Wait(at(300)));
+    assertNext(behind, 300).isInstanceOf(Read.class);
+    assertThat(saw(OTHERS, 0).afterOthers(1, at(10))).isEqualTo(saw(OTHERS, 0));
   }
 
   private static Touch touch() {

@@ -554,6 +554,20 @@ class ElectorTest extends ElectorFixture {
   }
 
   @Test
+  void aStepTellsWhenTheNextElectionIsServedAfterAFailure() {
+    Node many = new Node("many", SETTINGS, this.database.new Store(), "x", "y").join();
+    many.fail("the store is away", "create");
+    long pause = many.elector.step();
+    assertThat(pause).isPositive();
+    tick(Duration.ofNanos(pause - 1));
+    many.elector.step();
+    assertThat(many.calls("create")).isOne();
+    tick(Duration.ofNanos(1));
+    many.elector.step();
+    assertThat(many.calls("create")).isEqualTo(2);
+  }
+
+  @Test
   void anElectorIsEitherSteppedOrStarted() {
     assertThatThrownBy(this.a::join).isInstanceOf(IllegalStateException.class);
     assertThatThrownBy(this.a::start).isInstanceOf(IllegalStateException.class);

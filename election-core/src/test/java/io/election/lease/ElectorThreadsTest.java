@@ -81,6 +81,23 @@ class ElectorThreadsTest extends ElectorFixture {
   }
 
   @Test
+  void aStopWaitsUntilTheLossIsPublished() {
+    elect();
+    await().until(() -> this.node.events.size() == 1);
+    Gate listening = new Gate();
+    this.node.listener = (event) -> listening.pass();
+    Thread stopping = new Thread(this.node.elector::stop);
+    stopping.start();
+    await().until(listening::isReached);
+    await()
+        .until(() -> Thread.getAllStackTraces().keySet().stream()
+            .noneMatch((thread) -> thread.getName().equals("election-elector")));
+    await().until(() -> stopping.getState() == Thread.State.TIMED_WAITING);
+    listening.open();
+    await().until(() -> !stopping.isAlive());
+  }
+
+  @Test
   void aListenerThatInterruptsItsThreadKeepsNoEventFromTheNext() {
     Consumer<LeadershipEvent> recording = this.node.listener;
     this.node.listener = (event) -> {
