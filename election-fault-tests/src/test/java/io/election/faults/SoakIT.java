@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Random faults on a few nodes over each kind of store. A test takes a minute by default: {@code
+ * Random faults on a few nodes over each kind of store. A test takes less than a minute by default: {@code
  * -Dsoak.duration=PT30M} makes it longer, {@code -Dsoak.seed} repeats the faults, but not the
  * processes' own pace, {@code -Dsoak.nodes} sets the number of nodes.
  */
