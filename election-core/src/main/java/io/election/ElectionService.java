@@ -230,6 +230,16 @@ public interface ElectionService {
   }
 
   /**
+   * Returns whether an operator has marked this election as moved to another store, so that this
+   * node does not lead. Local, and as old as the last read of the store.
+   *
+   * @return the mark, for instance {@code moved to Mysql}; empty if there is none
+   */
+  default Optional<String> moved() {
+    return Optional.empty();
+  }
+
+  /**
    * Returns the last terms of the election, as this node read them after the last change of leader
    * that it saw. Local. Use them for display, never for decisions.
    *

@@ -13,6 +13,10 @@ import java.time.Instant;
  * @param eligible whether the node may lead at all
  * @param paused whether the node was paused in this election when it last announced itself
  * @param version the version of this library that the node runs; empty if unknown
+ * @param algorithm where the node elects: the stores whose leases its leader must hold, for instance
+ *     {@code zookeeper, mysql}; empty if unknown
+ * @param position what the node has published about itself in this election, to let others decide who
+ *     goes first; empty if it has published nothing
  */
 public record Member(
     String nodeId,
@@ -20,4 +24,6 @@ public record Member(
     Instant lastSeen,
     boolean eligible,
     boolean paused,
-    String version) {}
+    String version,
+    String algorithm,
+    String position) {}

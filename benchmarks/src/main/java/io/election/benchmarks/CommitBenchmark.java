@@ -17,15 +17,12 @@ import org.springframework.transaction.support.TransactionTemplate;
 /**
  * Measures what the commit fence adds to a transaction with one insert.
  */
+@SuppressWarnings("NullAway.Init")
 public class CommitBenchmark extends DatabaseBenchmark {
 
-  @SuppressWarnings("NullAway.Init")
   private ConfigurableApplicationContext context;
 
-  @SuppressWarnings("NullAway.Init")
   private Job job;
-
-  public CommitBenchmark() {}
 
   public static class Job {
 

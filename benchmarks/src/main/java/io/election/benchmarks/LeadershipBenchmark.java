@@ -36,33 +36,26 @@ import org.springframework.core.env.MapPropertySource;
 @Fork(2)
 @Warmup(iterations = 3, time = 1)
 @Measurement(iterations = 5, time = 1)
+@SuppressWarnings("NullAway.Init")
 public class LeadershipBenchmark {
 
   @Param({"true", "false"})
   public boolean leader;
 
-  @SuppressWarnings("NullAway.Init")
   private Elector elector;
 
-  @SuppressWarnings("NullAway.Init")
   private ElectionService election;
 
-  @SuppressWarnings("NullAway.Init")
   private AnnotationConfigApplicationContext context;
 
-  @SuppressWarnings("NullAway.Init")
   private Job guarded;
 
   private final Job plain = new Job();
-
-  public LeadershipBenchmark() {}
 
   /** A job that is guarded if it is a bean. */
   public static class Job {
 
     private int runs;
-
-    public Job() {}
 
     @LeaderOnly
     public void run() {

@@ -16,19 +16,16 @@ import org.springframework.jdbc.core.JdbcTemplate;
 /**
  * Measures what ShedLock adds to a job, for comparison with {@link LeadershipBenchmark}.
  */
+@SuppressWarnings("NullAway.Init")
 public class ShedLockBenchmark extends DatabaseBenchmark {
 
   private static final Duration LEASE = Duration.ofMinutes(10);
 
-  @SuppressWarnings("NullAway.Init")
   private HikariDataSource dataSource;
 
-  @SuppressWarnings("NullAway.Init")
   private LockingTaskExecutor executor;
 
   private int runs;
-
-  public ShedLockBenchmark() {}
 
   /** Creates the table, and a lock that another process holds. */
   @Setup(Level.Trial)

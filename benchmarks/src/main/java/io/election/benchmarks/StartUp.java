@@ -47,8 +47,6 @@ public class StartUp {
           + " ([0-9]+) classes",
       Pattern.DOTALL);
 
-  public StartUp() {}
-
   /** Uses the database at start, as applications with a database do. */
   @Bean
   InitializingBean database(DataSource dataSource) {

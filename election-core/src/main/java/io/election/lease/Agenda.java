@@ -1,7 +1,10 @@
 package io.election.lease;
 
+import io.election.lease.Step.Acquire;
+import io.election.lease.Step.Create;
 import io.election.lease.Step.Read;
 import io.election.lease.Step.Renew;
+import io.election.lease.Step.Touch;
 import io.election.lease.Step.Wait;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,6 +26,10 @@ final class Agenda {
 
   private final Backoff backoff;
 
+  private final StandingCondition condition;
+
+  private final Openings openings;
+
   private final long renewInterval;
 
   /** The index of the candidate that is next in turn for a call of its own. */
@@ -37,11 +44,15 @@ final class Agenda {
       List<Candidate> candidates,
       RunningWork work,
       Clocks clocks,
-      Backoff backoff) {
+      Backoff backoff,
+      StandingCondition condition,
+      Openings openings) {
     this.candidates = candidates;
     this.work = work;
     this.clocks = clocks;
     this.backoff = backoff;
+    this.condition = condition;
+    this.openings = openings;
     this.renewInterval = node.settings().renewInterval().toNanos();
     // Each node starts at another index, so that not all of them try for the same row first.
     this.turn = Math.floorMod(node.id().hashCode(), Math.max(1, candidates.size()));
@@ -53,9 +64,10 @@ final class Agenda {
     this.pause = this.renewInterval;
     long now = this.clocks.now();
     for (Candidate candidate : this.candidates) {
-      boolean working = this.work.isRunning(candidate.serviceId());
-      Candidacy candidacy = candidate.update();
-      Step step = candidacy.next(now, working);
+      boolean stands = mayStand(candidate);
+      Candidacy candidacy =
+          stands ? candidate.update() : candidate.change((current) -> current.standBack(now));
+      Step step = precede(next(candidate, candidacy, now, stands), candidate, candidacy, now);
       if (step instanceof Wait await) {
         pauseUntil(await.until(), now);
       } else if (step instanceof Step.Call<?> call) {
@@ -66,6 +78,51 @@ final class Agenda {
         }
       }
     }
+  }
+
+  /** Returns whether the condition lets this node stand. Raises its term above those seen elsewhere. */
+  private boolean mayStand(Candidate candidate) {
+    String serviceId = candidate.serviceId();
+    try {
+      long above = this.condition.aboveTerm(serviceId);
+      if (above > candidate.candidacy().remembered().highestTerm()) {
+        candidate.change((candidacy) -> candidacy.aboveTerm(above));
+      }
+      return this.condition.mayStand(serviceId);
+    } catch (RuntimeException ex) {
+      return false;
+    }
+  }
+
+  private Step next(Candidate candidate, Candidacy candidacy, long instant, boolean stands) {
+    Step step = candidacy.next(instant, this.work.isRunning(candidate.serviceId()));
+    return stands ? step : withoutStanding(step, candidacy, instant);
+  }
+
+  /** Lets nodes that go first try for the record: until then this one follows. */
+  private Step precede(Step step, Candidate candidate, Candidacy candidacy, long now) {
+    if (!stands(step)) {
+      this.openings.closeUnlessOpen(candidacy, candidate.serviceId(), now);
+      return step;
+    }
+    long holdBack = this.openings.holdBack(candidacy, candidate.serviceId(), now);
+    if (holdBack == 0) {
+      return step;
+    }
+    pauseUntil(now + Math.min(holdBack, this.renewInterval / 4), now);
+    return withoutStanding(step, candidacy, now);
+  }
+
+  private static boolean stands(Step step) {
+    return step instanceof Create || step instanceof Touch || step instanceof Acquire;
+  }
+
+  /** Returns the next step of a node that does not stand: it follows. */
+  static Step withoutStanding(Step step, Candidacy candidacy, long instant) {
+    if (!stands(step)) {
+      return step;
+    }
+    return instant - candidacy.dueAt() >= 0 ? new Read() : new Wait(candidacy.dueAt());
   }
 
   private void pauseUntil(long instant, long now) {
@@ -119,7 +176,7 @@ final class Agenda {
     for (Candidate candidate : this.candidates) {
       Step step = this.due.get(candidate);
       if (step == null) {
-        step = candidate.candidacy().next(soon, this.work.isRunning(candidate.serviceId()));
+        step = next(candidate, candidate.candidacy(), soon, mayStand(candidate));
       }
       if (kind.isInstance(step)) {
         all.put(candidate, kind.cast(step));

@@ -293,7 +293,7 @@ record Candidacy(
       return this;
     }
     return released
-        ? follower(standAside(now), now)
+        ? follower(draining.staysCandidate() ? this.participation : standAside(now), now)
         : with(draining.displacedByAnother(), this.dueAt);
   }
 
@@ -320,6 +320,17 @@ record Candidacy(
     return warmed && !(this.state instanceof Leader) ? changedByAnother(retry) : lookAgain(retry);
   }
 
+  /** Applies a condition that is not met: the node no longer keeps a record warm. */
+  Candidacy standBack(long now) {
+    return this.state instanceof Claimant ? follower(this.participation, now) : this;
+  }
+
+  /** Applies a term that was seen elsewhere: the next term of this node is above it. */
+  Candidacy aboveTerm(long term) {
+    Remembered seen = this.remembered.seen(term);
+    return new Candidacy(this.node, this.participation, seen, this.state, this.dueAt);
+  }
+
   /** Applies {@link io.election.ElectionService#becomeLeader()}. */
   Candidacy campaign(long now) {
     return new Candidacy(
@@ -330,12 +341,7 @@ record Candidacy(
         this.state instanceof Follower || this.state instanceof Claimant ? now : this.dueAt);
   }
 
-  /** Applies {@link io.election.ElectionService#lostLeader()}. */
-  Candidacy resign(long now) {
-    return resign(null, now);
-  }
-
-  /** Applies a forced election. */
+  /** Applies {@link io.election.ElectionService#lostLeader()} or a forced election. */
   Candidacy resign(@Nullable AuditNote auditNote, long now) {
     TermEnd ending = new TermEnd(LeadershipLostEvent.Reason.RESIGNED, auditNote);
     return stepDown(standAside(now), "", ending, now);
@@ -445,6 +451,11 @@ record Candidacy(
             .map(LeaseRow::leaderId)
             .filter((holder) -> !holder.equals(this.node.id()))
             .isEmpty();
+  }
+
+  /** Returns from when on this node may try for the lease, by the ticker; empty if unknown. */
+  OptionalLong opensAt() {
+    return rule().opensAt(this.state);
   }
 
   /** Returns whether a follower may try for the record now. */

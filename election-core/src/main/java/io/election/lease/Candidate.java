@@ -16,6 +16,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A node's part in one election: the only place where its {@link Candidacy} changes, and the
@@ -40,6 +41,8 @@ final class Candidate {
   private volatile Candidacy candidacy;
 
   private volatile List<PastTerm> history = List.of();
+
+  private volatile @Nullable LeadershipEvent lastEvent;
 
   /** The covered term as last reported to leader work; guarded by {@link #changes}. */
   private OptionalLong covered = OptionalLong.empty();
@@ -92,12 +95,17 @@ final class Candidate {
       if (!after.equals(before)) {
         addEvent(before, current, events);
         addEvent(current, after, events);
+        if (!events.isEmpty()) {
+          this.events.add(events, this.changes);
+          this.lastEvent = events.get(events.size() - 1);
+        }
         this.candidacy = after;
-        events.forEach(this.events::add);
       }
     }
     uncovered.ifPresent((term) -> this.work.leaseOver(this.serviceId, after, term));
-    events.forEach(this.events::log);
+    if (!events.isEmpty()) {
+      this.events.changed(events);
+    }
     return after;
   }
 
@@ -131,6 +139,23 @@ final class Candidate {
   /** Returns whether there is a lease to hand back. */
   boolean isDraining() {
     return this.candidacy.state() instanceof Draining;
+  }
+
+  LeaseElectionService.Standing standing() {
+    Candidacy current = this.candidacy;
+    long now = this.clocks.now();
+    boolean leads = current.state() instanceof Leader leader && isValid(leader);
+    boolean drains = current.state() instanceof Draining draining
+        && !draining.displaced()
+        && now - draining.deadline() < 0;
+    OptionalLong opensAt = current.opensAt();
+    return new LeaseElectionService.Standing(
+        leads,
+        leads || drains,
+        leads ? current.state().heldTerm().orElse(0) : 0,
+        current.remembered().highestTerm(),
+        opensAt.isPresent() ? Duration.ofNanos(opensAt.getAsLong() - now) : null,
+        this.lastEvent);
   }
 
   boolean isLeader() {
@@ -173,6 +198,14 @@ final class Candidate {
         .rowOfLeader()
         .map((row) -> OptionalLong.of(row.term()))
         .orElseGet(OptionalLong::empty);
+  }
+
+  /** Returns the mark of an election that has moved to another store, for display. */
+  Optional<String> moved() {
+    Observation seen = this.candidacy.seen();
+    return seen != null && seen.row() != null && seen.row().isMoved()
+        ? Optional.of(Names.printable(seen.row().leaderId()))
+        : Optional.empty();
   }
 
   /** Returns whether this node has seen a record that does not name it. */

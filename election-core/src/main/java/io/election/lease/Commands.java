@@ -1,14 +1,19 @@
 package io.election.lease;
 
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
 import io.election.AuditNote;
 import io.election.ExpectedLeader;
 import io.election.Member;
+import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -56,13 +61,18 @@ final class Commands {
           "Node '%s' does not stand for election '%s' yet: its leader work from before the last stop still runs"
               .formatted(nodeId, serviceId));
     }
-    this.elector.ask(
-        this.candidate,
-        () -> this.candidate.change((candidacy) -> candidacy.campaign(this.elector.now())));
+    ask(() -> this.candidate.change((candidacy) -> candidacy.campaign(this.elector.now())));
+  }
+
+  void handBack() {
+    if (this.candidate.isLeader()) {
+      change(this.candidate, (candidacy) -> candidacy.handOver("", null, this.elector.now()));
+    }
   }
 
   void resign() {
-    change(kept().orElse(this.candidate), (candidacy) -> candidacy.resign(this.elector.now()));
+    change(
+        kept().orElse(this.candidate), (candidacy) -> candidacy.resign(null, this.elector.now()));
   }
 
   void designate(String leaderId, @Nullable AuditNote auditNote) throws Exception {
@@ -87,7 +97,7 @@ final class Commands {
           kept.get(), (candidacy) -> candidacy.handOver(leaderId, auditNote, this.elector.now()));
       return;
     }
-    this.elector.ask(this.candidate, () -> {
+    ask(() -> {
       warnIfUnknown(leaderId);
       edit(leaderId, auditNote);
       this.log.designated(serviceId, leaderId, auditNote);
@@ -108,7 +118,7 @@ final class Commands {
         return candidacy.resign(auditNote, this.elector.now());
       });
     } else {
-      this.elector.ask(this.candidate, () -> {
+      ask(() -> {
         if (expected != null) {
           depose(expected, auditNote);
         } else {
@@ -147,7 +157,7 @@ final class Commands {
     Members members = this.elector.members();
     if (this.elector.isRunning() && members.canBeRead()) {
       try {
-        this.elector.ask(this.candidate, () -> members.read(this.elector.candidates()));
+        ask(() -> members.read(this.elector.candidates()));
       } catch (InterruptedException ex) {
         throw ex;
       } catch (Exception ex) {
@@ -155,6 +165,28 @@ final class Commands {
       }
     }
     return members.known(this.candidate.serviceId());
+  }
+
+  /**
+   * Submits a task to the elector's thread, and waits until the task and its consequences are done.
+   */
+  private void ask(Inbox.Task task) throws Exception {
+    Duration timeout = this.elector.settings().operationTimeout();
+    CompletableFuture<?> outcome = this.elector.submit(this.candidate, task);
+    if (this.elector.isStepped()) {
+      this.elector.step();
+    }
+    try {
+      outcome.get(timeout.toNanos(), NANOSECONDS);
+    } catch (ExecutionException ex) {
+      throw ex.getCause() instanceof Exception cause ? cause : ex;
+    } catch (TimeoutException ex) {
+      TimeoutException late =
+          new TimeoutException("The %s store gave no answer within %s; the node keeps trying"
+              .formatted(this.elector.store().name(), timeout));
+      late.initCause(ex);
+      throw late;
+    }
   }
 
   private Optional<Candidate> kept() {
@@ -167,6 +199,10 @@ final class Commands {
   }
 
   private void edit(String leaderId, @Nullable AuditNote auditNote) throws LeaseStoreException {
+    this.candidate.moved().ifPresent((mark) -> {
+      throw new IllegalStateException("Election '%s' was %s: remove the mark from the record first"
+          .formatted(this.candidate.serviceId(), mark));
+    });
     if (!this.elector.store().designate(this.candidate.serviceId(), leaderId, null, auditNote)) {
       throw noRecord();
     }

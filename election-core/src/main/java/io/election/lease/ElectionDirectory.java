@@ -76,6 +76,10 @@ public interface ElectionDirectory {
    * @param eligible whether it may lead at all
    * @param lease its lease
    * @param version the version of this library; empty if unknown
+   * @param algorithm the stores whose leases a leader must hold, for instance {@code zookeeper,
+   *     mysql}
+   * @param positions the {@linkplain Precedence#position positions} of the node, by election; none
+   *     where it has none
    */
   record Announcement(
       String nodeId,
@@ -83,5 +87,7 @@ public interface ElectionDirectory {
       Set<String> paused,
       boolean eligible,
       Duration lease,
-      String version) {}
+      String version,
+      String algorithm,
+      Map<String, String> positions) {}
 }

@@ -26,6 +26,8 @@ final class ElectionLog {
 
   private final String store;
 
+  private final boolean part;
+
   private final FailureLog failures = new FailureLog(log);
 
   private final FailureLog partialRenewals = new FailureLog(log);
@@ -39,8 +41,14 @@ final class ElectionLog {
   /** Used by the elector's thread. */
   private boolean withoutMembers;
 
-  ElectionLog(String store) {
+  /**
+   * Creates the log of an elector.
+   *
+   * @param part whether a leader must hold more leases than those of this store
+   */
+  ElectionLog(String store, boolean part) {
     this.store = store;
+    this.part = part;
   }
 
   void joined(String serviceId, Candidacy.Node node) {
@@ -89,7 +97,8 @@ final class ElectionLog {
   void changed(LeadershipEvent event) {
     if (event instanceof LeadershipAcquiredEvent acquired) {
       log.info(
-          "become leader by {}: election '{}', node {}, term {} ({})",
+          "{} {}: election '{}', node {}, term {} ({})",
+          this.part ? "holds the part of" : "become leader by",
           this.store,
           acquired.serviceId(),
           acquired.nodeId(),
@@ -100,7 +109,8 @@ final class ElectionLog {
           || lost.reason() == LeadershipLostEvent.Reason.DISPLACED;
       log.atLevel(unwanted ? Level.WARN : Level.INFO)
           .log(
-              "lost leader by {}: election '{}', node {}, term {} ({})",
+              "{} {}: election '{}', node {}, term {} ({})",
+              this.part ? "no longer holds the part of" : "lost leader by",
               this.store,
               lost.serviceId(),
               lost.nodeId(),
@@ -126,6 +136,15 @@ final class ElectionLog {
           "this one only watches",
           null,
           now);
+      return;
+    }
+    if (row.isMoved()) {
+      log.error(
+          "election '{}' was {}: node {} does not lead by {}. Set as.election.algorithm to where it was moved, or remove the mark from the record (docs/migration.md)",
+          serviceId,
+          Names.printable(row.leaderId()),
+          nodeId,
+          this.store);
       return;
     }
     boolean changed =
@@ -289,6 +308,22 @@ final class ElectionLog {
         serviceId,
         nodeId,
         list(work));
+  }
+
+  /** Logs that the precedence of a node keeps it from an election that is open. */
+  void standsLater(String serviceId, String nodeId, Precedence.Turn turn) {
+    log.info(
+        "election '{}' is open, but node {} {}{}",
+        serviceId,
+        nodeId,
+        turn.kind() == Precedence.Kind.HOLD_BACK
+            ? "holds back for " + turn.time().toMillis() + " ms"
+            : "stands aside",
+        turn.reason().isEmpty() ? "" : ": " + turn.reason());
+  }
+
+  void noPosition(String serviceId, Throwable failure) {
+    log.warn("election '{}': this node cannot tell its position", serviceId, failure);
   }
 
   /**

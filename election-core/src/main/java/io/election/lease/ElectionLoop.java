@@ -31,6 +31,8 @@ final class ElectionLoop {
 
   private final Members members;
 
+  private final Openings openings;
+
   /** The request whose task has run and whose consequences are still to be carried out. */
   private Inbox.@Nullable Request served;
 
@@ -46,11 +48,29 @@ final class ElectionLoop {
     this.context = context;
     this.candidates = candidates;
     this.backoff = new Backoff(node);
-    this.agenda = new Agenda(node, candidates, context.work(), context.clocks(), this.backoff);
     this.calls = new StoreCalls(context, node, candidates, this.backoff);
     this.histories =
         new HistoryReader(context.directory(), context.settings(), context.clocks(), context.log());
-    this.members = new Members(context.directory(), context.settings(), context.log());
+    this.members = new Members(
+        context.directory(),
+        context.settings(),
+        () -> algorithm(context),
+        context.condition().precedence(),
+        context.log());
+    this.openings = new Openings(context.condition().precedence(), this.members, context.log());
+    this.agenda = new Agenda(
+        node,
+        candidates,
+        context.work(),
+        context.clocks(),
+        this.backoff,
+        context.condition(),
+        this.openings);
+  }
+
+  private static String algorithm(ElectorContext context) {
+    String list = context.condition().algorithm();
+    return list.isEmpty() ? context.store().name() : list;
   }
 
   StoreCalls calls() {
@@ -158,7 +178,7 @@ final class ElectionLoop {
   /** Runs one background task (history or members) with one call. Returns whether there was one. */
   private boolean tend() {
     return this.histories.tend(this.candidates)
-        || this.members.tend(this.candidates, this.context.now());
+        || this.members.tend(this.candidates, this.context.now(), this.openings.openSince());
   }
 
   /**

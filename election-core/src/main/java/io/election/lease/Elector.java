@@ -1,7 +1,5 @@
 package io.election.lease;
 
-import static java.util.concurrent.TimeUnit.NANOSECONDS;
-
 import io.election.LeadershipEvent;
 import io.election.Names;
 import java.time.InstantSource;
@@ -9,8 +7,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -66,8 +62,26 @@ public final class Elector {
       Consumer<LeadershipEvent> listener,
       Ticker ticker,
       InstantSource clock) {
+    this(store, settings, nodeId, work, listener, ticker, clock, (serviceId) -> true);
+  }
+
+  /**
+   * Creates an elector that is not running, and that stands only while a condition is met.
+   *
+   * @param condition whether this node may stand for an election; the other parameters are those of
+   *     the other constructor
+   */
+  public Elector(
+      LeaseStore store,
+      LeaseSettings settings,
+      Supplier<String> nodeId,
+      LeaderWork work,
+      Consumer<LeadershipEvent> listener,
+      Ticker ticker,
+      InstantSource clock,
+      StandingCondition condition) {
     Clocks clocks = new Clocks(ticker, clock);
-    ElectionLog log = new ElectionLog(store.name());
+    ElectionLog log = new ElectionLog(store.name(), !condition.algorithm().isEmpty());
     this.nodeId = nodeId;
     this.context = new ElectorContext(
         store,
@@ -77,7 +91,8 @@ public final class Elector {
         log,
         new ReentrantLock(),
         new Inbox(),
-        (id, outcome, duration) -> this.renewalListener.onRenewal(id, outcome, duration));
+        (id, outcome, duration) -> this.renewalListener.onRenewal(id, outcome, duration),
+        condition);
     this.events = new EventDelivery(
         listener, () -> this.run.deadlines().wakeUp(), this.context.pauseAfterFailure(), log);
     this.run = new ElectionRun(this.context, Candidacy.Node.unnamed(settings), List.of(), true);
@@ -300,25 +315,8 @@ public final class Elector {
     return this.context.inbox().add(run.loop(), candidate, task);
   }
 
-  /**
-   * Submits a task to the elector's thread, and waits until the task and its consequences are done.
-   */
-  void ask(Candidate candidate, Inbox.Task task) throws Exception {
-    CompletableFuture<@Nullable Void> outcome = submit(candidate, task);
-    if (this.run.isStepped()) {
-      step();
-    }
-    try {
-      outcome.get(settings().operationTimeout().toNanos(), NANOSECONDS);
-    } catch (ExecutionException ex) {
-      throw ex.getCause() instanceof Exception cause ? cause : ex;
-    } catch (TimeoutException ex) {
-      TimeoutException timeout =
-          new TimeoutException("The %s store gave no answer within %s; the node keeps trying"
-              .formatted(store().name(), settings().operationTimeout()));
-      timeout.initCause(ex);
-      throw timeout;
-    }
+  boolean isStepped() {
+    return this.run.isStepped();
   }
 
   LeaseStore store() {

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  *     closed the store
  * @param inbox the requests to the elector's thread
  * @param renewals is notified of each renewal
+ * @param condition whether this node may stand
  */
 record ElectorContext(
     LeaseStore store,
@@ -21,7 +22,8 @@ record ElectorContext(
     ElectionLog log,
     ReentrantLock storeUse,
     Inbox inbox,
-    RenewalListener renewals) {
+    RenewalListener renewals,
+    StandingCondition condition) {
 
   long now() {
     return this.clocks.now();

@@ -2,7 +2,7 @@ package io.election.lease;
 
 import io.election.LeadershipEvent;
 import java.time.Duration;
-import java.util.Optional;
+import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -15,40 +15,56 @@ final class EventDelivery {
 
   private final Consumer<LeadershipEvent> listener;
 
-  private final Runnable onAdded;
+  private final Runnable onChange;
 
   private final Duration pause;
 
   private final ElectionLog log;
 
-  /** An empty element marks the end of the events. */
-  private final LinkedBlockingQueue<Optional<LeadershipEvent>> events = new LinkedBlockingQueue<>();
+  private final LinkedBlockingQueue<Change> changes = new LinkedBlockingQueue<>();
 
   private @Nullable Thread thread;
 
   /**
+   * The events of one change, in their order.
+   *
+   * @param events the events; empty to mark the end
+   * @param lock held until what asks the election sees the change too
+   */
+  private record Change(List<LeadershipEvent> events, Object lock) {
+
+    static final Change END = new Change(List.of(), new Object());
+  }
+
+  /**
    * Creates a delivery without a thread.
    *
-   * @param onAdded runs for each event, on the thread that adds it
+   * @param onChange runs for each change, on the thread that made it
    * @param pause how long to pause after an unexpected failure
    */
   EventDelivery(
-      Consumer<LeadershipEvent> listener, Runnable onAdded, Duration pause, ElectionLog log) {
+      Consumer<LeadershipEvent> listener, Runnable onChange, Duration pause, ElectionLog log) {
     this.listener = listener;
-    this.onAdded = onAdded;
+    this.onChange = onChange;
     this.pause = pause;
     this.log = log;
   }
 
-  /** Queues an event. */
-  void add(LeadershipEvent event) {
-    this.events.add(Optional.of(event));
-    this.onAdded.run();
+  /**
+   * Queues the events of a change before it becomes visible, since a lack of memory may stop this
+   * method, and no other step of a change.
+   *
+   * @param lock the lock under which the change becomes visible, held by the caller; no event is
+   *     delivered before it is free
+   */
+  void add(List<LeadershipEvent> events, Object lock) {
+    this.changes.add(new Change(events, lock));
   }
 
-  /** Logs an event for operators. */
-  void log(LeadershipEvent event) {
-    this.log.changed(event);
+  /** Announces that a change is visible, and logs its events for operators. */
+  void changed(List<LeadershipEvent> events) {
+    this.onChange.run();
+    events.forEach(this.log::changed);
   }
 
   /** Starts a thread, which waits until the previous one has ended. */
@@ -62,7 +78,7 @@ final class EventDelivery {
 
   /** Ends the thread once it has delivered what is queued. */
   void end() {
-    this.events.add(Optional.empty());
+    this.changes.add(Change.END);
   }
 
   /** Waits for the end of the thread. */
@@ -79,17 +95,23 @@ final class EventDelivery {
 
   /** Delivers the queued events on the calling thread, without waiting. */
   void deliverNow() {
-    for (Optional<LeadershipEvent> event = this.events.poll();
-        event != null;
-        event = this.events.poll()) {
-      event.ifPresent(this::deliver);
+    for (Change change = this.changes.poll(); change != null; change = this.changes.poll()) {
+      deliver(change);
     }
   }
 
   private boolean deliverNext() throws InterruptedException {
-    Optional<LeadershipEvent> event = this.events.take();
-    event.ifPresent(this::deliver);
-    return event.isPresent();
+    Change change = this.changes.take();
+    deliver(change);
+    return !change.events().isEmpty();
+  }
+
+  @SuppressWarnings("EmptyBlock") // waits until the change is visible
+  private void deliver(Change change) {
+    synchronized (change.lock()) {
+      // Whoever made the change has published it.
+    }
+    change.events().forEach(this::deliver);
   }
 
   private void deliver(LeadershipEvent event) {

@@ -4,6 +4,7 @@ import io.election.AuditNote;
 import io.election.ElectionService;
 import io.election.ExpectedLeader;
 import io.election.Leadership;
+import io.election.LeadershipEvent;
 import io.election.Member;
 import io.election.Names;
 import io.election.PastTerm;
@@ -11,6 +12,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /** A node's part in an election that an {@link Elector} runs. Thread-safe. */
 public final class LeaseElectionService implements ElectionService {
@@ -72,6 +74,24 @@ public final class LeaseElectionService implements ElectionService {
    */
   public Optional<Duration> renewalAge() {
     return this.candidate.renewalAge();
+  }
+
+  /** Returns this node's standing in the election at this instant. Local. */
+  public Standing standing() {
+    return this.candidate.standing();
+  }
+
+  /**
+   * Hands the lease back to any node once running leader work has ended, without standing aside.
+   * When this method returns, {@link #isLeader()} is {@code false}. Never throws.
+   */
+  public void handBack() {
+    this.commands.handBack();
+  }
+
+  @Override
+  public Optional<String> moved() {
+    return this.candidate.moved();
   }
 
   @Override
@@ -138,4 +158,24 @@ public final class LeaseElectionService implements ElectionService {
   public Optional<List<Member>> currentMembers() throws InterruptedException {
     return this.commands.currentMembers();
   }
+
+  /**
+   * A node's standing in an election at one instant.
+   *
+   * @param leads whether it leads
+   * @param holdsLease whether its lease keeps other nodes out: it leads, or still covers leader work
+   * @param term the term in which it leads; 0 if it does not
+   * @param highestTerm the highest term of the election that it has seen; 0 if none
+   * @param untilOpen how long it must wait until it may try for the lease, as far as it knows: for
+   *     instance the rest of the lease of a leader that is silent. Negative if it could try since
+   *     then; {@code null} if it must read the record first, may not stand, or holds the lease
+   * @param lastEvent the last change of its leadership; {@code null} if there was none
+   */
+  public record Standing(
+      boolean leads,
+      boolean holdsLease,
+      long term,
+      long highestTerm,
+      @Nullable Duration untilOpen,
+      @Nullable LeadershipEvent lastEvent) {}
 }

@@ -6,7 +6,8 @@ import org.jspecify.annotations.Nullable;
  * The record of one election as one read of the store showed it. Two rows are equal if the record
  * was not written between the reads that showed them.
  *
- * @param leaderId the holder or the designated holder; empty if vacant
+ * @param leaderId the holder or the designated holder; empty if vacant; the mark {@link #MOVED} with
+ *     the name of a store if the election has moved there
  * @param term the term of the last leadership
  * @param leaseMillis the lease that the holder was promised, in milliseconds; 0 if released. If the
  *     record does not state it, that of the newest term in the history; {@code null} if that is
@@ -20,6 +21,12 @@ import org.jspecify.annotations.Nullable;
  */
 public record LeaseRow(
     String leaderId, long term, @Nullable Long leaseMillis, Object version, boolean own) {
+
+  /**
+   * The beginning of a leader id that no node takes over from: the mark by which an operator says
+   * where the election has moved, for instance {@code moved to Mysql}.
+   */
+  public static final String MOVED = "moved to ";
 
   /**
    * Returns the lease of a record for {@link #leaseMillis()}: the one that it states, otherwise that
@@ -59,7 +66,12 @@ public record LeaseRow(
 
   /** Returns whether the record names a holder, which may lead. */
   boolean namesLeader() {
-    return !isReleased() && !this.leaderId.isEmpty();
+    return !isReleased() && !this.leaderId.isEmpty() && !isMoved();
+  }
+
+  /** Returns whether an operator has marked the election as moved to another store. */
+  boolean isMoved() {
+    return this.leaderId.startsWith(MOVED);
   }
 
   /**

@@ -10,7 +10,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -24,9 +26,15 @@ final class Members {
   private static final String VERSION =
       Objects.requireNonNullElse(Members.class.getPackage().getImplementationVersion(), "");
 
+  private static final int POSITION_LENGTH = 16_000;
+
   private final @Nullable ElectionDirectory directory;
 
   private final LeaseSettings settings;
+
+  private final Supplier<String> algorithm;
+
+  private final Precedence precedence;
 
   private final ElectionLog log;
 
@@ -36,29 +44,56 @@ final class Members {
 
   private @Nullable Long readAt;
 
+  private @Nullable Long announcedAt;
+
+  /** The positions as announced. */
+  private Map<String, String> positions = Map.of();
+
   /** Whether the members were asked for since the last read, or were not read twice yet. */
   private volatile boolean wanted = true;
 
   private @Nullable String announced;
 
-  Members(@Nullable ElectionDirectory directory, LeaseSettings settings, ElectionLog log) {
+  /** Whether the log shows that a position could not be told. */
+  private boolean positionFailed;
+
+  Members(
+      @Nullable ElectionDirectory directory,
+      LeaseSettings settings,
+      Supplier<String> algorithm,
+      Precedence precedence,
+      ElectionLog log) {
     this.directory = directory;
     this.settings = settings;
+    this.algorithm = algorithm;
+    this.precedence = precedence;
     this.log = log;
   }
 
   /**
-   * Announces this node or reads the members with one call, if either is due.
+   * Announces this node or reads the members with one call, if either is due. A new position is
+   * announced at once if an election is open, otherwise once per lease; the positions of others are
+   * read while an election is open.
    *
+   * @param openSince since when an election in which positions matter has been open, by the ticker;
+   *     empty if none is
    * @return whether there was something to do
    */
-  boolean tend(Collection<Candidate> candidates, long now) {
+  boolean tend(Collection<Candidate> candidates, long now, OptionalLong openSince) {
     if (this.directory == null || candidates.isEmpty()) {
       return false;
     }
     long lease = this.settings.leaseDuration().toNanos();
-    boolean announces = this.dueAt == null || now - this.dueAt >= 0;
-    boolean reads = this.readAt == null || now - this.readAt >= (this.wanted ? lease : 8 * lease);
+    Map<String, String> positions = positions(candidates);
+    boolean announces = this.dueAt == null
+        || now - this.dueAt >= 0
+        || (!positions.equals(this.positions)
+            && (openSince.isPresent() || isDue(this.announcedAt, openSince, now, lease)));
+    boolean reads = this.readAt == null
+        || now - this.readAt >= (this.wanted ? lease : 8 * lease)
+        || (!positions.isEmpty()
+            && openSince.isPresent()
+            && isDue(this.readAt, openSince, now, this.settings.renewInterval().toNanos() / 4));
     if (!announces && !reads) {
       return false;
     }
@@ -66,7 +101,9 @@ final class Members {
       if (announces) {
         // Set before the call, which may fail: an announcement is valid for three leases.
         this.dueAt = now + lease / 2;
-        announce(this.directory, candidates);
+        this.announcedAt = now;
+        announce(this.directory, candidates, positions);
+        this.positions = positions;
         this.dueAt = now + 2 * lease;
       } else {
         this.readAt = now;
@@ -83,7 +120,42 @@ final class Members {
     return this.directory != null;
   }
 
-  private void announce(ElectionDirectory directory, Collection<Candidate> candidates)
+  /** Returns whether a call is due: a time after the last one, or since an election opened. */
+  private static boolean isDue(
+      @Nullable Long last, OptionalLong openSince, long now, long interval) {
+    return last == null
+        || now - last >= interval
+        || (openSince.isPresent() && last - openSince.getAsLong() < 0);
+  }
+
+  private Map<String, String> positions(Collection<Candidate> candidates) {
+    if (this.precedence == Precedence.NONE) {
+      return Map.of();
+    }
+    Map<String, String> positions = new LinkedHashMap<>();
+    for (Candidate candidate : candidates) {
+      String position = position(candidate.serviceId());
+      if (!position.isEmpty()) {
+        positions.put(candidate.serviceId(), position);
+      }
+    }
+    return positions;
+  }
+
+  private String position(String serviceId) {
+    try {
+      return Names.printable(this.precedence.position(serviceId), POSITION_LENGTH);
+    } catch (RuntimeException ex) {
+      if (!this.positionFailed) {
+        this.positionFailed = true;
+        this.log.noPosition(serviceId, ex);
+      }
+      return "";
+    }
+  }
+
+  private void announce(
+      ElectionDirectory directory, Collection<Candidate> candidates, Map<String, String> positions)
       throws LeaseStoreException {
     String nodeId = candidates.iterator().next().nodeId();
     // Set before the call: the entry may exist even if the answer is lost.
@@ -97,7 +169,9 @@ final class Members {
             .collect(Collectors.toCollection(LinkedHashSet::new)),
         this.settings.eligible(),
         this.settings.leaseDuration(),
-        VERSION));
+        VERSION,
+        this.algorithm.get(),
+        positions));
   }
 
   /** Reads the members of all elections of this node with one call. */
@@ -130,6 +204,24 @@ final class Members {
   }
 
   /**
+   * Returns the members of an election with their positions, as read since it opened and since this
+   * node published its own; empty if they were not read since.
+   */
+  Optional<List<Member>> readSince(String serviceId, long openSince) {
+    Map<String, List<Member>> known = this.known;
+    Long read = this.readAt;
+    Long announced = this.announcedAt;
+    return known == null
+            || read == null
+            || announced == null
+            || read - openSince < 0
+            || read - announced < 0
+            || !this.positions.containsKey(serviceId)
+        ? Optional.empty()
+        : Optional.ofNullable(known.get(serviceId));
+  }
+
+  /**
    * Deletes this node's entry, if there is one. If the call fails, the entry expires after three
    * leases.
    */
@@ -139,7 +231,14 @@ final class Members {
     if (this.directory != null && nodeId != null) {
       try {
         this.directory.announce(new Announcement(
-            nodeId, Set.of(), Set.of(), true, this.settings.leaseDuration(), VERSION));
+            nodeId,
+            Set.of(),
+            Set.of(),
+            true,
+            this.settings.leaseDuration(),
+            VERSION,
+            "",
+            Map.of()));
       } catch (LeaseStoreException | RuntimeException ex) {
         this.log.notWithdrawn(ex);
       }
@@ -160,6 +259,8 @@ final class Members {
         member.lastSeen(),
         member.eligible(),
         member.paused(),
-        Names.printable(member.version()));
+        Names.printable(member.version()),
+        Names.printable(member.algorithm()),
+        Names.printable(member.position(), POSITION_LENGTH));
   }
 }

@@ -27,7 +27,9 @@ final class MemoryMembers {
           this.lastSeen,
           this.announcement.eligible(),
           this.announcement.paused().contains(serviceId),
-          this.announcement.version());
+          this.announcement.version(),
+          this.announcement.algorithm(),
+          this.announcement.positions().getOrDefault(serviceId, ""));
     }
   }
 

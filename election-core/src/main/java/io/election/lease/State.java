@@ -152,6 +152,12 @@ sealed interface State {
       return OptionalLong.of(expiresFirst ? this.deadline : this.drainUntil);
     }
 
+    /** Returns whether the node may lead again at once: nobody asked it to let another one lead. */
+    boolean staysCandidate() {
+      return this.successor.isEmpty()
+          && this.ending.reason() == LeadershipLostEvent.Reason.HANDED_OVER;
+    }
+
     /** Returns whether the lease is kept for running work. */
     boolean drains(long now) {
       return (this.patient && !this.displaced) || now - this.drainUntil < 0;

@@ -9,6 +9,7 @@ import io.election.lease.State.Follower;
 import io.election.lease.Step.Acquire;
 import io.election.lease.Step.Create;
 import io.election.lease.Step.Touch;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,7 +38,7 @@ record TakeoverRule(Candidacy.Node node, Participation participation, Remembered
   /**
    * Returns what a follower may do with the record as it last read it.
    *
-   * @return {@code null} if nothing before it reads the record again
+   * @return {@code null} if nothing before it reads the record again, or the election has moved
    */
   @Nullable
   Opening opening(Follower follower) {
@@ -46,15 +47,36 @@ record TakeoverRule(Candidacy.Node node, Participation participation, Remembered
       return null;
     }
     Opening opening = opening(seen.row(), seen.since(), follower.shared());
-    return this.participation instanceof Aside aside && opening.from() - aside.until() < 0
+    return opening != null
+            && this.participation instanceof Aside aside
+            && opening.from() - aside.until() < 0
         ? new Opening(aside.until(), opening.step())
         : opening;
   }
 
-  private Opening opening(@Nullable LeaseRow row, long since, boolean shared) {
+  /**
+   * Returns from when on a node may try for the lease.
+   *
+   * @return an instant of the {@link Ticker}; empty if it must read the record first, may not stand,
+   *     or holds the lease
+   */
+  OptionalLong opensAt(State state) {
+    Opening opening = null;
+    if (state instanceof Follower follower) {
+      opening = opening(follower);
+    } else if (state instanceof Claimant claimant) {
+      opening = opening(claimant);
+    }
+    return opening != null ? OptionalLong.of(opening.from()) : OptionalLong.empty();
+  }
+
+  private @Nullable Opening opening(@Nullable LeaseRow row, long since, boolean shared) {
     if (row == null) {
       return new Opening(
           since, new Create(Math.max(leaseMillis(), this.remembered.promisedMillis())));
+    }
+    if (row.isMoved()) {
+      return null;
     }
     boolean mine = row.leaderId().equals(this.node.id());
     if (row.isReleased()) {

@@ -70,6 +70,8 @@ class CandidacyTest {
 
   private static final TermEnd HANDED_OVER = new TermEnd(Reason.HANDED_OVER, ALICE);
 
+  private static final TermEnd HANDED_BACK = TermEnd.of(Reason.HANDED_OVER);
+
   @Test
   void aFreshCandidateReadsFirst() {
     assertNext(FRESH, 0).isEqualTo(new Read());
@@ -85,6 +87,46 @@ class CandidacyTest {
         assertNext(idle, 100 * LEASE).as("%s", row).isInstanceOf(Read.class);
       }
     }
+  }
+
+  @Test
+  void aRecordThatIsMarkedAsMovedIsTakenByNobodyForHoweverLong() {
+    for (long lease : new long[] {0, LEASE}) {
+      LeaseRow moved = row(LeaseRow.MOVED + "Mysql", 3, 5, lease);
+      assertNext(saw(moved, 0), 100 * LEASE).isInstanceOf(Read.class);
+      assertThat(moved.namesLeader()).isFalse();
+    }
+  }
+
+  @Test
+  void aNodeThatMayNotStandFollowsAndKeepsWhatItHolds() {
+    LeaseRow vacant = row("", 3, 5, 0);
+    Candidacy follower = saw(vacant, 0);
+    assertNext(follower, 1).isInstanceOf(Acquire.class);
+    assertThat(following(follower, 1)).isEqualTo(new Wait(at(RENEW)));
+    assertThat(following(follower, RENEW)).isEqualTo(new Read());
+    Candidacy claimant = saw(MINE, 0).onTouched(touch(), MINE, at(5));
+    assertFollows(claimant.standBack(at(10)));
+    Candidacy leader = leader(3, 0);
+    assertThat(leader.standBack(at(10))).isEqualTo(leader);
+    assertThat(following(leader, RENEW)).isEqualTo(new Renew(3));
+  }
+
+  private static Step following(Candidacy candidacy, long millis) {
+    return Agenda.withoutStanding(candidacy.next(at(millis), false), candidacy, at(millis));
+  }
+
+  @Test
+  void aTermSeenElsewhereRaisesTheNextOne() {
+    assertThat(FRESH.aboveTerm(7).aboveTerm(5).remembered().highestTerm()).isEqualTo(7);
+  }
+
+  @Test
+  void aLeaseThatIsHandedBackWithoutBeingAskedForIsOpenToThisNodeAgain() {
+    Candidacy released = leader(3, 0)
+        .handOver("", null, at(10))
+        .onReleased(new Release(3, "", HANDED_BACK), true, at(20));
+    assertNext(saw(released, row("", 3, 6, 0), 30), 30).isInstanceOf(Acquire.class);
   }
 
   @Test
@@ -112,6 +154,12 @@ class CandidacyTest {
     assertNext(behind, 10).isEqualTo(new Wait(at(300)));
     assertNext(behind, 300).isInstanceOf(Read.class);
     assertThat(saw(OTHERS, 0).afterOthers(1, at(10))).isEqualTo(saw(OTHERS, 0));
+  }
+
+  @Test
+  void onlyAFollowerIsToldWhenToReadAgain() {
+    assertNext(saw(OTHERS, 0).pollAt(at(300)), 10).isEqualTo(new Wait(at(300)));
+    assertThat(leader(3, 0).pollAt(at(300))).isEqualTo(leader(3, 0));
   }
 
   private static Touch touch() {
@@ -167,7 +215,7 @@ class CandidacyTest {
     @Test
     void thatIsAnsweredAfterTheNodeResignedRevivesNothing() {
       Candidacy answered =
-          this.leader.resign(at(2_005)).onRenewed(new Renew(3), true, timing(2_000, 2_010));
+          this.leader.resign(null, at(2_005)).onRenewed(new Renew(3), true, timing(2_000, 2_010));
       assertThat(leads(answered, 2_010)).isFalse();
       assertThat(answered.state()).isInstanceOf(Draining.class);
     }
@@ -288,7 +336,7 @@ class CandidacyTest {
 
     @Test
     void isNotTakenByANodeThatStandsAsideUntilItCampaigns() {
-      Candidacy aside = FRESH.resign(at(0));
+      Candidacy aside = FRESH.resign(null, at(0));
       assertTakesAt(saw(aside, row("", 3, 5, 0), 1_000), LEASE);
       assertNext(saw(aside.campaign(at(1_000)), row("", 3, 5, 0), 1_000), 1_000)
           .isInstanceOf(Acquire.class);
@@ -328,7 +376,7 @@ class CandidacyTest {
     @Test
     void isNotTakenAtOnceByANodeThatStandsAsideOrIsPaused() {
       long later = TENURE + 100;
-      assertWaits(saw(this.expired.resign(at(TENURE)), this.own, later), later);
+      assertWaits(saw(this.expired.resign(null, at(TENURE)), this.own, later), later);
       assertWaits(saw(this.expired.pause(ALICE, at(TENURE)), this.own, later), later);
     }
 
@@ -392,12 +440,12 @@ class CandidacyTest {
 
     @Test
     void isNotKeptWarmByANodeThatStandsAside() {
-      assertWaits(saw(FRESH.resign(at(0)), MINE, 100), 100);
+      assertWaits(saw(FRESH.resign(null, at(0)), MINE, 100), 100);
     }
 
     @Test
     void isNotWarmedOnceTheNodeResignedWhileTheRequestWasUnderWay() {
-      assertFollows(saw(MINE, 0).resign(at(10)).onTouched(this.touch, this.kept, at(50)));
+      assertFollows(saw(MINE, 0).resign(null, at(10)).onTouched(this.touch, this.kept, at(50)));
     }
 
     private static void assertOnlyWatches(Candidacy candidacy, long since) {
@@ -468,7 +516,7 @@ class CandidacyTest {
     @ValueSource(booleans = {true, false})
     void aTermThatIsWonByANodeThatWasToldToStepDownMeanwhileIsHandedBack(boolean stopped) {
       Candidacy candidacy =
-          stopped ? this.follower.stop(at(LEASE + 5)) : this.follower.resign(at(LEASE + 5));
+          stopped ? this.follower.stop(at(LEASE + 5)) : this.follower.resign(null, at(LEASE + 5));
       candidacy = candidacy.onAcquired(this.take, OptionalLong.of(4), timing(LEASE, LEASE + 10));
       assertThat(leads(candidacy, LEASE + 10)).isFalse();
       assertNext(candidacy, LEASE + 10).isEqualTo(new Release(4, "", stopped ? STOPPED : RESIGNED));
@@ -517,7 +565,7 @@ class CandidacyTest {
 
     private final Candidacy leader = leader(3, 0);
 
-    private final Candidacy resigned = this.leader.resign(at(500));
+    private final Candidacy resigned = this.leader.resign(null, at(500));
 
     private final Candidacy stopped = this.leader.stop(at(500));
 
@@ -645,7 +693,7 @@ class CandidacyTest {
 
     @Test
     void resumingWhoIsNotPausedChangesNothing() {
-      Candidacy aside = FRESH.resign(at(0));
+      Candidacy aside = FRESH.resign(null, at(0));
       assertThat(aside.resume(at(100))).isEqualTo(aside);
     }
   }

@@ -33,7 +33,7 @@ class ElectionLogTest {
 
   private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
 
-  private final ElectionLog log = new ElectionLog("test");
+  private final ElectionLog log = new ElectionLog("test", false);
 
   @BeforeEach
   void listen() {
@@ -208,6 +208,32 @@ class ElectionLogTest {
     this.log.storeAnswered(false, 60_000_000_000L);
     this.log.storeAnswered(true, 60_000_000_000L);
     assertThatLinesAre("WARN it is gone. (keeps trying)");
+  }
+
+  @Test
+  void workThatThrowsCountsAsRunningAndIsLogged() {
+    LeaderWork broken = new LeaderWork() {
+      @Override
+      public boolean isRunning(String serviceId) {
+        throw new IllegalStateException("it is broken");
+      }
+
+      @Override
+      public void onLeaseOver(String serviceId, long term) {
+        throw new IllegalStateException("it is broken");
+      }
+    };
+    RunningWork work = new RunningWork(broken, new Clocks(() -> 0, () -> Instant.EPOCH), this.log);
+    assertThat(work.isRunning("jobs")).isTrue();
+    assertThat(work.mayBeRunning("jobs")).isTrue();
+    String name = "unknown: java.lang.IllegalStateException: it is broken";
+    assertThat(work.names("jobs")).containsExactly(name);
+    this.logged.list.clear();
+    work.leaseOver("jobs", Candidacy.start(NODE, 0), 3);
+    assertThatLinesAre(
+        "ERROR the elector failed and continues",
+        "WARN election 'jobs': leader work of node a still runs although its lease of term 3 ends: "
+            + name + "; another node may start the same work now");
   }
 
   @Test

@@ -47,6 +47,9 @@ abstract class ElectorFixture {
 
   private final List<Gate> gates = new ArrayList<>();
 
+  /** Who goes first among the nodes that are created next. */
+  Precedence precedence = Precedence.NONE;
+
   long stepMillis = 50;
 
   @BeforeEach
@@ -129,7 +132,8 @@ abstract class ElectorFixture {
           (event) -> this.listener.accept(event),
           () -> ElectorFixture.this.ticker.read(),
           () -> Instant.EPOCH.plusNanos(
-              ElectorFixture.this.clock.get() + ElectorFixture.this.wallAhead.get()));
+              ElectorFixture.this.clock.get() + ElectorFixture.this.wallAhead.get()),
+          StandingCondition.of(ElectorFixture.this.precedence));
       this.services = Stream.of(serviceIds)
           .map((serviceId) -> new LeaseElectionService(serviceId, this.elector))
           .toList();

@@ -15,11 +15,14 @@ import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.OtherLeaderException;
+import io.election.lease.LeaseElectionService.Standing;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -172,6 +175,15 @@ class ElectorTest extends ElectorFixture {
     assertLastLoss(this.a, HANDED_OVER);
     assertThat(linesWith("designated node 'c' has not led lately; seen were [a]"))
         .hasSize(1);
+  }
+
+  @Test
+  void whoeverDesignatesANodeThatNeverLedIsWarned() throws Exception {
+    elect(this.a, this.b);
+    this.b.service.designate("c");
+    assertThat(linesWith("designated node 'c' has not led lately; seen were [a, b]"))
+        .hasSize(1);
+    assertThat(lines()).contains("election 'jobs': node c was designated");
   }
 
   @Test
@@ -575,6 +587,100 @@ class ElectorTest extends ElectorFixture {
     assertThat(started.service.nodeId()).isEqualTo("started");
     started.start();
     assertThatThrownBy(started.elector::step).isInstanceOf(IllegalStateException.class);
+  }
+
+  @Test
+  void theStandingTellsWhetherALeaseKeepsOthersOutAndWhenItIsOpen() {
+    elect(this.a, this.b);
+    Standing leader = this.a.service.standing();
+    assertThat(leader.leads()).isTrue();
+    assertThat(leader.holdsLease()).isTrue();
+    assertThat(leader.term()).isEqualTo(1);
+    assertThat(leader.highestTerm()).isEqualTo(1);
+    assertThat(leader.untilOpen()).isNull();
+    Standing follower = this.b.service.standing();
+    assertThat(follower.leads()).isFalse();
+    assertThat(follower.holdsLease()).isFalse();
+    assertThat(follower.term()).isZero();
+    Duration untilOpen = Objects.requireNonNull(follower.untilOpen());
+    assertThat(untilOpen).isBetween(LEASE.minusSeconds(3), LEASE);
+    tick(ofSeconds(1));
+    assertThat(this.b.service.standing().untilOpen()).isEqualTo(untilOpen.minusSeconds(1));
+    assertThat(this.b.service.moved()).isEmpty();
+
+    // While it drains, the lease keeps others out, until its deadline.
+    this.a.works("Jobs.nightly since 48 s");
+    this.a.service.lostLeader();
+    assertThat(this.a.service.standing().leads()).isFalse();
+    assertThat(this.a.service.standing().holdsLease()).isTrue();
+    assertThat(this.a.service.standing().term()).isZero();
+    tick(LEASE);
+    assertThat(this.a.service.standing().holdsLease()).isFalse();
+  }
+
+  @Test
+  void aLeaderThatIsDisplacedHoldsNoLease() {
+    elect(this.a, this.b);
+    this.a.works("Jobs.nightly since 48 s");
+    nameInRecord("b");
+    run(ofMillis(2_200), this.a);
+    assertThat(this.a.service.isLeader()).isFalse();
+    assertThat(this.a.service.standing().holdsLease()).isFalse();
+    nameInRecord("moved to etcd");
+    run(ofSeconds(3), this.b);
+    assertThat(this.b.service.moved()).contains("moved to etcd");
+    assertThat(this.b.service.moved().isPresent()).isTrue();
+    assertThat(linesWith("moved to etcd")).isNotEmpty();
+  }
+
+  /** The renewals of a leader that drains show it too, but not at once. */
+  @Test
+  void aReleaseThatFindsAnotherNodeInTheRecordGivesWayToIt() {
+    elect(this.a, this.b);
+    this.a.works("Jobs.nightly since 48 s");
+    this.a.service.lostLeader();
+    nameInRecord("b");
+    this.a.worksNoMore();
+    run(ofMillis(500), this.a);
+    assertThat(this.database.row("jobs").isReleased()).isTrue();
+    assertThat(this.database.row("jobs").leaderId()).isEqualTo("b");
+    run(ofSeconds(3), this.a, this.b);
+    assertThat(this.b.service.isLeader()).isTrue();
+  }
+
+  @Test
+  void aConditionThatFailsIsNotMet() {
+    boolean[] fails = {true};
+    StandingCondition condition = (serviceId) -> {
+      if (fails[0]) {
+        throw new IllegalStateException("no idea");
+      }
+      return true;
+    };
+    MemoryLeaseStore store = new MemoryLeaseStore();
+    Elector elector = new Elector(
+        store,
+        SETTINGS,
+        () -> "a",
+        (serviceId) -> false,
+        (event) -> {},
+        this.clock::get,
+        () -> Instant.EPOCH,
+        condition);
+    LeaseElectionService service = new LeaseElectionService("jobs", elector);
+    elector.join(List.of(service));
+    for (int i = 0; i < 100; i++) {
+      elector.step();
+      tick(ofMillis(500));
+    }
+    assertThat(service.isLeader()).isFalse();
+    fails[0] = false;
+    for (int i = 0; i < 40; i++) {
+      elector.step();
+      tick(ofMillis(500));
+    }
+    assertThat(service.isLeader()).isTrue();
+    elector.stop();
   }
 
   @Test

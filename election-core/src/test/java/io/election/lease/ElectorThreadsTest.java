@@ -638,11 +638,7 @@ class ElectorThreadsTest extends ElectorFixture {
 
   /** Lets the thread that watches deadlines read the ticked clock. */
   private void wakeTheDeadlineWatch() {
-    this.node
-        .elector
-        .events()
-        .add(new LeadershipAcquiredEvent(
-            "another", "a", 0, LeadershipAcquiredEvent.Reason.ALLOCATED));
+    this.node.elector.events().changed(List.of());
   }
 
   private long threadsBesideTheFirst() {

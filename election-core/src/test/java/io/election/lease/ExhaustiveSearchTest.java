@@ -41,7 +41,7 @@ class ExhaustiveSearchTest {
     return Stream.of(
         arguments("pauses", true, 500_000, new Bounds(TWO, EQUAL, 3, 0, 0, 0, 0, false, false)),
         arguments("crashes", true, 500_000, new Bounds(TWO, EQUAL, 2, 0, 2, 0, 0, false, false)),
-        arguments("all", false, 400_000, new Bounds(TWO, UNEQUAL, 3, 1, 1, 1, 1, true, false)),
+        arguments("all", false, 300_000, new Bounds(TWO, UNEQUAL, 3, 1, 1, 1, 1, true, false)),
         arguments(
             "three nodes",
             false,

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.AuditNote;
 import io.election.Member;
+import io.election.lease.Precedence.Opening;
+import io.election.lease.Precedence.Turn;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
@@ -26,6 +28,8 @@ class MembersTest extends ElectorFixture {
     /** The times at which the node was announced. */
     final List<Duration> announced = new ArrayList<>();
 
+    final List<String> written = new ArrayList<>();
+
     boolean broken;
 
     Register() {
@@ -43,6 +47,7 @@ class MembersTest extends ElectorFixture {
     public void announce(Announcement self) throws LeaseStoreException {
       this.announced.add(Duration.ofNanos(MembersTest.this.clock.get()));
       call("announce");
+      this.written.add(self.positions().getOrDefault("jobs", ""));
       if (self.serviceIds().isEmpty()) {
         MembersTest.this.entries.remove(self.nodeId());
       } else {
@@ -60,7 +65,9 @@ class MembersTest extends ElectorFixture {
               Instant.EPOCH,
               entry.eligible(),
               entry.paused().contains("jobs"),
-              entry.version()));
+              entry.version(),
+              entry.algorithm(),
+              entry.positions().getOrDefault("jobs", "")));
       return Map.of("jobs", members.toList());
     }
   }
@@ -136,6 +143,92 @@ class MembersTest extends ElectorFixture {
     assertThat(leader.calls("members") - reads).isEqualTo(10);
   }
 
+  /** Each node's position is its own; the greatest one goes first. */
+  private Precedence greatest(String id, Map<String, String> positions) {
+    return new Precedence() {
+      @Override
+      public Turn turn(Opening opening) {
+        List<String> others = opening
+            .members()
+            .map((members) -> members.stream().map(Member::position).toList())
+            .orElse(List.of());
+        return others.stream().allMatch((other) -> other.compareTo(positions.get(id)) <= 0)
+                && !others.isEmpty()
+            ? Turn.atOnce()
+            : Turn.holdBack(Duration.ofSeconds(4));
+      }
+
+      @Override
+      public String position(String serviceId) {
+        return positions.get(id);
+      }
+    };
+  }
+
+  @Test
+  void theNodeOfTheGreatestPositionGoesFirst() {
+    MemberNode leader = new MemberNode("leader");
+    run(LEASE.multipliedBy(2), leader);
+    Map<String, String> positions = new TreeMap<>(Map.of("a", "1", "b", "1"));
+    this.precedence = greatest("a", positions);
+    MemberNode a = new MemberNode("a");
+    this.precedence = greatest("b", positions);
+    MemberNode b = new MemberNode("b");
+    run(LEASE.multipliedBy(3), leader, a, b);
+    leader.elector.stop();
+    positions.put("b", "2");
+    int before = b.register.announced.size();
+    run(Duration.ofSeconds(4), a, b);
+    assertThat(b.service.isLeader()).isTrue();
+    assertThat(b.register.announced.size() - before).as("writes").isEqualTo(1);
+    run(LEASE, a, b);
+    assertThat(a.service.members().orElseThrow())
+        .filteredOn((member) -> member.nodeId().equals("b"))
+        .extracting(Member::position)
+        .containsExactly("2");
+  }
+
+  @Test
+  void aPositionThatChangesAllTheTimeIsWrittenOncePerLeaseWhileALeaderLives() {
+    MemberNode leader = new MemberNode("leader");
+    run(LEASE.multipliedBy(2), leader);
+    Map<String, String> positions = new TreeMap<>(Map.of("a", "1"));
+    this.precedence = greatest("a", positions);
+    MemberNode a = new MemberNode("a");
+    run(LEASE.multipliedBy(2), leader, a);
+    int before = a.register.announced.size();
+    long reads = a.calls("members");
+    for (int i = 0; i < 20; i++) {
+      positions.put("a", "position " + i);
+      run(LEASE.dividedBy(2), leader, a);
+    }
+    assertThat(a.register.announced.size() - before).isBetween(9, 10);
+    assertThat(a.calls("members") - reads).isLessThan(4);
+  }
+
+  @Test
+  void aPositionThatFailsOrIsNotPrintableHarmsNothing() {
+    this.precedence = new Precedence() {
+      @Override
+      public Turn turn(Opening opening) {
+        return Turn.atOnce();
+      }
+
+      @Override
+      public String position(String serviceId) {
+        if (MembersTest.this.clock.get() > LEASE.toNanos()) {
+          throw new IllegalStateException("no position");
+        }
+        return "a\tb\n";
+      }
+    };
+    MemberNode node = new MemberNode("a");
+    run(LEASE.multipliedBy(2), node);
+    assertThat(node.register.written).contains("a\\u0009b\\u000a");
+    assertThat(node.service.isLeader()).isTrue();
+    assertThat(linesWith("cannot tell its position")).hasSize(1);
+  }
+
   /** Others count it as gone three leases after its last announcement. */
   @Test
   void anAnnouncementThatFailsIsRepeatedInTime() {
@@ -185,7 +278,9 @@ class MembersTest extends ElectorFixture {
     // Reads them again, because they were asked for; then no read is due for a while.
     step(a);
     this.entries.put(
-        "b", new ElectionDirectory.Announcement("b", Set.of("jobs"), Set.of(), true, LEASE, "1.0"));
+        "b",
+        new ElectionDirectory.Announcement(
+            "b", Set.of("jobs"), Set.of(), true, LEASE, "1.0", "memory", Map.of()));
     assertThat(a.members()).containsExactly("a");
     assertThat(a.service.currentMembers().orElseThrow())
         .extracting(Member::nodeId)

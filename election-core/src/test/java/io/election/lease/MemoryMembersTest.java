@@ -6,6 +6,7 @@ import io.election.Member;
 import io.election.lease.ElectionDirectory.Announcement;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -17,7 +18,9 @@ class MemoryMembersTest {
 
   private void announce(String id, Instant now, String... elections) {
     this.members.announce(
-        new Announcement(id, Set.of(elections), Set.of("mail"), false, LEASE, "1.0"), now);
+        new Announcement(
+            id, Set.of(elections), Set.of("mail"), false, LEASE, "1.0", "memory", Map.of()),
+        now);
   }
 
   @Test
@@ -32,7 +35,7 @@ class MemoryMembersTest {
         .extracting(Member::nodeId)
         .containsExactly("b", "a");
     assertThat(this.members.read(Set.of("mail"), second).get("mail"))
-        .containsExactly(new Member("b", first, second, false, true, "1.0"));
+        .containsExactly(new Member("b", first, second, false, true, "1.0", "memory", ""));
     Instant end = second.plus(LEASE.multipliedBy(3));
     assertThat(this.members.read(Set.of("mail"), end.minusNanos(1)).get("mail")).hasSize(1);
     assertThat(this.members.read(Set.of("mail"), end).get("mail")).isEmpty();

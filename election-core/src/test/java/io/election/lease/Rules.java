@@ -44,7 +44,7 @@ class Rules {
   }
 
   Candidacy resigned(Candidacy candidacy, long now) {
-    return candidacy.resign(now);
+    return candidacy.resign(null, now);
   }
 
   Candidacy paused(Candidacy candidacy, long now) {

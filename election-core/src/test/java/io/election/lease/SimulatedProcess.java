@@ -134,7 +134,8 @@ final class SimulatedProcess implements Claimant {
         (serviceId) -> isWorking(),
         this::deliver,
         this::tick,
-        () -> Instant.ofEpochMilli(wall()));
+        () -> Instant.ofEpochMilli(wall()),
+        StandingCondition.of(world.precedence));
     this.service = new LeaseElectionService(Sent.SERVICE, this.elector);
   }
 

@@ -102,6 +102,9 @@ final class Simulation {
 
   final double late;
 
+  /** Who goes first; by default all nodes stand at once. */
+  Precedence precedence = Precedence.NONE;
+
   /** True time, in nanoseconds. */
   long now;
 
@@ -368,6 +371,21 @@ final class Simulation {
   @Nullable
   SimulatedProcess leader() {
     return this.processes.stream().filter(SimulatedProcess::leads).findFirst().orElse(null);
+  }
+
+  /** Lets a precedence answer anything, and fail, until the faults are over. */
+  Simulation withWrongAnswers(long seed) {
+    SplittableRandom answers = new SplittableRandom(seed);
+    this.precedence = (opening) -> {
+      Precedence.Turn wrong = switch (answers.nextInt(4)) {
+        case 0 -> Precedence.Turn.holdBack(Duration.ofMillis(answers.nextInt(-5_000, 30_000)));
+        case 1 -> Precedence.Turn.standAside("at random");
+        case 2 -> throw new IllegalStateException("at random");
+        default -> Precedence.Turn.atOnce();
+      };
+      return this.now < this.quietAt || this.faulty ? wrong : Precedence.Turn.atOnce();
+    };
+    return this;
   }
 
   AssertionError violation(String what) {

@@ -5,11 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
+import io.election.test.process.LocalSampler;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -25,9 +24,7 @@ class EtcdElectionIT {
   private final EtcdProcess etcd = EtcdProcess.start();
   private final Node a = new Node("host:8080:1");
   private final Node b = new Node("host:8080:2");
-  private final AtomicBoolean over = new AtomicBoolean();
-  private final AtomicBoolean both = new AtomicBoolean();
-  private final Thread judge = new Thread(this::judge);
+  private final LocalSampler sampler = new LocalSampler();
 
   private final class Node {
 
@@ -53,27 +50,17 @@ class EtcdElectionIT {
   }
 
   EtcdElectionIT() {
-    this.judge.start();
-  }
-
-  /** The first node leads before and after the instant at which the second does. */
-  private void judge() {
-    while (!this.over.get()) {
-      if (this.a.service.isLeader() && this.b.service.isLeader() && this.a.service.isLeader()) {
-        this.both.set(true);
-      }
-      LockSupport.parkNanos(200_000);
-    }
+    this.sampler.add("a", this.a.service);
+    this.sampler.add("b", this.b.service);
   }
 
   @AfterEach
-  void neverBoth() throws Exception {
-    this.over.set(true);
-    this.judge.join();
+  void neverBoth() {
+    this.sampler.close();
     this.a.elector.stop();
     this.b.elector.stop();
     this.etcd.close();
-    assertThat(this.both).isFalse();
+    assertThat(this.sampler.judge().violations()).isEmpty();
   }
 
   private Node awaitLeader() {

@@ -281,8 +281,8 @@ class EtcdFaultsIT {
     for (int i = 0; i < elections; i++) {
       services.add("service-" + i);
     }
-    Announcement self =
-        new Announcement("a", services, Set.of(), true, Duration.ofSeconds(10), "1.0");
+    Announcement self = new Announcement(
+        "a", services, Set.of(), true, Duration.ofSeconds(10), "1.0", "etcd", Map.of());
     ElectionDirectory directory = (ElectionDirectory) this.store;
     directory.announce(self);
     int announcements = 1000;

@@ -3,10 +3,9 @@ package io.election.etcd;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.election.test.Signal;
+import io.election.test.TestServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,8 +23,8 @@ public final class EtcdProcess implements AutoCloseable {
   private static EtcdProcess shared;
 
   private final Path folder;
-  private final int port = freePort();
-  private final int peerPort = freePort();
+  private final int port = TestServer.freePort();
+  private final int peerPort = TestServer.freePort();
   private final String name;
   private final List<String> options;
   private int securePort;
@@ -68,7 +67,7 @@ public final class EtcdProcess implements AutoCloseable {
         "--key-file=" + key,
         "--trusted-ca-file=" + certificate,
         "--client-cert-auth");
-    etcd.securePort = freePort();
+    etcd.securePort = TestServer.freePort();
     etcd.run();
     return etcd;
   }
@@ -193,14 +192,6 @@ public final class EtcdProcess implements AutoCloseable {
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException(ex);
-    }
-  }
-
-  private static int freePort() {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
     }
   }
 

@@ -17,9 +17,9 @@ import io.election.test.Checkpoint;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import io.election.test.process.Claim;
+import io.election.test.process.LocalSampler;
 import io.election.test.process.Node;
 import io.election.test.process.NodeProcess;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -34,7 +34,6 @@ import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.MethodBeforeAdvice;
@@ -59,14 +58,13 @@ class ConfigurationFaultsIT {
   }
 
   @Test
-  void fault_39_hundred_nodes_start_at_once_and_their_leader_dies(@TempDir Path folder)
-      throws Exception {
+  void fault_39_hundred_nodes_start_at_once_and_their_leader_dies() throws Exception {
     int count = 100;
     LeaseSettings settings = settings(Duration.ofSeconds(5), Duration.ofSeconds(1), 1000);
     List<LocalNode> nodes = new ArrayList<>();
     // The test has its own server, since the server counts statements.
     try (TestServer server = TestServer.startOwn();
-        LocalSampler sampler = new LocalSampler(folder)) {
+        LocalSampler sampler = new LocalSampler()) {
       TestDatabase database = server.newDatabase();
       database.execute("SET GLOBAL max_connections = 500");
       mysqlStore(database, settings).ensureTables();
@@ -172,7 +170,7 @@ class ConfigurationFaultsIT {
   }
 
   @Test
-  void fault_52_process_restored_twice_from_one_checkpoint(@TempDir Path folder) throws Exception {
+  void fault_52_process_restored_twice_from_one_checkpoint() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     LeaseSettings settings = settings(LEASE, RENEW, 500);
     Cluster.prepare(database);
@@ -181,7 +179,7 @@ class ConfigurationFaultsIT {
     Checkpoint.restore(first, second);
     List<LocalNode> nodes =
         List.of(localNode("restored", first, settings), localNode("restored", second, settings));
-    try (LocalSampler sampler = new LocalSampler(folder)) {
+    try (LocalSampler sampler = new LocalSampler()) {
       sampler.add("first", nodes.get(0).service());
       sampler.add("second", nodes.get(1).service());
       nodes.forEach(LocalNode::start);
@@ -323,10 +321,10 @@ class ConfigurationFaultsIT {
   }
 
   @Test
-  void fault_43_two_contexts_in_one_process(@TempDir Path folder) throws Exception {
+  void fault_43_two_contexts_in_one_process() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     ConfigurableApplicationContext one = run(database);
-    try (LocalSampler sampler = new LocalSampler(folder)) {
+    try (LocalSampler sampler = new LocalSampler()) {
       ElectionService first = one.getBean(ElectionService.class);
       sampler.add("first", first);
       awaitLeads(first);

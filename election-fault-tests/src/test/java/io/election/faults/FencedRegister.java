@@ -29,15 +29,19 @@ final class FencedRegister {
   /**
    * Writes with a single statement: a process that is paused inside a transaction would hold its
    * locks against the next leader.
+   *
+   * @return whether the register accepted it
    */
-  static void write(JdbcTemplate jdbc, long term, String node, long n) {
+  static boolean write(JdbcTemplate jdbc, long term, String node, long n) {
     String accept = "UPDATE register SET term = ?, node = ?, n = ? WHERE id = 1 AND term <= ?";
-    if (jdbc.update(accept, term, node, n, term) == 0) {
-      jdbc.update("""
-          INSERT INTO register_log (refused_for_term, term, node, n)
-          SELECT term, ?, ?, ? FROM register WHERE id = 1
-          """, term, node, n);
+    if (jdbc.update(accept, term, node, n, term) > 0) {
+      return true;
     }
+    jdbc.update("""
+        INSERT INTO register_log (refused_for_term, term, node, n)
+        SELECT term, ?, ?, ? FROM register WHERE id = 1
+        """, term, node, n);
+    return false;
   }
 
   static long accepted(TestDatabase database) {
@@ -48,20 +52,34 @@ final class FencedRegister {
     return count(database, "refused_for_term > term");
   }
 
-  /**
-   * Counts the accepted writes that come after a write of a higher term. The register must have
-   * none.
-   */
-  static long outOfOrder(TestDatabase database) {
-    return count(database, """
-        refused_for_term IS NULL AND term < (
-            SELECT MAX(earlier.term) FROM register_log earlier
-            WHERE earlier.refused_for_term IS NULL AND earlier.id < register_log.id)
+  /** Counts how often the register accepted a term below the one before. It must never do so. */
+  static long falls(TestDatabase database) {
+    return number(database, """
+        SELECT COUNT(*) FROM (
+            SELECT term, LAG(term) OVER (ORDER BY id) AS earlier FROM register_log
+            WHERE refused_for_term IS NULL) accepted
+        WHERE term < earlier
+        """);
+  }
+
+  static long terms(TestDatabase database) {
+    return number(database, "SELECT COUNT(DISTINCT term) FROM register_log");
+  }
+
+  /** Counts the terms in which several nodes wrote, whether the register accepted it or not. */
+  static long sharedTerms(TestDatabase database) {
+    return number(database, """
+        SELECT COUNT(*) FROM (
+            SELECT term FROM register_log GROUP BY term HAVING COUNT(DISTINCT node) > 1) shared
         """);
   }
 
   private static long count(TestDatabase database, String condition) {
-    String count = database.query("SELECT COUNT(*) FROM register_log WHERE " + condition);
-    return Long.parseLong(count != null ? count : "0");
+    return number(database, "SELECT COUNT(*) FROM register_log WHERE " + condition);
+  }
+
+  private static long number(TestDatabase database, String sql) {
+    String number = database.query(sql);
+    return Long.parseLong(number != null ? number : "0");
   }
 }

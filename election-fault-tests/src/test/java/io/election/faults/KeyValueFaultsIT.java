@@ -62,7 +62,7 @@ class KeyValueFaultsIT {
         });
         all.play((cluster, leader) -> {
           long term = leader.lastClaim().term();
-          members.delete(SERVICE);
+          members.delete().accept(SERVICE);
           cluster.awaitLoss(leader);
           cluster.await(
               "a node leads in a later term",
@@ -78,21 +78,20 @@ class KeyValueFaultsIT {
   private static void membersFail(KeyValueStore store) throws Exception {
     try (KeyValueStore.Members members = store.start()) {
       Cluster.run(members.properties(), (all) -> {
-        for (int i = 0; i < members.size(); i++) {
-          int member = i;
+        for (KeyValueStore.Member member : members.all()) {
           all.play((cluster, leader) -> {
-            members.kill(member);
+            member.kill().run();
             cluster.awaitSteady(cluster.awaitLeader(), LEASE);
-            members.start(member);
+            member.start().run();
           });
         }
         all.play((cluster, leader) -> {
-          members.pause(0);
+          members.all().get(0).pause().run();
           cluster.awaitSteady(cluster.awaitLeader(), LEASE);
-          members.pause(1);
+          members.all().get(1).pause().run();
           cluster.awaitNoLeader();
-          members.resume(0);
-          members.resume(1);
+          members.all().get(0).resume().run();
+          members.all().get(1).resume().run();
           cluster.awaitRecovery("no quorum, " + store, System.nanoTime());
         });
       });

@@ -7,172 +7,99 @@ import io.election.zookeeper.Zookeeper;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 
 /** A store of versioned keys, of which a test starts three members. */
 enum KeyValueStore {
-  ZOOKEEPER {
-    @Override
-    Members start() {
-      return new ZookeeperMembers();
-    }
-  },
-  ETCD {
-    @Override
-    Members start() {
-      return new EtcdMembers();
-    }
-  };
+  ZOOKEEPER(KeyValueStore::startZookeeper),
+  ETCD(KeyValueStore::startEtcd);
 
-  abstract Members start();
+  private final Supplier<Members> starting;
+
+  KeyValueStore(Supplier<Members> starting) {
+    this.starting = starting;
+  }
+
+  Members start() {
+    return this.starting.get();
+  }
 
   String logName() {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** Running servers. */
-  interface Members extends AutoCloseable {
-
-    /** The properties of a node that reaches all members. */
-    Map<String, String> properties();
-
-    int size();
-
-    void kill(int member);
-
-    /** Starts a member that was killed, and waits until it answers. */
-    void start(int member);
-
-    void pause(int member);
-
-    void resume(int member);
-
-    /** Deletes the record of an election, as an operator does. */
-    void delete(String serviceId);
-
-    /** Writes a node into the record of an election, as an operator does. */
-    void designate(String serviceId, String nodeId);
-
-    @Override
-    void close();
+  private static Members startZookeeper() {
+    Ensemble ensemble = new Ensemble(false);
+    List<Zookeeper> servers = List.copyOf(ensemble.members());
+    Zookeeper first = servers.get(0);
+    return new Members(
+        properties(
+            "Zookeeper",
+            "zookeeper.connect-string",
+            servers.stream().map(Zookeeper::connectString)),
+        servers.stream()
+            .map((server) ->
+                new Member(server::kill, server::restart, server::pause, server::resume))
+            .toList(),
+        (serviceId) -> first.type("delete", "/election/" + serviceId),
+        (serviceId, nodeId) -> first.type("set", "/election/" + serviceId, nodeId),
+        ensemble::close);
   }
 
-  private static Map<String, String> properties(String algorithm, String name, String addresses) {
+  private static Members startEtcd() {
+    List<EtcdProcess> servers = EtcdProcess.startCluster(3);
+    EtcdProcess first = servers.get(0);
+    return new Members(
+        properties("Etcd", "etcd.endpoints", servers.stream().map(EtcdProcess::url)),
+        servers.stream()
+            .map((server) -> new Member(
+                server::kill,
+                server::run,
+                () -> server.send(Signal.STOP),
+                () -> server.send(Signal.CONT)))
+            .toList(),
+        (serviceId) -> first.ctl("del", "/election/" + serviceId),
+        (serviceId, nodeId) -> first.ctl("put", "/election/" + serviceId, nodeId),
+        () -> servers.forEach(EtcdProcess::close));
+  }
+
+  private static Map<String, String> properties(
+      String algorithm, String name, Stream<String> addresses) {
     return Map.of(
         "spring.autoconfigure.exclude",
         DataSourceAutoConfiguration.class.getName(),
         "as.election.algorithm",
         algorithm,
         "as.election." + name,
-        addresses);
+        addresses.collect(Collectors.joining(",")));
   }
 
-  private static final class ZookeeperMembers implements Members {
+  /** What a test does to a server. A start waits until the server answers. */
+  record Member(Runnable kill, Runnable start, Runnable pause, Runnable resume) {}
 
-    private final Ensemble ensemble = new Ensemble(false);
-
-    private final List<Zookeeper> members = List.copyOf(this.ensemble.members());
-
-    @Override
-    public Map<String, String> properties() {
-      return KeyValueStore.properties(
-          "Zookeeper",
-          "zookeeper.connect-string",
-          this.members.stream().map(Zookeeper::connectString).collect(Collectors.joining(",")));
-    }
-
-    @Override
-    public int size() {
-      return this.members.size();
-    }
-
-    @Override
-    public void kill(int member) {
-      this.members.get(member).kill();
-    }
-
-    @Override
-    public void start(int member) {
-      this.members.get(member).restart();
-    }
-
-    @Override
-    public void pause(int member) {
-      this.members.get(member).pause();
-    }
-
-    @Override
-    public void resume(int member) {
-      this.members.get(member).resume();
-    }
-
-    @Override
-    public void delete(String serviceId) {
-      this.members.get(0).type("delete", "/election/" + serviceId);
-    }
-
-    @Override
-    public void designate(String serviceId, String nodeId) {
-      this.members.get(0).type("set", "/election/" + serviceId, nodeId);
-    }
+  /**
+   * Running servers.
+   *
+   * @param properties the properties of a node that reaches all members
+   * @param delete deletes the record of an election, as an operator does
+   * @param designate writes a node into the record of an election, as an operator does
+   */
+  record Members(
+      Map<String, String> properties,
+      List<Member> all,
+      Consumer<String> delete,
+      BiConsumer<String, String> designate,
+      Runnable closing)
+      implements AutoCloseable {
 
     @Override
     public void close() {
-      this.ensemble.close();
-    }
-  }
-
-  private static final class EtcdMembers implements Members {
-
-    private final List<EtcdProcess> members = EtcdProcess.startCluster(3);
-
-    @Override
-    public Map<String, String> properties() {
-      return KeyValueStore.properties(
-          "Etcd",
-          "etcd.endpoints",
-          this.members.stream().map(EtcdProcess::url).collect(Collectors.joining(",")));
-    }
-
-    @Override
-    public int size() {
-      return this.members.size();
-    }
-
-    @Override
-    public void kill(int member) {
-      this.members.get(member).kill();
-    }
-
-    @Override
-    public void start(int member) {
-      this.members.get(member).run();
-    }
-
-    @Override
-    public void pause(int member) {
-      this.members.get(member).send(Signal.STOP);
-    }
-
-    @Override
-    public void resume(int member) {
-      this.members.get(member).send(Signal.CONT);
-    }
-
-    @Override
-    public void delete(String serviceId) {
-      this.members.get(0).ctl("del", "/election/" + serviceId);
-    }
-
-    @Override
-    public void designate(String serviceId, String nodeId) {
-      this.members.get(0).ctl("put", "/election/" + serviceId, nodeId);
-    }
-
-    @Override
-    public void close() {
-      this.members.forEach(EtcdProcess::close);
+      this.closing.run();
     }
   }
 }

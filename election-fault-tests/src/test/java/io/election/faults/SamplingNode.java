@@ -1,7 +1,6 @@
 package io.election.faults;
 
 import io.election.ElectionService;
-import io.election.Leadership;
 import io.election.LeadershipEvent;
 import io.election.test.process.LeadershipLog;
 import io.election.test.process.Node;
@@ -41,25 +40,11 @@ class SamplingNode {
     ElectionService election = context.getBean(ElectionService.class);
     while (true) {
       try {
-        sample(election, claims);
+        claims.sample(election);
       } catch (OutOfMemoryError ex) {
         // The question allocates no memory, but the term does.
       }
       LockSupport.parkNanos(1_000_000);
-    }
-  }
-
-  /** Asks once. */
-  static void sample(ElectionService election, LeadershipLog claims) {
-    long before = System.nanoTime();
-    boolean leader = election.isLeader();
-    long after = System.nanoTime();
-    // If leadership ends between the two questions, the term is unknown and the sample is left out.
-    long term = leader
-        ? election.leadership().map(Leadership::term).orElse(Long.MAX_VALUE)
-        : LeadershipLog.NOT_LEADING;
-    if (term != Long.MAX_VALUE) {
-      claims.sample(before, after, term);
     }
   }
 

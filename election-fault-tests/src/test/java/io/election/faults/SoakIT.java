@@ -46,32 +46,48 @@ class SoakIT {
     onMembers(KeyValueStore.ETCD);
   }
 
-  private static void onMembers(KeyValueStore store) throws Exception {
-    Soak soak = new Soak((node, name) -> SamplingNode.named(name));
-    try (KeyValueStore.Members members = store.start()) {
-      for (int i = 0; i < members.size(); i++) {
-        int member = i;
-        server(soak, "member killed", () -> members.kill(member), () -> members.start(member));
-        server(soak, "member paused", () -> members.pause(member), () -> members.resume(member));
-      }
-      server(
-          soak,
-          "two members paused",
-          () -> {
-            members.pause(0);
-            members.pause(1);
-          },
-          () -> {
-            members.resume(0);
-            members.resume(1);
-          });
-      edit(soak, "record deleted", (node) -> members.delete(Cluster.SERVICE));
-      edit(soak, "node designated", (node) -> members.designate(Cluster.SERVICE, node));
-      Cluster.run(members.properties(), soak.nodes(), (all) -> {
-        all.awaitLeader();
-        soak.run(all, () -> {});
-      });
+  /** Nodes in the middle of a move: each must hold a lease in ZooKeeper and one in MySQL. */
+  @Test
+  void fault_50_random_faults_on_a_list_of_two_stores() throws Exception {
+    TestDatabase database = TestDatabase.newDatabase();
+    Map<String, TcpProxy> proxies = new TreeMap<>();
+    Soak soak = new Soak((node, name) -> SamplingNode.named(name)
+        .through(proxies.computeIfAbsent(node, (key) -> TcpProxy.to(database))));
+    soak.add("way to MySQL cut", "proxy of *", (node) -> {
+      proxies.get(node).cut();
+      return done(proxies.get(node)::heal);
+    });
+    try (KeyValueStore.Members members = KeyValueStore.ZOOKEEPER.start()) {
+      run(soak, members, Cluster.listed(members.properties(), database));
+    } finally {
+      proxies.values().forEach(TcpProxy::close);
     }
+  }
+
+  private static void onMembers(KeyValueStore store) throws Exception {
+    try (KeyValueStore.Members members = store.start()) {
+      run(new Soak((node, name) -> SamplingNode.named(name)), members, members.properties());
+    }
+  }
+
+  private static void run(Soak soak, KeyValueStore.Members members, Map<String, String> properties)
+      throws Exception {
+    for (KeyValueStore.Member member : members.all()) {
+      server(soak, "member killed", member.kill(), member.start());
+      server(soak, "member paused", member.pause(), member.resume());
+    }
+    List<KeyValueStore.Member> two = members.all().subList(0, 2);
+    server(
+        soak,
+        "two members paused",
+        () -> two.forEach((member) -> member.pause().run()),
+        () -> two.forEach((member) -> member.resume().run()));
+    edit(soak, "record deleted", (node) -> members.delete().accept(Cluster.SERVICE));
+    edit(soak, "node designated", (node) -> members.designate().accept(Cluster.SERVICE, node));
+    Cluster.run(properties, soak.nodes(), (all) -> {
+      all.awaitLeader();
+      soak.run(all, () -> {});
+    });
   }
 
   private static void server(Soak soak, String name, Runnable begin, Runnable end) {

@@ -45,7 +45,9 @@ final class Members {
       long leaseMillis,
       @Nullable Set<String> services,
       @Nullable Set<String> paused,
-      @Nullable String version) {
+      @Nullable String version,
+      @Nullable String algorithm,
+      @Nullable Map<String, String> positions) {
 
     static Description of(Announcement self, long since, long revision) {
       return new Description(
@@ -56,7 +58,9 @@ final class Members {
           self.lease().toMillis(),
           new TreeSet<>(self.serviceIds()),
           new TreeSet<>(self.paused()),
-          self.version());
+          self.version(),
+          self.algorithm(),
+          self.positions().isEmpty() ? null : self.positions());
     }
   }
 
@@ -155,7 +159,9 @@ final class Members {
                   Instant.ofEpochMilli(lastSeen),
                   node.eligible(),
                   node.paused() != null && node.paused().contains(id),
-                  node.version() != null ? node.version() : ""));
+                  node.version() != null ? node.version() : "",
+                  node.algorithm() != null ? node.algorithm() : "",
+                  node.positions() != null ? node.positions().getOrDefault(id, "") : ""));
         }
       }
     });

@@ -45,7 +45,7 @@ class MembersTest {
     this.store.announce(self(Set.of("billing", "mail"), Set.of("mail")));
 
     assertThat(members("mail"))
-        .containsExactly(new Member("a:8080:1", joined, this.now, true, true, "1.0"));
+        .containsExactly(new Member("a:8080:1", joined, this.now, true, true, "1.0", "etcd", ""));
     assertThat(members("billing")).extracting(Member::paused).containsExactly(false);
     assertThat(members("other")).isEmpty();
     this.now = this.now.plusSeconds(29);
@@ -151,7 +151,7 @@ class MembersTest {
   }
 
   private static Announcement node(String id, Set<String> paused) {
-    return new Announcement(id, Set.of("billing"), paused, true, LEASE, "1.0");
+    return new Announcement(id, Set.of("billing"), paused, true, LEASE, "1.0", "etcd", Map.of());
   }
 
   @Test
@@ -182,6 +182,6 @@ class MembersTest {
   }
 
   private static Announcement self(Set<String> serviceIds, Set<String> paused) {
-    return new Announcement("a:8080:1", serviceIds, paused, true, LEASE, "1.0");
+    return new Announcement("a:8080:1", serviceIds, paused, true, LEASE, "1.0", "etcd", Map.of());
   }
 }

@@ -23,6 +23,9 @@ final class MemberTable {
   /** Names contain no control characters. */
   private static final String SEPARATOR = "\n";
 
+  /** Begins the line of a position, and separates the election from it. */
+  private static final String POSITION = "\t";
+
   private static final int VERSION_LENGTH = 64;
 
   /**
@@ -113,13 +116,36 @@ final class MemberTable {
   }
 
   private static List<@Nullable Object> values(Announcement self) {
-    String version = self.version();
+    // One column, so that the table stays as it is.
+    String version = self.version() + " " + self.algorithm();
     return List.of(
         self.lease().toMillis(),
         self.eligible() ? 1L : 0L,
-        String.join(SEPARATOR, self.serviceIds()),
+        services(self),
         String.join(SEPARATOR, self.paused()),
         version.substring(0, Math.min(version.length(), VERSION_LENGTH)));
+  }
+
+  /** The elections, each on a line, and then their positions, so that the table stays as it is. */
+  private static String services(Announcement self) {
+    StringBuilder services = new StringBuilder(String.join(SEPARATOR, self.serviceIds()));
+    self.positions()
+        .forEach((id, position) -> services
+            .append(SEPARATOR)
+            .append(POSITION)
+            .append(id)
+            .append(POSITION)
+            .append(position));
+    return services.toString();
+  }
+
+  private static String position(String serviceId, Set<String> services) {
+    String start = POSITION + serviceId + POSITION;
+    return services.stream()
+        .filter((line) -> line.startsWith(start))
+        .map((line) -> line.substring(start.length()))
+        .findFirst()
+        .orElse("");
   }
 
   /** Reads the members of all given elections with one statement. */
@@ -139,14 +165,22 @@ final class MemberTable {
         Instant joined = instant(row, 2);
         Instant seen = instant(row, 3);
         boolean eligible = row.getBoolean(4);
-        String version = Session.string(row, 5);
+        String[] version = Session.string(row, 5).split(" ", 2);
         Set<String> services = Set.of(Session.string(row, 6).split(SEPARATOR));
         Set<String> paused = Set.of(Session.string(row, 7).split(SEPARATOR));
         for (String id : serviceIds) {
           if (services.contains(id)) {
             members
                 .computeIfAbsent(id, key -> new ArrayList<>())
-                .add(new Member(nodeId, joined, seen, eligible, paused.contains(id), version));
+                .add(new Member(
+                    nodeId,
+                    joined,
+                    seen,
+                    eligible,
+                    paused.contains(id),
+                    version[0],
+                    version.length > 1 ? version[1] : "",
+                    position(id, services)));
           }
         }
         return nodeId;

@@ -103,10 +103,11 @@ class FailingCallsIT {
           store.prune(BOTH, Duration.ofDays(1));
         }),
         call("members", store -> {
-          store.announce(
-              new Announcement("a", BOTH.keySet(), Set.of(), true, Duration.ofDays(1), ""));
+          store.announce(new Announcement(
+              "a", BOTH.keySet(), Set.of(), true, Duration.ofDays(1), "", "", Map.of()));
           store.members(BOTH.keySet());
-          store.announce(new Announcement("a", Set.of(), Set.of(), true, Duration.ofDays(1), ""));
+          store.announce(new Announcement(
+              "a", Set.of(), Set.of(), true, Duration.ofDays(1), "", "", Map.of()));
         }),
         call("signal", store -> store.releaseWatch().orElseThrow().await("nobody", () -> {})));
   }

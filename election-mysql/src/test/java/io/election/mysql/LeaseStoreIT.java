@@ -26,6 +26,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.Parameter;
@@ -48,6 +49,7 @@ class LeaseStoreIT {
   }
 
   @Nested
+  @Tag("other-settings")
   class ConnectorJWithAffectedRows extends Contract {
 
     ConnectorJWithAffectedRows() {
@@ -56,6 +58,7 @@ class LeaseStoreIT {
   }
 
   @Nested
+  @Tag("other-settings")
   class ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone extends Contract {
 
     ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone() {
@@ -75,6 +78,7 @@ class LeaseStoreIT {
   }
 
   @Nested
+  @Tag("other-settings")
   class MariaDbDriverWithAffectedRows extends Contract {
 
     MariaDbDriverWithAffectedRows() {

@@ -35,11 +35,13 @@ class MembersIT extends ServerDatabase {
   }
 
   private static Announcement node(String id, String... paused) {
-    return new Announcement(id, BOTH, Set.of(paused), true, LEASE, "1.0");
+    return new Announcement(
+        id, BOTH, Set.of(paused), true, LEASE, "1.0", "zookeeper, mysql", Map.of());
   }
 
   private static Announcement gone(String id) {
-    return new Announcement(id, Set.of(), Set.of(), true, LEASE, "1.0");
+    return new Announcement(
+        id, Set.of(), Set.of(), true, LEASE, "1.0", "zookeeper, mysql", Map.of());
   }
 
   private List<String> ids(String serviceId) throws LeaseStoreException {
@@ -65,8 +67,8 @@ class MembersIT extends ServerDatabase {
   void nodes_are_members_from_their_announcement_until_they_withdraw() throws Exception {
     assertThat(this.store.members(BOTH)).isEmpty();
     this.store.announce(node("a"));
-    this.another.announce(
-        new Announcement("A", Set.of("mail"), Set.of("mail"), false, LEASE, "x".repeat(99)));
+    this.another.announce(new Announcement(
+        "A", Set.of("mail"), Set.of("mail"), false, LEASE, "x".repeat(99), "", Map.of()));
 
     Map<String, List<Member>> members = this.store.members(Set.of("jobs", "mail", "other"));
     assertThat(members).containsOnlyKeys("jobs", "mail");
@@ -95,6 +97,7 @@ class MembersIT extends ServerDatabase {
     assertThat(seen.since()).isEqualTo(before.since());
     assertThat(seen.lastSeen()).isAfterOrEqualTo(before.lastSeen().plusSeconds(60));
     assertThat(seen.paused()).isFalse();
+    assertThat(seen.algorithm()).isEqualTo("zookeeper, mysql");
 
     this.store.announce(node("a", "jobs"));
     assertThat(jobs().paused()).isTrue();

@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.election.AuditNote;
 import io.election.LeadershipLostEvent;
+import io.election.Member;
 import io.election.PastTerm;
 import io.election.lease.ElectionDirectory;
+import io.election.lease.ElectionDirectory.Announcement;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Renewals;
@@ -835,5 +837,34 @@ public abstract class LeaseStoreContract {
   protected final LeaseRow retaken(LeaseRow row) throws LeaseStoreException {
     assertThat(Leases.acquire(store(), SERVICE, row, A, LEASE, 0, "EXPIRED")).isPresent();
     return row(SERVICE);
+  }
+
+  /** A store that shows members shows what each of them has published in each election. */
+  @Test
+  public void membersShowTheirPositions() throws Exception {
+    ElectionDirectory directory = directory();
+    String position = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5, " + "x".repeat(2_000);
+    announce(directory, Map.of(SERVICE, position));
+    assumeThat(directory.members(Set.of(SERVICE))).as("members").isNotEmpty();
+    assertThat(directory.members(Set.of(SERVICE)).get(SERVICE))
+        .extracting(Member::position)
+        .containsExactly(position);
+    announce(directory, Map.of("another", "not of this election"));
+    assertThat(directory.members(Set.of(SERVICE)).get(SERVICE))
+        .extracting(Member::position)
+        .containsExactly("");
+  }
+
+  private static void announce(ElectionDirectory directory, Map<String, String> positions)
+      throws LeaseStoreException {
+    directory.announce(new Announcement(
+        "a",
+        Set.of(SERVICE, "another"),
+        Set.of(),
+        true,
+        Duration.ofSeconds(10),
+        "",
+        "",
+        positions));
   }
 }

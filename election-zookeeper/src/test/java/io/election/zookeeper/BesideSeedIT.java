@@ -3,10 +3,8 @@ package io.election.zookeeper;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.election.test.process.Claim;
-import io.election.test.process.SafetyJudge;
+import io.election.test.process.LocalSampler;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.apache.zookeeper.CreateMode;
@@ -14,6 +12,7 @@ import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -27,7 +26,9 @@ class BesideSeedIT {
 
   private Zookeeper server;
   private ZooKeeper hand;
-  private final List<Claims> claims = new ArrayList<>();
+
+  @AutoClose
+  private final LocalSampler sampler = new LocalSampler();
 
   @BeforeEach
   void start() throws Exception {
@@ -46,13 +47,13 @@ class BesideSeedIT {
 
   private Node ours(String id) {
     Node node = new Node(id, this.server.connectString(), ROOT, KEY);
-    this.claims.add(node.claims());
+    this.sampler.add(id, node.election());
     return node;
   }
 
   private SeedService seed(String address) {
     SeedService service = new SeedService(this.server, address, KEY);
-    this.claims.add(service.claims());
+    this.sampler.add(address, (log) -> service.sample(KEY, log));
     return service;
   }
 
@@ -61,8 +62,7 @@ class BesideSeedIT {
   }
 
   private void assertOneLeaderAtATime() {
-    List<Claim> all = this.claims.stream().flatMap(node -> node.all().stream()).toList();
-    assertThat(new SafetyJudge(all).violations()).isEmpty();
+    assertThat(this.sampler.judge().violations()).isEmpty();
   }
 
   @Test

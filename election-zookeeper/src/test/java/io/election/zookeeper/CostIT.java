@@ -68,7 +68,14 @@ class CostIT {
       long reads = requests(server) - requests;
       assertThat(logged(server)).as("a read writes nothing").isEqualTo(bytes);
       Announcement self = new Announcement(
-          "b:8080:2", terms.keySet(), Set.of(), true, Duration.ofSeconds(10), "1.0");
+          "b:8080:2",
+          terms.keySet(),
+          Set.of(),
+          true,
+          Duration.ofSeconds(10),
+          "1.0",
+          "zookeeper",
+          Map.of());
       follower.announce(self);
       requests = requests(server);
       bytes = logged(server);

@@ -1,5 +1,6 @@
 package io.election.zookeeper;
 
+import io.election.test.TestServer;
 import io.election.test.process.TcpProxy;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -25,8 +26,8 @@ public final class Ensemble implements AutoCloseable {
    */
   public Ensemble(boolean leads) {
     for (int id = 1; id <= 3; id++) {
-      this.quorumPorts[id] = Zookeeper.freePort();
-      this.electionPorts[id] = Zookeeper.freePort();
+      this.quorumPorts[id] = TestServer.freePort();
+      this.electionPorts[id] = TestServer.freePort();
     }
     // Of the first two servers, the one with the greater number leads.
     this.cutOff = leads ? 3 : 1;

@@ -1,6 +1,5 @@
 package io.election.zookeeper;
 
-import io.election.Leadership;
 import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
@@ -17,7 +16,6 @@ final class Node implements AutoCloseable {
   private final Elector elector;
   private final LeaseElectionService election;
   private final ZookeeperLeaseStore store;
-  private final Claims claims;
 
   /** Starts a node. */
   Node(String id, String connectString, String root, String serviceId) {
@@ -34,8 +32,6 @@ final class Node implements AutoCloseable {
         System::nanoTime,
         InstantSource.system());
     this.election = new LeaseElectionService(serviceId, this.elector);
-    this.claims = new Claims(
-        id, () -> this.election.leadership().map(Leadership::term).orElse(Claims.NOT_LEADING));
     this.elector.start(List.of(this.election));
   }
 
@@ -47,15 +43,9 @@ final class Node implements AutoCloseable {
     return this.election;
   }
 
-  /** When the node claimed to lead. */
-  Claims claims() {
-    return this.claims;
-  }
-
   @Override
   public void close() {
     this.elector.stop();
     this.store.close();
-    this.claims.close();
   }
 }

@@ -1,5 +1,7 @@
 package io.election.zookeeper;
 
+import io.election.test.process.Claim;
+import io.election.test.process.LeadershipLog;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.zookeeper.AsyncCallback;
@@ -15,7 +17,7 @@ import org.slf4j.LoggerFactory;
  * A node of an application that elects by ephemeral nodes, as many do: its methods are, word for
  * word, those of the design that this project began with.
  */
-final class SeedService {
+public final class SeedService {
 
   private static final Logger LOGGER = LoggerFactory.getLogger(SeedService.class);
 
@@ -24,28 +26,30 @@ final class SeedService {
   private ZooKeeper zk;
   private String currentContainerAddr;
   private final Map<String, Boolean> isMaster = new ConcurrentHashMap<>();
-  private final Claims claims;
   private volatile boolean closed;
 
-  SeedService(Zookeeper server, String currentContainerAddr, String key) {
+  /** Begins to elect. */
+  public SeedService(Zookeeper server, String currentContainerAddr, String key) {
     this.zk = server.connect();
     this.currentContainerAddr = currentContainerAddr;
-    this.claims = new Claims(currentContainerAddr, () -> isMaster(key) ? 0 : Claims.NOT_LEADING);
     runForMaster(key);
   }
 
-  boolean isMaster(String key) {
+  /** Returns whether this node leads, as far as the service has noticed. */
+  public boolean isMaster(String key) {
     return !this.closed && this.isMaster.getOrDefault(key, false);
   }
 
-  Claims claims() {
-    return this.claims;
+  /** Asks the service once, and records its answer, which has no term. */
+  void sample(String key, LeadershipLog log) {
+    long before = System.nanoTime();
+    boolean master = isMaster(key);
+    log.sample(before, System.nanoTime(), master ? Claim.NO_TERM : LeadershipLog.NOT_LEADING);
   }
 
   /** Ends the service, and then its session. */
-  void close() throws InterruptedException {
+  public void close() throws InterruptedException {
     this.closed = true;
-    this.claims.close();
     this.zk.close();
   }
 

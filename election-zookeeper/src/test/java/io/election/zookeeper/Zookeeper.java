@@ -3,10 +3,10 @@ package io.election.zookeeper;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.election.test.Signal;
+import io.election.test.TestServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -43,7 +43,7 @@ public final class Zookeeper implements AutoCloseable {
 
   /** Starts a server with a secure port too, for clients whose certificates it trusts. */
   public static Zookeeper startSecure(Path keyStore, Path trustStore, String password) {
-    int port = freePort();
+    int port = TestServer.freePort();
     Zookeeper server = start(
         1,
         List.of(
@@ -63,7 +63,7 @@ public final class Zookeeper implements AutoCloseable {
   static Zookeeper start(int id, List<String> ensemble) {
     try {
       Path folder = Files.createTempDirectory("zookeeper-");
-      int port = freePort();
+      int port = TestServer.freePort();
       List<String> settings = new ArrayList<>(List.of(
           "tickTime=2000",
           "initLimit=10",
@@ -79,14 +79,6 @@ public final class Zookeeper implements AutoCloseable {
       Files.writeString(folder.resolve("data").resolve("myid"), Integer.toString(id));
       Files.write(folder.resolve("zoo.cfg"), settings);
       return new Zookeeper(folder, port);
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
-    }
-  }
-
-  static int freePort() {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
@@ -207,6 +199,28 @@ public final class Zookeeper implements AutoCloseable {
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException(ex);
+    }
+  }
+
+  /** Returns the data of a node as text; empty if there is no such node. */
+  public String read(String path) {
+    ZooKeeper client = connect();
+    try {
+      return new String(client.getData(path, false, null), UTF_8);
+    } catch (KeeperException.NoNodeException ex) {
+      return "";
+    } catch (KeeperException | InterruptedException ex) {
+      throw new IllegalStateException(ex);
+    } finally {
+      close(client);
+    }
+  }
+
+  private static void close(ZooKeeper client) {
+    try {
+      client.close();
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
     }
   }
 

@@ -1,6 +1,7 @@
 package io.election.benchmarks.sidebyside;
 
 import io.election.test.process.TcpProxy;
+import java.net.InetSocketAddress;
 import java.util.concurrent.Callable;
 
 /** A kind of server. */
@@ -31,7 +32,7 @@ enum Backend {
    * everything else that the driver sends), the requests of ZooKeeper without its pings, or the
    * messages of gRPC.
    */
-  TcpProxy proxyTo(int port) {
-    return TcpProxy.to(port, () -> new Requests(this.protocol));
+  TcpProxy proxyTo(InetSocketAddress server) {
+    return TcpProxy.to(server, () -> new Requests(this.protocol));
   }
 }

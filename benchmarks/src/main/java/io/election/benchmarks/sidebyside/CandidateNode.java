@@ -50,7 +50,7 @@ final class CandidateNode {
       candidates.add(
           crowd
               ? member(
-                  settings.of(settings.node() + "-" + i, settings.address()),
+                  settings.of(settings.node() + "-" + i, settings.place().port()),
                   !"false".equals(options.getProperty("signals")))
               : settings.kind().create(settings));
       candidates.get(i).join(elections);

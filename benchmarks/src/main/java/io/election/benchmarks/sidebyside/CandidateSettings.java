@@ -11,9 +11,7 @@ import tools.jackson.databind.json.JsonMapper;
  * @param kind the candidate
  * @param timing its lease and renew interval
  * @param node the name of the process
- * @param address the server: a JDBC URL, or host and port
- * @param username the user of the database
- * @param password the password of the database
+ * @param place where it meets the others, through its own proxy if it has one
  * @param group the prefix of its elections' names
  * @param elections the number of elections that it takes part in
  */
@@ -21,9 +19,7 @@ record CandidateSettings(
     CandidateKind kind,
     Timing timing,
     String node,
-    String address,
-    String username,
-    String password,
+    Server.Place place,
     String group,
     int elections) {
 
@@ -37,16 +33,9 @@ record CandidateSettings(
     return JsonMapper.shared().writeValueAsString(this);
   }
 
-  CandidateSettings of(String node, String address) {
+  CandidateSettings of(String node, int port) {
     return new CandidateSettings(
-        this.kind,
-        this.timing,
-        node,
-        address,
-        this.username,
-        this.password,
-        this.group,
-        this.elections);
+        this.kind, this.timing, node, this.place.through(port), this.group, this.elections);
   }
 
   /** Returns the time after which a silent leader may be replaced. */

@@ -1,6 +1,5 @@
 package io.election.benchmarks.sidebyside;
 
-import io.election.benchmarks.sidebyside.Server.Place;
 import io.election.test.Signal;
 import io.election.test.process.Claim;
 import io.election.test.process.Node;
@@ -8,6 +7,7 @@ import io.election.test.process.NodeProcess;
 import io.election.test.process.TcpProxy;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -36,7 +36,7 @@ final class Contestant implements AutoCloseable {
   /** The server and the credentials of the processes. */
   final CandidateSettings settings;
 
-  private final Place place;
+  final Server server;
 
   private final Path folder;
 
@@ -53,16 +53,8 @@ final class Contestant implements AutoCloseable {
     this.kind = kind;
     this.lease = timing.lease(kind);
     this.renew = timing.renew(kind);
-    this.place = server.newPlace();
-    this.settings = new CandidateSettings(
-        kind,
-        timing,
-        "",
-        this.place.address(),
-        this.place.username(),
-        this.place.password(),
-        group,
-        elections);
+    this.server = server;
+    this.settings = new CandidateSettings(kind, timing, "", server.newPlace(), group, elections);
     try {
       this.folder = Files.createTempDirectory("side-by-side-" + kind.id() + "-");
     } catch (IOException ex) {
@@ -71,7 +63,9 @@ final class Contestant implements AutoCloseable {
   }
 
   NodeProcess add(String name, String... options) {
-    TcpProxy proxy = this.kind.backend.proxyTo(this.place.port());
+    String host = this.server.host(this.nodes.size());
+    TcpProxy proxy = this.kind.backend.proxyTo(
+        new InetSocketAddress(host, this.settings.place().port()));
     NodeProcess process = start(name, proxy.port(), "-Xmx192m", options);
     this.proxies.put(process, proxy);
     return process;
@@ -79,7 +73,7 @@ final class Contestant implements AutoCloseable {
 
   /** Adds a process with many nodes, too many for a proxy. */
   NodeProcess addWithoutProxy(String name, String... options) {
-    return start(name, this.place.port(), "-Xmx1g", options);
+    return start(name, this.settings.place().port(), "-Xmx1g", options);
   }
 
   private NodeProcess start(String name, int port, String memory, String... options) {
@@ -91,7 +85,7 @@ final class Contestant implements AutoCloseable {
     if (List.of(options).contains("question")) {
       node = node.withJvmOption("-XX:TieredStopAtLevel=4");
     }
-    String settings = "settings=" + this.settings.of(name, this.place.through(port));
+    String settings = "settings=" + this.settings.of(name, port);
     NodeProcess process = NodeProcess.start(
         node,
         this.folder,

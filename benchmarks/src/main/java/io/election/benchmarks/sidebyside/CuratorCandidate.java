@@ -26,8 +26,9 @@ final class CuratorCandidate implements Candidate {
     ExponentialBackoffRetry retry = new ExponentialBackoffRetry(1000, 3);
     int session = (int) settings.lease().toMillis();
     this.client = settings.defaults()
-        ? CuratorFrameworkFactory.newClient(settings.address(), retry)
-        : CuratorFrameworkFactory.newClient(settings.address(), session, session / 2, retry);
+        ? CuratorFrameworkFactory.newClient(settings.place().address(), retry)
+        : CuratorFrameworkFactory.newClient(
+            settings.place().address(), session, session / 2, retry);
   }
 
   @Override

@@ -16,7 +16,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 /** Our elector without Spring Boot. A process holds hundreds of them. */
 final class ElectorCandidate implements Candidate {
@@ -38,13 +37,11 @@ final class ElectorCandidate implements Candidate {
   }
 
   private static LeaseStore store(CandidateSettings settings, Duration timeout, boolean signals) {
-    String address = settings.address();
+    String address = settings.place().address();
     return switch (settings.kind().backend) {
       case MYSQL ->
         new MysqlLeaseStore(
-            new ElectionDatabase(
-                new DriverManagerDataSource(address, settings.username(), settings.password()),
-                address),
+            new ElectionDatabase(settings.place().dataSource(), address),
             MysqlLeaseStore.SchemaMode.NONE,
             timeout,
             settings.renew(),

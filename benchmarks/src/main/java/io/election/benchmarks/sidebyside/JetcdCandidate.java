@@ -34,7 +34,8 @@ final class JetcdCandidate implements Candidate {
 
   JetcdCandidate(CandidateSettings settings) {
     this.settings = settings;
-    this.client = Client.builder().endpoints("http://" + settings.address()).build();
+    this.client =
+        Client.builder().endpoints("http://" + settings.place().address()).build();
   }
 
   @Override

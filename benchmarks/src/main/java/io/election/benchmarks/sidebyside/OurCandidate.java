@@ -55,13 +55,13 @@ final class OurCandidate implements Candidate {
   }
 
   private List<String> store() {
-    String address = this.settings.address();
+    String address = this.settings.place().address();
     return switch (this.settings.kind().backend) {
       case MYSQL ->
         List.of(
             "spring.datasource.url=" + address,
-            "spring.datasource.username=" + this.settings.username(),
-            "spring.datasource.password=" + this.settings.password(),
+            "spring.datasource.username=" + this.settings.place().username(),
+            "spring.datasource.password=" + this.settings.place().password(),
             "spring.datasource.hikari.minimum-idle=0");
       case ZOOKEEPER ->
         List.of(

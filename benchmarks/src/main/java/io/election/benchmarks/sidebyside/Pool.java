@@ -17,9 +17,9 @@ final class Pool {
 
   static DataSource open(CandidateSettings settings, String parameters) {
     HikariConfig config = new HikariConfig();
-    config.setJdbcUrl(settings.address() + parameters);
-    config.setUsername(settings.username());
-    config.setPassword(settings.password());
+    config.setJdbcUrl(settings.place().address() + parameters);
+    config.setUsername(settings.place().username());
+    config.setPassword(settings.place().password());
     config.setMinimumIdle(1);
     if (settings.node().contains("-")) {
       // One of hundreds of nodes in this process needs no more.

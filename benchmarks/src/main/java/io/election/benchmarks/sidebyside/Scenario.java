@@ -3,6 +3,7 @@ package io.election.benchmarks.sidebyside;
 import io.election.test.Signal;
 import io.election.test.process.Claim;
 import io.election.test.process.NodeProcess;
+import io.election.test.process.TcpProxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -44,14 +45,22 @@ enum Scenario {
     @Override
     void play(Contestant contestant, NodeProcess leader, Servers servers, Recorder recorder)
         throws InterruptedException {
-      long start = System.nanoTime();
-      contestant.proxyOf(leader).cut();
-      sleep(contestant, 2);
-      long healed = System.nanoTime();
-      contestant.proxyOf(leader).heal();
-      recorder.add("claimed_ms", millis(claimed(List.of(leader), start, healed)));
-      sleep(contestant, 0.6);
-      recordGap(contestant, leader, start, recorder);
+      TcpProxy link = contestant.proxyOf(leader);
+      cut(contestant, leader, 2, link::cut, link::heal, recorder);
+    }
+  },
+  /**
+   * Nothing passes between the leader's server and the two others for 20 s; the leader still reaches
+   * its server.
+   */
+  CUT_OFF_SERVER {
+    @Override
+    void play(Contestant contestant, NodeProcess leader, Servers servers, Recorder recorder)
+        throws InterruptedException {
+      Ensemble ensemble = (Ensemble) contestant.server;
+      int node = contestant.nodes().indexOf(leader);
+      cut(contestant, leader, 4, () -> ensemble.cutOff(node), ensemble::heal, recorder);
+      ensemble.awaitUp();
     }
   },
   /** The servers answer no client for 8 s. */
@@ -82,7 +91,29 @@ enum Scenario {
       throws InterruptedException;
 
   String id() {
-    return name().toLowerCase(Locale.ROOT);
+    return name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+
+  static Scenario of(String id) {
+    return valueOf(id.toUpperCase(Locale.ROOT).replace('-', '_'));
+  }
+
+  private static void cut(
+      Contestant contestant,
+      NodeProcess leader,
+      double leases,
+      Runnable cut,
+      Runnable heal,
+      Recorder recorder)
+      throws InterruptedException {
+    long start = System.nanoTime();
+    cut.run();
+    sleep(contestant, leases);
+    long healed = System.nanoTime();
+    heal.run();
+    recorder.add("claimed_ms", millis(claimed(List.of(leader), start, healed)));
+    sleep(contestant, 0.6);
+    recordGap(contestant, leader, start, recorder);
   }
 
   private static void end(

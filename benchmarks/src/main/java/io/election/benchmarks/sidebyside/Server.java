@@ -1,6 +1,8 @@
 package io.election.benchmarks.sidebyside;
 
 import java.util.Map;
+import javax.sql.DataSource;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 /** A running server that can be frozen. */
 interface Server extends AutoCloseable {
@@ -23,6 +25,11 @@ interface Server extends AutoCloseable {
 
   void resume();
 
+  /** Returns the host of the server that a node of a candidate uses. */
+  default String host(int node) {
+    return "127.0.0.1";
+  }
+
   @Override
   void close();
 
@@ -34,8 +41,14 @@ interface Server extends AutoCloseable {
    */
   record Place(int port, String address, String username, String password) {
 
-    String through(int proxy) {
-      return this.address.replace(":" + this.port, ":" + proxy);
+    DataSource dataSource() {
+      return new DriverManagerDataSource(this.address, this.username, this.password);
+    }
+
+    /** Returns the same place at another port, for example a proxy's. */
+    Place through(int other) {
+      String address = this.address.replace(":" + this.port, ":" + other);
+      return new Place(other, address, this.username, this.password);
     }
   }
 }

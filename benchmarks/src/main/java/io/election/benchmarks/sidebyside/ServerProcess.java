@@ -10,6 +10,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.zookeeper.Version;
 import org.apache.zookeeper.server.ZooKeeperServerMain;
 import org.awaitility.Awaitility;
@@ -26,8 +28,7 @@ final class ServerProcess implements Server {
 
   private final Process process;
 
-  private ServerProcess(String version, int port, Path folder, String... command)
-      throws IOException {
+  ServerProcess(String version, int port, Path folder, List<String> command) throws IOException {
     this.version = version;
     this.port = port;
     this.folder = folder;
@@ -36,15 +37,19 @@ final class ServerProcess implements Server {
         .redirectOutput(folder.resolve("log").toFile())
         .start();
     Runtime.getRuntime().addShutdownHook(new Thread(this.process::destroyForcibly));
-    Awaitility.await(version)
+  }
+
+  private Server awaitUp() {
+    Awaitility.await(this.version)
         .atMost(Duration.ofSeconds(30))
         .pollInterval(Duration.ofMillis(100))
         .ignoreExceptions()
         .failFast(() -> !this.process.isAlive())
         .until(() -> {
-          new Socket(InetAddress.getLoopbackAddress(), port).close();
+          new Socket(InetAddress.getLoopbackAddress(), this.port).close();
           return true;
         });
+    return this;
   }
 
   /**
@@ -54,44 +59,68 @@ final class ServerProcess implements Server {
     Path folder = Files.createTempDirectory("zookeeper-");
     int port = TestServer.freePort();
     return new ServerProcess(
-        "ZooKeeper " + Version.getVersion(),
-        port,
-        folder,
+            zooKeeperVersion(),
+            port,
+            folder,
+            zooKeeper(
+                ZooKeeperServerMain.class,
+                Integer.toString(port),
+                folder.resolve("data").toString(),
+                "2000",
+                "0"))
+        .awaitUp();
+  }
+
+  static String zooKeeperVersion() {
+    return "ZooKeeper " + Version.getVersion();
+  }
+
+  static List<String> zooKeeper(Class<?> program, String... arguments) {
+    List<String> command = new ArrayList<>(List.of(
         ProcessHandle.current().info().command().orElse("java"),
         "-Xmx256m",
         "-Dzookeeper.admin.enableServer=false",
+        "-Dzookeeper.4lw.commands.whitelist=srvr",
         "-Dlogback.configurationFile=benchmarks-quiet.xml",
         "-cp",
         System.getProperty("java.class.path"),
-        ZooKeeperServerMain.class.getName(),
-        Integer.toString(port),
-        folder.resolve("data").toString(),
-        "2000",
-        "0");
+        program.getName()));
+    command.addAll(List.of(arguments));
+    return command;
   }
 
   /** Starts one etcd with its default settings. */
   static Server etcd() throws IOException {
-    Process asked =
-        new ProcessBuilder("etcd", "--version").redirectErrorStream(true).start();
-    String version = new String(asked.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
-        .replaceFirst("(?s)\n.*", "")
-        .replace("etcd Version: ", "etcd ");
+    String version = etcdVersion();
     Path folder = Files.createTempDirectory("etcd-");
     int port = TestServer.freePort();
-    String clients = "http://127.0.0.1:" + port;
     String peers = "http://127.0.0.1:" + TestServer.freePort();
     return new ServerProcess(
-        version,
-        port,
-        folder,
+            version,
+            port,
+            folder,
+            etcd("default", folder, "http://127.0.0.1:" + port, peers, "default=" + peers))
+        .awaitUp();
+  }
+
+  static String etcdVersion() throws IOException {
+    Process asked =
+        new ProcessBuilder("etcd", "--version").redirectErrorStream(true).start();
+    return new String(asked.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
+        .replaceFirst("(?s)\n.*", "")
+        .replace("etcd Version: ", "etcd ");
+  }
+
+  static List<String> etcd(String name, Path folder, String clients, String peers, String cluster) {
+    return List.of(
         "etcd",
+        "--name=" + name,
         "--data-dir=" + folder.resolve("data"),
         "--listen-client-urls=" + clients,
         "--advertise-client-urls=" + clients,
         "--listen-peer-urls=" + peers,
         "--initial-advertise-peer-urls=" + peers,
-        "--initial-cluster=default=" + peers);
+        "--initial-cluster=" + cluster);
   }
 
   @Override

@@ -3,14 +3,15 @@ package io.election.benchmarks.sidebyside;
 import io.election.benchmarks.sidebyside.Scenario.Recorder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.opentest4j.TestAbortedException;
 import org.springframework.core.env.SimpleCommandLinePropertySource;
 
 /**
@@ -84,9 +85,13 @@ public final class SideBySide {
     }
     Timing equal = this.quick ? Timing.QUICK : Timing.EQUAL;
     List<Scenario> scenarios = list("scenarios", "kill,stop,pause,stall,cut")
-        .map((name) -> Scenario.valueOf(name.toUpperCase(Locale.ROOT)))
-        .toList();
-    play(equal, scenarios, number("rounds", this.quick ? 1 : 10));
+        .map(Scenario::of)
+        .collect(Collectors.toCollection(ArrayList::new));
+    int rounds = number("rounds", this.quick ? 1 : 10);
+    if (scenarios.remove(Scenario.CUT_OFF_SERVER)) {
+      playOnEnsembles(equal, rounds);
+    }
+    play(equal, scenarios, rounds);
     Load load = new Load(this.results, this.servers, equal);
     for (String elections : list("loads", this.quick ? "1" : "1,50,500").toList()) {
       load.measure(this.kinds, Integer.parseInt(elections));
@@ -125,14 +130,37 @@ public final class SideBySide {
    * affects all of them.
    */
   private void play(Timing timing, List<Scenario> scenarios, int rounds) throws Exception {
-    if (rounds == 0) {
+    if (rounds == 0 || scenarios.isEmpty()) {
       return;
     }
-    List<Contestant> contestants = this.kinds.stream()
-        .filter((kind) -> !timing.lease(kind).isZero())
-        .flatMap((kind) -> this.servers.find(kind.backend).stream()
-            .map((server) -> new Contestant(kind, timing, server, timing.id(), 1)))
-        .toList();
+    play(
+        timing,
+        scenarios,
+        rounds,
+        this.kinds.stream()
+            .filter((kind) -> !timing.lease(kind).isZero())
+            .flatMap((kind) -> this.servers.find(kind.backend).stream()
+                .map((server) -> new Contestant(kind, timing, server, timing.id(), 1)))
+            .toList());
+  }
+
+  /** Plays on the candidates whose servers are ensembles, on one after the other. */
+  private void playOnEnsembles(Timing timing, int rounds) throws Exception {
+    for (CandidateKind kind : this.kinds) {
+      if (kind.backend != Backend.MYSQL && this.servers.find(kind.backend).isPresent()) {
+        try (Ensemble ensemble = new Ensemble(kind.backend)) {
+          Contestant contestant = new Contestant(kind, timing, ensemble, timing.id(), 1);
+          play(timing, List.of(Scenario.CUT_OFF_SERVER), rounds, List.of(contestant));
+        } catch (TestAbortedException ex) {
+          this.results.about("not measured: " + Scenario.CUT_OFF_SERVER.id(), ex.toString());
+        }
+      }
+    }
+  }
+
+  private void play(
+      Timing timing, List<Scenario> scenarios, int rounds, List<Contestant> contestants)
+      throws Exception {
     try {
       contestants.forEach((contestant) -> List.of("a", "b", "c").forEach(contestant::add));
       for (int round = 1; round <= rounds; round++) {

@@ -22,7 +22,6 @@ import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
 import org.springframework.core.env.SimpleCommandLinePropertySource;
-import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 /**
  * Runs a thousand nodes of this election in a hundred elections on one database, and kills leaders:
@@ -97,9 +96,8 @@ public final class Storm {
   }
 
   private static void createTables(CandidateSettings settings) throws LeaseStoreException {
-    ElectionDatabase database = new ElectionDatabase(
-        new DriverManagerDataSource(settings.address(), settings.username(), settings.password()),
-        settings.address());
+    ElectionDatabase database =
+        new ElectionDatabase(settings.place().dataSource(), settings.place().address());
     Duration patience = Duration.ofSeconds(10);
     try (MysqlLeaseStore store = new MysqlLeaseStore(
         database, MysqlLeaseStore.SchemaMode.MIGRATE, patience, patience, false)) {

@@ -79,22 +79,30 @@ public final class Summary {
   private void outages(Timing timing) {
     table(
         "Two leaders at once, equal settings: rounds, and seconds min / median / max of those",
-        "`kill -9` | SIGTERM | paused | server stalled | cut off",
+        "`kill -9` | SIGTERM | paused | server stalled | cut off | server cut off",
         (kind) -> Stream.of(
-                Scenario.KILL, Scenario.STOP, Scenario.PAUSE, Scenario.STALL, Scenario.CUT)
+                Scenario.KILL,
+                Scenario.STOP,
+                Scenario.PAUSE,
+                Scenario.STALL,
+                Scenario.CUT,
+                Scenario.CUT_OFF_SERVER)
             .map((scenario) -> overlaps(values(timing, scenario, kind, "overlap_ms")))
             .toList());
     table(
         "Outages, equal settings: seconds, min / median / max",
         "server stalled 8 s: claimed | then without a leader | leader changed"
-            + " | cut off 10 s: claimed | gap | paused 8 s: gap",
+            + " | cut off 10 s: claimed | gap | paused 8 s: gap"
+            + " | server cut off 20 s: claimed | gap",
         (kind) -> List.of(
             seconds(values(timing, Scenario.STALL, kind, "claimed_ms")),
             seconds(values(timing, Scenario.STALL, kind, "recovery_ms")),
             rounds(values(timing, Scenario.STALL, kind, "changed_count")),
             seconds(values(timing, Scenario.CUT, kind, "claimed_ms")),
             seconds(values(timing, Scenario.CUT, kind, "gap_ms")),
-            seconds(values(timing, Scenario.PAUSE, kind, "gap_ms"))));
+            seconds(values(timing, Scenario.PAUSE, kind, "gap_ms")),
+            seconds(values(timing, Scenario.CUT_OFF_SERVER, kind, "claimed_ms")),
+            seconds(values(timing, Scenario.CUT_OFF_SERVER, kind, "gap_ms"))));
   }
 
   private void loads(Timing timing) {

@@ -291,7 +291,7 @@ class LeaderEndpointTest {
         .startsWith("{\"message\":\"")
         .contains("'" + name + "'", "\\\"force\\\": true")
         .contains(
-            "\"members\":[{\"nodeId\":\"host:8081:1\",\"since\":\"2026-11-21T03:04:05.678Z\",\"lastSeen\":\"2026-11-21T03:04:06.678Z\",\"eligible\":true,\"paused\":false,\"version\":\"1.0\"},");
+            "\"members\":[{\"nodeId\":\"host:8081:1\",\"since\":\"2026-11-21T03:04:05.678Z\",\"lastSeen\":\"2026-11-21T03:04:06.678Z\",\"eligible\":true,\"paused\":false,\"version\":\"1.0\",\"algorithm\":\"mysql\"},");
     assertThat(designate(name, ",\"force\":false").statusCode()).isEqualTo(409);
     verify(ELECTION, never()).designate(any(), any());
     assertThat(designate(name, ",\"force\":true").statusCode()).isEqualTo(202);
@@ -325,10 +325,10 @@ class LeaderEndpointTest {
   @Test
   void candidatesAreTheMembersThatMayLeadInTheOrderInWhichTheyCame() throws Exception {
     willReturn(Optional.of(List.of(
-            new Member("c", TIME, TIME, true, false, ""),
-            new Member("paused", TIME, TIME, true, true, ""),
-            new Member("a", TIME, TIME, true, false, ""),
-            new Member("not-eligible", TIME, TIME, false, false, ""))))
+            new Member("c", TIME, TIME, true, false, "", "mysql", ""),
+            new Member("paused", TIME, TIME, true, true, "", "mysql", ""),
+            new Member("a", TIME, TIME, true, false, "", "mysql", ""),
+            new Member("not-eligible", TIME, TIME, false, false, "", "mysql", ""))))
         .given(ELECTION)
         .members();
     assertThat(get(DETAILS, "/sample-app"))
@@ -397,7 +397,7 @@ class LeaderEndpointTest {
 
   private static void members(String... ids) {
     List<Member> members = Stream.of(ids)
-        .map((id) -> new Member(id, TIME, TIME.plusSeconds(1), true, false, "1.0"))
+        .map((id) -> new Member(id, TIME, TIME.plusSeconds(1), true, false, "1.0", "mysql", ""))
         .toList();
     willReturn(Optional.of(members)).given(ELECTION).members();
   }

@@ -1,8 +1,10 @@
 package io.election.test.process;
 
+import io.election.ElectionService;
+import io.election.Leadership;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.MappedByteBuffer;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -35,13 +37,13 @@ public final class LeadershipLog {
   private static final int CLAIMS = 32;
   private static final int CLAIM_BYTES = 32;
 
-  private final MappedByteBuffer buffer;
+  private final ByteBuffer buffer;
   private final long silence;
 
   /** By track that leads, the index of its claim. */
   private final Map<Integer, Integer> open = new HashMap<>();
 
-  private LeadershipLog(MappedByteBuffer buffer, long silence) {
+  private LeadershipLog(ByteBuffer buffer, long silence) {
     this.buffer = buffer;
     this.silence = silence;
   }
@@ -59,10 +61,27 @@ public final class LeadershipLog {
     try (FileChannel channel = FileChannel.open(
         path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
       return new LeadershipLog(
-          channel.map(FileChannel.MapMode.READ_WRITE, 0, CLAIMS + (long) CLAIM_BYTES * CAPACITY),
-          silence.toNanos());
+          channel.map(FileChannel.MapMode.READ_WRITE, 0, at(CAPACITY)), silence.toNanos());
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
+    }
+  }
+
+  /** Creates a log that is no file, for a few claims, and for one thread at a time. */
+  static LeadershipLog inMemory() {
+    return new LeadershipLog(ByteBuffer.allocate(at(1_000)), Long.MAX_VALUE);
+  }
+
+  /** Asks an election once, and records its answer. */
+  public void sample(ElectionService election) {
+    long before = System.nanoTime();
+    boolean leader = election.isLeader();
+    long after = System.nanoTime();
+    // If leadership ends between the two questions, the term is unknown and the sample is left out.
+    long term =
+        leader ? election.leadership().map(Leadership::term).orElse(Long.MAX_VALUE) : NOT_LEADING;
+    if (term != Long.MAX_VALUE) {
+      sample(before, after, term);
     }
   }
 
@@ -96,8 +115,8 @@ public final class LeadershipLog {
 
   private int add(int track, long term, long instant) {
     int count = count();
-    if (count == CAPACITY) {
-      throw new IllegalStateException("More than " + CAPACITY + " claims");
+    if (at(count) == this.buffer.capacity()) {
+      throw new IllegalStateException("More than " + count + " claims");
     }
     this.buffer.putLong(at(count), track);
     this.buffer.putLong(at(count) + 8, term);

@@ -42,7 +42,7 @@ public final class TcpProxy implements AutoCloseable {
   private static final int BACKLOG = 500;
 
   private final InetSocketAddress address;
-  private final int target;
+  private final InetSocketAddress target;
   private final @Nullable TestDatabase database;
   private final Supplier<ToIntFunction<byte[]>> requestCounters;
 
@@ -61,7 +61,7 @@ public final class TcpProxy implements AutoCloseable {
 
   private TcpProxy(
       InetSocketAddress where,
-      int target,
+      InetSocketAddress target,
       @Nullable TestDatabase database,
       Supplier<ToIntFunction<byte[]>> requestCounters) {
     this.target = target;
@@ -77,8 +77,14 @@ public final class TcpProxy implements AutoCloseable {
    * @param requestCounters supplies the counter of the requests in the packets of a connection
    */
   public static TcpProxy to(int port, Supplier<ToIntFunction<byte[]>> requestCounters) {
+    return to(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), requestCounters);
+  }
+
+  /** Opens a proxy to a port of any machine. */
+  public static TcpProxy to(
+      InetSocketAddress target, Supplier<ToIntFunction<byte[]>> requestCounters) {
     return new TcpProxy(
-        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), port, null, requestCounters);
+        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), target, null, requestCounters);
   }
 
   /** Opens a proxy to the server of a database. */
@@ -89,7 +95,11 @@ public final class TcpProxy implements AutoCloseable {
   /** Opens a proxy that listens at a given address. */
   public static TcpProxy at(InetAddress host, int port, TestDatabase database) {
     return new TcpProxy(
-        new InetSocketAddress(host, port), database.server().port(), database, () -> packet -> 1);
+        new InetSocketAddress(host, port),
+        new InetSocketAddress(
+            InetAddress.getLoopbackAddress(), database.server().port()),
+        database,
+        () -> packet -> 1);
   }
 
   public int port() {
@@ -247,7 +257,7 @@ public final class TcpProxy implements AutoCloseable {
     while (true) {
       Socket client = socket.accept();
       try {
-        new Connection(client, new Socket(InetAddress.getLoopbackAddress(), this.target)).open();
+        new Connection(client, new Socket(this.target.getAddress(), this.target.getPort())).open();
       } catch (IOException ex) {
         resetSocket(client);
       }
@@ -369,16 +379,8 @@ public final class TcpProxy implements AutoCloseable {
   }
 
   /** Bytes in transit; none at the end of a stream. */
-  private static final class Packet {
-
-    final byte[] bytes;
-    final long due;
-
-    Packet(byte[] bytes, long due) {
-      this.bytes = bytes;
-      this.due = due;
-    }
-  }
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  private record Packet(byte[] bytes, long due) {}
 
   /** One client with its connection to the server. */
   private final class Connection {
