@@ -6,7 +6,7 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import org.springframework.context.annotation.Conditional;
 
-/** Matches if there is an election and {@code as.election.algorithm} is the given algorithm. */
+/** Matches if there is an election and {@code as.election.algorithm} names the given algorithm. */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Conditional(OnElectionAlgorithmCondition.class)

@@ -15,16 +15,18 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
 import org.springframework.core.env.Environment;
 
 /**
- * The algorithm that the configuration names: manual allocation, or a lease in a {@link LeaseStore}
+ * An algorithm that the configuration names: manual allocation, or a lease in a {@link LeaseStore}
  * bean. {@code Mysql} is the bean {@code mysqlLeaseStore}, {@code Zookeeper} the bean {@code
  * zookeeperLeaseStore}, {@code Etcd} the bean {@code etcdLeaseStore}. The same rule applies to the
- * application's own stores, whose bean may also be named exactly like the algorithm.
+ * application's own stores, whose bean may also be named exactly like the algorithm. Used within
+ * the auto-configuration.
  *
  * @param name the name, as the endpoint shows it
  */
-record ElectionAlgorithm(String name) {
+public record ElectionAlgorithm(String name) {
 
-  static final String MANUAL_ALLOCATION = "ManualAllocation";
+  /** The name of manual allocation. */
+  public static final String MANUAL_ALLOCATION = "ManualAllocation";
 
   static final String MYSQL = "Mysql";
 
@@ -34,7 +36,8 @@ record ElectionAlgorithm(String name) {
 
   static final List<String> OURS = List.of(MANUAL_ALLOCATION, MYSQL, ZOOKEEPER, ETCD);
 
-  private static final String PROPERTY = "as.election.algorithm";
+  /** The property that names the algorithm. */
+  public static final String PROPERTY = "as.election.algorithm";
 
   private static final String SUFFIX = "LeaseStore";
 
@@ -48,39 +51,41 @@ record ElectionAlgorithm(String name) {
       "io.election:election-etcd on the class path");
 
   /**
-   * Reads the algorithm of this application. Binds the property, because a YAML list is not a
-   * single property.
+   * Reads what the configuration names. Binds the property, because a YAML list is not a single
+   * property.
    *
-   * @throws InvalidConfigurationPropertyValueException if there is none, or more than one
+   * @return one algorithm, or the parts of a list in their order
+   * @throws InvalidConfigurationPropertyValueException if there is none
    */
-  static ElectionAlgorithm of(Environment environment) {
+  public static List<ElectionAlgorithm> all(Environment environment) {
     List<String> written = Binder.get(environment)
         .bind(PROPERTY, Bindable.listOf(String.class))
         .orElse(List.of(MYSQL));
-    if (written.size() == 1) {
-      String name = written.get(0);
-      return new ElectionAlgorithm(OURS.stream()
-          .filter((ours) -> canonical(ours).equals(canonical(name)))
-          .findFirst()
-          .orElse(name));
+    if (written.isEmpty()) {
+      throw invalid("", "it must be one of " + String.join(", ", OURS));
     }
-    String value = String.join(", ", written);
-    String allowed = String.join(", ", OURS);
-    throw invalid(
-        value,
-        written.isEmpty()
-            ? "it must be one of " + allowed
-            : "a list of several algorithms is not available in this version; write one of "
-                + allowed);
+    return written.stream().map(ElectionAlgorithm::of).toList();
   }
 
-  boolean is(String name) {
+  /** Returns the algorithm of an application that names one, or the first of a list. */
+  static ElectionAlgorithm of(Environment environment) {
+    return all(environment).get(0);
+  }
+
+  private static ElectionAlgorithm of(String name) {
+    return new ElectionAlgorithm(OURS.stream()
+        .filter((ours) -> canonical(ours).equals(canonical(name)))
+        .findFirst()
+        .orElse(name));
+  }
+
+  /** Returns whether this is the algorithm of the given name. */
+  public boolean is(String name) {
     return this.name.equals(name);
   }
 
-  /** The name of the bean that keeps the leases, or {@code null} if there is none. */
-  @Nullable
-  String storeBean(ListableBeanFactory beanFactory) {
+  /** Returns the name of the bean that keeps the leases, or {@code null} if there is none. */
+  public @Nullable String storeBean(ListableBeanFactory beanFactory) {
     if (is(MANUAL_ALLOCATION)) {
       return null;
     }
@@ -95,8 +100,8 @@ record ElectionAlgorithm(String name) {
         .orElse(null);
   }
 
-  /** The failure of an application in which this algorithm is not available. */
-  InvalidConfigurationPropertyValueException unavailable(ListableBeanFactory beanFactory) {
+  /** Returns the failure of an application in which this algorithm is not available. */
+  public InvalidConfigurationPropertyValueException unavailable(ListableBeanFactory beanFactory) {
     List<String> ofBeans = stores(beanFactory).stream()
         .map((beanName) -> beanName.endsWith(SUFFIX) && !beanName.equals(SUFFIX)
             ? beanName.substring(0, beanName.length() - SUFFIX.length())

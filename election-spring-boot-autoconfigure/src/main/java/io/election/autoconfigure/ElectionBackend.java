@@ -1,7 +1,9 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
+import io.election.lease.RenewalListener;
 import java.util.Collection;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -42,6 +44,34 @@ public interface ElectionBackend {
    */
   default Optional<String> problem() {
     return Optional.empty();
+  }
+
+  /**
+   * The algorithm as the members of an election show it.
+   *
+   * @return the name of the store, or those of all parts of a list; empty if no members are known
+   */
+  default String memberAlgorithm() {
+    return "";
+  }
+
+  /**
+   * The parts of a list that a leader must all hold, for display.
+   *
+   * @return "answers", "silent" or "failing" for each part, by its name; empty without a list
+   */
+  default Map<String, String> parts() {
+    return Map.of();
+  }
+
+  /**
+   * Sets the listener that is notified of the renewals of leases from now on.
+   *
+   * @param listener the listener, which replaces the previous one
+   * @return whether there are leases
+   */
+  default boolean onRenewal(RenewalListener listener) {
+    return false;
   }
 
   /**

@@ -12,12 +12,12 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
 import org.springframework.core.env.Environment;
 
 /**
- * The names of the elections that the configuration lists.
+ * The names of the elections that the configuration lists. Used within the auto-configuration.
  *
  * @param defaultName the default election
  * @param further the other elections
  */
-record ElectionNames(String defaultName, List<String> further) {
+public record ElectionNames(String defaultName, List<String> further) {
 
   private static final String SERVICE_ID = "as.election.service-id";
 
@@ -31,7 +31,7 @@ record ElectionNames(String defaultName, List<String> further) {
    * @throws InvalidConfigurationPropertyValueException if a name is missing, invalid, or listed
    *     twice
    */
-  static ElectionNames from(Environment environment) {
+  public static ElectionNames from(Environment environment) {
     Binder binder = Binder.get(environment);
     String defaultName = defaultName(environment, binder);
     List<String> further = new ArrayList<>();

@@ -19,7 +19,8 @@ import org.springframework.core.env.Environment;
  *     'management.endpoints.web.exposure.include' is set.
  * @param algorithm Name of the election algorithm: 'Mysql', 'Zookeeper', 'Etcd',
  *     'ManualAllocation', or the name of a LeaseStore bean of the application, with or without the
- *     suffix 'LeaseStore'.
+ *     suffix 'LeaseStore'. Or a list of them, and of names of ElectionService beans: a leader must
+ *     hold all.
  * @param serviceId Name of the default election, up to 128 characters. Defaults to
  *     'spring.application.name'.
  * @param services Names of further elections in which this node takes part.
@@ -31,6 +32,8 @@ import org.springframework.core.env.Environment;
  *     of the lease duration.
  * @param operationTimeout How long one call to the store may take.
  * @param eligible Whether this node may lead.
+ * @param holdBack How long this node holds back when an election is open, so that others can lead,
+ *     for instance 2s in a second data centre. At most one hour.
  * @param drainTimeout How long a stop waits for running leader work before the shutdown continues,
  *     and how long a command (designate, force, pause) waits before the lease is handed back
  *     anyway. At most one day. Defaults to 'spring.lifecycle.timeout-per-shutdown-phase' less one
@@ -56,6 +59,7 @@ public record ElectionProperties(
     @DefaultValue("2s") @DurationUnit(ChronoUnit.SECONDS) Duration renewInterval,
     @DefaultValue("1s") @DurationUnit(ChronoUnit.SECONDS) Duration operationTimeout,
     @DefaultValue("true") boolean eligible,
+    @DefaultValue("0s") @DurationUnit(ChronoUnit.SECONDS) Duration holdBack,
     @Nullable @DurationUnit(ChronoUnit.SECONDS) Duration drainTimeout,
     @DefaultValue("30d") @DurationUnit(ChronoUnit.SECONDS) Duration historyRetention,
     @DefaultValue("false") boolean failFast,

@@ -16,11 +16,12 @@ import org.springframework.core.type.AnnotationMetadata;
 /**
  * Registers an {@link ElectionService} for each election that the configuration names, and one
  * {@link ElectionLifecycle} for all of them. Services other than the default one are injected only
- * with their name as {@link Qualifier}.
+ * with their name as {@link Qualifier}. Used within the auto-configuration.
  */
-final class ElectionServicesRegistrar implements ImportBeanDefinitionRegistrar {
+public final class ElectionServicesRegistrar implements ImportBeanDefinitionRegistrar {
 
-  static final String DEFAULT_BEAN_NAME = "electionService";
+  /** The name of the bean of the default election. */
+  public static final String DEFAULT_BEAN_NAME = "electionService";
 
   /** Separates the default bean name from the name of a further election. */
   static final String SEPARATOR = ":";

@@ -109,7 +109,7 @@ public final class Elections implements ElectionRegistry {
     }
     BeanFactoryUtils.beansOfTypeIncludingAncestors(this.beanFactory, ElectionService.class)
         .forEach((beanName, service) -> {
-          if (service != defaultElection) {
+          if (service != defaultElection && !PartBeans.contains(this.beanFactory, beanName)) {
             byName.putIfAbsent(name(service, beanName), service);
           }
         });

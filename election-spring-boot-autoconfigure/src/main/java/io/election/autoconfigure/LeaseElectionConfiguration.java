@@ -2,22 +2,21 @@ package io.election.autoconfigure;
 
 import io.election.ElectionService;
 import io.election.lease.Elector;
-import io.election.lease.InvalidLeaseSettingException;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
-import io.election.lease.StoreHealth;
+import io.election.lease.Precedence;
+import io.election.lease.RenewalListener;
+import io.election.lease.StandingCondition;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.time.temporal.ChronoUnit;
 import java.util.Collection;
 import java.util.Objects;
 import java.util.Optional;
 import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
-import org.springframework.boot.convert.DurationStyle;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
@@ -35,20 +34,7 @@ class LeaseElectionConfiguration {
 
   @Bean
   LeaseSettings electionLeaseSettings(ElectionProperties properties, Environment environment) {
-    try {
-      return new LeaseSettings(
-          properties.leaseDuration(),
-          properties.renewInterval(),
-          properties.operationTimeout(),
-          properties.drainTimeout(environment),
-          properties.eligible(),
-          properties.historyRetention());
-    } catch (InvalidLeaseSettingException ex) {
-      String name = "as.election." + ex.setting();
-      Object written = InvalidElectionPropertyFailureAnalyzer.asWritten(environment, name);
-      throw new InvalidConfigurationPropertyValueException(
-          name, written != null ? written : text(ex.value()), ex.rule(), ex);
-    }
+    return StoreSettings.lease(properties, environment);
   }
 
   /**
@@ -72,34 +58,39 @@ class LeaseElectionConfiguration {
       ElectionProperties properties,
       Environment environment,
       TrackedLeaderWork work,
+      ObjectProvider<Precedence> precedence,
       ApplicationEventPublisher events) {
-    String store = Objects.requireNonNull(ElectionAlgorithm.of(environment).storeBean(beanFactory));
     LocalNode node = new LocalNode(environment, properties.nodeId());
     Elector elector = new Elector(
-        beanFactory.getBean(store, LeaseStore.class),
+        store(ElectionAlgorithm.of(environment), beanFactory),
         settings,
         () -> node.lookedUp().id(),
         work,
         events::publishEvent,
         System::nanoTime,
-        InstantSource.system());
+        InstantSource.system(),
+        StandingCondition.of(StoreSettings.precedence(properties, precedence)));
     work.onEnd(elector::wakeUp);
     return elector;
   }
 
   @Bean
   ElectionBackend leaseElectionBackend(
-      Elector elector, LeaseSettings settings, Environment environment) {
-    return new Backend(ElectionAlgorithm.of(environment).name(), elector, settings.leaseDuration());
+      Elector elector,
+      LeaseSettings settings,
+      Environment environment,
+      ListableBeanFactory beanFactory) {
+    ElectionAlgorithm algorithm = ElectionAlgorithm.of(environment);
+    return new Backend(
+        algorithm.name(), store(algorithm, beanFactory).name(), elector, settings.leaseDuration());
   }
 
-  /** A default in the notation of the configuration. */
-  private static String text(Duration duration) {
-    return DurationStyle.SIMPLE.print(
-        duration, duration.toMillisPart() == 0 ? ChronoUnit.SECONDS : ChronoUnit.MILLIS);
+  private static LeaseStore store(ElectionAlgorithm algorithm, ListableBeanFactory beanFactory) {
+    String beanName = Objects.requireNonNull(algorithm.storeBean(beanFactory));
+    return beanFactory.getBean(beanName, LeaseStore.class);
   }
 
-  private record Backend(String algorithm, Elector elector, Duration lease)
+  private record Backend(String algorithm, String memberAlgorithm, Elector elector, Duration lease)
       implements ElectionBackend {
 
     @Override
@@ -107,25 +98,18 @@ class LeaseElectionConfiguration {
       return new LeaseElectionService(serviceId, this.elector);
     }
 
-    /**
-     * Reports a failure only after it has lasted longer than a lease; a shorter one affects nobody.
-     */
     @Override
     public Optional<String> problem() {
-      return this.elector.storeHealth().flatMap(this::problem);
+      return this.elector
+          .storeHealth()
+          .flatMap((health) -> StoreProblem.of("the store", health, this.lease))
+          .map(StoreProblem::text);
     }
 
-    private Optional<String> problem(StoreHealth health) {
-      if (health.silence().compareTo(this.lease) > 0) {
-        return Optional.of("No answer from the store for %d s. %s"
-            .formatted(
-                health.silence().toSeconds(),
-                health.failure() != null ? health.failure() : "A call to it has not returned."));
-      }
-      return health.failing().compareTo(this.lease) > 0
-          ? Optional.of("The store answers, but some calls have failed for %d s. %s"
-              .formatted(health.failing().toSeconds(), health.failure()))
-          : Optional.empty();
+    @Override
+    public boolean onRenewal(RenewalListener listener) {
+      this.elector.onRenewal(listener);
+      return true;
     }
 
     @Override

@@ -16,8 +16,11 @@ import org.slf4j.LoggerFactory;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.core.env.Environment;
 
-/** The id of this node, and the check whether a name refers to this node. */
-final class LocalNode {
+/**
+ * The id of this node, and the check whether a name refers to this node. Used within the
+ * auto-configuration.
+ */
+public final class LocalNode {
 
   private static final Logger log = LoggerFactory.getLogger(LocalNode.class);
 
@@ -39,7 +42,7 @@ final class LocalNode {
    * @param configuredId the id from the configuration, or {@code null}
    * @throws InvalidConfigurationPropertyValueException if the id is invalid
    */
-  LocalNode(Environment environment, @Nullable String configuredId) {
+  public LocalNode(Environment environment, @Nullable String configuredId) {
     this(environment, configuredId, LocalNode::hostName);
   }
 
@@ -71,13 +74,13 @@ final class LocalNode {
    *
    * @return this node
    */
-  LocalNode lookedUp() {
+  public LocalNode lookedUp() {
     this.hostName = this.host.get();
     return this;
   }
 
-  /** The node id: as configured, or host, port if known, and process id. */
-  String id() {
+  /** Returns the node id: as configured, or host, port if known, and process id. */
+  public String id() {
     if (this.configuredId != null) {
       return this.configuredId;
     }

@@ -2,14 +2,10 @@ package io.election.autoconfigure;
 
 import io.election.ElectionService;
 import io.election.ManualAllocationElectionService;
-import io.election.Names;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.Collection;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -23,40 +19,24 @@ import org.springframework.core.env.Environment;
 @Import(ElectionServicesRegistrar.class)
 class ManualAllocationElectionConfiguration {
 
-  private static final String LEADER_ID = "as.election.manual.leader-id";
-
   @Bean
   ElectionBackend manualAllocationElectionBackend(
       ElectionProperties properties,
       Environment environment,
       TrackedLeaderWork work,
       ApplicationEventPublisher events) {
+    LocalNode node = new LocalNode(environment, properties.nodeId());
     return new Backend(
-        requireLeaderId(properties.manual().leaderId()),
-        new LocalNode(environment, properties.nodeId()),
+        new ManualAllocation(properties, node),
+        node,
         work,
         properties.drainTimeout(environment),
         events);
   }
 
-  private static String requireLeaderId(@Nullable String leaderId) {
-    String remedy =
-        "write the node id, host:port, host name or IP address of the node that should lead, the same on all nodes";
-    if (leaderId == null) {
-      throw new InvalidConfigurationPropertyValueException(
-          LEADER_ID, null, "as.election.algorithm=ManualAllocation needs it; " + remedy);
-    }
-    String problem = Names.problem(leaderId);
-    if (problem != null) {
-      throw new InvalidConfigurationPropertyValueException(
-          LEADER_ID, leaderId, "it " + problem + "; " + remedy);
-    }
-    return leaderId;
-  }
-
   private static final class Backend implements ElectionBackend {
 
-    private final String leaderId;
+    private final ManualAllocation allocation;
 
     private final LocalNode node;
 
@@ -69,12 +49,12 @@ class ManualAllocationElectionConfiguration {
     private List<ManualAllocationElectionService> services = List.of();
 
     Backend(
-        String leaderId,
+        ManualAllocation allocation,
         LocalNode node,
         TrackedLeaderWork work,
         Duration drainTimeout,
         ApplicationEventPublisher events) {
-      this.leaderId = leaderId;
+      this.allocation = allocation;
       this.node = node;
       this.work = work;
       this.drainTimeout = drainTimeout;
@@ -88,13 +68,7 @@ class ManualAllocationElectionConfiguration {
 
     @Override
     public ElectionService create(String serviceId) {
-      return new ManualAllocationElectionService(
-          serviceId,
-          this.leaderId,
-          this.node::id,
-          this.node::isMeantBy,
-          this.work.before(this.events::publishEvent),
-          InstantSource.system());
+      return this.allocation.service(serviceId, this.work.before(this.events::publishEvent));
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.election.autoconfigure;
 
+import java.util.List;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
@@ -21,9 +22,12 @@ final class OnElectionAlgorithmCondition extends SpringBootCondition {
     }
     String wanted =
         metadata.getAnnotations().get(ConditionalOnElectionAlgorithm.class).getString("value");
-    ElectionAlgorithm configured = ElectionAlgorithm.of(environment);
+    List<ElectionAlgorithm> configured = ElectionAlgorithm.all(environment);
     return new ConditionOutcome(
-        configured.is(wanted), message.found("algorithm").items(configured.name()));
+        configured.stream().anyMatch((each) -> each.is(wanted)),
+        message
+            .found("algorithm", "algorithms")
+            .items(configured.stream().map(ElectionAlgorithm::name).toList()));
   }
 
   static boolean isEnabled(Environment environment) {

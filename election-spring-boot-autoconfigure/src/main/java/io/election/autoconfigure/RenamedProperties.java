@@ -1,6 +1,9 @@
 package io.election.autoconfigure;
 
 import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.context.properties.bind.Bindable;
@@ -22,11 +25,11 @@ final class RenamedProperties {
 
   /** Warns of a property that hand-made elections read under a similar name. */
   static void warn(Environment environment) {
-    Object written = InvalidElectionPropertyFailureAnalyzer.asWritten(environment, ALGORITHM);
+    String written = algorithm(environment);
     boolean ours = Binder.get(environment)
         .bind("as." + ALGORITHM, Bindable.listOf(String.class))
         .isBound();
-    if (written != null && !ours) {
+    if (!written.isEmpty() && !ours) {
       log.warn(
           "{} is '{}', which this library does not read: write as.{} instead. The algorithm is {} now",
           ALGORITHM,
@@ -34,6 +37,16 @@ final class RenamedProperties {
           ALGORITHM,
           ElectionAlgorithm.of(environment).name());
     }
+  }
+
+  /** Returns the value, or all values of a list, as the configuration contains them. */
+  private static String algorithm(Environment environment) {
+    return Stream.iterate(0, (i) -> i + 1)
+        .map((i) -> InvalidElectionPropertyFailureAnalyzer.asWritten(
+            environment, i == 0 ? ALGORITHM : "%s[%d]".formatted(ALGORITHM, i)))
+        .takeWhile(Objects::nonNull)
+        .map(String::valueOf)
+        .collect(Collectors.joining(", "));
   }
 
   /**

@@ -19,6 +19,7 @@ final class ReplacedElections implements BeanFactoryPostProcessor {
       "electionLifecycle",
       "leaseElectionBackend",
       "manualAllocationElectionBackend",
+      "jointElectionBackend",
       "disabledElectionBackend",
       "elector",
       "mysqlLeaseStore",
@@ -36,7 +37,9 @@ final class ReplacedElections implements BeanFactoryPostProcessor {
     String[] services = beanFactory.getBeanNamesForType(ElectionService.class, true, false);
     // At this early stage the only singletons are those that replace a definition.
     if (beanFactory.containsBeanDefinition("electionLifecycle")
-        && Arrays.stream(services).allMatch(beanFactory::containsSingleton)
+        && Arrays.stream(services)
+            .filter((name) -> !PartBeans.contains(beanFactory, name))
+            .allMatch(beanFactory::containsSingleton)
         && beanFactory instanceof BeanDefinitionRegistry registry) {
       DRIVING.stream()
           .filter(registry::containsBeanDefinition)

@@ -1,12 +1,18 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionSetupException;
+import io.election.lease.InvalidLeaseSettingException;
+import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.Precedence;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.boot.convert.DurationStyle;
 import org.springframework.boot.ssl.NoSuchSslBundleException;
 import org.springframework.boot.ssl.SslBundle;
 import org.springframework.boot.ssl.SslBundles;
@@ -15,6 +21,8 @@ import org.springframework.util.StringUtils;
 
 /** Checks the settings of a store. Used within the auto-configuration. */
 public final class StoreSettings {
+
+  private static final String HOLD_BACK = "as.election.hold-back";
 
   private StoreSettings() {}
 
@@ -75,6 +83,62 @@ public final class StoreSettings {
         prefix + ".ssl.bundle",
         name,
         "there is no such SSL bundle; define it in spring.ssl.bundle.pem or spring.ssl.bundle.jks");
+  }
+
+  /**
+   * Returns how this node holds its leases.
+   *
+   * @throws InvalidConfigurationPropertyValueException if a setting breaks a rule
+   */
+  public static LeaseSettings lease(ElectionProperties properties, Environment environment) {
+    try {
+      return new LeaseSettings(
+          properties.leaseDuration(),
+          properties.renewInterval(),
+          properties.operationTimeout(),
+          properties.drainTimeout(environment),
+          properties.eligible(),
+          properties.historyRetention());
+    } catch (InvalidLeaseSettingException ex) {
+      String name = "as.election." + ex.setting();
+      Object written = InvalidElectionPropertyFailureAnalyzer.asWritten(environment, name);
+      throw new InvalidConfigurationPropertyValueException(
+          name, written != null ? written : text(ex.value()), ex.rule(), ex);
+    }
+  }
+
+  /**
+   * Returns who goes first in the elections of this node.
+   *
+   * @param beans the bean of the application that decides, if there is one
+   * @throws InvalidConfigurationPropertyValueException if {@code as.election.hold-back} cannot be
+   *     used, or is set beside such a bean
+   */
+  public static Precedence precedence(
+      ElectionProperties properties, ObjectProvider<Precedence> beans) {
+    Precedence bean = beans.getIfAvailable();
+    Duration holdBack = properties.holdBack();
+    if (holdBack.isNegative() || holdBack.compareTo(Duration.ofHours(1)) > 0) {
+      throw new InvalidConfigurationPropertyValueException(
+          HOLD_BACK, text(holdBack), "it must be from 0s to 1h");
+    }
+    if (bean != null && !holdBack.isZero()) {
+      throw new InvalidConfigurationPropertyValueException(
+          HOLD_BACK,
+          text(holdBack),
+          "the bean of type %s decides who goes first; remove the property, or the bean"
+              .formatted(bean.getClass().getName()));
+    }
+    if (bean != null) {
+      return bean;
+    }
+    return holdBack.isZero() ? Precedence.NONE : Precedence.holdBack(holdBack);
+  }
+
+  /** A default in the notation of the configuration. */
+  private static String text(Duration duration) {
+    return DurationStyle.SIMPLE.print(
+        duration, duration.toMillisPart() == 0 ? ChronoUnit.SECONDS : ChronoUnit.MILLIS);
   }
 
   /** The failure of a start whose property the store refused. */

@@ -2,12 +2,18 @@ package io.election.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.election.ElectionRegistry;
 import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.actuate.EndpointAccess;
 import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
+import io.election.autoconfigure.joint.ElectionPartsAutoConfiguration;
+import io.election.autoconfigure.joint.JointElectionAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
+import io.election.autoconfigure.zookeeper.ZookeeperElectionAutoConfiguration;
+import io.election.joint.JointElectionService;
+import io.election.lease.MemoryLeaseStore;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -69,6 +75,17 @@ class AheadOfTimeTest {
   }
 
   @Test
+  void electionsByAListCanBeProcessed() {
+    TestGenerationContext generated = process(
+        "spring.application.name=default",
+        "as.election.algorithm=Zookeeper,Mysql",
+        "as.election.zookeeper.connect-string=127.0.0.1:1",
+        "spring.datasource.url=jdbc:mysql://localhost/nowhere");
+    assertThat(generated.getGeneratedFiles().getGeneratedFiles(Kind.SOURCE))
+        .anySatisfy((path, source) -> assertThat(path).contains("JointElectionAutoConfiguration"));
+  }
+
+  @Test
   @CompileWithForkedClassLoader
   @SuppressWarnings("unchecked")
   void processedApplicationStarts() {
@@ -88,6 +105,32 @@ class AheadOfTimeTest {
         assertThat(job.text()).isNull();
       }
     });
+  }
+
+  @Test
+  @CompileWithForkedClassLoader
+  @SuppressWarnings("unchecked")
+  void processedApplicationOnAListLeads() {
+    String[] properties = {
+      "spring.application.name=orders",
+      "as.election.algorithm=legacyElection,Memory",
+      "as.election.node-id=a",
+      "as.election.lease-duration=1500ms",
+      "as.election.renew-interval=100ms",
+      "as.election.operation-timeout=500ms"
+    };
+    TestCompiler.forSystem()
+        .with(process(ApplicationOnAList.class, properties))
+        .compile((compiled) -> {
+          try (GenericApplicationContext context = new GenericApplicationContext()) {
+            TestPropertyValues.of(properties).applyTo(context);
+            compiled.getInstance(ApplicationContextInitializer.class).initialize(context);
+            context.refresh();
+            assertThat(MysqlNode.awaitLeader(context)).isInstanceOf(JointElectionService.class);
+            assertThat(context.getBean(SwitchedElection.class).isLeader()).isTrue();
+            assertThat(context.getBean(ElectionRegistry.class).all()).containsOnlyKeys("orders");
+          }
+        });
   }
 
   @Test
@@ -160,9 +203,13 @@ class AheadOfTimeTest {
   }
 
   private static TestGenerationContext process(String... properties) {
+    return process(Application.class, properties);
+  }
+
+  private static TestGenerationContext process(Class<?> application, String... properties) {
     AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
     TestPropertyValues.of(properties).applyTo(context);
-    context.register(Application.class);
+    context.register(application);
     TestGenerationContext generated = new TestGenerationContext();
     new ApplicationContextAotGenerator().processAheadOfTime(context, generated);
     generated.writeGeneratedContent();
@@ -175,6 +222,9 @@ class AheadOfTimeTest {
     DataSourceAutoConfiguration.class,
     ElectionAutoConfiguration.class,
     MysqlElectionAutoConfiguration.class,
+    ZookeeperElectionAutoConfiguration.class,
+    ElectionPartsAutoConfiguration.class,
+    JointElectionAutoConfiguration.class,
     LeaderOnlyAutoConfiguration.class,
     LeaderEndpointAutoConfiguration.class
   })
@@ -196,8 +246,28 @@ class AheadOfTimeTest {
     }
   }
 
-  static class Base {
+  @Configuration(proxyBeanMethods = false)
+  @ImportAutoConfiguration({
+    AopAutoConfiguration.class,
+    ElectionAutoConfiguration.class,
+    ElectionPartsAutoConfiguration.class,
+    JointElectionAutoConfiguration.class,
+    LeaderOnlyAutoConfiguration.class
+  })
+  static class ApplicationOnAList {
 
+    @Bean
+    SwitchedElection legacyElection() {
+      return new SwitchedElection();
+    }
+
+    @Bean
+    MemoryLeaseStore memoryLeaseStore() {
+      return new MemoryLeaseStore();
+    }
+  }
+
+  static class Base {
     @LeaderOnly("reports")
     public void inherited() {}
   }

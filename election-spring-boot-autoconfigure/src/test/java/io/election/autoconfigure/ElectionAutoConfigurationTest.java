@@ -134,6 +134,16 @@ class ElectionAutoConfigurationTest {
     assertThat(output).doesNotContain("election.algorithm is 'Mysql'");
   }
 
+  @Test
+  void listUnderTheNameOfHandMadeElectionsIsWarnedOf(CapturedOutput output) {
+    this.jdbc
+        .withPropertyValues(
+            "spring.datasource.url=jdbc:mysql://localhost:1/none",
+            "election.algorithm[0]=Zookeeper",
+            "election.algorithm[1]=Mysql")
+        .run((context) -> assertThat(output).contains("election.algorithm is 'Zookeeper, Mysql'"));
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -299,9 +309,9 @@ class ElectionAutoConfigurationTest {
             "algorithm is 'Raft'",
             "it must be one of ManualAllocation, Mysql, Zookeeper, Etcd, or the name"),
         refusal(
-            "algorithm=Zookeeper,Mysql",
-            "algorithm is 'Zookeeper, Mysql'",
-            "a list of several algorithms is not available in this version"),
+            "algorithm=Zookeeper,Zookeeper",
+            "algorithm is 'Zookeeper, Zookeeper'",
+            "it names 'Zookeeper' twice"),
         refusal("algorithm=ManualAllocation", "manual.leader-id is not set", "host:port"),
         refusal("services=a,b,a", "services is 'a'", "listed twice"),
         refusal("services=billing", "services is 'billing'", "it is the default election"),

@@ -7,11 +7,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.actuate.EndpointAccess;
+import io.election.lease.LeaseStore;
+import io.election.lease.MemoryLeaseStore;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -34,10 +37,24 @@ public abstract class KeyValueElectionContract {
 
   private final String algorithm;
 
+  private final String prefix;
+
+  /** The properties of a server that does not exist, with a user. */
+  private final String[] nowhere;
+
   private final ApplicationContextRunner application;
 
-  protected KeyValueElectionContract(String algorithm) {
+  /**
+   * Creates the contract of a store.
+   *
+   * @param nowhere the property of the store that names a server that does not exist
+   */
+  protected KeyValueElectionContract(String algorithm, String nowhere) {
     this.algorithm = algorithm;
+    this.prefix = "as.election." + algorithm.toLowerCase(Locale.ROOT) + ".";
+    this.nowhere = new String[] {
+      this.prefix + nowhere, this.prefix + "username=app", this.prefix + "password=" + PASSWORD
+    };
     this.application = new ApplicationContextRunner()
         .withClassLoader(new FilteredClassLoader(
             "io.election.mysql", "org.springframework.boot.jdbc", "javax.sql"))
@@ -57,9 +74,6 @@ public abstract class KeyValueElectionContract {
   /** The properties of a real server, with an empty place of its own for each test. */
   protected abstract String[] server();
 
-  /** The properties of a server that does not exist, with a user. */
-  protected abstract String[] nowhere();
-
   protected ApplicationContextRunner node(String id, String... properties) {
     return this.application
         .withPropertyValues("as.election.node-id=" + id)
@@ -68,6 +82,30 @@ public abstract class KeyValueElectionContract {
 
   protected String failure(String... properties) {
     return StartFailure.text(node("a", properties));
+  }
+
+  /**
+   * Asserts that a start is refused, and shows no password.
+   *
+   * @param settings properties of the store, separated by semicolons
+   * @param texts what the failure says, separated by semicolons; begins with a property
+   */
+  protected void assertRefused(@Nullable String settings, String texts) {
+    String[] properties = settings == null
+        ? new String[0]
+        : Stream.of(settings.split("; ", -1)).map(this.prefix::concat).toArray(String[]::new);
+    assertThat(failure(properties))
+        .contains((this.prefix + texts).split("; ", -1))
+        .doesNotContain(PASSWORD);
+  }
+
+  @Test
+  void storeOfTheApplicationReplacesOurs() {
+    MemoryLeaseStore own = new MemoryLeaseStore();
+    node("a")
+        .withBean(
+            this.algorithm.toLowerCase(Locale.ROOT) + "LeaseStore", LeaseStore.class, () -> own)
+        .run((context) -> assertThat(context.getBean(LeaseStore.class)).isSameAs(own));
   }
 
   @Test
@@ -110,7 +148,7 @@ public abstract class KeyValueElectionContract {
 
   @Test
   void serverThatCannotBeReachedMakesAFollower(CapturedOutput output) {
-    node("a", nowhere()).run((context) -> {
+    node("a", this.nowhere).run((context) -> {
       assertThat(context).hasNotFailed();
       patiently().until(() -> output.getAll().contains("127.0.0.1:1"));
       assertThat(context.getBean(ElectionService.class).isLeader()).isFalse();
@@ -122,7 +160,7 @@ public abstract class KeyValueElectionContract {
   @Test
   void serverThatCannotBeReachedEndsAStartThatNeedsIt(CapturedOutput output) {
     assertThat(StartFailure.text(
-            node("a", nowhere()).withPropertyValues("as.election.fail-fast=true")))
+            node("a", this.nowhere).withPropertyValues("as.election.fail-fast=true")))
         .contains("127.0.0.1:1", "as.election.fail-fast=false")
         .doesNotContain(PASSWORD);
     assertThat(output).doesNotContain(PASSWORD);

@@ -12,6 +12,8 @@ import io.election.autoconfigure.actuate.ElectionMetricsAutoConfiguration;
 import io.election.autoconfigure.actuate.EndpointAccess;
 import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
 import io.election.autoconfigure.etcd.EtcdElectionAutoConfiguration;
+import io.election.autoconfigure.joint.ElectionPartsAutoConfiguration;
+import io.election.autoconfigure.joint.JointElectionAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
 import io.election.autoconfigure.zookeeper.ZookeeperElectionAutoConfiguration;
@@ -93,6 +95,15 @@ class MockedElectionTest {
   class MockedInsteadOfZookeeper extends MockTest {}
 
   @Nested
+  @TestPropertySource(
+      properties = {
+        "as.election.algorithm=Zookeeper, Mysql",
+        "as.election.zookeeper.connect-string=127.0.0.1:1",
+        "as.election.fail-fast=true"
+      })
+  class MockedInsteadOfAList extends MockTest {}
+
+  @Nested
   @TestPropertySource(properties = "as.election.enabled=false")
   class MockedAndDisabled extends MockTest {}
 
@@ -151,6 +162,8 @@ class MockedElectionTest {
     MysqlElectionAutoConfiguration.class,
     ZookeeperElectionAutoConfiguration.class,
     EtcdElectionAutoConfiguration.class,
+    ElectionPartsAutoConfiguration.class,
+    JointElectionAutoConfiguration.class,
     LeaderOnlyAutoConfiguration.class,
     LeaderEndpointAutoConfiguration.class,
     ElectionHealthAutoConfiguration.class,

@@ -8,6 +8,8 @@ import io.election.autoconfigure.actuate.ElectionInfoAutoConfiguration;
 import io.election.autoconfigure.actuate.ElectionMetricsAutoConfiguration;
 import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
 import io.election.autoconfigure.etcd.EtcdElectionAutoConfiguration;
+import io.election.autoconfigure.joint.ElectionPartsAutoConfiguration;
+import io.election.autoconfigure.joint.JointElectionAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
 import io.election.autoconfigure.zookeeper.ZookeeperElectionAutoConfiguration;
@@ -32,6 +34,8 @@ public final class MysqlNode {
       ElectionAutoConfiguration.class,
       EtcdElectionAutoConfiguration.class,
       MysqlElectionAutoConfiguration.class,
+      ElectionPartsAutoConfiguration.class,
+      JointElectionAutoConfiguration.class,
       ZookeeperElectionAutoConfiguration.class,
       LeaderOnlyAutoConfiguration.class,
       LeaderEndpointAutoConfiguration.class,

@@ -12,15 +12,9 @@ import java.security.cert.Certificate;
 import java.util.Base64;
 
 /** A certificate of 127.0.0.1 for servers and clients, which trust it, made by the JDK. */
-public final class TestCertificate {
+public record TestCertificate(Path folder) {
 
   public static final String PASSWORD = "of-the-keys";
-
-  private final Path folder;
-
-  private TestCertificate(Path folder) {
-    this.folder = folder;
-  }
 
   public static TestCertificate create(Path folder) throws Exception {
     TestCertificate certificate = new TestCertificate(folder);

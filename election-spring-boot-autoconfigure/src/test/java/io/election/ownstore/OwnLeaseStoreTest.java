@@ -9,12 +9,16 @@ import io.election.ManualAllocationElectionService;
 import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.actuate.EndpointAccess;
+import io.election.lease.Elector;
 import io.election.lease.LeaseStore;
 import io.election.lease.MemoryLeaseStore;
+import io.election.lease.Precedence;
+import io.election.lease.Precedence.Turn;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -82,6 +86,48 @@ class OwnLeaseStoreTest {
         .withBean(bean, LeaseStore.class, () -> this.store)
         .withPropertyValues("as.election.algorithm=" + algorithm)
         .run((context) -> assertThat(context).hasNotFailed());
+  }
+
+  @Test
+  void aNodeThatHoldsBackSaysSoAndLeadsLater(CapturedOutput output) {
+    this.application.withPropertyValues("as.election.hold-back=300ms").run((context) -> {
+      patiently().until(context.getBean(ElectionService.class)::isLeader);
+      assertThat(output).contains("election 'orders' is open").contains("holds back for 300 ms");
+    });
+  }
+
+  @Test
+  void aBeanDecidesWhoGoesFirst(CapturedOutput output) {
+    AtomicBoolean stands = new AtomicBoolean();
+    Precedence precedence =
+        (opening) -> stands.get() ? Turn.atOnce() : Turn.standAside("its data are old");
+    this.application.withBean(Precedence.class, () -> precedence).run((context) -> {
+      patiently().until(() -> output.getOut().contains("stands aside: its data are old"));
+      assertThat(context.getBean(ElectionService.class).isLeader()).isFalse();
+      stands.set(true);
+      context.getBean(Elector.class).wakeUp();
+      patiently().until(context.getBean(ElectionService.class)::isLeader);
+    });
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', textBlock = """
+      -1s | it must be from 0s to 1h
+      61m | it must be from 0s to 1h
+      soon | soon
+      """)
+  void unusableHoldBackIsRefused(String value, String text) {
+    assertThat(StartFailure.text(
+            this.application.withPropertyValues("as.election.hold-back=" + value)))
+        .contains("as.election.hold-back", text);
+  }
+
+  @Test
+  void holdBackBesideABeanIsRefused() {
+    assertThat(StartFailure.text(this.application
+            .withBean(Precedence.class, () -> Precedence.NONE)
+            .withPropertyValues("as.election.hold-back=2s")))
+        .contains("as.election.hold-back", "decides who goes first; remove the property");
   }
 
   @Test

@@ -5,11 +5,12 @@ import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
+import io.election.Member;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.leaderonly.LeaderOnlyCalls;
 import io.election.autoconfigure.leaderonly.TermBoundCalls;
-import io.election.lease.Elector;
+import io.election.joint.JointElectionService;
 import io.election.lease.LeaseElectionService;
 import io.election.lease.RenewalListener;
 import io.micrometer.core.instrument.Counter;
@@ -20,11 +21,14 @@ import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
@@ -51,6 +55,8 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private static final String RENEWAL_AGE = "election.renewal.age";
 
+  private static final String MEMBERS = "election.members";
+
   private static final String RENEWALS = "election.renewals";
 
   private static final String TRANSITIONS = "election.transitions";
@@ -73,32 +79,33 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private final @Nullable TermBoundCalls termBound;
 
-  private final @Nullable Elector elector;
-
   private final Map<Key, Counter> transitions = new ConcurrentHashMap<>();
 
   private final Map<Key, Timer> renewals = new ConcurrentHashMap<>();
 
   private final Map<CallKey, Timer> callTimers = new ConcurrentHashMap<>();
 
+  /** The elections and algorithms whose members are counted. */
+  private final Set<Key> memberAlgorithms = ConcurrentHashMap.newKeySet();
+
   /** The elections that this node has led since the metrics started. */
   private final Set<String> led = ConcurrentHashMap.newKeySet();
 
   private volatile boolean running;
+
+  private volatile boolean hasLeases;
 
   ElectionMetrics(
       MeterRegistry registry,
       Elections elections,
       ElectionBackend backend,
       LeaderOnlyCalls calls,
-      @Nullable TermBoundCalls termBound,
-      @Nullable Elector elector) {
+      @Nullable TermBoundCalls termBound) {
     this.registry = registry;
     this.elections = elections;
     this.backend = backend;
     this.calls = calls;
     this.termBound = termBound;
-    this.elector = elector;
   }
 
   @Override
@@ -106,9 +113,7 @@ final class ElectionMetrics implements SmartLifecycle {
     this.running = true;
     this.elections.all().values().forEach(this::register);
     this.calls.onCall(this::called);
-    if (this.elector != null) {
-      this.elector.onRenewal(this::renewed);
-    }
+    this.hasLeases = this.backend.onRenewal(this::renewed);
   }
 
   @Override
@@ -152,11 +157,14 @@ final class ElectionMetrics implements SmartLifecycle {
         .tags(tags)
         .register(this.registry);
     if (service instanceof LeaseElectionService lease) {
-      register(lease, tags);
+      register(lease, LeaseElectionService::renewalAge, tags);
+    } else if (service instanceof JointElectionService joint) {
+      register(joint, JointElectionService::renewalAge, tags);
     }
   }
 
-  private void register(LeaseElectionService service, Tags tags) {
+  private <T extends ElectionService> void register(
+      T service, Function<T, Optional<Duration>> renewalAge, Tags tags) {
     gauge(
         LEASE_REMAINING,
         "How long this node still leads without another renewal; 0 on a follower",
@@ -171,7 +179,35 @@ final class ElectionMetrics implements SmartLifecycle {
         "seconds",
         tags,
         service,
-        (election) -> seconds(election.renewalAge().orElse(Duration.ZERO)));
+        (election) -> seconds(renewalAge.apply(election).orElse(Duration.ZERO)));
+    registerMembers(service, this.backend.memberAlgorithm(), tags);
+  }
+
+  /**
+   * Counts the members with one list of stores. Whoever reads the value finds the other lists too,
+   * which then have a gauge each: members are known only from then on.
+   */
+  private void registerMembers(ElectionService service, String algorithm, Tags tags) {
+    if (!this.memberAlgorithms.add(new Key(service.serviceId(), algorithm))) {
+      return;
+    }
+    gauge(
+        MEMBERS,
+        "Nodes that stand for the election, as far as this node knows, by where they elect",
+        null,
+        tags.and("algorithm", algorithm),
+        service,
+        (election) -> {
+          List<Member> members = election.members().orElse(List.of());
+          members.forEach((member) -> registerMembers(election, algorithm(member), tags));
+          return members.stream()
+              .filter((member) -> algorithm(member).equals(algorithm))
+              .count();
+        });
+  }
+
+  private static String algorithm(Member member) {
+    return member.algorithm().isEmpty() ? "unknown" : member.algorithm();
   }
 
   /** Registers all meters of a leader at once, so that each of them counts from the start. */
@@ -183,7 +219,7 @@ final class ElectionMetrics implements SmartLifecycle {
         .description("Leader-only calls that were interrupted because the leadership ended")
         .tags(tags(name))
         .register(this.registry);
-    if (this.elector != null) {
+    if (this.hasLeases) {
       Arrays.stream(RenewalListener.Outcome.values()).forEach((outcome) -> timer(name, outcome));
     }
     TermBoundCalls termBound = this.termBound;
@@ -267,7 +303,7 @@ final class ElectionMetrics implements SmartLifecycle {
   }
 
   /** Identifies one of several meters. */
-  private record Key(String serviceId, Enum<?> value) {}
+  private record Key(String serviceId, Object value) {}
 
   /** Identifies a timer of calls. */
   private record CallKey(String serviceId, String method, LeaderOnlyCalls.Outcome outcome) {}

@@ -5,7 +5,6 @@ import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.leaderonly.LeaderOnlyCalls;
 import io.election.autoconfigure.leaderonly.TermBoundCalls;
-import io.election.lease.Elector;
 import io.micrometer.core.instrument.MeterRegistry;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -30,9 +29,7 @@ public final class ElectionMetricsAutoConfiguration {
       Elections elections,
       ElectionBackend backend,
       LeaderOnlyCalls calls,
-      ObjectProvider<TermBoundCalls> termBound,
-      ObjectProvider<Elector> elector) {
-    return new ElectionMetrics(
-        registry, elections, backend, calls, termBound.getIfAvailable(), elector.getIfAvailable());
+      ObjectProvider<TermBoundCalls> termBound) {
+    return new ElectionMetrics(registry, elections, backend, calls, termBound.getIfAvailable());
   }
 }

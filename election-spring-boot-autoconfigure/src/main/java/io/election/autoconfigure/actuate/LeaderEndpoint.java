@@ -89,6 +89,9 @@ final class LeaderEndpoint {
       description.put("nodeId", first.nodeId());
       description.put("algorithm", algorithm(first));
     });
+    if (this.backend != null && !this.backend.parts().isEmpty()) {
+      description.put("parts", this.backend.parts());
+    }
     Map<String, Object> described = new LinkedHashMap<>();
     this.elections
         .all()
@@ -351,6 +354,8 @@ final class LeaderEndpoint {
     description.put("eligible", member.eligible());
     description.put("paused", member.paused());
     putIfKnown(description, "version", member.version());
+    putIfKnown(description, "algorithm", member.algorithm());
+    putIfKnown(description, "position", member.position());
     return description;
   }
 

@@ -3,6 +3,7 @@ package io.election.autoconfigure.mysql;
 import io.election.ElectionService;
 import io.election.LeadershipLostException;
 import io.election.autoconfigure.leaderonly.TermBoundCalls;
+import io.election.joint.JointElectionService;
 import io.election.lease.LeaseElectionService;
 import io.election.mysql.CommitFence;
 import java.sql.Connection;
@@ -74,7 +75,7 @@ final class FencedCalls implements TermBoundCalls {
 
   @Override
   public boolean appliesTo(ElectionService election) {
-    return election instanceof LeaseElectionService;
+    return election instanceof LeaseElectionService || election instanceof JointElectionService;
   }
 
   @Override

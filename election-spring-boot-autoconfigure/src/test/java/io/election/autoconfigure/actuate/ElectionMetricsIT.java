@@ -39,6 +39,7 @@ class ElectionMetricsIT {
               "election.healthy",
               "election.leader",
               "election.lease.remaining",
+              "election.members",
               "election.renewal.age",
               "election.term");
       job.run();

@@ -6,14 +6,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.autoconfigure.KeyValueElectionContract;
 import io.election.autoconfigure.TestCertificate;
 import io.election.etcd.EtcdProcess;
-import io.election.lease.LeaseStore;
-import io.election.lease.MemoryLeaseStore;
 import java.nio.file.Path;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The complete election in an application, on a real etcd. */
 class EtcdElectionIT extends KeyValueElectionContract {
@@ -21,7 +20,7 @@ class EtcdElectionIT extends KeyValueElectionContract {
   private static final String PREFIX = "as.election.etcd.";
 
   EtcdElectionIT() {
-    super("Etcd");
+    super("Etcd", "endpoints=http://127.0.0.1:1");
   }
 
   @Override
@@ -29,15 +28,6 @@ class EtcdElectionIT extends KeyValueElectionContract {
     return new String[] {
       PREFIX + "endpoints=" + EtcdProcess.shared().url(),
       PREFIX + "prefix=/test-" + UUID.randomUUID() + "/"
-    };
-  }
-
-  @Override
-  protected String[] nowhere() {
-    return new String[] {
-      PREFIX + "endpoints=http://127.0.0.1:1",
-      PREFIX + "username=app",
-      PREFIX + "password=" + PASSWORD
     };
   }
 
@@ -77,57 +67,21 @@ class EtcdElectionIT extends KeyValueElectionContract {
     }
   }
 
-  @Test
-  void missingEndpointsAreRefused() {
-    assertThat(failure())
-        .contains("as.election.etcd.endpoints is not set", "http://etcd-1:2379,http://etcd-2:2379");
-  }
-
   @ParameterizedTest
-  @ValueSource(strings = {"etcd-1:2379", "http://etcd-1:2379/v3", "http://a:2379,https://b:2379"})
-  void malformedEndpointsAreRefused(String value) {
-    assertThat(failure(PREFIX + "endpoints=" + value))
-        .contains("as.election.etcd.endpoints is '" + value + "'")
-        .contains("http://host:2379 or https://host:2379");
-  }
-
-  @Test
-  void passwordInAnEndpointIsRefusedButNotShown() {
-    assertThat(failure(PREFIX + "endpoints=http://app:" + PASSWORD + "@etcd-1:2379"))
-        .contains("as.election.etcd.endpoints is 'http://…@etcd-1:2379'")
-        .doesNotContain(PASSWORD);
-  }
-
-  @Test
-  void wrongPrefixIsRefused() {
-    assertThat(failure(PREFIX + "endpoints=http://etcd-1:2379", PREFIX + "prefix=/election"))
-        .contains("as.election.etcd.prefix is '/election'", "does not end with '/'");
-  }
-
-  @Test
-  void userWithoutPasswordIsRefused() {
-    assertThat(failure(PREFIX + "endpoints=http://etcd-1:2379", PREFIX + "username=app"))
-        .contains("as.election.etcd.password is not set")
-        .contains("as.election.etcd.username is set");
-  }
-
-  @Test
-  void bundleThatIsNotThereIsRefused() {
-    assertThat(failure(PREFIX + "endpoints=https://etcd-1:2379", PREFIX + "ssl.bundle=etcd"))
-        .contains("as.election.etcd.ssl.bundle is 'etcd'", "there is no such SSL bundle");
-  }
-
-  @Test
-  void bundleBesidePlainEndpointsIsRefused() {
-    assertThat(failure(PREFIX + "endpoints=http://etcd-1:2379", PREFIX + "ssl.bundle=etcd"))
-        .contains("as.election.etcd.ssl.bundle is 'etcd'", "https://host:2379");
-  }
-
-  @Test
-  void storeOfTheApplicationReplacesOurs() {
-    MemoryLeaseStore own = new MemoryLeaseStore();
-    node("a")
-        .withBean("etcdLeaseStore", LeaseStore.class, () -> own)
-        .run((context) -> assertThat(context.getBean(LeaseStore.class)).isSameAs(own));
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "| endpoints is not set; http://etcd-1:2379,http://etcd-2:2379",
+        "endpoints=etcd-1:2379 | endpoints is 'etcd-1:2379'; http://host:2379 or https://host:2379",
+        "endpoints=http://etcd-1:2379/v3 | endpoints is 'http://etcd-1:2379/v3'; http://host:2379 or https://host:2379",
+        "endpoints=http://a:2379,https://b:2379 | endpoints is 'http://a:2379,https://b:2379'; http://host:2379 or https://host:2379",
+        "endpoints=http://app:" + PASSWORD + "@etcd-1:2379 | endpoints is 'http://…@etcd-1:2379'",
+        "endpoints=http://etcd-1:2379; prefix=/election | prefix is '/election'; does not end with '/'",
+        "endpoints=http://etcd-1:2379; username=app | password is not set; as.election.etcd.username is set",
+        "endpoints=https://etcd-1:2379; ssl.bundle=etcd | ssl.bundle is 'etcd'; there is no such SSL bundle",
+        "endpoints=http://etcd-1:2379; ssl.bundle=etcd | ssl.bundle is 'etcd'; https://host:2379"
+      })
+  void unusableSettingsAreRefused(@Nullable String settings, String texts) {
+    assertRefused(settings, texts);
   }
 }

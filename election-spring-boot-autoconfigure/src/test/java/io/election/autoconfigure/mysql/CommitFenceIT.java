@@ -15,7 +15,6 @@ import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.autoconfigure.leaderonly.TermBoundCalls;
 import io.election.mysql.CommitFence;
-import io.election.team.TracingDataSources;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import jakarta.persistence.Entity;
@@ -714,9 +713,6 @@ class CommitFenceIT {
           .build();
     }
   }
-
-  @Import(TracingDataSources.class)
-  static class Traced extends JdbcApplication {}
 
   static class TwoNames extends Fenced {
 

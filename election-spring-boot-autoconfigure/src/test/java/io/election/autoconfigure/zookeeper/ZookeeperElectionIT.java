@@ -8,8 +8,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.election.autoconfigure.KeyValueElectionContract;
 import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.TestCertificate;
-import io.election.lease.LeaseStore;
-import io.election.lease.MemoryLeaseStore;
 import io.election.zookeeper.Zookeeper;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -20,13 +18,13 @@ import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.curator.retry.RetryOneTime;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooKeeper;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The complete election in an application, on a real ZooKeeper. */
 @SuppressWarnings("try") // a client's close() is interruptible
@@ -37,7 +35,7 @@ class ZookeeperElectionIT extends KeyValueElectionContract {
   private static Zookeeper zookeeper;
 
   ZookeeperElectionIT() {
-    super("Zookeeper");
+    super("Zookeeper", "connect-string=127.0.0.1:1");
   }
 
   @BeforeAll
@@ -59,15 +57,6 @@ class ZookeeperElectionIT extends KeyValueElectionContract {
   @Override
   protected String[] server() {
     return at("/test-" + UUID.randomUUID());
-  }
-
-  @Override
-  protected String[] nowhere() {
-    return new String[] {
-      PREFIX + "connect-string=127.0.0.1:1",
-      PREFIX + "username=app",
-      PREFIX + "password=" + PASSWORD
-    };
   }
 
   @Test
@@ -140,62 +129,30 @@ class ZookeeperElectionIT extends KeyValueElectionContract {
     }
   }
 
-  @Test
-  void bundleThatIsNotThereIsRefused() {
-    assertThat(failure(PREFIX + "connect-string=zoo1:2182", PREFIX + "ssl.bundle=ours"))
-        .contains("as.election.zookeeper.ssl.bundle is 'ours'", "there is no such SSL bundle");
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"orders", "world:anyone:", "world:anyone:cdx"})
-  void malformedRightsAreRefused(String acl) {
-    assertThat(failure(PREFIX + "connect-string=zoo1:2181", PREFIX + "acl=" + acl))
-        .contains("as.election.zookeeper.acl is '" + acl + "'", "scheme:id:permissions");
-  }
-
   private static ZooKeeper stranger() throws IOException {
     return new ZooKeeper(zookeeper.connectString(), 40_000, (event) -> {});
   }
 
-  @Test
-  void missingConnectStringIsRefused() {
-    assertThat(failure())
-        .contains("as.election.zookeeper.connect-string is not set", "zoo1:2181,zoo2:2181");
-    assertThat(failure(PREFIX + "connect-string="))
-        .contains("as.election.zookeeper.connect-string is ''");
-  }
-
   @ParameterizedTest
-  @ValueSource(strings = {"zoo1:port", "zoo 1:2181", "http://zoo1:2181"})
-  void malformedConnectStringIsRefused(String value) {
-    assertThat(failure(PREFIX + "connect-string=" + value))
-        .contains("as.election.zookeeper.connect-string is '" + value + "'")
-        .contains("is malformed", "separated by commas");
-  }
-
-  @ParameterizedTest
-  @CsvSource({"orders, must start with /", "/, its own nodes", "/zookeeper/orders, its own nodes"})
-  void wrongRootIsRefused(String root, String problem) {
-    assertThat(failure(at(root)))
-        .contains("as.election.zookeeper.root is '" + root + "'")
-        .contains(problem, "/soa/master/services");
-  }
-
-  @Test
-  void userWithoutPasswordIsRefused() {
-    assertThat(failure(PREFIX + "connect-string=zoo1:2181", PREFIX + "username=app"))
-        .contains("as.election.zookeeper.password is not set")
-        .contains("as.election.zookeeper.username is set");
-    assertThat(failure(PREFIX + "connect-string=zoo1:2181", PREFIX + "password=" + PASSWORD))
-        .contains("as.election.zookeeper.username is not set")
-        .doesNotContain(PASSWORD);
-  }
-
-  @Test
-  void storeOfTheApplicationReplacesOurs() {
-    MemoryLeaseStore own = new MemoryLeaseStore();
-    node("a")
-        .withBean("zookeeperLeaseStore", LeaseStore.class, () -> own)
-        .run((context) -> assertThat(context.getBean(LeaseStore.class)).isSameAs(own));
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "| connect-string is not set; zoo1:2181,zoo2:2181",
+        "connect-string= | connect-string is ''",
+        "connect-string=zoo1:port | connect-string is 'zoo1:port'; is malformed; separated by commas",
+        "connect-string=zoo 1:2181 | connect-string is 'zoo 1:2181'; is malformed; separated by commas",
+        "connect-string=http://zoo1:2181 | connect-string is 'http://zoo1:2181'; is malformed; separated by commas",
+        "connect-string=zoo1:2181; root=orders | root is 'orders'; must start with /; /soa/master/services",
+        "connect-string=zoo1:2181; root=/ | root is '/'; its own nodes; /soa/master/services",
+        "connect-string=zoo1:2181; root=/zookeeper/orders | root is '/zookeeper/orders'; its own nodes; /soa/master/services",
+        "connect-string=zoo1:2181; acl=orders | acl is 'orders'; scheme:id:permissions",
+        "connect-string=zoo1:2181; acl=world:anyone: | acl is 'world:anyone:'; scheme:id:permissions",
+        "connect-string=zoo1:2181; acl=world:anyone:cdx | acl is 'world:anyone:cdx'; scheme:id:permissions",
+        "connect-string=zoo1:2181; username=app | password is not set; as.election.zookeeper.username is set",
+        "connect-string=zoo1:2181; password=" + PASSWORD + " | username is not set",
+        "connect-string=zoo1:2182; ssl.bundle=ours | ssl.bundle is 'ours'; there is no such SSL bundle"
+      })
+  void unusableSettingsAreRefused(@Nullable String settings, String texts) {
+    assertRefused(settings, texts);
   }
 }

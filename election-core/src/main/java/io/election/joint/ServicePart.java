@@ -1,0 +1,174 @@
+package io.election.joint;
+
+import io.election.ElectionService;
+import io.election.joint.PartView.Holder;
+import io.election.lease.LeaseSettings;
+import io.election.lease.StoreHealth;
+import io.election.lease.Ticker;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A part that is asked and told: an election of the application, or one by manual allocation. It has
+ * neither term nor deadline, and is as safe as it is. It may throw or block: then this node does not
+ * lead.
+ */
+final class ServicePart implements Part {
+
+  private static final Logger log = LoggerFactory.getLogger(ServicePart.class);
+
+  /** What the part is to be told next. */
+  private enum Wish {
+    STAND,
+    LEAVE
+  }
+
+  private final String name;
+
+  private final ElectionService service;
+
+  private final LeaseSettings settings;
+
+  private final Ticker ticker;
+
+  private final AtomicReference<Wish> wish = new AtomicReference<>();
+
+  /** The last answer, and when it came. */
+  private volatile boolean led;
+
+  private volatile long answeredAt;
+
+  /** From when on this node may ask to lead. */
+  private volatile long standsFrom;
+
+  /** Why calls fail; {@code null} if they do not. */
+  private volatile @Nullable Failure failure;
+
+  /**
+   * Calls that fail.
+   *
+   * @param since when the first of them failed
+   * @param told whether the part was told something; that it answers questions then proves nothing
+   * @param text the last failure, for display
+   */
+  private record Failure(long since, boolean told, String text) {}
+
+  ServicePart(String name, ElectionService service, LeaseSettings settings, Ticker ticker) {
+    this.name = name;
+    this.service = service;
+    this.settings = settings;
+    this.ticker = ticker;
+    this.answeredAt = ticker.read();
+    this.standsFrom = ticker.read();
+  }
+
+  @Override
+  public String name() {
+    return this.name;
+  }
+
+  @Override
+  public ElectionService service() {
+    return this.service;
+  }
+
+  @Override
+  public PartView glance() {
+    return view();
+  }
+
+  @Override
+  public PartView view() {
+    boolean leads = leads();
+    return new PartView(leads, leads, 0, false, 0, Duration.ZERO, silence(), Holder.OTHER);
+  }
+
+  /** Returns the last answer, unless it is too old. */
+  private boolean leads() {
+    return this.led && silence().compareTo(this.settings.operationTimeout()) <= 0;
+  }
+
+  private Duration silence() {
+    return Duration.ofNanos(this.ticker.read() - this.answeredAt);
+  }
+
+  /** Returns what its calls show. A call that fails is no answer. */
+  StoreHealth health() {
+    Failure failure = this.failure;
+    return failure == null
+        ? new StoreHealth(silence(), Duration.ZERO, null)
+        : new StoreHealth(
+            silence(), Duration.ofNanos(this.ticker.read() - failure.since()), failure.text());
+  }
+
+  /**
+   * Returns whether the part confirms this node as its leader at this instant. Blocks as long as the
+   * part does, unless it has been silent.
+   */
+  boolean isLeaderNow() {
+    try {
+      return leads() && this.service.isLeader();
+    } catch (RuntimeException ex) {
+      failed(ex, false);
+      return false;
+    }
+  }
+
+  @Override
+  public void stand() {
+    if (this.ticker.read() - this.standsFrom >= 0) {
+      // Not again at once: a part that cannot lead now may need a while.
+      this.standsFrom = this.ticker.read() + this.settings.renewInterval().toNanos();
+      this.wish.set(Wish.STAND);
+    }
+  }
+
+  @Override
+  public void handBack(Duration aside) {
+    this.standsFrom = this.ticker.read() + aside.toNanos();
+    this.wish.set(Wish.LEAVE);
+  }
+
+  @Override
+  public void wakeUp() {}
+
+  /**
+   * Asks the part, and tells it what it is to be told. May block. Called by a thread of its own.
+   */
+  void call() {
+    Wish wish = this.wish.getAndSet(null);
+    try {
+      if (wish == Wish.LEAVE) {
+        this.service.lostLeader();
+      } else if (wish == Wish.STAND && !this.service.isLeader()) {
+        this.service.becomeLeader();
+      }
+      this.led = this.service.isLeader();
+      this.answeredAt = this.ticker.read();
+      Failure failure = this.failure;
+      if (failure != null && (wish != null || !failure.told())) {
+        this.failure = null;
+        log.info("The part '{}' works again", this.name);
+      }
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+    } catch (Exception ex) {
+      this.led = false;
+      failed(ex, wish != null);
+    }
+  }
+
+  private void failed(Exception ex, boolean told) {
+    Failure known = this.failure;
+    this.failure = known != null
+        ? new Failure(known.since(), told || known.told(), ex.toString())
+        : new Failure(this.ticker.read(), told, ex.toString());
+    if (known == null) {
+      log.warn(
+          "The part '{}' of the election has failed: {}. This node does not lead", this.name, ex);
+    }
+  }
+}

@@ -1,0 +1,714 @@
+package io.election.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.election.ElectionService;
+import io.election.Leadership;
+import io.election.ManualAllocationElectionService;
+import io.election.etcd.EtcdLeaseStore;
+import io.election.etcd.EtcdProcess;
+import io.election.joint.JointElectionService;
+import io.election.joint.JointElector;
+import io.election.joint.JointElector.PartSource;
+import io.election.lease.Elector;
+import io.election.lease.LeaderWork;
+import io.election.lease.LeaseElectionService;
+import io.election.lease.LeaseSettings;
+import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStoreException;
+import io.election.lease.Precedence;
+import io.election.mysql.ElectionDatabase;
+import io.election.mysql.MysqlLeaseStore;
+import io.election.test.TestDatabase;
+import io.election.test.process.Claim;
+import io.election.test.process.LocalSampler;
+import io.election.test.process.TcpProxy;
+import io.election.zookeeper.SeedService;
+import io.election.zookeeper.Zookeeper;
+import io.election.zookeeper.ZookeeperLeaseStore;
+import java.io.IOException;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.leader.LeaderLatch;
+import org.apache.curator.retry.RetryOneTime;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.dao.DataAccessException;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.jdbc.datasource.SingleConnectionDataSource;
+
+/**
+ * Moves of three nodes from one kind of election to another and back, node by node, on real servers.
+ * The nodes are in this process, each with connections of its own, and asked several times a
+ * millisecond.
+ */
+class MoveIT {
+
+  private static final Duration LEASE = Duration.ofSeconds(3);
+
+  private static final LeaseSettings SETTINGS = new LeaseSettings(
+      LEASE, Duration.ofMillis(600), Duration.ofMillis(500), Duration.ofSeconds(2), true);
+
+  private static final LeaderWork NO_WORK = (serviceId) -> false;
+
+  /** The node that manual allocation names. */
+  private static final String ALLOCATED = "x";
+
+  @AutoClose
+  private final LocalSampler sampler = new LocalSampler();
+
+  private final Map<String, AutoCloseable> servers = new LinkedHashMap<>();
+
+  private final Map<String, Node> nodes = new LinkedHashMap<>();
+
+  private @Nullable TestDatabase database;
+
+  /** The writers of all nodes so far; none unless a test has a register. */
+  private final List<Writer> writers = new ArrayList<>();
+
+  private boolean writes;
+
+  private int lives;
+
+  @AfterEach
+  void stop() throws Exception {
+    stopNodes();
+    for (AutoCloseable server : this.servers.values()) {
+      server.close();
+    }
+  }
+
+  private void stopNodes() {
+    this.nodes.values().forEach((node) -> node.stop().run());
+    this.nodes.clear();
+  }
+
+  private record Node(ElectionService service, Runnable stop) {}
+
+  private TestDatabase database() {
+    if (this.database == null) {
+      this.database = TestDatabase.newDatabase();
+    }
+    return this.database;
+  }
+
+  private <S extends AutoCloseable> S server(String name, Class<S> type, Supplier<S> start) {
+    return type.cast(this.servers.computeIfAbsent(name, (key) -> start.get()));
+  }
+
+  private PartSource source(String kind, String id) throws LeaseStoreException {
+    return switch (kind) {
+      case "Mysql" -> PartSource.of(mysql(id));
+      case "Zookeeper" ->
+        PartSource.of(ZookeeperLeaseStore.builder(
+                server(kind, Zookeeper.class, Zookeeper::start).connectString())
+            .operationTimeout(SETTINGS.operationTimeout())
+            .build());
+      case "Etcd" ->
+        PartSource.of(EtcdLeaseStore.builder(
+                List.of(server(kind, EtcdProcess.class, EtcdProcess::start).url()))
+            .operationTimeout(SETTINGS.operationTimeout())
+            .build());
+      case "SeedZookeeper" -> new PartSource(kind, null, (serviceId) -> seedOfZookeeper(id));
+      case "CuratorLatch" -> new PartSource(kind, null, (serviceId) -> curatorLatch(id));
+      case "SeedTable" ->
+        new PartSource(kind, null, (serviceId) -> new SeedElection(database(), id));
+      default -> new PartSource(kind, null, (serviceId) -> allocation(id));
+    };
+  }
+
+  private MysqlLeaseStore mysql(String id) throws LeaseStoreException {
+    TcpProxy proxy = proxy(id);
+    MysqlLeaseStore store = new MysqlLeaseStore(
+        new ElectionDatabase(
+            new DriverManagerDataSource(
+                proxy.jdbcUrl(), database().username(), database().password()),
+            proxy.jdbcUrl()),
+        MysqlLeaseStore.SchemaMode.MIGRATE,
+        SETTINGS.operationTimeout(),
+        SETTINGS.renewInterval(),
+        true);
+    store.ensureTables();
+    return store;
+  }
+
+  /** The way from a node to MySQL. */
+  private TcpProxy proxy(String id) {
+    return server("way of " + id, TcpProxy.class, () -> TcpProxy.to(database()));
+  }
+
+  private static ManualAllocationElectionService allocation(String id) {
+    ManualAllocationElectionService service = new ManualAllocationElectionService(
+        Cluster.SERVICE, ALLOCATED, () -> id, id::equals, (event) -> {}, InstantSource.system());
+    service.start();
+    return service;
+  }
+
+  /** Starts a node, with a list of parts or one store or service alone. */
+  private void start(String id, String... kinds) throws LeaseStoreException {
+    List<PartSource> sources = new ArrayList<>();
+    for (String kind : kinds) {
+      sources.add(source(kind, id));
+    }
+    Node node = sources.size() > 1 ? joint(id, sources) : alone(id, sources.get(0));
+    String life = id + this.lives++ + List.of(kinds);
+    this.nodes.put(id, this.writes ? writing(life, node) : node);
+    this.sampler.add(life, node.service());
+  }
+
+  /** Lets a node write to the register until it has ended. */
+  private Node writing(String life, Node node) {
+    Writer writer = new Writer(database(), life, node.service());
+    this.writers.add(writer);
+    return new Node(node.service(), () -> {
+      node.stop().run();
+      writer.close();
+    });
+  }
+
+  private static Node joint(String id, List<PartSource> all) {
+    List<ElectionService> parts = new ArrayList<>();
+    List<PartSource> sources =
+        all.stream().map((source) -> remembered(source, parts)).toList();
+    JointElector elector = new JointElector(
+        sources,
+        SETTINGS,
+        () -> id,
+        NO_WORK,
+        (event) -> {},
+        System::nanoTime,
+        InstantSource.system(),
+        Precedence.NONE);
+    JointElectionService service = elector.create(Cluster.SERVICE);
+    elector.start(List.of(service));
+    return new Node(service, () -> {
+      elector.stop();
+      parts.forEach(MoveIT::end);
+    });
+  }
+
+  /** Keeps the services that a list creates, which end with their node. */
+  private static PartSource remembered(PartSource source, List<ElectionService> parts) {
+    return source.store() != null
+        ? source
+        : new PartSource(source.name(), null, (serviceId) -> {
+          ElectionService service = source.services().apply(serviceId);
+          parts.add(service);
+          return service;
+        });
+  }
+
+  private static Node alone(String id, PartSource source) {
+    LeaseStore store = source.store();
+    if (store == null) {
+      ElectionService service = source.services().apply(Cluster.SERVICE);
+      return new Node(service, () -> end(service));
+    }
+    Elector elector = new Elector(
+        store,
+        SETTINGS,
+        () -> id,
+        NO_WORK,
+        (event) -> {},
+        System::nanoTime,
+        InstantSource.system());
+    LeaseElectionService service = new LeaseElectionService(Cluster.SERVICE, elector);
+    elector.start(List.of(service));
+    return new Node(service, elector::stop);
+  }
+
+  private static void end(ElectionService service) {
+    if (service instanceof ManualAllocationElectionService manual) {
+      manual.stop();
+    } else if (service instanceof SeedElection seed) {
+      seed.close();
+    } else if (service instanceof BegunAgain election) {
+      election.lostLeader();
+    }
+  }
+
+  /** Ends a node in an orderly way, and starts it again with another list. */
+  private void release(String id, String... kinds) throws LeaseStoreException {
+    this.nodes.get(id).stop().run();
+    start(id, kinds);
+    awaitLeader();
+  }
+
+  private void awaitLeader() {
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .until(
+            () -> this.nodes.values().stream().anyMatch((node) -> node.service().isLeader()));
+  }
+
+  private List<Claim> claims() {
+    return this.sampler.judge().claims().stream()
+        .sorted(Comparator.comparing(Claim::from))
+        .toList();
+  }
+
+  /** Returns what the nodes are on, one after the other, in a move and on the way back. */
+  private static String[][] steps(String from, String to) {
+    return new String[][] {{from, to}, {to}, {from, to}, {from}};
+  }
+
+  /** Returns the times without a leader in seconds, the longest first. */
+  private static List<Double> gaps(List<Claim> claims) {
+    List<Double> gaps = new ArrayList<>();
+    for (int i = 1; i < claims.size(); i++) {
+      gaps.add((claims.get(i).from() - claims.get(i - 1).to()) / 1e9);
+    }
+    gaps.sort(Comparator.reverseOrder());
+    return gaps;
+  }
+
+  private void move(String from, String to) throws LeaseStoreException {
+    for (String id : List.of("x", "y", "z")) {
+      start(id, from);
+    }
+    awaitLeader();
+    for (String[] kinds : steps(from, to)) {
+      for (String id : List.of("y", "x", "z")) {
+        release(id, kinds);
+      }
+    }
+    List<Claim> claims = claims();
+    assertThat(this.sampler.judge().violations()).isEmpty();
+    long term = 0;
+    for (Claim claim : claims) {
+      if (claim.hasTerm()) {
+        assertThat(claim.term()).as("%s", claims).isGreaterThanOrEqualTo(term);
+        term = claim.term();
+      }
+    }
+    List<Double> gaps = gaps(claims);
+    System.out.printf(
+        "Measured: %s to %s and back, %d leaderships: longest times without a leader, in seconds: %s; the first record of a store takes a lease of %s%n",
+        from, to, claims.size(), gaps.stream().limit(4).toList(), LEASE);
+    // The second store has no record at first, so its first leader waits for a lease.
+    assertThat(gaps.get(0)).isLessThan(2.5 * LEASE.toSeconds());
+    assertThat(gaps.stream().skip(1)).allMatch((gap) -> gap < LEASE.toSeconds());
+  }
+
+  @Test
+  void nodes_move_from_zookeeper_to_mysql_and_back() throws Exception {
+    move("Zookeeper", "Mysql");
+  }
+
+  @Tag("faults")
+  @ParameterizedTest
+  @CsvSource({
+    "Mysql, Etcd",
+    "Etcd, Zookeeper",
+    "ManualAllocation, Mysql",
+    "ManualAllocation, Zookeeper",
+    "ManualAllocation, Etcd",
+    "SeedTable, Mysql",
+    "SeedZookeeper, Mysql",
+    "CuratorLatch, Mysql"
+  })
+  void nodes_move_and_back(String from, String to) throws Exception {
+    move(from, to);
+  }
+
+  @Tag("faults")
+  @Test
+  void nodes_move_ten_times_and_back_while_they_write_to_a_fenced_register() throws Exception {
+    TestDatabase database = database();
+    FencedRegister.create(database);
+    this.writes = true;
+    for (String id : List.of("x", "y", "z")) {
+      start(id, "Zookeeper");
+    }
+    awaitWrite();
+    for (int i = 0; i < 10; i++) {
+      for (String[] kinds : steps("Zookeeper", "Mysql")) {
+        for (String id : List.of("y", "x", "z")) {
+          release(id, kinds);
+        }
+        awaitWrite();
+      }
+    }
+    stopNodes();
+    long acknowledged =
+        this.writers.stream().mapToLong((writer) -> writer.acknowledged).sum();
+    long failed = this.writers.stream().mapToLong((writer) -> writer.failed).sum();
+    long accepted = FencedRegister.accepted(database);
+    System.out.printf(
+        "Measured: Zookeeper to Mysql and back, ten times, with writes: %d starts of nodes, %d terms, %d writes accepted, %d refused, %d failed; longest time without a leader %.3f s%n",
+        this.lives,
+        FencedRegister.terms(database),
+        accepted,
+        FencedRegister.refused(database),
+        failed,
+        gaps(claims()).get(0));
+    assertThat(this.sampler.judge().violations()).isEmpty();
+    assertThat(FencedRegister.sharedTerms(database))
+        .as("terms with several writers")
+        .isZero();
+    assertThat(FencedRegister.falls(database)).as("terms that fell").isZero();
+    // The register may have accepted a write that failed.
+    assertThat(accepted).isBetween(acknowledged, acknowledged + failed);
+  }
+
+  private void awaitWrite() {
+    long before = FencedRegister.accepted(database());
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> FencedRegister.accepted(database()) > before
+            || !this.sampler.judge().violations().isEmpty());
+    assertThat(this.sampler.judge().violations()).isEmpty();
+  }
+
+  @Tag("faults")
+  @Test
+  void a_step_that_is_skipped_makes_two_leaders() throws Exception {
+    start("x", "Zookeeper");
+    awaitLeader();
+    start("y", "Mysql");
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .until(
+            () -> this.nodes.values().stream().allMatch((node) -> node.service().isLeader()));
+    await().until(() -> !this.sampler.judge().violations().isEmpty());
+  }
+
+  @Tag("faults")
+  @Test
+  void a_node_that_is_cut_off_from_the_second_store_lets_a_better_placed_one_lead()
+      throws Exception {
+    start("x", "Zookeeper", "Mysql");
+    awaitLeader();
+    start("y", "Zookeeper", "Mysql");
+    proxy("x").cut();
+    ElectionService y = this.nodes.get("y").service();
+    await().atMost(Duration.ofSeconds(30)).until(y::isLeader);
+    proxy("x").heal();
+    // Both ways at once: nobody leads, then somebody does.
+    proxy("x").cut();
+    proxy("y").cut();
+    await().until(() -> !y.isLeader());
+    proxy("x").heal();
+    proxy("y").heal();
+    awaitLeader();
+    assertThat(this.sampler.judge().violations()).isEmpty();
+  }
+
+  @Tag("faults")
+  @Test
+  void of_lists_in_different_orders_one_leads_after_three_leases_at_most() throws Exception {
+    start("x", "Zookeeper", "Mysql");
+    start("y", "Mysql", "Zookeeper");
+    long started = System.nanoTime();
+    awaitLeader();
+    // The first record of each store takes a lease more.
+    assertThat(System.nanoTime() - started).isLessThan(5 * LEASE.toNanos());
+    assertThat(this.sampler.judge().violations()).isEmpty();
+  }
+
+  @Tag("faults")
+  @ParameterizedTest
+  @ValueSource(strings = {"Mysql", "Zookeeper", "Etcd"})
+  void a_record_that_is_marked_as_moved_is_taken_by_nobody(String kind) throws Exception {
+    start("x", kind);
+    awaitLeader();
+    ElectionService x = this.nodes.get("x").service();
+    write(kind, "moved to another store");
+    await().until(() -> !x.isLeader());
+    assertThat(x.leaderId()).isNotEqualTo(Optional.of("moved to another store"));
+    start("y", kind);
+    await()
+        .during(LEASE.multipliedBy(2))
+        .atMost(LEASE.multipliedBy(4))
+        .until(() ->
+            this.nodes.values().stream().noneMatch((node) -> node.service().isLeader()));
+    assertThat(this.nodes.values())
+        .allSatisfy(
+            (node) -> assertThat(node.service().moved()).contains("moved to another store"));
+    write(kind, "");
+    awaitLeader();
+  }
+
+  /** Writes a leader into the record as an operator does. */
+  private void write(String kind, String leader) {
+    String key = "/election/" + Cluster.SERVICE;
+    switch (kind) {
+      case "Mysql" ->
+        database()
+            .execute("UPDATE leader_election SET leader_id = '%s' WHERE service_id = '%s'"
+                .formatted(leader, Cluster.SERVICE));
+      case "Zookeeper" -> ((Zookeeper) this.servers.get(kind)).type("set", key, leader);
+      default -> ((EtcdProcess) this.servers.get(kind)).ctl("put", key, leader);
+    }
+  }
+
+  /** Writes to the {@link FencedRegister}, about once a millisecond, while its node leads. */
+  private static final class Writer {
+
+    private final SingleConnectionDataSource connection;
+
+    private final String node;
+
+    private final ElectionService election;
+
+    private final Thread thread = new Thread(this::run, "writer");
+
+    private volatile boolean closed;
+
+    private volatile long acknowledged;
+
+    private volatile long failed;
+
+    Writer(TestDatabase database, String node, ElectionService election) {
+      this.connection = new SingleConnectionDataSource(
+          database.jdbcUrl(), database.username(), database.password(), true);
+      this.node = node;
+      this.election = election;
+      this.thread.setDaemon(true);
+      this.thread.start();
+    }
+
+    private void run() {
+      JdbcTemplate jdbc = new JdbcTemplate(this.connection);
+      long accepted = 0;
+      long failures = 0;
+      for (long n = 0; !this.closed; n++) {
+        Optional<Leadership> leadership = this.election.leadership();
+        if (leadership.isPresent()) {
+          try {
+            if (FencedRegister.write(jdbc, leadership.get().term(), this.node, n)) {
+              this.acknowledged = ++accepted;
+            }
+          } catch (DataAccessException ex) {
+            this.failed = ++failures;
+          }
+        }
+        LockSupport.parkNanos(1_000_000);
+      }
+    }
+
+    void close() {
+      this.closed = true;
+      try {
+        this.thread.join();
+      } catch (InterruptedException ex) {
+        Thread.currentThread().interrupt();
+      }
+      this.connection.destroy();
+    }
+  }
+
+  /** An election that lets go of its leadership by ending, and begins anew. */
+  private static final class BegunAgain implements ElectionService {
+
+    /** An election from its beginning to its end. */
+    private interface Life {
+
+      boolean leads();
+
+      void end() throws Exception;
+    }
+
+    private final Supplier<Life> begin;
+
+    private volatile @Nullable Life life;
+
+    BegunAgain(Supplier<Life> begin) {
+      this.begin = begin;
+      becomeLeader();
+    }
+
+    @Override
+    public boolean isLeader() {
+      Life life = this.life;
+      return life != null && life.leads();
+    }
+
+    @Override
+    public synchronized void becomeLeader() {
+      if (this.life == null) {
+        this.life = this.begin.get();
+      }
+    }
+
+    @Override
+    public synchronized void lostLeader() {
+      Life life = this.life;
+      this.life = null;
+      if (life != null) {
+        try {
+          life.end();
+        } catch (Exception ex) {
+          throw new IllegalStateException(ex);
+        }
+      }
+    }
+  }
+
+  /** The election of an older program, by ephemeral nodes and its own code. */
+  private BegunAgain seedOfZookeeper(String id) {
+    Zookeeper server = server("Zookeeper", Zookeeper.class, Zookeeper::start);
+    if (this.nodes.isEmpty()) {
+      server.type("create", "/soa");
+      server.type("create", "/soa/master");
+      server.type("create", "/soa/master/services");
+    }
+    return new BegunAgain(() -> {
+      SeedService service = new SeedService(server, id + this.lives++, Cluster.SERVICE);
+      return new BegunAgain.Life() {
+        @Override
+        public boolean leads() {
+          return service.isMaster(Cluster.SERVICE);
+        }
+
+        @Override
+        public void end() throws InterruptedException {
+          service.close();
+        }
+      };
+    });
+  }
+
+  private BegunAgain curatorLatch(String id) {
+    Zookeeper server = server("Zookeeper", Zookeeper.class, Zookeeper::start);
+    return new BegunAgain(() -> {
+      CuratorFramework client = CuratorFrameworkFactory.newClient(
+          server.connectString(), 5_000, 2_000, new RetryOneTime(100));
+      client.start();
+      LeaderLatch latch = new LeaderLatch(client, "/curator/leader", id);
+      try {
+        latch.start();
+      } catch (Exception ex) {
+        throw new IllegalStateException(ex);
+      }
+      return new BegunAgain.Life() {
+        @Override
+        public boolean leads() {
+          return latch.hasLeadership();
+        }
+
+        @Override
+        public void end() throws IOException {
+          latch.close();
+          client.close();
+        }
+      };
+    });
+  }
+
+  /** The election of an older program, in a table of its own, by its own statements. */
+  private static final class SeedElection implements ElectionService, AutoCloseable {
+
+    private static final int THRESHOLD_SECONDS = 5;
+
+    private final TestDatabase database;
+
+    private final Connection connection;
+
+    private final String id;
+
+    private final Thread thread = new Thread(this::run, "seed");
+
+    private volatile boolean leads;
+
+    private volatile boolean closed;
+
+    SeedElection(TestDatabase database, String id) {
+      this.id = id;
+      this.database = database;
+      database.execute("""
+          CREATE TABLE IF NOT EXISTS seed_election (
+            id int(10) unsigned not null auto_increment,
+            name varchar(128) not null default '',
+            node varchar(128) NOT NULL default '',
+            last_seen_active timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP,
+            PRIMARY KEY (id), unique key uniq_idx_name(name))
+          """);
+      this.connection = database.connect();
+      this.thread.setDaemon(true);
+      this.thread.start();
+    }
+
+    private void run() {
+      while (!this.closed) {
+        try {
+          elect();
+          Thread.sleep(1_000);
+        } catch (InterruptedException | SQLException ex) {
+          return;
+        }
+      }
+    }
+
+    private void elect() throws SQLException {
+      try (PreparedStatement elect = this.connection.prepareStatement("""
+              insert ignore into seed_election (name, node, last_seen_active) values (?, ?, now())
+              on duplicate key update
+                node = if(last_seen_active < DATE_SUB(now(), INTERVAL ? SECOND), values(node), node),
+                last_seen_active =
+                  if(node = values(node), values(last_seen_active), last_seen_active)
+              """);
+          PreparedStatement question = this.connection.prepareStatement(
+              "select count(*) as is_leader from seed_election where name=? and node=?")) {
+        elect.setString(1, Cluster.SERVICE);
+        elect.setString(2, this.id);
+        elect.setInt(3, THRESHOLD_SECONDS);
+        elect.executeUpdate();
+        question.setString(1, Cluster.SERVICE);
+        question.setString(2, this.id);
+        try (var answer = question.executeQuery()) {
+          this.leads = answer.next() && answer.getInt(1) > 0;
+        }
+      }
+    }
+
+    @Override
+    public boolean isLeader() {
+      return this.leads;
+    }
+
+    @Override
+    public void becomeLeader() {}
+
+    @Override
+    public void lostLeader() {
+      this.leads = false;
+      this.database.execute("delete from seed_election where name='%s' and node='%s'"
+          .formatted(Cluster.SERVICE, this.id));
+    }
+
+    @Override
+    public void close() {
+      this.closed = true;
+      this.leads = false;
+      this.thread.interrupt();
+      try {
+        this.thread.join();
+        this.connection.close();
+      } catch (InterruptedException | SQLException ex) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

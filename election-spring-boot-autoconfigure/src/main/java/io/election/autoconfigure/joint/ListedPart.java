@@ -1,0 +1,118 @@
+package io.election.autoconfigure.joint;
+
+import io.election.ElectionService;
+import io.election.autoconfigure.ElectionAlgorithm;
+import io.election.autoconfigure.ElectionServicesRegistrar;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.core.env.Environment;
+
+/**
+ * A part that the list names: manual allocation, or a bean.
+ *
+ * @param name the name, as the endpoint shows it
+ * @param kind what it is
+ * @param beanName the bean; empty for manual allocation
+ */
+record ListedPart(String name, Kind kind, String beanName) {
+
+  /** What a part is. */
+  enum Kind {
+    /** The leader that the configuration names. */
+    MANUAL_ALLOCATION,
+    /** A lease in a store. */
+    STORE,
+    /** A service of the application. */
+    SERVICE
+  }
+
+  /** Returns the names of all parts. */
+  static List<String> names(Environment environment) {
+    return ElectionAlgorithm.all(environment).stream()
+        .map(ElectionAlgorithm::name)
+        .toList();
+  }
+
+  /**
+   * Checks names alone.
+   *
+   * @throws InvalidConfigurationPropertyValueException if one of them is empty, repeated or ours
+   */
+  static void check(List<String> names) {
+    Set<String> seen = new HashSet<>();
+    for (String name : names) {
+      if (name.isBlank()) {
+        throw invalid(names, "one of its parts has no name; remove it");
+      }
+      if (!seen.add(name)) {
+        throw invalid(names, "it names '%s' twice; remove one of them".formatted(name));
+      }
+      if ((name + ":").startsWith(ElectionServicesRegistrar.DEFAULT_BEAN_NAME + ":")) {
+        throw invalid(
+            names,
+            "'%s' is the name of the election itself, which cannot be a part of it; if that is a bean of the application, give the bean another name"
+                .formatted(name));
+      }
+    }
+  }
+
+  /**
+   * Finds what the names mean.
+   *
+   * @return the parts in their order
+   * @throws InvalidConfigurationPropertyValueException if a part is not available, or named twice
+   */
+  static List<ListedPart> all(Environment environment, ListableBeanFactory beanFactory) {
+    List<String> names = names(environment);
+    check(names);
+    List<String> services =
+        Arrays.asList(beanFactory.getBeanNamesForType(ElectionService.class, true, false));
+    List<ListedPart> parts = ElectionAlgorithm.all(environment).stream()
+        .map((algorithm) -> of(algorithm, names, services, beanFactory))
+        .toList();
+    Set<String> beanNames = new HashSet<>();
+    for (ListedPart part : parts) {
+      if (!beanNames.add(part.beanName())) {
+        throw invalid(
+            names,
+            "two of its parts are the bean '%s'; remove one of them".formatted(part.beanName()));
+      }
+    }
+    return parts;
+  }
+
+  private static ListedPart of(
+      ElectionAlgorithm algorithm,
+      List<String> names,
+      List<String> services,
+      ListableBeanFactory beanFactory) {
+    String name = algorithm.name();
+    if (algorithm.is(ElectionAlgorithm.MANUAL_ALLOCATION)) {
+      return new ListedPart(name, Kind.MANUAL_ALLOCATION, "");
+    }
+    if (services.contains(name)) {
+      return new ListedPart(name, Kind.SERVICE, name);
+    }
+    @Nullable String store = algorithm.storeBean(beanFactory);
+    if (store != null) {
+      return new ListedPart(name, Kind.STORE, store);
+    }
+    throw invalid(
+        names,
+        "its part '%s' is not available: %s, or the name of an ElectionService bean of this context"
+            .formatted(name, algorithm.unavailable(beanFactory).getReason()));
+  }
+
+  /** Returns the failure of a start whose list cannot be used. */
+  static InvalidConfigurationPropertyValueException invalid(
+      Collection<String> names, String reason) {
+    return new InvalidConfigurationPropertyValueException(
+        ElectionAlgorithm.PROPERTY, String.join(JointElectionBackend.SEPARATOR, names), reason);
+  }
+}
