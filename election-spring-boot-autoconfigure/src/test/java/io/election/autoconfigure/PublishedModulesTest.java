@@ -40,7 +40,8 @@ class PublishedModulesTest {
             "election-zookeeper",
             "election-etcd",
             "election-spring-boot-autoconfigure",
-            "election-spring-boot-starter");
+            "election-spring-boot-starter",
+            "mysql-failover");
   }
 
   /** Renaming a module later breaks the modules that require it. */
@@ -52,6 +53,7 @@ class PublishedModulesTest {
     "election-key-value, io.election.keyvalue",
     "election-zookeeper, io.election.zookeeper",
     "election-etcd, io.election.etcd",
+    "mysql-failover, io.election.mysql.failover",
     "election-spring-boot-autoconfigure, io.election.autoconfigure"
   })
   void eachJarHasAModuleName(String module, String name) throws IOException {

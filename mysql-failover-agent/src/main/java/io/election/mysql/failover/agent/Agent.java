@@ -1,0 +1,301 @@
+package io.election.mysql.failover.agent;
+
+import io.election.ElectionService;
+import io.election.lease.Elector;
+import io.election.lease.LeaseSettings;
+import io.election.mysql.failover.Joining;
+import io.election.mysql.failover.agent.Status.Role;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.context.SmartLifecycle;
+
+/**
+ * Looks at its server each second and makes it what it must be: source, replica, or read-only. All
+ * of that happens on one thread.
+ */
+final class Agent implements SmartLifecycle {
+
+  private static final Logger log = LoggerFactory.getLogger(Agent.class);
+
+  private static final long INTERVAL_MILLIS = 1_000;
+
+  private final AgentProperties properties;
+  private final MysqlServer server;
+  private final Promotions promotions;
+  private final FreshestFirst freshest;
+  private final ElectionService election;
+  private final Elector elector;
+  private final LeaseSettings settings;
+  private final SourceDuty duty;
+
+  private final Semaphore signal = new Semaphore(0);
+
+  private volatile Status status = new Status(Role.UNKNOWN, "", 0);
+
+  private volatile @Nullable Thread thread;
+
+  /** The source that the server may not join; {@code null} if there is none. */
+  private volatile @Nullable Promotion refusedBy;
+
+  /** From where to rebuild the server. */
+  private final AtomicReference<@Nullable Promotion> donor = new AtomicReference<>();
+
+  /** Whether the settings of the server are safe. */
+  private boolean checked;
+
+  /** The term of the last promotion before the election opened. */
+  private long openTerm;
+
+  Agent(
+      AgentProperties properties,
+      MysqlServer server,
+      Promotions promotions,
+      FreshestFirst freshest,
+      ElectionService election,
+      Elector elector,
+      LeaseSettings settings,
+      SourceDuty duty) {
+    this.properties = properties;
+    this.server = server;
+    this.promotions = promotions;
+    this.freshest = freshest;
+    this.election = election;
+    this.elector = elector;
+    this.settings = settings;
+    this.duty = duty;
+    freshest.onAsked(this.signal::release);
+  }
+
+  /** Returns what the server is. */
+  Status status() {
+    Status duty = this.duty.status();
+    return duty != null ? duty : this.status;
+  }
+
+  @Override
+  public void start() {
+    Thread thread = new Thread(this::run, "failover-agent");
+    this.thread = thread;
+    thread.start();
+  }
+
+  private void run() {
+    while (this.thread == Thread.currentThread()) {
+      try {
+        look();
+      } catch (Exception ex) {
+        show(Role.UNKNOWN, ex.toString(), 0);
+        this.freshest.publish(null);
+        if (this.election.isLeader()) {
+          this.election.lostLeader();
+        }
+      }
+      try {
+        this.signal.tryAcquire(
+            this.status.role() == Role.WAITING ? INTERVAL_MILLIS / 5 : INTERVAL_MILLIS,
+            TimeUnit.MILLISECONDS);
+        this.signal.drainPermits();
+      } catch (InterruptedException ex) {
+        // The loop ends when the thread is replaced.
+      }
+    }
+    this.server.close();
+    this.promotions.close();
+  }
+
+  private void look() throws Exception {
+    if (this.election.isLeader()) {
+      this.duty.serve();
+      return;
+    }
+    if (!this.checked) {
+      check();
+      return;
+    }
+    Promotion donor = this.donor.getAndSet(null);
+    if (donor != null) {
+      rebuild(donor);
+      return;
+    }
+    ServerState state = this.server.state();
+    if (!state.superReadOnly()) {
+      log.warn(
+          "{} is writable, but not the source: it is made read-only", this.properties.server());
+      this.server.fence();
+    }
+    Optional<Promotion> last = this.promotions.last();
+    this.freshest.know(last);
+    long term = last.map(Promotion::term).orElse(0L);
+    if (this.freshest.isOpen(this.settings.renewInterval()) && term <= this.openTerm) {
+      if (state.receiving()) {
+        this.server.stopReceiver();
+        state = this.server.state();
+      }
+      if (last.isPresent() && this.freshest.isDesignated()) {
+        askLastSource(last.get());
+      }
+      publish(state, term);
+      show(Role.WAITING, "there is no source", state.lagSeconds());
+      this.elector.wakeUp();
+    } else {
+      this.openTerm = term;
+      publish(state, state.receiving() ? -1 : term);
+      if (last.isPresent() && this.election.leaderId().isPresent()) {
+        follow(last.get(), state);
+      } else {
+        show(Role.WAITING, "there is no source", state.lagSeconds());
+      }
+    }
+  }
+
+  /**
+   * Replaces the data of a refused server by those of the source, soon.
+   *
+   * @throws IllegalStateException if the server is not refused
+   */
+  void rebuild() {
+    Promotion refusedBy = this.refusedBy;
+    if (this.status.role() != Role.REFUSED || refusedBy == null) {
+      throw new IllegalStateException(
+          "%s is %s, and only a server that may not join the source is rebuilt"
+              .formatted(this.properties.server(), this.status.role()));
+    }
+    this.donor.set(refusedBy);
+    this.signal.release();
+  }
+
+  private void rebuild(Promotion donor) throws SQLException {
+    log.warn(
+        "{} is rebuilt from {}: all its data are replaced",
+        this.properties.server(),
+        donor.server());
+    show(Role.UNKNOWN, "it is rebuilt from " + donor.server(), 0);
+    this.freshest.publish(null);
+    this.server.rebuild(
+        donor.host(),
+        donor.port(),
+        this.properties.replicationUsername(),
+        this.properties.replicationPassword());
+  }
+
+  /** Looks at the settings of the server. It neither leads nor joins while they are not safe. */
+  private void check() throws SQLException {
+    List<String> problems = this.server.problems(this.properties.acknowledgingReplicas());
+    this.checked = problems.isEmpty();
+    if (!this.checked) {
+      show(Role.REFUSED, String.join("; ", problems), 0);
+    }
+  }
+
+  private void publish(ServerState state, long finalIn) {
+    this.freshest.publish(new Position(
+        this.properties.server(),
+        this.properties.address(),
+        state.uuid(),
+        finalIn,
+        state.term(),
+        state.received()));
+  }
+
+  private void follow(Promotion source, ServerState state) throws SQLException {
+    if (source.server().equals(this.properties.server())) {
+      show(Role.WAITING, "another agent leads, and has not promoted its server yet", 0);
+      return;
+    }
+    if (state.source().equals(source.address()) && state.receiving()) {
+      show(
+          state.applying() ? Role.REPLICA : Role.REFUSED,
+          state.applying() ? "" : "its applier has stopped: see its error log",
+          state.lagSeconds());
+      return;
+    }
+    Peer peer = peer(source);
+    if (peer.readOnly()) {
+      // A replica that connects before the source waits for acknowledgements never acknowledges.
+      show(Role.WAITING, "the source does not accept writes yet", state.lagSeconds());
+      return;
+    }
+    Joining.Verdict verdict = Joining.decide(
+        state.term(), state.received(), source.term(), source.position(), peer.executed());
+    this.refusedBy = verdict.allowed() ? null : source;
+    if (!verdict.allowed()) {
+      show(Role.REFUSED, verdict.reason(), state.lagSeconds());
+      return;
+    }
+    log.info(
+        "{} joins the source {} in term {}",
+        this.properties.server(),
+        source.server(),
+        source.term());
+    this.server.follow(
+        source.host(),
+        source.port(),
+        this.properties.replicationUsername(),
+        this.properties.replicationPassword());
+    show(Role.REPLICA, "", state.lagSeconds());
+  }
+
+  private Peer peer(Promotion source) throws SQLException {
+    return Peer.look(
+        source.host(),
+        source.port(),
+        this.properties.replicationUsername(),
+        this.properties.replicationPassword());
+  }
+
+  /**
+   * Asks the last source itself if it hands over to this server: it has all that was acknowledged,
+   * so that no other position is needed.
+   */
+  private void askLastSource(Promotion last) {
+    try {
+      Peer source = peer(last);
+      if (source.superReadOnly()) {
+        this.freshest.handedOverAt(new Position(
+            last.server(), last.address(), "", last.term(), last.term(), source.executed()));
+      }
+    } catch (SQLException ex) {
+      log.info("The last source {} does not answer: {}", last.server(), ex.toString());
+    }
+  }
+
+  private void show(Role role, String reason, long lagSeconds) {
+    Status before = this.status;
+    this.status = new Status(role, reason, lagSeconds);
+    if (before.role() != role || !before.reason().equals(reason)) {
+      if (role == Role.REFUSED || role == Role.UNKNOWN) {
+        log.warn("{} is {}: {}", this.properties.server(), role, reason);
+      } else {
+        log.info(
+            "{} is {}{}", this.properties.server(), role, reason.isEmpty() ? "" : ": " + reason);
+      }
+    }
+  }
+
+  @Override
+  public void stop() {
+    Thread thread = this.thread;
+    this.thread = null;
+    this.duty.end();
+    if (thread != null) {
+      this.signal.release();
+      try {
+        thread.join(this.settings.leaseDuration().toMillis() * 2);
+      } catch (InterruptedException ex) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  @Override
+  public boolean isRunning() {
+    return this.thread != null;
+  }
+}

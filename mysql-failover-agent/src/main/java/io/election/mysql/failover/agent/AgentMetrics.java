@@ -1,0 +1,30 @@
+package io.election.mysql.failover.agent;
+
+import io.election.mysql.failover.agent.Status.Role;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.MeterBinder;
+
+/** The roles and the lag of the server as meters. */
+final class AgentMetrics implements MeterBinder {
+
+  private final Agent agent;
+
+  AgentMetrics(Agent agent) {
+    this.agent = agent;
+  }
+
+  @Override
+  public void bindTo(MeterRegistry registry) {
+    for (Role role : Role.values()) {
+      Gauge.builder("mysql.failover.role", () -> this.agent.status().role() == role ? 1 : 0)
+          .description("1 for the present role of the server, 0 for the others")
+          .tag("role", role.name())
+          .register(registry);
+    }
+    Gauge.builder("mysql.failover.lag", () -> this.agent.status().lagSeconds())
+        .description("How far the applier is behind")
+        .baseUnit("seconds")
+        .register(registry);
+  }
+}

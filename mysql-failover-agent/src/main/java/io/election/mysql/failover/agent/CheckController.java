@@ -1,0 +1,60 @@
+package io.election.mysql.failover.agent;
+
+import io.election.mysql.failover.agent.Status.Role;
+import java.util.concurrent.CompletableFuture;
+import org.springframework.http.ResponseEntity;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RequestParam;
+import org.springframework.web.bind.annotation.RestController;
+
+/** Tells a load balancer which server to use. */
+@RestController
+class CheckController {
+
+  private final Agent agent;
+  private final SourceDuty duty;
+
+  CheckController(Agent agent, SourceDuty duty) {
+    this.agent = agent;
+    this.duty = duty;
+  }
+
+  /**
+   * Makes another server the source, once it has caught up: 202 if it is handed over, 409 with the
+   * reason if this server is the source still, or is not.
+   */
+  @PostMapping("/switch-over")
+  CompletableFuture<ResponseEntity<String>> switchOver(@RequestParam String to) {
+    return this.duty
+        .switchOver(to)
+        .thenApply((text) -> ResponseEntity.accepted().body(text))
+        .exceptionally((ex) -> ResponseEntity.status(409).body(ex.getMessage()));
+  }
+
+  /** Replaces all data of a refused server by those of the source: 202, or 409 with the reason. */
+  @PostMapping("/rebuild")
+  ResponseEntity<String> rebuild() {
+    try {
+      this.agent.rebuild();
+      return ResponseEntity.accepted().build();
+    } catch (IllegalStateException ex) {
+      return ResponseEntity.status(409).body(ex.getMessage());
+    }
+  }
+
+  /** Answers 200 if the server is the source, 503 otherwise. */
+  @GetMapping("/check")
+  ResponseEntity<Status> source() {
+    Status status = this.agent.status();
+    return ResponseEntity.status(status.role() == Role.SOURCE ? 200 : 503).body(status);
+  }
+
+  /** Answers 200 if the server is a replica that is no further behind than allowed. */
+  @GetMapping("/check/replica")
+  ResponseEntity<Status> replica(@RequestParam(defaultValue = "10") long maxLag) {
+    Status status = this.agent.status();
+    boolean usable = status.role() == Role.REPLICA && status.lagSeconds() <= maxLag;
+    return ResponseEntity.status(usable ? 200 : 503).body(status);
+  }
+}

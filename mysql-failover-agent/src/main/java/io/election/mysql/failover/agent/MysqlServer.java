@@ -1,0 +1,342 @@
+package io.election.mysql.failover.agent;
+
+import io.election.mysql.failover.GtidSet;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import org.jspecify.annotations.Nullable;
+
+/** The server beside the agent, on one connection. Used by the agent's thread alone. */
+final class MysqlServer implements AutoCloseable {
+
+  /**
+   * The guard counts the seconds in which the agent has sent nothing. It makes the server read-only,
+   * and then shuts it down, if the agent is dead or paused. Nothing of it is replicated.
+   */
+  private static final String GUARD = """
+      CREATE EVENT mysql_failover.guard ON SCHEDULE EVERY 1 SECOND DO
+      BEGIN
+        SET SESSION sql_log_bin = 0;
+        IF @@GLOBAL.read_only = 0 THEN
+          UPDATE mysql_failover.guard SET silent = silent + 1;
+          IF (SELECT MAX(silent) FROM mysql_failover.guard) > %d THEN
+            SET GLOBAL super_read_only = ON;
+            SHUTDOWN;
+          END IF;
+        END IF;
+      END
+      """;
+
+  private static final int NET_TIMEOUT_SECONDS = 3;
+
+  private static final String STATE = """
+      SELECT @@GLOBAL.gtid_executed, @@GLOBAL.super_read_only, @@GLOBAL.read_only,
+          (SELECT GROUP_CONCAT(received_transaction_set)
+           FROM performance_schema.replication_connection_status),
+          (SELECT CONCAT(host, ':', port)
+           FROM performance_schema.replication_connection_configuration LIMIT 1),
+          (SELECT MAX(service_state <> 'OFF')
+           FROM performance_schema.replication_connection_status),
+          (SELECT MAX(service_state = 'ON')
+           FROM performance_schema.replication_applier_status),
+          (SELECT COALESCE(MAX(TIMESTAMPDIFF(SECOND,
+               applying_transaction_original_commit_timestamp, CURRENT_TIMESTAMP(6))), 0)
+           FROM performance_schema.replication_applier_status_by_worker
+           WHERE applying_transaction <> ''),
+          @@GLOBAL.server_uuid
+      """;
+
+  private final String url;
+  private final Properties login = new Properties();
+  private @Nullable Connection connection;
+
+  MysqlServer(String url, String user, String password) {
+    this.url = url;
+    this.login.setProperty("user", user);
+    this.login.setProperty("password", password);
+    this.login.setProperty("connectTimeout", "1000");
+    this.login.setProperty("socketTimeout", "5000");
+    this.login.setProperty("allowPublicKeyRetrieval", "true");
+  }
+
+  /** Returns the settings without which a failover is not safe, each with its remedy. */
+  List<String> problems(int acknowledgingReplicas) throws SQLException {
+    List<String> problems = new ArrayList<>();
+    Map<String, String> required = new LinkedHashMap<>(Map.of(
+        "gtid_mode", "ON",
+        "enforce_gtid_consistency", "ON",
+        "log_replica_updates", "ON",
+        "sync_binlog", "1",
+        "innodb_flush_log_at_trx_commit", "1",
+        "relay_log_recovery", "ON",
+        "event_scheduler", "ON"));
+    if (acknowledgingReplicas > 0) {
+      required.put("rpl_semi_sync_replica_enabled", "ON");
+      required.put("rpl_semi_sync_source_wait_point", "AFTER_SYNC");
+    }
+    for (Map.Entry<String, String> setting : required.entrySet()) {
+      String found = variable(setting.getKey());
+      if (!setting.getValue().equals(found)) {
+        problems.add("%s is %s: set it to %s"
+            .formatted(
+                setting.getKey(),
+                found != null ? found : "unknown, as its plugin is not loaded",
+                setting.getValue()));
+      }
+    }
+    problems.sort(null);
+    return problems;
+  }
+
+  private @Nullable String variable(String name) throws SQLException {
+    try (Statement statement = connection().createStatement();
+        ResultSet row = statement.executeQuery("SHOW GLOBAL VARIABLES LIKE '" + name + "'")) {
+      return row.next() ? row.getString(2) : null;
+    } catch (SQLException ex) {
+      close();
+      throw ex;
+    }
+  }
+
+  ServerState state() throws SQLException {
+    Connection connection = connection();
+    long term = term(connection);
+    try (Statement statement = connection.createStatement();
+        ResultSet row = statement.executeQuery(STATE)) {
+      row.next();
+      GtidSet executed = GtidSet.parse(text(row, 1));
+      return new ServerState(
+          text(row, 9),
+          executed,
+          executed.union(GtidSet.parse(text(row, 4))),
+          row.getBoolean(2),
+          row.getBoolean(3),
+          term,
+          text(row, 5),
+          row.getBoolean(6),
+          row.getBoolean(7),
+          Math.max(row.getLong(8), 0));
+    } catch (SQLException ex) {
+      close();
+      throw ex;
+    }
+  }
+
+  private long term(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet row =
+            statement.executeQuery("SELECT COALESCE(MAX(term), 0) FROM mysql_failover.promotion")) {
+      row.next();
+      return row.getLong(1);
+    } catch (SQLException ex) {
+      if ("42S02".equals(ex.getSQLState()) || ex.getErrorCode() == 1049) {
+        return 0; // a server that has never replicated from a promoted one
+      }
+      close();
+      throw ex;
+    }
+  }
+
+  /** From now on the server acknowledges nothing to the source. What it has received, it applies. */
+  void stopReceiver() throws SQLException {
+    execute("STOP REPLICA IO_THREAD");
+  }
+
+  /**
+   * Waits until the server has executed transactions.
+   *
+   * @return whether it has
+   */
+  boolean awaitExecuted(GtidSet transactions, int seconds) throws SQLException {
+    try (PreparedStatement statement =
+        connection().prepareStatement("SELECT WAIT_FOR_EXECUTED_GTID_SET(?, ?)")) {
+      statement.setString(1, transactions.toString());
+      statement.setInt(2, seconds);
+      try (ResultSet row = statement.executeQuery()) {
+        row.next();
+        return row.getInt(1) == 0;
+      }
+    } catch (SQLException ex) {
+      close();
+      throw ex;
+    }
+  }
+
+  /** Ends all replication, so that nothing but clients can change the server. */
+  void stopReplicating() throws SQLException {
+    execute("STOP REPLICA", "RESET REPLICA ALL");
+  }
+
+  /**
+   * Notes a promotion in the data themselves, where it travels with them, and sets the guard.
+   *
+   * @param silentSeconds after how many seconds without a statement of the agent the guard acts
+   */
+  void noteTerm(long term, String server, int silentSeconds) throws SQLException {
+    execute(
+        "SET GLOBAL super_read_only = OFF",
+        "CREATE DATABASE IF NOT EXISTS mysql_failover",
+        """
+        CREATE TABLE IF NOT EXISTS mysql_failover.promotion (
+            term bigint NOT NULL PRIMARY KEY,
+            server varchar(128) NOT NULL,
+            promoted_at timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6))
+        """,
+        "INSERT INTO mysql_failover.promotion (term, server) VALUES (%d, '%s')"
+            .formatted(term, server.replace("'", "''")),
+        "SET SESSION sql_log_bin = 0",
+        "DROP TABLE IF EXISTS mysql_failover.guard",
+        "CREATE TABLE mysql_failover.guard (silent int NOT NULL) ENGINE = MEMORY",
+        "INSERT INTO mysql_failover.guard VALUES (0)",
+        "DROP EVENT IF EXISTS mysql_failover.guard",
+        GUARD.formatted(silentSeconds),
+        "SET SESSION sql_log_bin = 1");
+  }
+
+  /** Lets clients write. */
+  void openForWrites(int acknowledgingReplicas) throws SQLException {
+    List<String> statements = new ArrayList<>();
+    if (acknowledgingReplicas > 0) {
+      statements.add("SET GLOBAL rpl_semi_sync_source_timeout = 4294967295");
+      statements.add(
+          "SET GLOBAL rpl_semi_sync_source_wait_for_replica_count = " + acknowledgingReplicas);
+      statements.add("SET GLOBAL rpl_semi_sync_source_enabled = ON");
+    }
+    statements.add("SET GLOBAL super_read_only = OFF");
+    statements.add("SET GLOBAL read_only = OFF");
+    execute(statements.toArray(String[]::new));
+  }
+
+  /** Tells the guard that the agent lives. */
+  void resetGuard() throws SQLException {
+    execute(
+        "SET SESSION sql_log_bin = 0",
+        "UPDATE mysql_failover.guard SET silent = 0",
+        "SET SESSION sql_log_bin = 1");
+  }
+
+  /** Lets nobody write, and ends the connections of those who could be in the middle of it. */
+  void fence() throws SQLException {
+    // Ends ordinary clients and lets no new ones in, so that nobody gets an answer to what still
+    // commits when replicas no longer have to acknowledge it.
+    execute("SET GLOBAL offline_mode = ON");
+    List<Long> clients = new ArrayList<>();
+    try (Statement statement = connection().createStatement();
+        ResultSet row = statement.executeQuery("""
+            SELECT id FROM performance_schema.processlist
+            WHERE id <> CONNECTION_ID() AND user NOT IN ('system user', 'event_scheduler')
+                AND command NOT LIKE 'Binlog Dump%'
+            """)) {
+      while (row.next()) {
+        clients.add(row.getLong(1));
+      }
+    }
+    for (long client : clients) {
+      try {
+        execute("KILL " + client);
+      } catch (SQLException ex) {
+        if (ex.getErrorCode() != 1094) { // it has gone already
+          throw ex;
+        }
+      }
+    }
+    execute(
+        "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
+        "SET GLOBAL super_read_only = ON",
+        "SET GLOBAL offline_mode = OFF");
+  }
+
+  /**
+   * Replaces all data of this server by those of a source, by the clone plugin. The server then
+   * restarts, or ends if nothing starts it again.
+   *
+   * @throws SQLException if the clone failed; also if the server has ended
+   */
+  void rebuild(String host, int port, String user, String password) throws SQLException {
+    execute("STOP REPLICA", "RESET REPLICA ALL", "SET GLOBAL super_read_only = OFF");
+    try (Statement statement = connection().createStatement()) {
+      statement.execute("INSTALL PLUGIN clone SONAME 'mysql_clone.so'");
+    } catch (SQLException ex) {
+      if (ex.getErrorCode() != 1125) { // it is installed already
+        throw ex;
+      }
+    }
+    Properties patient = new Properties();
+    patient.putAll(this.login);
+    patient.setProperty("socketTimeout", "0"); // a clone takes as long as its data
+    try (Connection connection = DriverManager.getConnection(this.url, patient);
+        Statement statement = connection.createStatement()) {
+      statement.execute(
+          "SET GLOBAL clone_valid_donor_list = '%s:%d'".formatted(literal(host), port));
+      statement.execute("CLONE INSTANCE FROM '%s'@'%s':%d IDENTIFIED BY '%s'"
+          .formatted(literal(user), literal(host), port, literal(password)));
+    }
+  }
+
+  /** Replicates from a source, from where this server is. */
+  void follow(String host, int port, String user, String password) throws SQLException {
+    execute(
+        "STOP REPLICA",
+        "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
+        // A receiver that waits for a source that is cut off cannot be stopped for so long.
+        "SET GLOBAL replica_net_timeout = " + NET_TIMEOUT_SECONDS,
+        """
+        CHANGE REPLICATION SOURCE TO SOURCE_HOST = '%s', SOURCE_PORT = %d, SOURCE_USER = '%s',
+            SOURCE_PASSWORD = '%s', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1,
+            SOURCE_CONNECT_RETRY = 1, SOURCE_HEARTBEAT_PERIOD = 1
+        """.formatted(literal(host), port, literal(user), literal(password)),
+        "START REPLICA");
+  }
+
+  private static String literal(String text) {
+    return text.replace("\\", "\\\\").replace("'", "''");
+  }
+
+  private static String text(ResultSet row, int column) throws SQLException {
+    String text = row.getString(column);
+    return text != null ? text : "";
+  }
+
+  private void execute(String... statements) throws SQLException {
+    try (Statement statement = connection().createStatement()) {
+      for (String sql : statements) {
+        statement.execute(sql);
+      }
+    } catch (SQLException ex) {
+      if (ex.getErrorCode() != 1094) {
+        close();
+      }
+      throw ex;
+    }
+  }
+
+  private Connection connection() throws SQLException {
+    Connection connection = this.connection;
+    if (connection == null) {
+      connection = DriverManager.getConnection(this.url, this.login);
+      this.connection = connection;
+    }
+    return connection;
+  }
+
+  @Override
+  public void close() {
+    Connection connection = this.connection;
+    this.connection = null;
+    if (connection != null) {
+      try {
+        connection.close();
+      } catch (SQLException ex) {
+        // It is given up.
+      }
+    }
+  }
+}

@@ -1,0 +1,37 @@
+package io.election.mysql.failover.agent;
+
+import io.election.mysql.failover.GtidSet;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Properties;
+
+/**
+ * Another server as the user of replication sees it.
+ *
+ * @param executed the transactions that it has executed
+ * @param superReadOnly whether nobody can write to it
+ * @param readOnly whether ordinary users cannot write to it
+ */
+record Peer(GtidSet executed, boolean superReadOnly, boolean readOnly) {
+
+  /** Looks at a server, for two seconds at most. */
+  static Peer look(String host, int port, String user, String password) throws SQLException {
+    Properties login = new Properties();
+    login.setProperty("user", user);
+    login.setProperty("password", password);
+    login.setProperty("connectTimeout", "1000");
+    login.setProperty("socketTimeout", "1000");
+    login.setProperty("allowPublicKeyRetrieval", "true");
+    try (Connection connection =
+            DriverManager.getConnection("jdbc:mysql://%s:%d/".formatted(host, port), login);
+        Statement statement = connection.createStatement();
+        ResultSet row = statement.executeQuery(
+            "SELECT @@GLOBAL.gtid_executed, @@GLOBAL.super_read_only, @@GLOBAL.read_only")) {
+      row.next();
+      return new Peer(GtidSet.parse(row.getString(1)), row.getBoolean(2), row.getBoolean(3));
+    }
+  }
+}

@@ -1,0 +1,66 @@
+package io.election.mysql.failover.agent;
+
+import io.election.mysql.failover.GtidSet;
+import java.io.IOException;
+import java.io.StringReader;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.util.Properties;
+
+/**
+ * The last promotion of a set, as all agents read it: source, term and position together.
+ *
+ * @param term the number of the promotion
+ * @param server the name of the source
+ * @param host the host under which it is reached
+ * @param port the port under which it is reached
+ * @param position what it had executed when it was promoted, before it accepted writes
+ */
+record Promotion(long term, String server, String host, int port, GtidSet position) {
+
+  String address() {
+    return this.host + ":" + this.port;
+  }
+
+  String print() {
+    Properties text = new Properties();
+    text.setProperty("term", Long.toString(this.term));
+    text.setProperty("server", this.server);
+    text.setProperty("host", this.host);
+    text.setProperty("port", Integer.toString(this.port));
+    text.setProperty("position", this.position.toString());
+    StringWriter out = new StringWriter();
+    try {
+      text.store(out, null);
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+    return out.toString();
+  }
+
+  /**
+   * Reads a promotion.
+   *
+   * @throws IllegalArgumentException if somebody has written something else
+   */
+  static Promotion parse(String text) {
+    Properties found = new Properties();
+    try {
+      found.load(new StringReader(text));
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+    for (String name : new String[] {"term", "server", "host", "port", "position"}) {
+      if (found.getProperty(name) == null) {
+        throw new IllegalArgumentException(
+            "The record of the last promotion lacks '%s': %s".formatted(name, text.strip()));
+      }
+    }
+    return new Promotion(
+        Long.parseLong(found.getProperty("term")),
+        found.getProperty("server"),
+        found.getProperty("host"),
+        Integer.parseInt(found.getProperty("port")),
+        GtidSet.parse(found.getProperty("position")));
+  }
+}

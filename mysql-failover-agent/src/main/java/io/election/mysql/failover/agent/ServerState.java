@@ -1,0 +1,29 @@
+package io.election.mysql.failover.agent;
+
+import io.election.mysql.failover.GtidSet;
+
+/**
+ * A server at one instant.
+ *
+ * @param uuid its {@code server_uuid}
+ * @param executed the transactions that it has executed
+ * @param received the transactions that it has executed or received
+ * @param superReadOnly whether nobody can write
+ * @param readOnly whether ordinary users cannot write
+ * @param term the term that its data show; 0 if they show none
+ * @param source the address of the source from which it replicates, {@code host:port}; empty if none
+ * @param receiving whether its receiver is connected or tries to connect
+ * @param applying whether its applier runs
+ * @param lagSeconds how far the applier is behind, in seconds
+ */
+record ServerState(
+    String uuid,
+    GtidSet executed,
+    GtidSet received,
+    boolean superReadOnly,
+    boolean readOnly,
+    long term,
+    String source,
+    boolean receiving,
+    boolean applying,
+    long lagSeconds) {}

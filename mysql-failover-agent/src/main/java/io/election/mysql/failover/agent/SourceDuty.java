@@ -1,0 +1,294 @@
+package io.election.mysql.failover.agent;
+
+import io.election.AuditNote;
+import io.election.ElectionService;
+import io.election.LeaderOnly;
+import io.election.Leadership;
+import io.election.Member;
+import io.election.lease.LeaseSettings;
+import io.election.mysql.failover.GtidSet;
+import io.election.mysql.failover.agent.Status.Role;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Makes the server the source, keeps it that while the agent leads, and fences it before the lease
+ * ends. Leader work: the election keeps the lease until the server is read-only.
+ */
+class SourceDuty {
+
+  private static final Logger log = LoggerFactory.getLogger(SourceDuty.class);
+
+  private final AgentProperties properties;
+  private final MysqlServer server;
+  private final Promotions promotions;
+  private final FreshestFirst freshest;
+  private final ElectionService election;
+  private final LeaseSettings settings;
+
+  private final Hooks hooks;
+
+  private final Semaphore ends = new Semaphore(0);
+
+  private final AtomicReference<@Nullable Request> requested = new AtomicReference<>();
+
+  private volatile @Nullable Status status;
+
+  SourceDuty(
+      AgentProperties properties,
+      MysqlServer server,
+      Promotions promotions,
+      FreshestFirst freshest,
+      ElectionService election,
+      LeaseSettings settings) {
+    this.properties = properties;
+    this.server = server;
+    this.promotions = promotions;
+    this.freshest = freshest;
+    this.election = election;
+    this.settings = settings;
+    this.hooks = new Hooks(properties);
+  }
+
+  /** Returns what the server is while it is or becomes the source; {@code null} otherwise. */
+  @Nullable
+  Status status() {
+    return this.status;
+  }
+
+  /**
+   * Hands over to another server, once it has caught up. Until then nobody can write.
+   *
+   * @param target the name of the server
+   * @return what happened; completes exceptionally if this server is the source still
+   */
+  CompletableFuture<String> switchOver(String target) {
+    Request request = new Request(target, new CompletableFuture<>());
+    Status status = this.status;
+    if (status == null || status.role() != Role.SOURCE) {
+      request
+          .outcome()
+          .completeExceptionally(
+              new IllegalStateException(this.properties.server() + " is not the source"));
+    } else if (!this.requested.compareAndSet(null, request)) {
+      request
+          .outcome()
+          .completeExceptionally(new IllegalStateException("another switch-over is under way"));
+    }
+    return request.outcome();
+  }
+
+  /** A switch-over. */
+  private record Request(String target, CompletableFuture<String> outcome) {}
+
+  /** Ends the duty soon. */
+  void end() {
+    this.ends.release();
+  }
+
+  /**
+   * Promotes the server and returns when it is read-only again. Returns at once if this node does not
+   * lead.
+   */
+  @LeaderOnly
+  public void serve() {
+    Leadership leadership = this.election.leadership().orElse(null);
+    if (leadership == null) {
+      return;
+    }
+    this.ends.drainPermits();
+    this.status = new Status(Role.PROMOTING, "", 0);
+    try {
+      long began = System.nanoTime();
+      long term = promote(leadership.term());
+      this.status = new Status(Role.SOURCE, "", 0);
+      log.info(
+          "{} is the source in term {}, {} ms after it was elected",
+          this.properties.server(),
+          term,
+          (System.nanoTime() - began) / 1_000_000);
+      this.hooks.run("on-promote", this.properties.onPromote(), term);
+      log.info("{} is no longer the source: {}", this.properties.server(), hold(leadership.term()));
+    } catch (Exception ex) {
+      log.error("{} gives the leadership back", this.properties.server(), ex);
+    } finally {
+      fence();
+      this.hooks.run("on-demote", this.properties.onDemote(), 0);
+      this.status = null;
+      this.freshest.publish(null);
+      if (this.election.isLeader()) {
+        this.election.lostLeader();
+      }
+    }
+  }
+
+  private long promote(long electionTerm) throws Exception {
+    ServerState state = this.server.state();
+    Optional<Promotion> last = this.promotions.last();
+    if (state.receiving()) {
+      this.server.stopReceiver();
+      state = this.server.state();
+    }
+    long deadline = System.nanoTime() + this.properties.applyTimeout().toNanos();
+    while (!this.server.awaitExecuted(state.received(), 1)) {
+      require(leads(electionTerm), "the lease has ended");
+      require(System.nanoTime() - deadline < 0, "what was received is not applied in time");
+    }
+    this.freshest.publish(new Position(
+        this.properties.server(),
+        this.properties.address(),
+        state.uuid(),
+        last.map(Promotion::term).orElse(0L),
+        state.term(),
+        state.received()));
+    ServerState applied = this.server.state();
+    lookOnceMore(applied, last.map(Promotion::term).orElse(0L));
+    long newest = this.freshest.decidedBy().stream()
+        .mapToLong(Position::term)
+        .reduce(applied.term(), Math::max);
+    long term = newest + 1;
+    require(
+        last.isEmpty() || term >= last.get().term(),
+        "the last promotion was in term %d, and the newest known position is of term %d"
+            .formatted(last.map(Promotion::term).orElse(0L), newest));
+    require(leads(electionTerm), "the lease has ended");
+    this.server.stopReplicating();
+    Promotion promotion = new Promotion(
+        term,
+        this.properties.server(),
+        this.properties.host(),
+        this.properties.port(),
+        applied.executed());
+    require(
+        this.promotions.record(
+            promotion, this.election.serviceId(), this.election.nodeId(), electionTerm),
+        "another agent leads");
+    require(leads(electionTerm), "the lease has ended");
+    this.server.noteTerm(term, this.properties.server(), (int)
+        Math.max(this.settings.leaseDuration().toSeconds() - 2, 1));
+    require(leads(electionTerm), "the lease has ended");
+    this.server.openForWrites(this.properties.acknowledgingReplicas());
+    return term;
+  }
+
+  /** Hands over to a server that is fresher, and was not known to be when this one stood. */
+  private void lookOnceMore(ServerState applied, long term) throws Exception {
+    for (Member member : this.election.currentMembers().orElse(List.of())) {
+      Optional<Position> other = Position.parse(member.position())
+          .filter((each) -> each.isFinal(term))
+          .filter((each) -> !this.freshest.passedOver().contains(each.server()))
+          .filter((each) -> !applied.executed().contains(each.received()));
+      if (other.isPresent()) {
+        this.election.designate(
+            member.nodeId(), new AuditNote(this.properties.server(), "it is fresher"));
+        throw new IllegalStateException(other.get().server() + " is fresher, and stands now");
+      }
+    }
+  }
+
+  /** Waits until this node must not be the source any longer, and returns why. */
+  private String hold(long electionTerm) throws SQLException, InterruptedException {
+    long looked = System.nanoTime();
+    while (!this.ends.tryAcquire(100, TimeUnit.MILLISECONDS)) {
+      if (!leads(electionTerm)) {
+        return "its agent does not lead any longer, or could not renew its lease in time";
+      }
+      Request request = this.requested.get();
+      if (request != null) {
+        try {
+          request.outcome().complete(switchOver(request));
+          return "it was handed over to " + request.target();
+        } catch (Exception ex) {
+          this.server.openForWrites(this.properties.acknowledgingReplicas());
+          request.outcome().completeExceptionally(ex);
+        } finally {
+          this.requested.set(null);
+        }
+      }
+      if (System.nanoTime() - looked >= 1_000_000_000) {
+        looked = System.nanoTime();
+        this.server.resetGuard();
+        if (this.server.state().readOnly()) {
+          return "somebody has made it read-only";
+        }
+      }
+    }
+    return "its agent ends";
+  }
+
+  private String switchOver(Request request) throws Exception {
+    for (Member member : this.election.currentMembers().orElse(List.of())) {
+      Position position = Position.parse(member.position()).orElse(null);
+      if (position != null && position.server().equals(request.target())) {
+        long began = System.nanoTime();
+        this.server.fence();
+        GtidSet executed = this.server.state().executed();
+        awaitCaughtUp(position.address(), executed);
+        this.election.designate(
+            member.nodeId(), new AuditNote(this.properties.server(), "switch-over"));
+        return "%s has all transactions of %s, which was made read-only %d ms before"
+            .formatted(
+                request.target(),
+                this.properties.server(),
+                (System.nanoTime() - began) / 1_000_000);
+      }
+    }
+    throw new IllegalArgumentException(
+        "no agent has announced a server '%s'".formatted(request.target()));
+  }
+
+  private void awaitCaughtUp(String address, GtidSet executed) throws Exception {
+    long deadline = System.nanoTime() + this.properties.positionWait().toNanos();
+    int colon = address.lastIndexOf(':');
+    while (!Peer.look(
+            address.substring(0, colon),
+            Integer.parseInt(address.substring(colon + 1)),
+            this.properties.replicationUsername(),
+            this.properties.replicationPassword())
+        .executed()
+        .contains(executed)) {
+      require(
+          System.nanoTime() - deadline < 0,
+          "the target has not caught up within " + this.properties.positionWait());
+    }
+  }
+
+  /** Returns whether this node leads, with enough of its lease left to fence its server. */
+  private boolean leads(long term) {
+    Leadership leadership = this.election.leadership().orElse(null);
+    return leadership != null
+        && leadership.term() == term
+        && leadership
+                .remaining()
+                .compareTo(this.settings.leaseDuration().multipliedBy(3).dividedBy(10))
+            > 0;
+  }
+
+  private void fence() {
+    long began = System.nanoTime();
+    try {
+      this.server.fence();
+      log.info(
+          "{} is read-only, {} ms after it began to end as source",
+          this.properties.server(),
+          (System.nanoTime() - began) / 1_000_000);
+    } catch (SQLException ex) {
+      log.error(
+          "{} could not be made read-only; its guard shuts it down", this.properties.server(), ex);
+    }
+  }
+
+  private static void require(boolean condition, String failure) {
+    if (!condition) {
+      throw new IllegalStateException(failure);
+    }
+  }
+}

@@ -1,0 +1,303 @@
+package io.election.mysql.failover.agent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.election.etcd.EtcdProcess;
+import io.election.mysql.failover.agent.ReplicationSet.Server;
+import io.election.mysql.failover.agent.Status.Role;
+import io.election.mysql.failover.agent.Writer.Written;
+import io.election.test.Signal;
+import io.election.test.TestServer;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+
+/**
+ * Three servers with semi-synchronous replication, an agent for each, etcd, and a writer.
+ */
+@Tag("failover")
+class FailoverIT {
+
+  private final EtcdProcess etcd = EtcdProcess.shared();
+
+  private final String service = "set-" + UUID.randomUUID();
+
+  private final Map<String, ConfigurableApplicationContext> agents = new ConcurrentHashMap<>();
+
+  private ReplicationSet set;
+
+  @BeforeEach
+  void startSet() throws SQLException {
+    this.set = new ReplicationSet("a", "b", "c");
+    this.set.servers.values().forEach(this::startAgent);
+  }
+
+  @AfterEach
+  void end() {
+    this.agents.values().forEach(ConfigurableApplicationContext::close);
+    if (this.set != null) {
+      this.set.close();
+    }
+  }
+
+  private void startAgent(Server server) {
+    this.agents.put(
+        server.name,
+        new SpringApplicationBuilder(FailoverAgentApplication.class).run(arguments(server, 0)));
+  }
+
+  private String[] arguments(Server server, int port) {
+    return new String[] {
+      "--server.port=" + port,
+      "--as.election.service-id=" + this.service,
+      "--as.election.node-id=agent-" + server.name,
+      "--as.election.etcd.endpoints=" + this.etcd.url(),
+      "--as.failover.server=" + server.name,
+      "--as.failover.servers=a,b,c",
+      "--as.failover.initial-source=a",
+      "--as.failover.host=" + server.host(),
+      "--as.failover.url=" + server.url(),
+      "--as.failover.username=root",
+      "--as.failover.password=" + ReplicationSet.PASSWORD,
+      "--as.failover.replication-username=replica",
+      "--as.failover.replication-password=" + ReplicationSet.PASSWORD
+    };
+  }
+
+  private Status status(String server) {
+    return this.agents.get(server).getBean(Agent.class).status();
+  }
+
+  /** The first of the servers whose agents run in this JVM that is a source. */
+  private Optional<Server> source() {
+    return this.set.servers.values().stream()
+        .filter((server) -> this.agents.containsKey(server.name))
+        .filter((server) -> status(server.name).role() == Role.SOURCE)
+        .findFirst();
+  }
+
+  private static ConditionFactory patiently() {
+    return await().atMost(Duration.ofSeconds(60)).pollInterval(Duration.ofMillis(20));
+  }
+
+  private void awaitSet(String source, String... replicas) {
+    patiently().untilAsserted(() -> {
+      assertThat(status(source).role()).isEqualTo(Role.SOURCE);
+      for (String replica : replicas) {
+        assertThat(status(replica).role()).as(replica).isEqualTo(Role.REPLICA);
+      }
+    });
+  }
+
+  private static void awaitWrites(Writer writer, int more) {
+    int before = writer.written.size();
+    patiently().until(() -> writer.written.size() >= before + more);
+  }
+
+  /** Returns what a server has of what was acknowledged. */
+  private static Set<Long> ids(Server server) throws SQLException {
+    Set<Long> ids = new HashSet<>();
+    try (Connection connection = server.connect();
+        Statement statement = connection.createStatement();
+        ResultSet row = statement.executeQuery("SELECT id FROM orders.written")) {
+      while (row.next()) {
+        ids.add(row.getLong(1));
+      }
+    }
+    return ids;
+  }
+
+  @Test
+  void theFreshestReplicaBecomesTheSourceAndNoAcknowledgedTransactionIsLost() throws Exception {
+    awaitSet("a", "b", "c");
+    Writer writer = new Writer(this::source, 0);
+    try (writer) {
+      awaitWrites(writer, 100);
+      // b falls behind: only c acknowledges from now on. Its agent would let it catch up.
+      this.agents.remove("b").close();
+      this.set.get("b").execute("STOP REPLICA IO_THREAD");
+      awaitWrites(writer, 100);
+      long killed = System.nanoTime();
+      this.set.get("a").kill();
+      startAgent(this.set.get("b"));
+      patiently().until(() -> !writer.lastServer().equals("a"));
+      double gap = writer.written.stream()
+              .filter((each) -> each.at() > killed && !each.server().equals("a"))
+              .mapToLong(Written::at)
+              .min()
+              .orElseThrow()
+          - killed;
+      awaitSet("c", "b");
+      awaitWrites(writer, 100);
+      System.out.printf("Measured: %.2f s without writes after the source was killed%n", gap / 1e9);
+    }
+    assertThat(ids(this.set.get("c")))
+        .containsAll(writer.written.stream().map(Written::id).toList());
+    assertThat(this.set.get("c").query("SELECT MAX(term) FROM mysql_failover.promotion"))
+        .isEqualTo("2");
+
+    // The old source joins, unless it has transactions that nobody acknowledged.
+    this.set.get("a").startAgain();
+    patiently()
+        .until(() -> status("a").role() == Role.REPLICA || status("a").role() == Role.REFUSED);
+    if (status("a").role() == Role.REFUSED) {
+      assertThat(status("a").reason()).contains("transactions that the source lacks");
+      rebuild("a");
+    }
+  }
+
+  @Test
+  void aPlannedSwitchOverLosesNothing() throws Exception {
+    awaitSet("a", "b", "c");
+    Writer writer = new Writer(this::source, 0);
+    try (writer) {
+      awaitWrites(writer, 100);
+      assertThat(this.agents.get("a").getBean(SourceDuty.class).switchOver("x"))
+          .failsWithin(Duration.ofSeconds(10))
+          .withThrowableThat()
+          .withMessageContaining("no agent has announced a server 'x'");
+      awaitWrites(writer, 100);
+      this.agents.get("a").getBean(SourceDuty.class).switchOver("b").get(20, TimeUnit.SECONDS);
+      awaitSet("b", "a", "c");
+      awaitWrites(writer, 100);
+    }
+    long gap = 0;
+    for (int i = 1; i < writer.written.size(); i++) {
+      if (!writer.written.get(i).server().equals(writer.written.get(i - 1).server())) {
+        gap = writer.written.get(i).at() - writer.written.get(i - 1).at();
+      }
+    }
+    System.out.printf("Measured: %.2f s without writes in a planned switch-over%n", gap / 1e9);
+    assertThat(ids(this.set.get("b")))
+        .containsAll(writer.written.stream().map(Written::id).toList());
+  }
+
+  /** The agent is dead or paused: the server itself ends its service. */
+  @Test
+  void theServersOwnGuardEndsItWithoutItsAgent() throws Exception {
+    this.agents.values().forEach(ConfigurableApplicationContext::close);
+    Server server = this.set.get("a");
+    try (MysqlServer agent = new MysqlServer(server.url(), "root", ReplicationSet.PASSWORD)) {
+      agent.noteTerm(1, "a", 2);
+      agent.openForWrites(0);
+      for (int i = 0; i < 40; i++) {
+        agent.resetGuard();
+        assertThat(agent.state().readOnly()).isFalse();
+        TimeUnit.MILLISECONDS.sleep(100); // the guard counts seconds of the server
+      }
+      patiently().until(() -> !server.isRunning());
+    }
+  }
+
+  @Test
+  void aServerWithUnsafeSettingsIsRefusedByTheirNames() throws Exception {
+    awaitSet("a", "b", "c");
+    this.agents.get("c").close();
+    this.set.get("c").execute("SET GLOBAL sync_binlog = 0", "SET GLOBAL event_scheduler = OFF");
+    startAgent(this.set.get("c"));
+    patiently().until(() -> status("c").role() == Role.REFUSED);
+    assertThat(status("c").reason())
+        .isEqualTo("event_scheduler is OFF: set it to ON; sync_binlog is 0: set it to 1");
+    this.set.get("c").execute("SET GLOBAL sync_binlog = 1", "SET GLOBAL event_scheduler = ON");
+    awaitSet("a", "b", "c");
+  }
+
+  /** Replaces the data of a refused server, which ends and must be started again. */
+  private void rebuild(String server) {
+    this.agents.get(server).getBean(Agent.class).rebuild();
+    patiently().until(() -> !this.set.get(server).isRunning());
+    this.set.get(server).startAgain();
+    patiently().untilAsserted(() -> assertThat(status(server).role()).isEqualTo(Role.REPLICA));
+  }
+
+  @Test
+  void aServerWithOtherTransactionsIsRefusedUntilItIsRebuilt() throws Exception {
+    awaitSet("a", "b", "c");
+    assertThatThrownBy(() -> this.agents.get("c").getBean(Agent.class).rebuild())
+        .hasMessageContaining("c is REPLICA, and only a server that may not join");
+    // Somebody writes on a replica.
+    this.agents.get("c").close();
+    this.set
+        .get("c")
+        .execute(
+            "STOP REPLICA",
+            "RESET REPLICA ALL",
+            "SET GLOBAL super_read_only = OFF",
+            "INSERT INTO orders.written VALUES (-1)",
+            "SET GLOBAL super_read_only = ON");
+    startAgent(this.set.get("c"));
+    patiently().until(() -> status("c").role() == Role.REFUSED);
+    assertThat(status("c").reason())
+        .contains("transactions that the source lacks", "rebuild the server");
+    rebuild("c");
+    assertThat(this.set.get("c").query("SELECT COUNT(*) FROM orders.written WHERE id = -1"))
+        .isEqualTo("0");
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"KILL", "STOP"})
+  void anAgentThatIsDeadOrPausedLeavesNoSecondSource(Signal signal) throws Exception {
+    this.agents.remove("a").close();
+    int port = TestServer.freePort();
+    Process agent = new ProcessBuilder(command(port))
+        .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+        .redirectError(ProcessBuilder.Redirect.DISCARD)
+        .start();
+    Writer stubborn = new Writer(() -> Optional.of(this.set.get("a")), 1_000_000);
+    Writer writer = new Writer(this::source, 0);
+    try (stubborn;
+        writer) {
+      patiently().until(() -> !stubborn.written.isEmpty());
+      awaitWrites(stubborn, 100);
+      long faulted = System.nanoTime();
+      signal.send(agent.toHandle());
+      awaitWrites(writer, 100);
+      long first = writer.written.get(0).at();
+      long last = stubborn.written.get(stubborn.written.size() - 1).at();
+      System.out.printf(
+          "Measured: kill -%s of the agent: the old source acknowledged for %.2f s more, the new one from %.2f s on%n",
+          signal, (last - faulted) / 1e9, (first - faulted) / 1e9);
+      assertThat(last).isLessThan(first);
+      patiently().until(() -> !this.set.get("a").isRunning());
+    } finally {
+      agent.destroyForcibly();
+    }
+    Server source = source().orElseThrow();
+    assertThat(ids(source))
+        .containsAll(stubborn.written.stream().map(Written::id).toList())
+        .containsAll(writer.written.stream().map(Written::id).toList());
+  }
+
+  private List<String> command(int port) {
+    List<String> command = new ArrayList<>(List.of(
+        ProcessHandle.current().info().command().orElseThrow(),
+        "-Xmx64m",
+        "-cp",
+        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+        FailoverAgentApplication.class.getName()));
+    command.addAll(List.of(arguments(this.set.get("a"), port)));
+    return command;
+  }
+}

@@ -1,0 +1,236 @@
+package io.election.mysql.failover;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A set of transactions, as MySQL names them: {@code uuid[:tag]:first[-last]…, …}. Sets are partially
+ * ordered by {@link #contains}: of two sets, each may have transactions that the other lacks.
+ *
+ * <p>Tags exist since MySQL 8.3. Immutable.
+ *
+ * @see <a href="https://dev.mysql.com/doc/refman/9.7/en/replication-gtids-concepts.html">GTID Format
+ *     and Storage</a>
+ */
+public final class GtidSet {
+
+  /** The set without transactions. */
+  public static final GtidSet EMPTY = new GtidSet(new TreeMap<>());
+
+  private static final Pattern UUID =
+      Pattern.compile("[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}");
+
+  private static final Pattern TAG = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,31}");
+
+  private static final Pattern NUMBERS =
+      Pattern.compile("([0-9]{1,19})(?:\\s*-\\s*([0-9]{1,19}))?");
+
+  /** The origin of transactions. */
+  private record Origin(String uuid, String tag) implements Comparable<Origin> {
+
+    private static final Comparator<Origin> ORDER =
+        Comparator.comparing(Origin::uuid).thenComparing(Origin::tag);
+
+    @Override
+    public int compareTo(Origin other) {
+      return ORDER.compare(this, other);
+    }
+  }
+
+  /** Consecutive transactions, both ends included. */
+  private record Interval(long first, long last) {
+
+    @Override
+    public String toString() {
+      return this.first == this.last ? Long.toString(this.first) : this.first + "-" + this.last;
+    }
+  }
+
+  /** Of each origin, in ascending order and with gaps between them. Never empty lists. */
+  private final Map<Origin, List<Interval>> intervals;
+
+  private GtidSet(Map<Origin, List<Interval>> intervals) {
+    this.intervals = intervals;
+  }
+
+  /**
+   * Reads a set as MySQL prints it or accepts it. Case does not matter, nor does white space around
+   * numbers, tags and UUIDs. Unlike MySQL, it refuses {@code 5-3} and a UUID or tag without numbers,
+   * which are mistakes rather than empty sets, and UUIDs without hyphens or in braces.
+   *
+   * @param text the set; empty for the set without transactions
+   * @return the set
+   * @throws IllegalArgumentException if it is no set of GTIDs; the message has what was found, and
+   *     what is allowed
+   */
+  public static GtidSet parse(String text) {
+    TreeMap<Origin, List<Interval>> found = new TreeMap<>();
+    for (String part : text.split(",", -1)) {
+      if (!part.isBlank()) {
+        parse(part.strip(), found);
+      }
+    }
+    found.replaceAll((origin, intervals) -> merged(intervals));
+    return new GtidSet(found);
+  }
+
+  private static void parse(String part, Map<Origin, List<Interval>> found) {
+    String[] fields = part.split(":", -1);
+    for (int i = 0; i < fields.length; i++) {
+      fields[i] = fields[i].strip();
+    }
+    if (!UUID.matcher(fields[0]).matches()) {
+      throw invalid(fields[0], part, "a UUID such as 3e11fa47-71ca-11e1-9e33-c80aa9429562");
+    }
+    if (fields.length == 1) {
+      throw invalid("", part, "numbers of transactions after the UUID, such as :1-5");
+    }
+    String uuid = fields[0].toLowerCase(Locale.ROOT);
+    Origin origin = new Origin(uuid, "");
+    boolean numbers = true;
+    for (int i = 1; i < fields.length; i++) {
+      if (TAG.matcher(fields[i]).matches()) {
+        if (i > 1 && !numbers) {
+          throw invalid(fields[i], part, "numbers of transactions after the tag");
+        }
+        origin = new Origin(uuid, fields[i].toLowerCase(Locale.ROOT));
+        numbers = false;
+      } else {
+        found.computeIfAbsent(origin, (any) -> new ArrayList<>()).add(interval(fields[i], part));
+        numbers = true;
+      }
+    }
+    if (!numbers) {
+      throw invalid("", part, "numbers of transactions after the tag");
+    }
+  }
+
+  private static Interval interval(String field, String part) {
+    var matcher = NUMBERS.matcher(field);
+    if (!matcher.matches()) {
+      throw invalid(field, part, "a number, two numbers such as 1-5, or a tag");
+    }
+    try {
+      long first = Long.parseLong(matcher.group(1));
+      String end = matcher.group(2);
+      long last = end != null ? Long.parseLong(end) : first;
+      if (first >= 1 && last >= first && last < Long.MAX_VALUE) {
+        return new Interval(first, last);
+      }
+    } catch (NumberFormatException ex) {
+      // Too large.
+    }
+    throw invalid(field, part, "ascending numbers from 1 to 2^63 - 2");
+  }
+
+  private static IllegalArgumentException invalid(String found, String part, String expected) {
+    return new IllegalArgumentException(
+        "'%s' is no set of GTIDs: found '%s' instead of %s".formatted(part, found, expected));
+  }
+
+  private static List<Interval> merged(List<Interval> intervals) {
+    List<Interval> sorted = new ArrayList<>(intervals);
+    sorted.sort(Comparator.comparingLong(Interval::first));
+    List<Interval> merged = new ArrayList<>();
+    for (Interval next : sorted) {
+      int end = merged.size() - 1;
+      if (end >= 0 && next.first() <= merged.get(end).last() + 1) {
+        Interval last = merged.get(end);
+        merged.set(end, new Interval(last.first(), Math.max(last.last(), next.last())));
+      } else {
+        merged.add(next);
+      }
+    }
+    return List.copyOf(merged);
+  }
+
+  /** Returns whether this set has all transactions of another one. */
+  public boolean contains(GtidSet other) {
+    return other.subtract(this).isEmpty();
+  }
+
+  /** Returns the transactions that are in either set. */
+  public GtidSet union(GtidSet other) {
+    TreeMap<Origin, List<Interval>> all = new TreeMap<>(this.intervals);
+    other.intervals.forEach((origin, added) -> all.merge(origin, added, (mine, others) -> {
+      List<Interval> both = new ArrayList<>(mine);
+      both.addAll(others);
+      return merged(both);
+    }));
+    return new GtidSet(all);
+  }
+
+  /** Returns the transactions that are in this set and not in another one. */
+  public GtidSet subtract(GtidSet other) {
+    TreeMap<Origin, List<Interval>> rest = new TreeMap<>();
+    this.intervals.forEach((origin, mine) -> {
+      List<Interval> left = subtract(mine, other.intervals.get(origin));
+      if (!left.isEmpty()) {
+        rest.put(origin, left);
+      }
+    });
+    return new GtidSet(rest);
+  }
+
+  /** Walks both lists once: servers with gaps have thousands of intervals. */
+  private static List<Interval> subtract(List<Interval> from, @Nullable List<Interval> cuts) {
+    if (cuts == null) {
+      return from;
+    }
+    List<Interval> left = new ArrayList<>();
+    int next = 0;
+    for (Interval each : from) {
+      while (next < cuts.size() && cuts.get(next).last() < each.first()) {
+        next++;
+      }
+      long first = each.first();
+      for (int i = next; i < cuts.size() && cuts.get(i).first() <= each.last(); i++) {
+        if (first < cuts.get(i).first()) {
+          left.add(new Interval(first, cuts.get(i).first() - 1));
+        }
+        first = cuts.get(i).last() + 1;
+      }
+      if (first <= each.last()) {
+        left.add(new Interval(first, each.last()));
+      }
+    }
+    return left;
+  }
+
+  /** Returns whether the set has no transaction. */
+  public boolean isEmpty() {
+    return this.intervals.isEmpty();
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof GtidSet set && set.intervals.equals(this.intervals);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(this.intervals);
+  }
+
+  /** Returns the set as MySQL prints it, on one line and without spaces. */
+  @Override
+  public String toString() {
+    Map<String, StringBuilder> texts = new TreeMap<>();
+    this.intervals.forEach((origin, intervals) -> {
+      StringBuilder text = texts.computeIfAbsent(origin.uuid(), (uuid) -> new StringBuilder(uuid));
+      if (!origin.tag().isEmpty()) {
+        text.append(':').append(origin.tag());
+      }
+      intervals.forEach((interval) -> text.append(':').append(interval));
+    });
+    return texts.values().stream().collect(Collectors.joining(","));
+  }
+}

@@ -1,0 +1,161 @@
+package io.election.mysql.failover;
+
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides whether a server may take the place of a source that is gone: the freshest first, by the
+ * transactions that each has received. Sets of transactions are partially ordered: if each of two
+ * servers has transactions that the other lacks, neither wins by itself, and no third server that
+ * lacks some of theirs goes past them.
+ *
+ * @param servers the names of all servers of the set
+ * @param lastSource the name of the last source
+ * @param acknowledging how many replicas acknowledged each transaction before the source did; 0 if
+ *     none had to
+ */
+public record Succession(Set<String> servers, String lastSource, int acknowledging) {
+
+  /**
+   * A server's position, which is final: it receives nothing from the last source any more.
+   *
+   * @param server the name of the server
+   * @param received the transactions that it has executed or received
+   */
+  public record Position(String server, GtidSet received) {}
+
+  /** What a server may do. */
+  public enum Kind {
+    /** It is as fresh as any other one. */
+    FRESHEST,
+    /** Others are fresher; it follows only if they do not come. */
+    FRESHER_EXIST,
+    /**
+     * Each of two known servers, of which it may be one, has transactions that the other lacks, and
+     * it lacks some of these; or it has no transaction at all. An operator must choose.
+     */
+    INCOMPARABLE,
+    /** Too few positions are known: an acknowledged transaction might be on a missing server only. */
+    TOO_FEW
+  }
+
+  /**
+   * The decision.
+   *
+   * @param kind what the server may do
+   * @param others the servers that are fresher, incomparable, or missing
+   * @param reason the reason, for people; empty for the freshest
+   */
+  public record Verdict(Kind kind, Set<String> others, String reason) {}
+
+  /** Checks the set. */
+  public Succession {
+    if (!servers.contains(lastSource)) {
+      throw new IllegalArgumentException(
+          "The last source %s is none of the servers %s".formatted(lastSource, servers));
+    }
+    if (acknowledging < 0 || acknowledging >= servers.size()) {
+      throw new IllegalArgumentException("%d replicas acknowledge, but there are %d servers"
+          .formatted(acknowledging, servers.size()));
+    }
+    servers = Set.copyOf(servers);
+  }
+
+  /**
+   * Returns the replicas whose position is not known.
+   *
+   * @param positions the known positions
+   * @return the names, in order; without the last source, whose position is not needed
+   */
+  public Set<String> missing(Collection<Position> positions) {
+    Set<String> missing = new TreeSet<>(this.servers);
+    missing.remove(this.lastSource);
+    positions.forEach((each) -> missing.remove(each.server()));
+    return missing;
+  }
+
+  /**
+   * Returns how many replicas must have told their positions: of R replicas of which w acknowledge,
+   * R - w + 1, so that each acknowledged transaction is on one of them. All R if none acknowledges,
+   * which is the most that can be done: transactions that no replica had received are lost.
+   */
+  public int needed() {
+    return this.servers.size() - 1 - Math.max(this.acknowledging, 1) + 1;
+  }
+
+  /**
+   * Decides for one server.
+   *
+   * @param own its position
+   * @param positions the known positions of the others; its own may be among them, and those of
+   *     strangers are ignored
+   * @return the decision
+   * @throws IllegalArgumentException if the server is none of the set
+   */
+  public Verdict decide(Position own, Collection<Position> positions) {
+    if (!this.servers.contains(own.server())) {
+      throw new IllegalArgumentException(
+          "%s is none of the servers %s, and cannot become their source"
+              .formatted(own.server(), this.servers));
+    }
+    Set<Position> known = new LinkedHashSet<>();
+    known.add(own);
+    known.addAll(positions);
+    known.removeIf((each) -> !this.servers.contains(each.server()));
+    Set<String> missing = missing(known);
+    boolean hasSource = known.stream().anyMatch((each) -> each.server().equals(this.lastSource));
+    if (!hasSource && this.servers.size() - 1 - missing.size() < needed()) {
+      return new Verdict(
+          Kind.TOO_FEW,
+          missing,
+          "the positions of %d replicas are needed, or that of the last source %s; missing are %s"
+              .formatted(needed(), this.lastSource, missing));
+    }
+    if (own.received().isEmpty()) {
+      return new Verdict(Kind.INCOMPARABLE, Set.of(), "this server has no transaction");
+    }
+    Set<String> fresher = new TreeSet<>();
+    GtidSet lacking = GtidSet.EMPTY;
+    for (Position other : known) {
+      GtidSet theirs = other.received().subtract(own.received());
+      if (!theirs.isEmpty()) {
+        fresher.add(other.server());
+        lacking = lacking.union(theirs);
+      }
+    }
+    if (fresher.isEmpty()) {
+      return new Verdict(Kind.FRESHEST, Set.of(), "");
+    }
+    Verdict incomparable = incomparable(own, List.copyOf(known));
+    return incomparable != null
+        ? incomparable
+        : new Verdict(
+            Kind.FRESHER_EXIST,
+            fresher,
+            "fresher are %s, with %s, which this server lacks".formatted(fresher, lacking));
+  }
+
+  /** Returns the verdict by the first two positions of which neither has all of the other one's. */
+  private static @Nullable Verdict incomparable(Position own, List<Position> known) {
+    for (Position one : known) {
+      for (Position other : known.subList(known.indexOf(one) + 1, known.size())) {
+        GtidSet ones = one.received().subtract(other.received());
+        GtidSet others = other.received().subtract(one.received());
+        if (!ones.isEmpty() && !others.isEmpty()) {
+          Set<String> names = new TreeSet<>(List.of(one.server(), other.server()));
+          names.remove(own.server());
+          return new Verdict(
+              Kind.INCOMPARABLE,
+              names,
+              "%1$s has %2$s, which %3$s lacks, and %3$s has %4$s, which %1$s lacks; decide which to keep, and rebuild the other one"
+                  .formatted(one.server(), ones, other.server(), others));
+        }
+      }
+    }
+    return null;
+  }
+}

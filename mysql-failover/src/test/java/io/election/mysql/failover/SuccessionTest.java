@@ -1,0 +1,196 @@
+package io.election.mysql.failover;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.election.mysql.failover.Succession.Kind;
+import io.election.mysql.failover.Succession.Position;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** Who takes the place of a source. Server A has the transactions {@code A:…}, and so on. */
+class SuccessionTest {
+
+  private final Succession three = new Succession(Set.of("a", "b", "c"), "a", 1);
+
+  static GtidSet set(String text) {
+    return GtidSet.parse(text.replaceAll("([A-D]):", "0000000$1-0000-0000-0000-000000000000:"));
+  }
+
+  private static List<Position> positions(String... texts) {
+    return Stream.of(texts)
+        .map((text) -> text.split(" ", 2))
+        .map((parts) -> new Position(parts[0], set(parts[1])))
+        .toList();
+  }
+
+  private static Kind kind(Succession succession, String own, String... others) {
+    return succession.decide(positions(own).get(0), positions(others)).kind();
+  }
+
+  /** The first table of the idea: A is the source, C is freshest. */
+  @Test
+  void theFreshestReplicaGoesFirst() {
+    assertThat(kind(this.three, "c A:1-20", "b A:1-18")).isEqualTo(Kind.FRESHEST);
+    assertThat(kind(this.three, "b A:1-18", "c A:1-20")).isEqualTo(Kind.FRESHER_EXIST);
+    assertThat(this.three
+            .decide(positions("b A:1-18").get(0), positions("c A:1-20"))
+            .others())
+        .containsExactly("c");
+    assertThat(kind(this.three, "b A:1-20", "c A:1-20")).isEqualTo(Kind.FRESHEST);
+  }
+
+  /** The second table: C is late, so only B is known. */
+  @Test
+  void aServerThatIsLateIsWaitedForIfItMayHaveMore() {
+    Succession.Verdict verdict = this.three.decide(positions("b A:1-9").get(0), List.of());
+    assertThat(verdict.kind()).isEqualTo(Kind.TOO_FEW);
+    assertThat(verdict.others()).containsExactly("c");
+    assertThat(verdict.reason()).contains("2 replicas are needed", "last source a", "[c]");
+    // With two acknowledging replicas, each has every acknowledged transaction.
+    assertThat(kind(new Succession(Set.of("a", "b", "c"), "a", 2), "b A:1-9"))
+        .isEqualTo(Kind.FRESHEST);
+    // The last source has all that it acknowledged.
+    assertThat(kind(this.three, "a A:1-10", "a A:1-10")).isEqualTo(Kind.FRESHEST);
+    assertThat(kind(this.three, "b A:1-9", "a A:1-10")).isEqualTo(Kind.FRESHER_EXIST);
+  }
+
+  @Test
+  void asManyPositionsAreNeededAsHoldEachAcknowledgedTransaction() {
+    Set<String> five = Set.of("a", "b", "c", "d", "e");
+    assertThat(new Succession(five, "a", 0).needed()).isEqualTo(4);
+    assertThat(new Succession(five, "a", 1).needed()).isEqualTo(4);
+    assertThat(new Succession(five, "a", 2).needed()).isEqualTo(3);
+    assertThat(new Succession(five, "a", 4).needed()).isEqualTo(1);
+    assertThat(kind(new Succession(five, "a", 2), "b A:1", "c A:1")).isEqualTo(Kind.TOO_FEW);
+    assertThat(kind(new Succession(five, "a", 2), "b A:1", "c A:1", "d A:1"))
+        .isEqualTo(Kind.FRESHEST);
+  }
+
+  @Test
+  void serversOfWhichEachHasMoreNeverWinByThemselves() {
+    assertThat(kind(this.three, "b A:1-9,B:1", "c A:1-10")).isEqualTo(Kind.INCOMPARABLE);
+    assertThat(kind(this.three, "c A:1-10", "b A:1-9,B:1")).isEqualTo(Kind.INCOMPARABLE);
+    assertThat(kind(this.three, "b B:1-9", "c C:1-10")).isEqualTo(Kind.INCOMPARABLE);
+  }
+
+  @Test
+  void nobodyGoesPastTwoFresherServersThatAreIncomparable() {
+    Succession four = new Succession(Set.of("a", "b", "c", "d"), "a", 1);
+    Succession.Verdict verdict =
+        four.decide(positions("b A:1-18").get(0), positions("c A:1-20", "d A:1-18,B:1"));
+    assertThat(verdict.kind()).isEqualTo(Kind.INCOMPARABLE);
+    assertThat(verdict.others()).containsExactlyInAnyOrder("c", "d");
+    assertThat(verdict.reason())
+        .matches("c has .*a-.*:19-20, which d lacks, and d has .*b-.*:1, which c lacks; .*");
+    // Nor past one that has all, since it may be gone.
+    assertThat(kind(four, "b A:1-18", "c A:1-20", "d A:1-18,B:1", "a A:1-20,B:1"))
+        .isEqualTo(Kind.INCOMPARABLE);
+    assertThat(kind(four, "a A:1-20,B:1", "b A:1-18", "c A:1-20", "d A:1-18,B:1"))
+        .isEqualTo(Kind.FRESHEST);
+  }
+
+  @Test
+  void theReasonNamesBothServersAndWhatEachLacks() {
+    Succession.Verdict verdict =
+        this.three.decide(positions("b A:1-9,B:1").get(0), positions("c A:1-10"));
+    assertThat(verdict.others()).containsExactly("c");
+    assertThat(verdict.reason())
+        .matches("b has .*b-.*:1, which c lacks, and c has .*a-.*:10, which b lacks; .*");
+    assertThat(this.three
+            .decide(positions("b A:1-9").get(0), positions("c A:1-12"))
+            .reason())
+        .matches("fresher are \\[c], with .*a-.*:10-12, which this server lacks");
+  }
+
+  /**
+   * Replicas receive in order, so each has a beginning of what the source wrote; a transaction is
+   * acknowledged once enough of them have it.
+   */
+  @Test
+  void theFreshestHasAllThatWasAcknowledged() {
+    SplittableRandom random = new SplittableRandom(1);
+    List<String> names = List.of("a", "b", "c", "d", "e", "f");
+    int[] kinds = new int[Kind.values().length];
+    for (int i = 0; i < 20_000; i++) {
+      int replicas = random.nextInt(1, names.size());
+      int acknowledging = random.nextInt(1, replicas + 1);
+      Succession succession =
+          new Succession(Set.copyOf(names.subList(0, replicas + 1)), "a", acknowledging);
+      List<Integer> received = new ArrayList<>();
+      List<Position> known = new ArrayList<>();
+      for (String name : names.subList(1, replicas + 1)) {
+        received.add(random.nextInt(1, 6));
+        if (random.nextInt(4) > 0) {
+          known.addAll(positions(name + " A:1-" + received.get(received.size() - 1)));
+        }
+      }
+      received.sort(Comparator.reverseOrder());
+      GtidSet acknowledged = set("A:1-" + received.get(acknowledging - 1));
+      boolean enough = known.size() >= replicas - acknowledging + 1;
+      for (Position own : known) {
+        Kind kind = succession.decide(own, known).kind();
+        kinds[kind.ordinal()]++;
+        assertThat(kind == Kind.TOO_FEW).isEqualTo(!enough);
+        if (kind == Kind.FRESHEST) {
+          assertThat(own.received().contains(acknowledged)).isTrue();
+        }
+      }
+      if (enough) {
+        assertThat(known).anyMatch((own) -> succession.decide(own, known).kind() == Kind.FRESHEST);
+      }
+    }
+    assertThat(kinds[Kind.FRESHEST.ordinal()]).isGreaterThan(10_000);
+    assertThat(kinds[Kind.FRESHER_EXIST.ordinal()]).isGreaterThan(10_000);
+    assertThat(kinds[Kind.TOO_FEW.ordinal()]).isGreaterThan(5_000);
+    assertThat(kinds[Kind.INCOMPARABLE.ordinal()]).isZero();
+  }
+
+  /** Any positions at all, in any order. */
+  @Test
+  void onlyWhoHasAllStandsAtOnceAndOthersOnlyBehindAChain() {
+    SplittableRandom random = new SplittableRandom(2);
+    for (int i = 0; i < 20_000; i++) {
+      List<Position> known = new ArrayList<>();
+      for (String name : List.of("b", "c", "d")) {
+        known.add(new Position(name, RandomSets.draw(random)));
+      }
+      Succession succession = new Succession(Set.of("a", "b", "c", "d"), "a", 1);
+      boolean chain = known.stream()
+          .allMatch((one) -> known.stream()
+              .allMatch((other) -> one.received().contains(other.received())
+                  || other.received().contains(one.received())));
+      for (Position own : known) {
+        boolean all = known.stream().allMatch((each) -> own.received().contains(each.received()));
+        Kind expected = own.received().isEmpty()
+            ? Kind.INCOMPARABLE
+            : all ? Kind.FRESHEST : chain ? Kind.FRESHER_EXIST : Kind.INCOMPARABLE;
+        assertThat(succession.decide(own, known).kind()).isEqualTo(expected);
+        Collections.reverse(known);
+      }
+    }
+  }
+
+  @Test
+  void nobodyIsPromotedWithoutTransactionsOrByStrangers() {
+    assertThat(kind(this.three, "b ", "c ")).isEqualTo(Kind.INCOMPARABLE);
+    assertThat(kind(this.three, "b ", "c A:1")).isEqualTo(Kind.INCOMPARABLE);
+    assertThat(this.three.decide(positions("b ").get(0), positions("c A:1")).reason())
+        .isEqualTo("this server has no transaction");
+    assertThat(kind(this.three, "b A:1", "c A:1", "x A:1-9")).isEqualTo(Kind.FRESHEST);
+    assertThatThrownBy(() -> kind(this.three, "x A:1-9", "b A:1", "c A:1"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("x is none of the servers");
+    assertThat(kind(this.three, "b A:1", "x A:1")).isEqualTo(Kind.TOO_FEW);
+    assertThatThrownBy(() -> new Succession(Set.of("a", "b"), "c", 1))
+        .hasMessageContaining("The last source c is none of the servers");
+    assertThatThrownBy(() -> new Succession(Set.of("a", "b"), "a", 2))
+        .hasMessageContaining("2 replicas acknowledge");
+  }
+}
