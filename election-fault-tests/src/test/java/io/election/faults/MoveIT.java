@@ -283,6 +283,16 @@ class MoveIT {
     return gaps;
   }
 
+  private static void assertTermsNeverFall(List<Claim> claims) {
+    long term = 0;
+    for (Claim claim : claims) {
+      if (claim.hasTerm()) {
+        assertThat(claim.term()).as("%s", claims).isGreaterThanOrEqualTo(term);
+        term = claim.term();
+      }
+    }
+  }
+
   private void move(String from, String to) throws LeaseStoreException {
     for (String id : List.of("x", "y", "z")) {
       start(id, from);
@@ -295,13 +305,7 @@ class MoveIT {
     }
     List<Claim> claims = claims();
     assertThat(this.sampler.judge().violations()).isEmpty();
-    long term = 0;
-    for (Claim claim : claims) {
-      if (claim.hasTerm()) {
-        assertThat(claim.term()).as("%s", claims).isGreaterThanOrEqualTo(term);
-        term = claim.term();
-      }
-    }
+    assertTermsNeverFall(claims);
     List<Double> gaps = gaps(claims);
     System.out.printf(
         "Measured: %s to %s and back, %d leaderships: longest times without a leader, in seconds: %s; the first record of a store takes a lease of %s%n",
@@ -413,6 +417,40 @@ class MoveIT {
     proxy("y").heal();
     awaitLeader();
     assertThat(this.sampler.judge().violations()).isEmpty();
+  }
+
+  /** Some nodes stay on the old store alone, the first store is out of reach, all restart at once. */
+  @Tag("faults")
+  @Test
+  void a_move_that_is_left_half_done_survives_outages_and_a_restart_of_all_nodes()
+      throws Exception {
+    start("x", "Mysql");
+    awaitLeader();
+    start("y", "Mysql", "Zookeeper");
+    start("z", "Mysql", "Zookeeper");
+    release("x", "Mysql");
+    ElectionService y = this.nodes.get("y").service();
+    ElectionService z = this.nodes.get("z").service();
+    await().atMost(Duration.ofSeconds(30)).until(() -> y.isLeader() || z.isLeader());
+    String leader = y.isLeader() ? "y" : "z";
+    proxy(leader).cut();
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> this.nodes.entrySet().stream()
+            .anyMatch((node) ->
+                !node.getKey().equals(leader) && node.getValue().service().isLeader()));
+    proxy(leader).heal();
+    stopNodes();
+    start("x", "Mysql");
+    start("y", "Mysql", "Zookeeper");
+    start("z", "Mysql", "Zookeeper");
+    awaitLeader();
+    release("x", "Mysql", "Zookeeper");
+    for (String id : List.of("y", "x", "z")) {
+      release(id, "Zookeeper");
+    }
+    assertThat(this.sampler.judge().violations()).isEmpty();
+    assertTermsNeverFall(claims());
   }
 
   @Tag("faults")
