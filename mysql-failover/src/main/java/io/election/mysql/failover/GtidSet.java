@@ -205,6 +205,16 @@ public final class GtidSet {
     return left;
   }
 
+  /**
+   * Returns whether the set has a transaction that a server began itself.
+   *
+   * @param uuid the {@code server_uuid}; case does not matter
+   */
+  public boolean hasOrigin(String uuid) {
+    String wanted = uuid.toLowerCase(Locale.ROOT);
+    return this.intervals.keySet().stream().anyMatch((origin) -> origin.uuid().equals(wanted));
+  }
+
   /** Returns whether the set has no transaction. */
   public boolean isEmpty() {
     return this.intervals.isEmpty();

@@ -5,6 +5,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -79,6 +80,30 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
   }
 
   /**
+   * Empties the positions of servers that did not follow the last source, if others did. A server
+   * that was down or refused, and so has received nothing since the last promotion, has acknowledged
+   * nothing either: its position is known, but it is neither fresher nor incomparable. The first
+   * transaction of a source notes its promotion, so that each follower has at least that one.
+   *
+   * @param positions the known positions
+   * @param sourceUuid the {@code server_uuid} of the last source
+   * @param promotedAt what the last source had when it was promoted
+   * @return the positions in the same order, with the empty set for those servers
+   */
+  public List<Position> ofFollowers(
+      Collection<Position> positions, String sourceUuid, GtidSet promotedAt) {
+    Predicate<Position> followed =
+        (each) -> each.received().subtract(promotedAt).hasOrigin(sourceUuid);
+    boolean anybody = positions.stream()
+        .anyMatch((each) -> !each.server().equals(this.lastSource) && followed.test(each));
+    return positions.stream()
+        .map((each) -> !anybody || each.server().equals(this.lastSource) || followed.test(each)
+            ? each
+            : new Position(each.server(), GtidSet.EMPTY))
+        .toList();
+  }
+
+  /**
    * Returns how many replicas must have told their positions: of R replicas of which w acknowledge,
    * R - w + 1, so that each acknowledged transaction is on one of them. All R if none acknowledges,
    * which is the most that can be done: transactions that no replica had received are lost.
@@ -116,7 +141,11 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
               .formatted(needed(), this.lastSource, missing));
     }
     if (own.received().isEmpty()) {
-      return new Verdict(Kind.INCOMPARABLE, Set.of(), "this server has no transaction");
+      return new Verdict(
+          Kind.INCOMPARABLE,
+          Set.of(),
+          "this server has no transaction that counts: it is new, or did not follow the last source %s"
+              .formatted(this.lastSource));
     }
     Set<String> fresher = new TreeSet<>();
     GtidSet lacking = GtidSet.EMPTY;

@@ -8,6 +8,7 @@ import io.election.mysql.failover.agent.Status.Role;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -92,7 +93,7 @@ final class Agent implements SmartLifecycle {
         look();
       } catch (Exception ex) {
         show(Role.UNKNOWN, ex.toString(), 0);
-        this.freshest.publish(null);
+        this.freshest.withdraw();
         if (this.election.isLeader()) {
           this.election.lostLeader();
         }
@@ -141,17 +142,30 @@ final class Agent implements SmartLifecycle {
       if (last.isPresent() && this.freshest.isDesignated()) {
         askLastSource(last.get());
       }
-      publish(state, term);
       show(Role.WAITING, "there is no source", state.lagSeconds());
+      publish(state, term);
       this.elector.wakeUp();
     } else {
       this.openTerm = term;
-      publish(state, state.receiving() ? -1 : term);
-      if (last.isPresent() && this.election.leaderId().isPresent()) {
-        follow(last.get(), state);
-      } else {
-        show(Role.WAITING, "there is no source", state.lagSeconds());
-      }
+      publish(state, Position.MAY_RECEIVE);
+      join(last, state);
+    }
+  }
+
+  /** Joins the source, if there is one. */
+  private void join(Optional<Promotion> last, ServerState state) throws Exception {
+    Optional<String> leader = this.election.leaderId();
+    if (leader.isEmpty()) {
+      show(Role.WAITING, "there is no source", state.lagSeconds());
+    } else if (last.isEmpty()
+        || !this.election.term().equals(OptionalLong.of(last.get().electionTerm()))) {
+      // Who joins the last source now may acknowledge what the next one lacks.
+      show(
+          Role.WAITING,
+          "%s leads, and has not promoted its server yet".formatted(leader.get()),
+          state.lagSeconds());
+    } else {
+      follow(last.get(), state);
     }
   }
 
@@ -177,7 +191,7 @@ final class Agent implements SmartLifecycle {
         this.properties.server(),
         donor.server());
     show(Role.UNKNOWN, "it is rebuilt from " + donor.server(), 0);
-    this.freshest.publish(null);
+    this.freshest.withdraw();
     this.server.rebuild(
         donor.host(),
         donor.port(),
@@ -195,20 +209,11 @@ final class Agent implements SmartLifecycle {
   }
 
   private void publish(ServerState state, long finalIn) {
-    this.freshest.publish(new Position(
-        this.properties.server(),
-        this.properties.address(),
-        state.uuid(),
-        finalIn,
-        state.term(),
-        state.received()));
+    this.freshest.publish(
+        this.properties.server(), this.properties.address(), state, finalIn, this.status);
   }
 
-  private void follow(Promotion source, ServerState state) throws SQLException {
-    if (source.server().equals(this.properties.server())) {
-      show(Role.WAITING, "another agent leads, and has not promoted its server yet", 0);
-      return;
-    }
+  private void follow(Promotion source, ServerState state) throws Exception {
     if (state.source().equals(source.address()) && state.receiving()) {
       show(
           state.applying() ? Role.REPLICA : Role.REFUSED,
@@ -216,7 +221,24 @@ final class Agent implements SmartLifecycle {
           state.lagSeconds());
       return;
     }
-    Peer peer = peer(source);
+    Peer peer;
+    try {
+      peer = peer(source);
+    } catch (SQLException ex) {
+      show(
+          Role.WAITING,
+          "the source %s does not answer: %s".formatted(source.server(), ex.getMessage()),
+          state.lagSeconds());
+      return;
+    }
+    if (!peer.uuid().equals(source.uuid())) {
+      show(
+          Role.WAITING,
+          "%s is another server, with the server_uuid %s instead of %s: the source %s was replaced, or its address belongs to another host now"
+              .formatted(source.address(), peer.uuid(), source.uuid(), source.server()),
+          state.lagSeconds());
+      return;
+    }
     if (peer.readOnly()) {
       // A replica that connects before the source waits for acknowledgements never acknowledges.
       show(Role.WAITING, "the source does not accept writes yet", state.lagSeconds());
@@ -227,6 +249,10 @@ final class Agent implements SmartLifecycle {
     this.refusedBy = verdict.allowed() ? null : source;
     if (!verdict.allowed()) {
       show(Role.REFUSED, verdict.reason(), state.lagSeconds());
+      return;
+    }
+    if (!this.freshest.isWithdrawn(this.election.currentMembers())) {
+      show(Role.WAITING, "other agents may still see a final position of it", state.lagSeconds());
       return;
     }
     log.info(
@@ -257,9 +283,8 @@ final class Agent implements SmartLifecycle {
   private void askLastSource(Promotion last) {
     try {
       Peer source = peer(last);
-      if (source.superReadOnly()) {
-        this.freshest.handedOverAt(new Position(
-            last.server(), last.address(), "", last.term(), last.term(), source.executed()));
+      if (source.superReadOnly() && source.uuid().equals(last.uuid())) {
+        this.freshest.handedOverAt(last, source.executed());
       }
     } catch (SQLException ex) {
       log.info("The last source {} does not answer: {}", last.server(), ex.toString());

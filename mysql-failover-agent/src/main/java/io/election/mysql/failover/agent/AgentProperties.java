@@ -29,6 +29,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     address; its arguments are separate. It gets AS_FAILOVER_SERVER, _ADDRESS and _TERM as
  *     environment variables.
  * @param onDemote Command that runs when this server is read-only again.
+ * @param killServer Command that kills this server at once, for instance 'systemctl kill -s KILL
+ *     mysqld'. It runs if the server does not become read-only in time.
  * @param hookTimeout How long such a command may take before it is ended.
  */
 @ConfigurationProperties("as.failover")
@@ -49,6 +51,7 @@ record AgentProperties(
     @DefaultValue("60s") Duration applyTimeout,
     @DefaultValue List<String> onPromote,
     @DefaultValue List<String> onDemote,
+    @DefaultValue List<String> killServer,
     @DefaultValue("2s") Duration hookTimeout) {
 
   String address() {

@@ -1,6 +1,8 @@
 package io.election.mysql.failover.agent;
 
+import io.election.Member;
 import io.election.lease.Precedence;
+import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.Succession;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -8,6 +10,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +31,16 @@ final class FreshestFirst implements Precedence {
   private final @Nullable String initialSource;
 
   private volatile @Nullable Position position;
+
+  /** As published last; used by the agent's thread. */
+  private long finalIn = Position.MAY_RECEIVE;
+
+  /** The newest term in which it was final; used by the agent's thread. */
+  private long wasFinalIn = Position.MAY_RECEIVE;
+
+  /** How often {@link #finalIn} has changed; used by the agent's thread. */
+  private long changes;
+
   private volatile Optional<Promotion> last = Optional.empty();
   private volatile boolean lastKnown;
   private volatile long askedAt = System.nanoTime() - Duration.ofHours(1).toNanos();
@@ -34,7 +48,7 @@ final class FreshestFirst implements Precedence {
   private volatile @Nullable Position handedOver;
   private volatile Runnable onAsked = () -> {};
 
-  /** The positions by which this server stood last. */
+  /** The positions by which this server stood last, its own included. */
   private volatile List<Position> decidedBy = List.of();
 
   /** The fresher servers for which it has held back in vain. */
@@ -63,13 +77,59 @@ final class FreshestFirst implements Precedence {
     return this.designated;
   }
 
-  /** Sets the final position of the last source, which is read-only. */
-  void handedOverAt(Position position) {
-    this.handedOver = position;
+  /** Sets what the last source has executed, which is read-only and hands over. */
+  void handedOverAt(Promotion last, GtidSet executed) {
+    this.handedOver = new Position(
+        last.server(),
+        last.address(),
+        last.uuid(),
+        last.term(),
+        0,
+        last.term(),
+        executed,
+        new Status(Status.Role.WAITING, "it hands over", 0));
   }
 
-  void publish(@Nullable Position position) {
-    this.position = position;
+  /** Sets what this server publishes. Called by the agent's thread alone. */
+  void publish(String server, String address, ServerState state, long finalIn, Status status) {
+    if (finalIn != this.finalIn) {
+      this.finalIn = finalIn;
+      this.changes++;
+      this.wasFinalIn = Math.max(this.wasFinalIn, finalIn);
+    }
+    this.position = new Position(
+        server,
+        address,
+        state.uuid(),
+        finalIn,
+        this.changes,
+        state.term(),
+        state.received(),
+        status);
+  }
+
+  /** Publishes nothing. */
+  void withdraw() {
+    this.position = null;
+  }
+
+  /**
+   * Returns whether no agent can see a position of this server that is final since the last
+   * promotion, so that its receiver may start. One that was published must have been replaced.
+   * Called by the agent's thread alone.
+   *
+   * @param members as read from the store; empty if they are not known
+   */
+  boolean isWithdrawn(Optional<List<Member>> members) {
+    List<Position> published = members.stream()
+        .flatMap(List::stream)
+        .flatMap((member) -> Position.parse(member.position()).stream())
+        .filter((each) -> each.server().equals(this.server))
+        .toList();
+    return members.isPresent()
+        && published.stream().noneMatch((each) -> each.isFinal(lastTerm()))
+        && (this.wasFinalIn != lastTerm()
+            || published.stream().anyMatch((each) -> each.changes() == this.changes));
   }
 
   void know(Optional<Promotion> last) {
@@ -80,11 +140,6 @@ final class FreshestFirst implements Precedence {
   /** Returns whether the election has been open to this node within a time. */
   boolean isOpen(Duration within) {
     return System.nanoTime() - this.askedAt < within.toNanos();
-  }
-
-  /** Returns the fresher servers for which it has held back in vain: they have not stood. */
-  Set<String> passedOver() {
-    return this.passedOver;
   }
 
   /** Returns the positions by which this server stood last, its own included. */
@@ -107,12 +162,8 @@ final class FreshestFirst implements Precedence {
       this.onAsked.run();
       return Turn.standAside("its own position is not known yet");
     }
-    List<Position> positions = new ArrayList<>();
-    opening
-        .members()
-        .ifPresent((members) -> members.forEach((member) -> Position.parse(member.position())
-            .filter((each) -> each.isFinal(lastTerm()) && this.servers.contains(each.server()))
-            .ifPresent(positions::add)));
+    List<Position> positions =
+        new ArrayList<>(opening.members().map(this::known).orElse(List.of()));
     String clash = clash(own, positions);
     if (clash != null) {
       return Turn.standAside(clash);
@@ -127,28 +178,82 @@ final class FreshestFirst implements Precedence {
       positions.removeIf((each) -> each.server().equals(source.server()));
       positions.add(source);
     }
-    return turn(own, positions, opening.openFor(), this.last.get());
+    return turn(positions, opening.openFor(), this.last.get());
   }
 
-  private Turn turn(Position own, List<Position> positions, Duration openFor, Promotion last) {
+  /** Returns the final positions of the servers of the set. */
+  private List<Position> known(List<Member> members) {
+    return members.stream()
+        .flatMap((member) -> Position.parse(member.position()).stream())
+        .filter((each) -> each.isFinal(lastTerm()) && this.servers.contains(each.server()))
+        .toList();
+  }
+
+  private Turn turn(List<Position> all, Duration openFor, Promotion last) {
     Succession succession = new Succession(this.servers, last.server(), this.acknowledging);
-    List<Succession.Position> received =
-        positions.stream().map(Position::forSuccession).toList();
-    Set<String> missing = succession.missing(received);
+    List<Succession.Position> positions = succession.ofFollowers(
+        all.stream().map(Position::forSuccession).toList(), last.uuid(), last.position());
     boolean hasSource = positions.stream().anyMatch((each) -> each.server().equals(last.server()));
+    Set<String> missing = succession.missing(positions);
     if (!missing.isEmpty() && !hasSource && openFor.compareTo(this.wait) < 0) {
       return Turn.holdBack(this.wait, "positions are missing: " + missing);
     }
-    Succession.Verdict verdict = succession.decide(own.forSuccession(), received);
-    return switch (verdict.kind()) {
-      case FRESHEST -> stand(positions, Set.of(), Turn.atOnce());
-      case FRESHER_EXIST ->
-        stand(
-            positions,
-            verdict.others(),
-            Turn.holdBack(this.wait.plus(this.holdBack), verdict.reason()));
-      case INCOMPARABLE, TOO_FEW -> Turn.standAside(verdict.reason());
-    };
+    Set<String> passedOver = new TreeSet<>();
+    Duration until = this.wait;
+    while (true) {
+      List<Succession.Position> left = positions.stream()
+          .filter((each) -> !passedOver.contains(each.server()))
+          .toList();
+      Succession.Verdict verdict = succession.decide(of(this.server, left), left);
+      if (verdict.kind() == Succession.Kind.FRESHEST) {
+        this.decidedBy = List.copyOf(all);
+        this.passedOver = Set.copyOf(passedOver);
+        return Turn.atOnce();
+      }
+      if (verdict.kind() != Succession.Kind.FRESHER_EXIST) {
+        return Turn.standAside(
+            passedOver.isEmpty()
+                ? verdict.reason()
+                : "%s; without %s, which are fresher and have not come, acknowledged transactions might be lost"
+                    .formatted(verdict.reason(), passedOver));
+      }
+      // The one that is next in freshness comes before those that are behind it.
+      until = until.plus(this.holdBack.multipliedBy(verdict.others().size()));
+      if (openFor.compareTo(until) < 0) {
+        return Turn.holdBack(until, verdict.reason());
+      }
+      passedOver.addAll(verdict.others());
+    }
+  }
+
+  private static Succession.Position of(String server, List<Succession.Position> positions) {
+    return positions.stream()
+        .filter((each) -> each.server().equals(server))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  /** Returns a member whose server is fresher, and for which this one has not held back in vain. */
+  Optional<Member> fresher(List<Member> members, GtidSet executed) {
+    Promotion last = this.last.orElse(null);
+    if (last == null) {
+      return Optional.empty();
+    }
+    Succession succession = new Succession(this.servers, last.server(), this.acknowledging);
+    List<Succession.Position> positions = Stream.concat(
+            known(members).stream().map(Position::forSuccession),
+            Stream.of(new Succession.Position(this.server, executed)))
+        .toList();
+    Set<String> fresher = succession.ofFollowers(positions, last.uuid(), last.position()).stream()
+        .filter((each) -> !executed.contains(each.received()))
+        .map(Succession.Position::server)
+        .filter((server) -> !this.passedOver.contains(server))
+        .collect(Collectors.toSet());
+    return members.stream()
+        .filter((member) -> Position.parse(member.position())
+            .filter((each) -> fresher.contains(each.server()))
+            .isPresent())
+        .findFirst();
   }
 
   /**
@@ -177,7 +282,9 @@ final class FreshestFirst implements Precedence {
             .formatted(each.server(), each.received().subtract(own.received())));
       }
     }
-    return stand(positions, Set.of(), Turn.atOnce());
+    this.decidedBy = List.copyOf(positions);
+    this.passedOver = Set.of();
+    return Turn.atOnce();
   }
 
   /** Returns why the positions cannot be trusted; {@code null} if they can. */
@@ -193,11 +300,5 @@ final class FreshestFirst implements Precedence {
       }
     }
     return null;
-  }
-
-  private Turn stand(List<Position> positions, Set<String> passedOver, Turn turn) {
-    this.decidedBy = List.copyOf(positions);
-    this.passedOver = passedOver;
-    return turn;
   }
 }

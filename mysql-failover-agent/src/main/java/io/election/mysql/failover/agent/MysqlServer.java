@@ -7,6 +7,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -14,7 +15,10 @@ import java.util.Map;
 import java.util.Properties;
 import org.jspecify.annotations.Nullable;
 
-/** The server beside the agent, on one connection. Used by the agent's thread alone. */
+/**
+ * The server beside the agent, on one connection. Used by one thread at a time, but for {@link
+ * #abort}.
+ */
 final class MysqlServer implements AutoCloseable {
 
   /**
@@ -37,6 +41,9 @@ final class MysqlServer implements AutoCloseable {
 
   private static final int NET_TIMEOUT_SECONDS = 3;
 
+  /** How long a statement may take, unless told otherwise. */
+  static final Duration PATIENCE = Duration.ofSeconds(5);
+
   private static final String STATE = """
       SELECT @@GLOBAL.gtid_executed, @@GLOBAL.super_read_only, @@GLOBAL.read_only,
           (SELECT GROUP_CONCAT(received_transaction_set)
@@ -56,14 +63,14 @@ final class MysqlServer implements AutoCloseable {
 
   private final String url;
   private final Properties login = new Properties();
-  private @Nullable Connection connection;
+  private volatile @Nullable Connection connection;
+  private Duration answerWithin = PATIENCE;
 
   MysqlServer(String url, String user, String password) {
     this.url = url;
     this.login.setProperty("user", user);
     this.login.setProperty("password", password);
     this.login.setProperty("connectTimeout", "1000");
-    this.login.setProperty("socketTimeout", "5000");
     this.login.setProperty("allowPublicKeyRetrieval", "true");
   }
 
@@ -145,6 +152,12 @@ final class MysqlServer implements AutoCloseable {
     }
   }
 
+  /** Connects anew, and from now on waits at most for a time for each answer. */
+  void answerWithin(Duration time) {
+    close();
+    this.answerWithin = time;
+  }
+
   /** From now on the server acknowledges nothing to the source. What it has received, it applies. */
   void stopReceiver() throws SQLException {
     execute("STOP REPLICA IO_THREAD");
@@ -221,6 +234,16 @@ final class MysqlServer implements AutoCloseable {
         "SET SESSION sql_log_bin = 0",
         "UPDATE mysql_failover.guard SET silent = 0",
         "SET SESSION sql_log_bin = 1");
+  }
+
+  /**
+   * Lets nobody begin to write. What is being committed is finished first, with the acknowledgements
+   * of replicas.
+   *
+   * @throws SQLException also if somebody holds a lock on tables
+   */
+  void drain() throws SQLException {
+    execute("SET SESSION lock_wait_timeout = 1", "SET GLOBAL super_read_only = ON");
   }
 
   /** Lets nobody write, and ends the connections of those who could be in the middle of it. */
@@ -321,10 +344,26 @@ final class MysqlServer implements AutoCloseable {
   private Connection connection() throws SQLException {
     Connection connection = this.connection;
     if (connection == null) {
-      connection = DriverManager.getConnection(this.url, this.login);
+      Properties login = new Properties();
+      login.putAll(this.login);
+      login.setProperty("socketTimeout", Long.toString(this.answerWithin.toMillis()));
+      connection = DriverManager.getConnection(this.url, login);
       this.connection = connection;
     }
     return connection;
+  }
+
+  /** Ends the connection at once, also while another thread waits for an answer. */
+  void abort() {
+    Connection connection = this.connection;
+    this.connection = null;
+    if (connection != null) {
+      try {
+        connection.abort(Runnable::run);
+      } catch (SQLException ex) {
+        // It is given up.
+      }
+    }
   }
 
   @Override

@@ -11,11 +11,12 @@ import java.util.Properties;
 /**
  * Another server as the user of replication sees it.
  *
+ * @param uuid its {@code server_uuid}
  * @param executed the transactions that it has executed
  * @param superReadOnly whether nobody can write to it
  * @param readOnly whether ordinary users cannot write to it
  */
-record Peer(GtidSet executed, boolean superReadOnly, boolean readOnly) {
+record Peer(String uuid, GtidSet executed, boolean superReadOnly, boolean readOnly) {
 
   /** Looks at a server, for two seconds at most. */
   static Peer look(String host, int port, String user, String password) throws SQLException {
@@ -29,9 +30,10 @@ record Peer(GtidSet executed, boolean superReadOnly, boolean readOnly) {
             DriverManager.getConnection("jdbc:mysql://%s:%d/".formatted(host, port), login);
         Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery(
-            "SELECT @@GLOBAL.gtid_executed, @@GLOBAL.super_read_only, @@GLOBAL.read_only")) {
+            "SELECT @@GLOBAL.server_uuid, @@GLOBAL.gtid_executed, @@GLOBAL.super_read_only, @@GLOBAL.read_only")) {
       row.next();
-      return new Peer(GtidSet.parse(row.getString(1)), row.getBoolean(2), row.getBoolean(3));
+      return new Peer(
+          row.getString(1), GtidSet.parse(row.getString(2)), row.getBoolean(3), row.getBoolean(4));
     }
   }
 }

@@ -2,6 +2,9 @@ package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.Succession;
+import io.election.mysql.failover.agent.Status.Role;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -11,22 +14,42 @@ import java.util.Optional;
  * @param address where it is reached, {@code host:port}
  * @param uuid the {@code server_uuid}
  * @param finalIn the term of the last promotion when its receiver was stopped, so that the position is
- *     final until the next one; -1 if it may still receive
+ *     final until the next one; {@link #MAY_RECEIVE} if it is not
+ * @param changes how often the position has become final, or no longer final, since the agent began
  * @param term the term that its data show
  * @param received the transactions that it has executed or received
+ * @param status what the server is, for people
  */
 record Position(
-    String server, String address, String uuid, long finalIn, long term, GtidSet received) {
+    String server,
+    String address,
+    String uuid,
+    long finalIn,
+    long changes,
+    long term,
+    GtidSet received,
+    Status status) {
 
+  /** The term of a position that is not final. */
+  static final long MAY_RECEIVE = -1;
+
+  private static final String REASON = " reason=";
+
+  /** Returns it as a text. The reason is last, since whoever stores the text may cut its end off. */
   String print() {
-    return "%s %s %s %d %d %s"
+    return "server=%s role=%s lag=%ds term=%d received=%s address=%s uuid=%s final=%d changes=%d%s%s"
         .formatted(
             this.server,
+            this.status.role(),
+            this.status.lagSeconds(),
+            this.term,
+            this.received,
             this.address,
             this.uuid,
             this.finalIn,
-            this.term,
-            this.received.toString().replaceAll("\\s", ""));
+            this.changes,
+            REASON,
+            this.status.reason());
   }
 
   /** Returns whether it is final, as seen after a promotion. */
@@ -40,20 +63,40 @@ record Position(
 
   /** Reads a position; empty if it is none. */
   static Optional<Position> parse(String text) {
-    String[] parts = text.split(" ", 6);
-    if (parts.length < 6) {
+    int reason = text.indexOf(REASON);
+    if (reason < 0) {
       return Optional.empty();
+    }
+    Map<String, String> found = new HashMap<>();
+    for (String part : text.substring(0, reason).split(" ", -1)) {
+      int equals = part.indexOf('=');
+      if (equals > 0) {
+        found.put(part.substring(0, equals), part.substring(equals + 1));
+      }
     }
     try {
       return Optional.of(new Position(
-          parts[0],
-          parts[1],
-          parts[2],
-          Long.parseLong(parts[3]),
-          Long.parseLong(parts[4]),
-          GtidSet.parse(parts[5])));
+          of(found, "server"),
+          of(found, "address"),
+          of(found, "uuid"),
+          Long.parseLong(of(found, "final")),
+          Long.parseLong(of(found, "changes")),
+          Long.parseLong(of(found, "term")),
+          GtidSet.parse(of(found, "received")),
+          new Status(
+              Role.valueOf(of(found, "role")),
+              text.substring(reason + REASON.length()),
+              Long.parseLong(of(found, "lag").replace("s", "")))));
     } catch (IllegalArgumentException ex) {
       return Optional.empty();
     }
+  }
+
+  private static String of(Map<String, String> found, String name) {
+    String value = found.get(name);
+    if (value == null) {
+      throw new IllegalArgumentException(name);
+    }
+    return value;
   }
 }

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.StringReader;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.util.List;
 import java.util.Properties;
 
 /**
@@ -12,11 +13,23 @@ import java.util.Properties;
  *
  * @param term the number of the promotion
  * @param server the name of the source
+ * @param uuid the {@code server_uuid} of the source
  * @param host the host under which it is reached
  * @param port the port under which it is reached
  * @param position what it had executed when it was promoted, before it accepted writes
+ * @param electionTerm the term of the election in which its agent leads
  */
-record Promotion(long term, String server, String host, int port, GtidSet position) {
+record Promotion(
+    long term,
+    String server,
+    String uuid,
+    String host,
+    int port,
+    GtidSet position,
+    long electionTerm) {
+
+  private static final List<String> NAMES =
+      List.of("term", "server", "uuid", "host", "port", "position", "election");
 
   String address() {
     return this.host + ":" + this.port;
@@ -26,9 +39,11 @@ record Promotion(long term, String server, String host, int port, GtidSet positi
     Properties text = new Properties();
     text.setProperty("term", Long.toString(this.term));
     text.setProperty("server", this.server);
+    text.setProperty("uuid", this.uuid);
     text.setProperty("host", this.host);
     text.setProperty("port", Integer.toString(this.port));
     text.setProperty("position", this.position.toString());
+    text.setProperty("election", Long.toString(this.electionTerm));
     StringWriter out = new StringWriter();
     try {
       text.store(out, null);
@@ -50,7 +65,7 @@ record Promotion(long term, String server, String host, int port, GtidSet positi
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
-    for (String name : new String[] {"term", "server", "host", "port", "position"}) {
+    for (String name : NAMES) {
       if (found.getProperty(name) == null) {
         throw new IllegalArgumentException(
             "The record of the last promotion lacks '%s': %s".formatted(name, text.strip()));
@@ -59,8 +74,10 @@ record Promotion(long term, String server, String host, int port, GtidSet positi
     return new Promotion(
         Long.parseLong(found.getProperty("term")),
         found.getProperty("server"),
+        found.getProperty("uuid"),
         found.getProperty("host"),
         Integer.parseInt(found.getProperty("port")),
-        GtidSet.parse(found.getProperty("position")));
+        GtidSet.parse(found.getProperty("position")),
+        Long.parseLong(found.getProperty("election")));
   }
 }

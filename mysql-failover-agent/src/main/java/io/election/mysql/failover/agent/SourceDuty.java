@@ -9,11 +9,14 @@ import io.election.lease.LeaseSettings;
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.agent.Status.Role;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -26,6 +29,17 @@ import org.slf4j.LoggerFactory;
 class SourceDuty {
 
   private static final Logger log = LoggerFactory.getLogger(SourceDuty.class);
+
+  private static final long INTERVAL_NANOS = 1_000_000_000;
+
+  /** For how long the source may fail to answer before it is given up. */
+  private static final long SILENCE_NANOS = 2 * INTERVAL_NANOS;
+
+  /** How long the source may take to answer when it is looked at. */
+  private static final Duration LOOK = Duration.ofSeconds(1);
+
+  /** How long a statement may take that makes it read-only, before the server is killed. */
+  private static final Duration FENCE = Duration.ofSeconds(2);
 
   private final AgentProperties properties;
   private final MysqlServer server;
@@ -121,9 +135,10 @@ class SourceDuty {
       log.error("{} gives the leadership back", this.properties.server(), ex);
     } finally {
       fence();
+      this.server.answerWithin(MysqlServer.PATIENCE);
       this.hooks.run("on-demote", this.properties.onDemote(), 0);
       this.status = null;
-      this.freshest.publish(null);
+      this.freshest.withdraw();
       if (this.election.isLeader()) {
         this.election.lostLeader();
       }
@@ -142,31 +157,28 @@ class SourceDuty {
       require(leads(electionTerm), "the lease has ended");
       require(System.nanoTime() - deadline < 0, "what was received is not applied in time");
     }
-    this.freshest.publish(new Position(
-        this.properties.server(),
-        this.properties.address(),
-        state.uuid(),
-        last.map(Promotion::term).orElse(0L),
-        state.term(),
-        state.received()));
+    long lastTerm = last.map(Promotion::term).orElse(0L);
+    publish(state, lastTerm, Role.PROMOTING);
     ServerState applied = this.server.state();
-    lookOnceMore(applied, last.map(Promotion::term).orElse(0L));
+    lookOnceMore(applied);
     long newest = this.freshest.decidedBy().stream()
         .mapToLong(Position::term)
         .reduce(applied.term(), Math::max);
     long term = newest + 1;
     require(
-        last.isEmpty() || term >= last.get().term(),
+        term >= lastTerm,
         "the last promotion was in term %d, and the newest known position is of term %d"
-            .formatted(last.map(Promotion::term).orElse(0L), newest));
+            .formatted(lastTerm, newest));
     require(leads(electionTerm), "the lease has ended");
     this.server.stopReplicating();
     Promotion promotion = new Promotion(
         term,
         this.properties.server(),
+        applied.uuid(),
         this.properties.host(),
         this.properties.port(),
-        applied.executed());
+        applied.executed(),
+        electionTerm);
     require(
         this.promotions.record(
             promotion, this.election.serviceId(), this.election.nodeId(), electionTerm),
@@ -179,24 +191,31 @@ class SourceDuty {
     return term;
   }
 
+  private void publish(ServerState state, long finalIn, Role role) {
+    this.freshest.publish(
+        this.properties.server(),
+        this.properties.address(),
+        state,
+        finalIn,
+        new Status(role, "", 0));
+  }
+
   /** Hands over to a server that is fresher, and was not known to be when this one stood. */
-  private void lookOnceMore(ServerState applied, long term) throws Exception {
-    for (Member member : this.election.currentMembers().orElse(List.of())) {
-      Optional<Position> other = Position.parse(member.position())
-          .filter((each) -> each.isFinal(term))
-          .filter((each) -> !this.freshest.passedOver().contains(each.server()))
-          .filter((each) -> !applied.executed().contains(each.received()));
-      if (other.isPresent()) {
-        this.election.designate(
-            member.nodeId(), new AuditNote(this.properties.server(), "it is fresher"));
-        throw new IllegalStateException(other.get().server() + " is fresher, and stands now");
-      }
+  private void lookOnceMore(ServerState applied) throws Exception {
+    Optional<Member> fresher =
+        this.freshest.fresher(this.election.currentMembers().orElse(List.of()), applied.executed());
+    if (fresher.isPresent()) {
+      this.election.designate(
+          fresher.get().nodeId(), new AuditNote(this.properties.server(), "it is fresher"));
+      throw new IllegalStateException(fresher.get().nodeId() + " is fresher, and stands now");
     }
   }
 
   /** Waits until this node must not be the source any longer, and returns why. */
   private String hold(long electionTerm) throws SQLException, InterruptedException {
+    this.server.answerWithin(LOOK);
     long looked = System.nanoTime();
+    long answered = looked;
     while (!this.ends.tryAcquire(100, TimeUnit.MILLISECONDS)) {
       if (!leads(electionTerm)) {
         return "its agent does not lead any longer, or could not renew its lease in time";
@@ -213,15 +232,29 @@ class SourceDuty {
           this.requested.set(null);
         }
       }
-      if (System.nanoTime() - looked >= 1_000_000_000) {
+      if (System.nanoTime() - looked >= INTERVAL_NANOS) {
         looked = System.nanoTime();
-        this.server.resetGuard();
-        if (this.server.state().readOnly()) {
-          return "somebody has made it read-only";
+        try {
+          if (isReadOnly()) {
+            return "somebody has made it read-only";
+          }
+          answered = System.nanoTime();
+        } catch (SQLException ex) {
+          if (System.nanoTime() - answered >= SILENCE_NANOS) {
+            throw ex;
+          }
         }
       }
     }
     return "its agent ends";
+  }
+
+  /** Looks at the server, and tells its guard that the agent lives. */
+  private boolean isReadOnly() throws SQLException {
+    this.server.resetGuard();
+    ServerState state = this.server.state();
+    publish(state, Position.MAY_RECEIVE, Role.SOURCE);
+    return state.readOnly();
   }
 
   private String switchOver(Request request) throws Exception {
@@ -229,7 +262,7 @@ class SourceDuty {
       Position position = Position.parse(member.position()).orElse(null);
       if (position != null && position.server().equals(request.target())) {
         long began = System.nanoTime();
-        this.server.fence();
+        this.server.drain();
         GtidSet executed = this.server.state().executed();
         awaitCaughtUp(position.address(), executed);
         this.election.designate(
@@ -266,23 +299,58 @@ class SourceDuty {
     Leadership leadership = this.election.leadership().orElse(null);
     return leadership != null
         && leadership.term() == term
-        && leadership
-                .remaining()
-                .compareTo(this.settings.leaseDuration().multipliedBy(3).dividedBy(10))
-            > 0;
+        && leadership.remaining().compareTo(margin().multipliedBy(3)) > 0;
   }
 
+  /** Returns the part of a lease that is kept for killing the server. */
+  private Duration margin() {
+    return this.settings.leaseDuration().dividedBy(10);
+  }
+
+  private Duration remaining() {
+    return this.election.leadership().map(Leadership::remaining).orElse(Duration.ZERO);
+  }
+
+  /** Makes the server read-only, or kills it if it does not answer before the lease may end. */
   private void fence() {
     long began = System.nanoTime();
+    CompletableFuture<Void> fenced = new CompletableFuture<>();
+    Thread thread = new Thread(
+        () -> {
+          try {
+            this.server.fence();
+            fenced.complete(null);
+          } catch (SQLException | RuntimeException ex) {
+            fenced.completeExceptionally(ex);
+          }
+        },
+        "fence");
+    thread.setDaemon(true);
+    this.server.answerWithin(FENCE);
+    thread.start();
     try {
-      this.server.fence();
+      // While the lease is renewed there is time.
+      while (!fenced.isDone() && remaining().compareTo(margin()) > 0) {
+        TimeUnit.MILLISECONDS.sleep(10);
+      }
+      fenced.get(0, TimeUnit.MILLISECONDS);
       log.info(
           "{} is read-only, {} ms after it began to end as source",
           this.properties.server(),
           (System.nanoTime() - began) / 1_000_000);
-    } catch (SQLException ex) {
+      return;
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException ex) {
+      log.error("{} could not be made read-only in time", this.properties.server(), ex);
+    }
+    this.server.abort();
+    if (this.properties.killServer().isEmpty()) {
       log.error(
-          "{} could not be made read-only; its guard shuts it down", this.properties.server(), ex);
+          "as.failover.kill-server is not set: {} is left to its guard, which shuts it down",
+          this.properties.server());
+    } else {
+      this.hooks.run("kill-server", this.properties.killServer(), 0);
     }
   }
 

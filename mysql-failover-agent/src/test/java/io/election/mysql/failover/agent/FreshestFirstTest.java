@@ -18,16 +18,28 @@ import org.junit.jupiter.api.Test;
 /** Who stands, of the servers a (the last source), b and c; without servers. */
 class FreshestFirstTest {
 
-  private static final String GTIDS = "00000000-0000-0000-0000-00000000000a:1-";
+  private static final String UUID_A = "00000000-0000-0000-0000-00000000000a";
+
+  private static final String GTIDS = UUID_A + ":1-";
+
+  private static final Status REPLICA = new Status(Status.Role.REPLICA, "", 3);
+
+  private static final Promotion LAST =
+      new Promotion(1, "a", UUID_A, "a", 3306, GtidSet.parse(GTIDS + 1), 7);
 
   private final FreshestFirst freshest = new FreshestFirst(properties("b"));
 
   private boolean asked;
 
   private static AgentProperties properties(String server) {
+    return properties(server, 1, "a", "b", "c");
+  }
+
+  private static AgentProperties properties(
+      String server, int acknowledgingReplicas, String... servers) {
     return new AgentProperties(
         server,
-        List.of("a", "b", "c"),
+        List.of(servers),
         "a",
         "b.example",
         3306,
@@ -36,10 +48,11 @@ class FreshestFirstTest {
         "",
         "replica",
         "",
-        1,
+        acknowledgingReplicas,
         Duration.ofSeconds(2),
         Duration.ofSeconds(2),
         Duration.ofSeconds(60),
+        List.of(),
         List.of(),
         List.of(),
         Duration.ofSeconds(2));
@@ -50,14 +63,39 @@ class FreshestFirstTest {
   }
 
   private static Position position(String server, String uuid, long finalIn, long last) {
-    return new Position(server, server + ":3306", uuid, finalIn, 1, GtidSet.parse(GTIDS + last));
+    return position(server, uuid, finalIn, 1, GTIDS + last);
+  }
+
+  private static Position position(
+      String server, String uuid, long finalIn, long term, String received) {
+    return new Position(
+        server, server + ":3306", uuid, finalIn, 0, term, GtidSet.parse(received), REPLICA);
+  }
+
+  private void publish(FreshestFirst freshest, Position position) {
+    freshest.publish(
+        position.server(),
+        position.address(),
+        new ServerState(
+            position.uuid(),
+            position.received(),
+            position.received(),
+            true,
+            true,
+            position.term(),
+            "",
+            false,
+            true,
+            0),
+        position.finalIn(),
+        position.status());
   }
 
   @BeforeEach
   void begin() {
     this.freshest.onAsked(() -> this.asked = true);
-    this.freshest.know(Optional.of(new Promotion(1, "a", "a", 3306, GtidSet.parse(GTIDS + 1))));
-    this.freshest.publish(position("b", 10));
+    this.freshest.know(Optional.of(LAST));
+    publish(this.freshest, position("b", 10));
   }
 
   private Turn turn(Duration openFor, boolean designated, Position... positions) {
@@ -66,11 +104,14 @@ class FreshestFirstTest {
 
   private static Turn turn(
       FreshestFirst freshest, Duration openFor, boolean designated, Position... positions) {
-    List<Member> members = Stream.of(positions)
+    return freshest.turn(new Opening("set", openFor, designated, Optional.of(members(positions))));
+  }
+
+  private static List<Member> members(Position... positions) {
+    return Stream.of(positions)
         .map((each) -> new Member(
             each.server(), Instant.EPOCH, Instant.EPOCH, true, false, "", "etcd", each.print()))
         .toList();
-    return freshest.turn(new Opening("set", openFor, designated, Optional.of(members)));
   }
 
   private Turn turn(Duration openFor, Position... positions) {
@@ -79,10 +120,10 @@ class FreshestFirstTest {
 
   @Test
   void itsOwnPositionMustBeFinalFirst() {
-    this.freshest.publish(position("b", "uuid-b", -1, 10));
+    publish(this.freshest, position("b", "uuid-b", -1, 10));
     assertThat(turn(Duration.ZERO, position("c", 10)).kind()).isEqualTo(Kind.ASIDE);
     assertThat(this.asked).isTrue();
-    this.freshest.publish(null);
+    this.freshest.withdraw();
     assertThat(turn(Duration.ZERO, position("c", 10)).kind()).isEqualTo(Kind.ASIDE);
     assertThat(this.freshest.position("set")).isEmpty();
   }
@@ -117,33 +158,100 @@ class FreshestFirstTest {
   void theFreshestStandsAtOnceAndOthersHoldBack() {
     assertThat(turn(Duration.ZERO, position("b", 10), position("c", 9)).kind())
         .isEqualTo(Kind.AT_ONCE);
-    assertThat(this.freshest.passedOver()).isEmpty();
     Turn later = turn(Duration.ZERO, position("b", 10), position("c", 12));
     assertThat(later.kind()).isEqualTo(Kind.HOLD_BACK);
     assertThat(later.time()).isEqualTo(Duration.ofSeconds(4));
-    assertThat(this.freshest.passedOver()).containsExactly("c");
+    // c has not come. What it alone has may have been acknowledged.
+    Turn aside = turn(Duration.ofSeconds(4), position("b", 10), position("c", 12));
+    assertThat(aside.kind()).isEqualTo(Kind.ASIDE);
+    assertThat(aside.reason()).contains("missing are [c]", "[c], which are fresher");
+  }
+
+  /** Two acknowledged each transaction, so that the others have all of them without the freshest. */
+  @Test
+  void theNextStandsIfTheFreshestDoesNotComeAndNothingAcknowledgedIsLost() {
+    FreshestFirst b = new FreshestFirst(properties("b", 2, "a", "b", "c", "d"));
+    b.know(Optional.of(LAST));
+    publish(b, position("b", 10));
+    Position[] all = {position("b", 10), position("c", 12), position("d", 9)};
+    assertThat(turn(b, Duration.ofMillis(3_999), false, all).kind()).isEqualTo(Kind.HOLD_BACK);
+    assertThat(turn(b, Duration.ofSeconds(4), false, all).kind()).isEqualTo(Kind.AT_ONCE);
+    assertThat(b.fresher(members(all), GtidSet.parse(GTIDS + 10))).isEmpty();
+
+    FreshestFirst d = new FreshestFirst(properties("d", 2, "a", "b", "c", "d"));
+    d.know(Optional.of(LAST));
+    publish(d, position("d", 9));
+    assertThat(turn(d, Duration.ofSeconds(5), false, all).time()).isEqualTo(Duration.ofSeconds(6));
+  }
+
+  @Test
+  void whoeverIsElectedSeesWhoIsFresherStill() {
+    assertThat(turn(Duration.ZERO, position("b", 10), position("c", 10)).kind())
+        .isEqualTo(Kind.AT_ONCE);
+    List<Member> members = members(position("b", 10), position("c", 11));
+    assertThat(this.freshest.fresher(members, GtidSet.parse(GTIDS + 10)))
+        .map(Member::nodeId)
+        .contains("c");
+    assertThat(this.freshest.fresher(members, GtidSet.parse(GTIDS + 11))).isEmpty();
+  }
+
+  /** It was refused or down, so it has acknowledged nothing, and its own transactions block nobody. */
+  @Test
+  void aServerThatDidNotFollowTheLastSourceIsKnownAndNeverFresher() {
+    Position refused =
+        position("c", "uuid-c", 1, 0, GTIDS + 1 + ",00000000-0000-0000-0000-00000000000c:1");
+    assertThat(turn(Duration.ZERO, position("b", 10), refused).kind()).isEqualTo(Kind.AT_ONCE);
+    assertThat(this.freshest.fresher(members(refused), GtidSet.parse(GTIDS + 10)))
+        .isEmpty();
+
+    publish(this.freshest, position("b", 1));
+    Turn aside = turn(Duration.ofSeconds(9), position("b", 1), position("c", 10));
+    assertThat(aside.kind()).isEqualTo(Kind.ASIDE);
+    assertThat(aside.reason()).contains("did not follow the last source a");
+    // If nobody has followed, all count.
+    assertThat(turn(Duration.ZERO, position("b", 1), position("c", 1)).kind())
+        .isEqualTo(Kind.AT_ONCE);
+  }
+
+  @Test
+  void aReceiverStartsAgainOnlyWhenNobodySeesAFinalPosition() {
+    Position dead = position("b", 5);
+    assertThat(this.freshest.isWithdrawn(Optional.empty())).isFalse();
+    publish(this.freshest, position("b", "uuid-b", Position.MAY_RECEIVE, 10));
+    String present = this.freshest.position("set");
+    // As published before, and of an earlier process.
+    assertThat(this.freshest.isWithdrawn(Optional.of(members(position("b", 10)))))
+        .isFalse();
+    Position own = Position.parse(present).orElseThrow();
+    assertThat(this.freshest.isWithdrawn(Optional.of(members(own, dead)))).isFalse();
+    assertThat(this.freshest.isWithdrawn(Optional.of(members()))).isFalse();
+    assertThat(this.freshest.isWithdrawn(Optional.of(members(own)))).isTrue();
+    // It is not final since a later promotion.
+    this.freshest.know(Optional.of(new Promotion(2, "c", "uuid-c", "c", 3306, GtidSet.EMPTY, 8)));
+    assertThat(this.freshest.isWithdrawn(Optional.of(members(position("b", 10)))))
+        .isTrue();
   }
 
   @Test
   void theLastSourceThatHandsOverIsEnough() {
     assertThat(turn(Duration.ZERO, true, position("b", 10)).kind()).isEqualTo(Kind.HOLD_BACK);
-    this.freshest.handedOverAt(position("a", 10));
+    this.freshest.handedOverAt(LAST, GtidSet.parse(GTIDS + 10));
     assertThat(turn(Duration.ZERO, true, position("b", 10)).kind()).isEqualTo(Kind.AT_ONCE);
-    this.freshest.handedOverAt(position("a", 11));
+    this.freshest.handedOverAt(LAST, GtidSet.parse(GTIDS + 11));
     assertThat(turn(Duration.ZERO, true, position("b", 10)).kind()).isEqualTo(Kind.HOLD_BACK);
   }
 
   @Test
   void onlyTheInitialSourceBeginsASetOfWhichNoServerKnowsASource() {
     this.freshest.know(Optional.empty());
-    this.freshest.publish(first("b", 0, 10));
+    publish(this.freshest, first("b", 0, 10));
     Position[] all = {first("a", 0, 10), first("b", 0, 10), first("c", 0, 9)};
     assertThat(turn(Duration.ofSeconds(9), all).reason())
         .contains("as.failover.initial-source is a");
 
     FreshestFirst initial = new FreshestFirst(properties("a"));
     initial.know(Optional.empty());
-    initial.publish(first("a", 0, 10));
+    publish(initial, first("a", 0, 10));
     assertThat(turn(initial, Duration.ofSeconds(9), false, all).kind()).isEqualTo(Kind.AT_ONCE);
     assertThat(turn(initial, Duration.ofSeconds(9), false, all[0], all[1]).reason())
         .contains("needs the positions of all servers; missing are [c]");
@@ -156,8 +264,7 @@ class FreshestFirstTest {
   }
 
   private static Position first(String server, long term, long last) {
-    return new Position(
-        server, server + ":3306", "uuid-" + server, 0, term, GtidSet.parse(GTIDS + last));
+    return position(server, "uuid-" + server, 0, term, GTIDS + last);
   }
 
   @Test
@@ -170,11 +277,24 @@ class FreshestFirstTest {
   }
 
   @Test
-  void whatIsNoPositionIsNotCounted() {
+  void whatIsNoPositionOrCutOffIsNotCounted() {
     assertThat(Position.parse("")).isEmpty();
-    assertThat(Position.parse("a b c 1 x y")).isEmpty();
-    assertThat(Position.parse("a b c 1 1 nonsense")).isEmpty();
-    Position own = position("b", 10);
-    assertThat(Position.parse(own.print())).contains(own);
+    Position own = new Position(
+        "b",
+        "b:3306",
+        "uuid-b",
+        1,
+        2,
+        3,
+        GtidSet.parse(GTIDS + 10),
+        new Status(Status.Role.REFUSED, "it has reason=other", 3));
+    String text = own.print();
+    assertThat(Position.parse(text)).contains(own);
+    int reason = text.indexOf(" reason=");
+    for (int length = 0; length < reason; length++) {
+      assertThat(Position.parse(text.substring(0, length))).isEmpty();
+    }
+    assertThat(Position.parse(text.replace("lag=3s", "lag=long"))).isEmpty();
+    assertThat(Position.parse(text.replace(GTIDS, "nonsense"))).isEmpty();
   }
 }
