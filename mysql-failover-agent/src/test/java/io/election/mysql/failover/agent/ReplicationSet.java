@@ -1,5 +1,8 @@
 package io.election.mysql.failover.agent;
 
+import com.github.dockerjava.api.exception.DockerException;
+import com.github.dockerjava.api.model.ContainerNetwork;
+import com.github.dockerjava.api.model.Network.Ipam;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -8,8 +11,11 @@ import java.sql.Statement;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ThreadLocalRandom;
 import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.DockerClientFactory;
+import org.testcontainers.containers.Network;
+import org.testcontainers.lifecycle.Startables;
 import org.testcontainers.mysql.MySQLContainer;
 
 /** Servers in containers, ready to become a replication set. */
@@ -21,11 +27,17 @@ final class ReplicationSet implements AutoCloseable {
   static final class Server implements AutoCloseable {
 
     final String name;
+    private final String address;
+    private final Network network;
     private final MySQLContainer container;
 
-    private Server(String name, int number) {
+    private Server(String name, int number, Network network, String address) {
       this.name = name;
+      this.address = address;
+      this.network = network;
       this.container = new MySQLContainer("mysql:9.7")
+          .withNetwork(network)
+          .withCreateContainerCmdModifier((command) -> command.withIpv4Address(address))
           .withUsername("app")
           .withPassword(PASSWORD)
           .withDatabaseName("orders")
@@ -39,16 +51,11 @@ final class ReplicationSet implements AutoCloseable {
               "--plugin-load-add=semisync_source.so",
               "--plugin-load-add=semisync_replica.so",
               "--loose-rpl-semi-sync-replica-enabled=ON");
-      this.container.start();
     }
 
-    /** The address by which servers, agents and clients reach the server. */
+    /** The address by which servers, agents and clients reach the server, whenever it runs. */
     String host() {
-      return this.container.getContainerInfo().getNetworkSettings().getNetworks().values().stream()
-          .map((network) -> network.getIpAddress())
-          .filter(Objects::nonNull)
-          .findFirst()
-          .orElseThrow();
+      return this.address;
     }
 
     String url() {
@@ -117,6 +124,33 @@ final class ReplicationSet implements AutoCloseable {
           .exec();
     }
 
+    /** Cuts the server off from everybody: servers, agents and clients. */
+    void unplug() {
+      this.container
+          .getDockerClient()
+          .disconnectFromNetworkCmd()
+          .withNetworkId(this.network.getId())
+          .withContainerId(this.container.getContainerId())
+          .withForce(true)
+          .exec();
+    }
+
+    void plugIn() {
+      this.container
+          .getDockerClient()
+          .connectToNetworkCmd()
+          .withNetworkId(this.network.getId())
+          .withContainerId(this.container.getContainerId())
+          .withContainerNetwork(new ContainerNetwork()
+              .withIpamConfig(new ContainerNetwork.Ipam().withIpv4Address(this.address)))
+          .exec();
+    }
+
+    /** Returns what the server has written to its error log. */
+    String log() {
+      return this.container.getLogs();
+    }
+
     @Override
     public void close() {
       this.container.close();
@@ -125,11 +159,19 @@ final class ReplicationSet implements AutoCloseable {
 
   final Map<String, Server> servers = new LinkedHashMap<>();
 
+  private final Network network;
+
   ReplicationSet(String... names) throws SQLException {
     Assumptions.assumeTrue(DockerClientFactory.instance().isDockerAvailable(), "no Docker");
+    Map.Entry<String, Network> network = newNetwork();
+    this.network = network.getValue();
     for (String name : names) {
-      this.servers.put(name, new Server(name, this.servers.size() + 1));
+      int number = this.servers.size() + 1;
+      this.servers.put(
+          name, new Server(name, number, this.network, network.getKey() + (10 + number)));
     }
+    Startables.deepStart(this.servers.values().stream().map((server) -> server.container))
+        .join();
     for (Server server : this.servers.values()) {
       server.execute(
           "SET SESSION sql_log_bin = 0",
@@ -139,7 +181,35 @@ final class ReplicationSet implements AutoCloseable {
           "GRANT ALL ON orders.* TO 'app'@'%'",
           "CREATE TABLE orders.written (id bigint PRIMARY KEY)",
           "RESET BINARY LOGS AND GTIDS",
-          "SET GLOBAL super_read_only = ON");
+          // It starts read-only, too.
+          "SET PERSIST super_read_only = ON");
+    }
+  }
+
+  /**
+   * Creates a network in which each server has an address for good: elsewhere a container that
+   * starts may get the address of one that is down.
+   *
+   * @return what its addresses begin with, and the network
+   */
+  private static Map.Entry<String, Network> newNetwork() {
+    for (int attempt = 1; ; attempt++) {
+      String prefix = "10.%d.%d."
+          .formatted(
+              ThreadLocalRandom.current().nextInt(100, 250),
+              ThreadLocalRandom.current().nextInt(256));
+      Network network = Network.builder()
+          .createNetworkCmdModifier((command) -> command.withIpam(
+              new Ipam().withConfig(new Ipam.Config().withSubnet(prefix + "0/24"))))
+          .build();
+      try {
+        network.getId();
+        return Map.entry(prefix, network);
+      } catch (DockerException ex) {
+        if (attempt == 5) {
+          throw ex; // not because another network has these addresses
+        }
+      }
     }
   }
 
@@ -150,5 +220,6 @@ final class ReplicationSet implements AutoCloseable {
   @Override
   public void close() {
     this.servers.values().forEach(Server::close);
+    this.network.close();
   }
 }
