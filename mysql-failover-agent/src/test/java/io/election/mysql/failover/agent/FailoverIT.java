@@ -9,18 +9,12 @@ import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.mysql.failover.agent.Writer.Written;
 import io.election.test.Signal;
-import io.election.test.TestServer;
-import java.sql.Connection;
-import java.sql.ResultSet;
+import java.nio.file.Path;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -29,6 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -45,6 +40,9 @@ class FailoverIT {
   private final String service = "set-" + UUID.randomUUID();
 
   private final Map<String, ConfigurableApplicationContext> agents = new ConcurrentHashMap<>();
+
+  @TempDir
+  private Path folder;
 
   private ReplicationSet set;
 
@@ -65,25 +63,13 @@ class FailoverIT {
   private void startAgent(Server server) {
     this.agents.put(
         server.name,
-        new SpringApplicationBuilder(FailoverAgentApplication.class).run(arguments(server, 0)));
+        new SpringApplicationBuilder(FailoverAgentApplication.class)
+            .properties("server.port=0")
+            .run(arguments(server).toArray(String[]::new)));
   }
 
-  private String[] arguments(Server server, int port) {
-    return new String[] {
-      "--server.port=" + port,
-      "--as.election.service-id=" + this.service,
-      "--as.election.node-id=agent-" + server.name,
-      "--as.election.etcd.endpoints=" + this.etcd.url(),
-      "--as.failover.server=" + server.name,
-      "--as.failover.servers=a,b,c",
-      "--as.failover.initial-source=a",
-      "--as.failover.host=" + server.host(),
-      "--as.failover.url=" + server.url(),
-      "--as.failover.username=root",
-      "--as.failover.password=" + ReplicationSet.PASSWORD,
-      "--as.failover.replication-username=replica",
-      "--as.failover.replication-password=" + ReplicationSet.PASSWORD
-    };
+  private List<String> arguments(Server server) {
+    return AgentProcess.arguments(server, this.set.servers.keySet(), this.service, this.etcd.url());
   }
 
   private Status status(String server) {
@@ -112,21 +98,8 @@ class FailoverIT {
   }
 
   private static void awaitWrites(Writer writer, int more) {
-    int before = writer.written.size();
-    patiently().until(() -> writer.written.size() >= before + more);
-  }
-
-  /** Returns what a server has of what was acknowledged. */
-  private static Set<Long> ids(Server server) throws SQLException {
-    Set<Long> ids = new HashSet<>();
-    try (Connection connection = server.connect();
-        Statement statement = connection.createStatement();
-        ResultSet row = statement.executeQuery("SELECT id FROM orders.written")) {
-      while (row.next()) {
-        ids.add(row.getLong(1));
-      }
-    }
-    return ids;
+    int before = writer.count();
+    patiently().until(() -> writer.count() >= before + more);
   }
 
   @Test
@@ -143,7 +116,7 @@ class FailoverIT {
       this.set.get("a").kill();
       startAgent(this.set.get("b"));
       patiently().until(() -> !writer.lastServer().equals("a"));
-      double gap = writer.written.stream()
+      double gap = writer.written().stream()
               .filter((each) -> each.at() > killed && !each.server().equals("a"))
               .mapToLong(Written::at)
               .min()
@@ -153,8 +126,8 @@ class FailoverIT {
       awaitWrites(writer, 100);
       System.out.printf("Measured: %.2f s without writes after the source was killed%n", gap / 1e9);
     }
-    assertThat(ids(this.set.get("c")))
-        .containsAll(writer.written.stream().map(Written::id).toList());
+    assertThat(this.set.get("c").ids())
+        .containsAll(writer.written().stream().map(Written::id).toList());
     assertThat(this.set.get("c").query("SELECT MAX(term) FROM mysql_failover.promotion"))
         .isEqualTo("2");
 
@@ -184,14 +157,15 @@ class FailoverIT {
       awaitWrites(writer, 100);
     }
     long gap = 0;
-    for (int i = 1; i < writer.written.size(); i++) {
-      if (!writer.written.get(i).server().equals(writer.written.get(i - 1).server())) {
-        gap = writer.written.get(i).at() - writer.written.get(i - 1).at();
+    List<Written> written = writer.written();
+    for (int i = 1; i < written.size(); i++) {
+      if (!written.get(i).server().equals(written.get(i - 1).server())) {
+        gap = written.get(i).at() - written.get(i - 1).at();
       }
     }
     System.out.printf("Measured: %.2f s without writes in a planned switch-over%n", gap / 1e9);
-    assertThat(ids(this.set.get("b")))
-        .containsAll(writer.written.stream().map(Written::id).toList());
+    assertThat(this.set.get("b").ids())
+        .containsAll(writer.written().stream().map(Written::id).toList());
   }
 
   /** The agent is dead or paused: the server itself ends its service. */
@@ -260,44 +234,29 @@ class FailoverIT {
   @EnumSource(names = {"KILL", "STOP"})
   void anAgentThatIsDeadOrPausedLeavesNoSecondSource(Signal signal) throws Exception {
     this.agents.remove("a").close();
-    int port = TestServer.freePort();
-    Process agent = new ProcessBuilder(command(port))
-        .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-        .redirectError(ProcessBuilder.Redirect.DISCARD)
-        .start();
+    AgentProcess agent =
+        new AgentProcess(arguments(this.set.get("a")), this.folder.resolve("a.log"));
     Writer stubborn = new Writer(() -> Optional.of(this.set.get("a")), 1_000_000);
     Writer writer = new Writer(this::source, 0);
-    try (stubborn;
+    try (agent;
+        stubborn;
         writer) {
-      patiently().until(() -> !stubborn.written.isEmpty());
+      patiently().until(() -> stubborn.count() > 0);
       awaitWrites(stubborn, 100);
       long faulted = System.nanoTime();
-      signal.send(agent.toHandle());
+      agent.send(signal);
       awaitWrites(writer, 100);
-      long first = writer.written.get(0).at();
-      long last = stubborn.written.get(stubborn.written.size() - 1).at();
+      long first = writer.written().get(0).at();
+      long last = stubborn.written().get(stubborn.count() - 1).at();
       System.out.printf(
           "Measured: kill -%s of the agent: the old source acknowledged for %.2f s more, the new one from %.2f s on%n",
           signal, (last - faulted) / 1e9, (first - faulted) / 1e9);
       assertThat(last).isLessThan(first);
       patiently().until(() -> !this.set.get("a").isRunning());
-    } finally {
-      agent.destroyForcibly();
     }
     Server source = source().orElseThrow();
-    assertThat(ids(source))
-        .containsAll(stubborn.written.stream().map(Written::id).toList())
-        .containsAll(writer.written.stream().map(Written::id).toList());
-  }
-
-  private List<String> command(int port) {
-    List<String> command = new ArrayList<>(List.of(
-        ProcessHandle.current().info().command().orElseThrow(),
-        "-Xmx64m",
-        "-cp",
-        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-        FailoverAgentApplication.class.getName()));
-    command.addAll(List.of(arguments(this.set.get("a"), port)));
-    return command;
+    assertThat(source.ids())
+        .containsAll(stubborn.written().stream().map(Written::id).toList())
+        .containsAll(writer.written().stream().map(Written::id).toList());
   }
 }

@@ -8,9 +8,11 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.DockerClientFactory;
@@ -22,6 +24,11 @@ import org.testcontainers.mysql.MySQLContainer;
 final class ReplicationSet implements AutoCloseable {
 
   static final String PASSWORD = "secret";
+
+  static String url(String host, int port) {
+    return "jdbc:mysql://%s:%d/?connectTimeout=1000&allowPublicKeyRetrieval=true"
+        .formatted(host, port);
+  }
 
   /** A server. */
   static final class Server implements AutoCloseable {
@@ -59,8 +66,7 @@ final class ReplicationSet implements AutoCloseable {
     }
 
     String url() {
-      return "jdbc:mysql://%s:3306/?connectTimeout=1000&allowPublicKeyRetrieval=true"
-          .formatted(host());
+      return ReplicationSet.url(host(), 3306);
     }
 
     Connection connect() throws SQLException {
@@ -83,6 +89,19 @@ final class ReplicationSet implements AutoCloseable {
         row.next();
         return row.getString(1);
       }
+    }
+
+    /** Returns the transactions of the writers that it has. */
+    Set<Long> ids() throws SQLException {
+      Set<Long> ids = new HashSet<>();
+      try (Connection connection = connect();
+          Statement statement = connection.createStatement();
+          ResultSet row = statement.executeQuery("SELECT id FROM orders.written")) {
+        while (row.next()) {
+          ids.add(row.getLong(1));
+        }
+      }
+      return ids;
     }
 
     boolean isRunning() {

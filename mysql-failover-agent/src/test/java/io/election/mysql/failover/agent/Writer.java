@@ -5,63 +5,116 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** A client that writes to the source all the time and records what was acknowledged. */
+/** A client that writes all the time, to one server or the source, and records what was acknowledged. */
 final class Writer implements AutoCloseable {
+
+  private static final Duration RETRY = Duration.ofMillis(10);
 
   /**
    * An acknowledged transaction.
    *
+   * @param connection the number of the connection, of which none outlives the reign of a source
    * @param at when the answer came, by the monotonic clock
    */
-  record Written(long id, String server, long at) {}
+  record Written(long id, String server, int connection, long at) {}
 
-  final List<Written> written = new CopyOnWriteArrayList<>();
+  private final List<Written> written = new ArrayList<>();
 
-  private final Supplier<Optional<Server>> source;
-  private final AtomicLong next;
+  /** Where to write. */
+  private record Address(String name, String url) {}
+
+  private final Supplier<Optional<Address>> address;
+  private final Duration pause;
   private final Thread thread = new Thread(this::run, "writer");
+  private long id;
   private volatile boolean ended;
 
-  Writer(Supplier<Optional<Server>> source, long firstId) {
-    this.source = source;
-    this.next = new AtomicLong(firstId);
+  /** Creates a writer that begins at once, and never pauses. */
+  Writer(Supplier<Optional<Server>> server, long firstId) {
+    this(server, firstId, Duration.ZERO);
+  }
+
+  /** Creates a writer that begins at once, and pauses after each transaction. */
+  Writer(Supplier<Optional<Server>> server, long firstId, Duration pause) {
+    this(firstId, pause, () -> server.get().map((each) -> new Address(each.name, each.url())));
+  }
+
+  private Writer(long firstId, Duration pause, Supplier<Optional<Address>> address) {
+    this.address = address;
+    this.id = firstId;
+    this.pause = pause;
     this.thread.start();
+  }
+
+  /** Creates a writer that knows only one address, behind which the server may change. */
+  static Writer through(String url, long firstId, Duration pause) {
+    return new Writer(firstId, pause, () -> Optional.of(new Address(url, url)));
   }
 
   private void run() {
     @Nullable Connection connection = null;
+    int connections = 0;
     String server = "";
     while (!this.ended) {
       try {
         if (connection == null) {
-          Optional<Server> found = this.source.get();
+          Optional<Address> found = this.address.get();
           if (found.isEmpty()) {
-            Thread.onSpinWait();
+            LockSupport.parkNanos(RETRY.toNanos());
             continue;
           }
-          server = found.get().name;
+          server = found.get().name();
+          connections++;
           connection = DriverManager.getConnection(
               found.get().url() + "&socketTimeout=2000", "app", ReplicationSet.PASSWORD);
         }
-        long id = this.next.incrementAndGet();
+        this.id++;
         try (Statement statement = connection.createStatement()) {
-          statement.execute("INSERT INTO orders.written VALUES (" + id + ")");
+          statement.execute("INSERT INTO orders.written VALUES (" + this.id + ")");
         }
-        this.written.add(new Written(id, server, System.nanoTime()));
+        add(new Written(this.id, server, connections, System.nanoTime()));
+        LockSupport.parkNanos(this.pause.toNanos());
       } catch (SQLException ex) {
+        close(connection);
         connection = null; // a new connection, perhaps to another server
+        LockSupport.parkNanos(RETRY.toNanos());
+      }
+    }
+    close(connection);
+  }
+
+  private static void close(@Nullable Connection connection) {
+    if (connection != null) {
+      try {
+        connection.close();
+      } catch (SQLException ex) {
+        // It is given up.
       }
     }
   }
 
-  String lastServer() {
+  private synchronized void add(Written written) {
+    this.written.add(written);
+  }
+
+  /** Returns what was acknowledged until now, in order. */
+  synchronized List<Written> written() {
+    return List.copyOf(this.written);
+  }
+
+  synchronized int count() {
+    return this.written.size();
+  }
+
+  synchronized String lastServer() {
     return this.written.get(this.written.size() - 1).server();
   }
 

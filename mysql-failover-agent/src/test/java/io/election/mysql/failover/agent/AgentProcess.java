@@ -1,0 +1,132 @@
+package io.election.mysql.failover.agent;
+
+import io.election.mysql.failover.agent.ReplicationSet.Server;
+import io.election.mysql.failover.agent.Status.Role;
+import io.election.test.Signal;
+import io.election.test.TestServer;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** An agent in a JVM of its own, asked over HTTP. */
+final class AgentProcess implements AutoCloseable {
+
+  private static final Pattern STATUS =
+      Pattern.compile("\"role\":\"(\\w+)\",\"reason\":\"((?:[^\"\\\\]|\\\\.)*)\"");
+
+  private static final HttpClient HTTP = HttpClient.newBuilder()
+      .version(HttpClient.Version.HTTP_1_1)
+      .connectTimeout(Duration.ofSeconds(1))
+      .build();
+
+  final int port = TestServer.freePort();
+  private final List<String> command;
+  private final Path log;
+  private Process process;
+
+  /** Starts an agent that appends its log to a file. */
+  AgentProcess(List<String> arguments, Path log) {
+    this.command = new ArrayList<>(List.of(
+        ProcessHandle.current().info().command().orElseThrow(),
+        "-Xmx64m",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-cp",
+        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+        FailoverAgentApplication.class.getName(),
+        "--server.port=" + this.port,
+        "--spring.main.banner-mode=off"));
+    this.command.addAll(arguments);
+    this.log = log;
+    start();
+  }
+
+  /** Returns the properties of the agent of a server, but for its port. */
+  static List<String> arguments(
+      Server server, Collection<String> servers, String service, String etcd) {
+    return List.of(
+        "--as.election.service-id=" + service,
+        "--as.election.node-id=agent-" + server.name,
+        "--as.election.etcd.endpoints=" + etcd,
+        "--as.failover.server=" + server.name,
+        "--as.failover.servers=" + String.join(",", servers),
+        "--as.failover.initial-source=a",
+        "--as.failover.host=" + server.host(),
+        "--as.failover.url=" + server.url(),
+        "--as.failover.username=root",
+        "--as.failover.password=" + ReplicationSet.PASSWORD,
+        "--as.failover.replication-username=replica",
+        "--as.failover.replication-password=" + ReplicationSet.PASSWORD);
+  }
+
+  /** Starts it, or starts it again after it has ended. */
+  void start() {
+    try {
+      Process started = new ProcessBuilder(this.command)
+          .redirectErrorStream(true)
+          .redirectOutput(ProcessBuilder.Redirect.appendTo(this.log.toFile()))
+          .start();
+      Runtime.getRuntime().addShutdownHook(new Thread(started::destroyForcibly));
+      this.process = started;
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  boolean isRunning() {
+    return this.process.isAlive();
+  }
+
+  void send(Signal signal) {
+    signal.send(this.process.toHandle());
+  }
+
+  /** Returns what it says about its server; empty if it does not answer. */
+  Optional<Status> status() {
+    try {
+      Matcher matcher =
+          STATUS.matcher(ask("GET", "/check", Duration.ofSeconds(1)).body());
+      return matcher.find()
+          ? Optional.of(new Status(Role.valueOf(matcher.group(1)), matcher.group(2), 0))
+          : Optional.empty();
+    } catch (IOException ex) {
+      return Optional.empty();
+    }
+  }
+
+  /** Sends a request to change something. */
+  HttpResponse<String> post(String path) throws IOException {
+    return ask("POST", path, Duration.ofSeconds(60));
+  }
+
+  private HttpResponse<String> ask(String method, String path, Duration timeout)
+      throws IOException {
+    HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + this.port + path))
+        .method(method, HttpRequest.BodyPublishers.noBody())
+        .timeout(timeout)
+        .build();
+    try {
+      return HTTP.send(request, BodyHandlers.ofString());
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw new IOException(ex);
+    }
+  }
+
+  @Override
+  public void close() {
+    this.process.destroyForcibly().onExit().join();
+  }
+}

@@ -1,0 +1,102 @@
+package io.election.mysql.failover.agent;
+
+import io.election.mysql.failover.agent.Sampler.Writable;
+import io.election.mysql.failover.agent.Writer.Written;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** What must hold of a set at all times; each method returns the violations. */
+final class Claims {
+
+  /** How long a server may be writable after it was paused. */
+  private static final Duration AFTER_PAUSE = Duration.ofSeconds(2);
+
+  private Claims() {}
+
+  /** The first and the last answer to a writer on one connection. */
+  private record Tenure(String server, long first, long last) {}
+
+  /** Never do two servers acknowledge writes in intervals that overlap. */
+  static List<String> oneServerAcknowledges(List<Written> written) {
+    Map<String, Tenure> tenures = new LinkedHashMap<>();
+    written.forEach((each) -> tenures.merge(
+        each.server() + each.connection(),
+        new Tenure(each.server(), each.at(), each.at()),
+        (before, now) -> new Tenure(before.server(), before.first(), now.last())));
+    List<Tenure> all = List.copyOf(tenures.values());
+    List<String> violations = new ArrayList<>();
+    for (int i = 0; i < all.size(); i++) {
+      for (Tenure other : all.subList(i + 1, all.size())) {
+        long both =
+            Math.min(all.get(i).last(), other.last()) - Math.max(all.get(i).first(), other.first());
+        if (!all.get(i).server().equals(other.server()) && both >= 0) {
+          violations.add("%s and %s both acknowledged writes, for %d ms"
+              .formatted(all.get(i).server(), other.server(), both / 1_000_000));
+        }
+      }
+    }
+    return violations;
+  }
+
+  /**
+   * Never are two servers writable at once, unless one has just been resumed: then it is no longer
+   * within two seconds, and has acknowledged nothing.
+   *
+   * @param resumed when servers were resumed
+   */
+  static List<String> oneServerIsWritable(
+      List<Writable> writable, Map<String, Long> resumed, List<Written> written) {
+    List<String> violations = new ArrayList<>();
+    for (int i = 0; i < writable.size(); i++) {
+      for (Writable other : writable.subList(i + 1, writable.size())) {
+        Writable one = writable.get(i);
+        if (!one.server().equals(other.server())
+            && one.overlaps(other)
+            && !isExcused(one, resumed, written)
+            && !isExcused(other, resumed, written)) {
+          violations.add("%s and %s were both writable, for %d ms"
+              .formatted(
+                  one.server(),
+                  other.server(),
+                  (Math.min(one.lastBegan(), other.lastBegan())
+                          - Math.max(one.firstEnded(), other.firstEnded()))
+                      / 1_000_000));
+        }
+      }
+    }
+    return violations;
+  }
+
+  private static boolean isExcused(Writable run, Map<String, Long> resumed, List<Written> written) {
+    Long at = resumed.get(run.server());
+    if (at == null
+        || run.firstEnded() < at
+        || run.lastBegan() > at + AFTER_PAUSE.toNanos()
+        || written.stream()
+            .anyMatch((each) -> each.server().equals(run.server())
+                && each.at() >= run.firstBegan()
+                && each.at() <= run.lastEnded())) {
+      return false;
+    }
+    System.out.printf(
+        "%s was writable until %d ms after it was resumed%n",
+        run.server(), (run.lastBegan() - at) / 1_000_000);
+    return true;
+  }
+
+  /** Nothing that was acknowledged is lost. */
+  static List<String> nothingIsLost(List<Written> written, String source, Set<Long> ids) {
+    List<String> lost = written.stream()
+        .filter((each) -> !ids.contains(each.id()))
+        .map((each) -> "%d of %s".formatted(each.id(), each.server()))
+        .toList();
+    return lost.isEmpty()
+        ? List.of()
+        : List.of("%s lacks %d acknowledged transactions, from %s to %s"
+            .formatted(source, lost.size(), lost.get(0), lost.get(lost.size() - 1)));
+  }
+}

@@ -1,0 +1,111 @@
+package io.election.mysql.failover.agent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.mysql.failover.agent.Writer.Written;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.LocalTime;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Random faults on four servers with agents in JVMs of their own, from a seed. Set by system
+ * properties: {@code failover.rounds}, {@code failover.seed}, and {@code failover.fault} for one
+ * fault in all rounds.
+ */
+@Tag("failover")
+class FailoverFaultsIT {
+
+  private final int rounds = Integer.getInteger("failover.rounds", 5);
+
+  private final long seed = Long.getLong("failover.seed", System.nanoTime() % 1_000_000);
+
+  private final Random random = new Random(this.seed);
+
+  private final List<Fault> deck = new ArrayList<>();
+
+  private final List<String> violations = new ArrayList<>();
+
+  @Test
+  void noFaultMakesTwoSourcesOrLosesWhatWasAcknowledged() throws Exception {
+    Path folder = Path.of("target", "failover-faults", Long.toString(this.seed));
+    Files.createDirectories(folder);
+    int acknowledging = this.random.nextInt(1, 3);
+    System.out.printf(
+        "Seed %d, %d acknowledging replicas, logs in %s%n", this.seed, acknowledging, folder);
+    List<String> summary = new ArrayList<>();
+    try (FailoverSet set = new FailoverSet(folder, acknowledging, "a", "b", "c", "d")) {
+      String source = set.settle();
+      for (int round = 1; round <= this.rounds; round++) {
+        Fault fault = next();
+        long began = System.nanoTime();
+        System.out.printf("%s Round %d: %s, source %s%n", LocalTime.now(), round, fault, source);
+        fault.strike(set, source, this.random);
+        String before = source;
+        source = set.settle();
+        List<Written> written = set.written(began);
+        String line = "%s Round %d: %s, source %s, then %s, %.2f s without writes, %.0f s in all"
+            .formatted(
+                LocalTime.now(),
+                round,
+                fault,
+                before,
+                source,
+                gap(written) / 1e9,
+                (System.nanoTime() - began) / 1e9);
+        System.out.println(line);
+        summary.add(line);
+        judge(set, round + " (" + fault + ")", source, began);
+      }
+    } finally {
+      summary.forEach(System.out::println);
+      System.out.printf(
+          "Seed %d: %d rounds, %d violations%n", this.seed, summary.size(), this.violations.size());
+      this.violations.forEach(System.out::println);
+    }
+    assertThat(this.violations).isEmpty();
+  }
+
+  /** Returns the next fault; each comes once before one comes again. */
+  private Fault next() {
+    String one = System.getProperty("failover.fault");
+    if (one != null) {
+      return Fault.valueOf(one);
+    }
+    if (this.deck.isEmpty()) {
+      this.deck.addAll(List.of(Fault.values()));
+      Collections.shuffle(this.deck, this.random);
+    }
+    return this.deck.remove(0);
+  }
+
+  private void judge(FailoverSet set, String round, String source, long began) throws Exception {
+    List<Written> all = set.written(Long.MIN_VALUE);
+    List<Written> written = all.stream().filter((each) -> each.at() >= began).toList();
+    List<String> found = new ArrayList<>(Claims.oneServerAcknowledges(written));
+    found.addAll(Claims.oneServerIsWritable(set.writable(began), set.resumed, written));
+    found.addAll(Claims.nothingIsLost(all, source, set.set.get(source).ids()));
+    found.addAll(set.unexplained);
+    set.unexplained.clear();
+    found.forEach((violation) -> {
+      System.out.println("Violation: " + violation);
+      this.violations.add("Round " + round + ": " + violation);
+    });
+    set.refusals.forEach((refusal) -> System.out.println("Rebuilt " + refusal));
+    set.refusals.clear();
+  }
+
+  /** Returns the longest time between two answers. */
+  private static long gap(List<Written> written) {
+    long gap = 0;
+    for (int i = 1; i < written.size(); i++) {
+      gap = Math.max(gap, written.get(i).at() - written.get(i - 1).at());
+    }
+    return gap;
+  }
+}

@@ -1,0 +1,229 @@
+package io.election.mysql.failover.agent;
+
+import static org.awaitility.Awaitility.await;
+
+import io.election.etcd.EtcdProcess;
+import io.election.mysql.failover.agent.ReplicationSet.Server;
+import io.election.mysql.failover.agent.Sampler.Writable;
+import io.election.mysql.failover.agent.Status.Role;
+import io.election.mysql.failover.agent.Writer.Written;
+import io.election.test.Signal;
+import io.election.test.process.TcpProxy;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
+import org.awaitility.core.ConditionTimeoutException;
+
+/**
+ * Servers, an agent for each in a JVM of its own, etcd with a proxy before it for each agent, and
+ * for each server a writer that writes whenever it may, and a sampler.
+ */
+final class FailoverSet implements AutoCloseable {
+
+  static final Duration LEASE = Duration.ofSeconds(5);
+
+  private static final Duration PATIENCE = Duration.ofSeconds(150);
+
+  private static final Duration PAUSE = Duration.ofMillis(4);
+
+  private static final long IDS_PER_SERVER = 1_000_000_000L;
+
+  final EtcdProcess etcd = EtcdProcess.start();
+  final ReplicationSet set;
+  final Map<String, TcpProxy> proxies = new TreeMap<>();
+  final Map<String, AgentProcess> agents = new TreeMap<>();
+
+  /** When servers were resumed, by the monotonic clock. */
+  final Map<String, Long> resumed = new TreeMap<>();
+
+  /** The roles that an agent has shown without a reason. */
+  final Set<String> unexplained = new TreeSet<>();
+
+  /** The reasons for which servers were rebuilt. */
+  final List<String> refusals = new ArrayList<>();
+
+  private final List<Writer> writers = new ArrayList<>();
+  private final List<Sampler> samplers = new ArrayList<>();
+  private final Path folder;
+
+  /**
+   * Starts a set, and writers.
+   *
+   * @param folder where the logs are written
+   */
+  FailoverSet(Path folder, int acknowledging, String... names) throws SQLException {
+    this.folder = folder;
+    this.set = new ReplicationSet(names);
+    for (Server server : this.set.servers.values()) {
+      TcpProxy proxy = TcpProxy.to(
+          new InetSocketAddress("127.0.0.1", URI.create(this.etcd.url()).getPort()),
+          () -> (packet) -> 1);
+      this.proxies.put(server.name, proxy);
+      List<String> arguments = new ArrayList<>(AgentProcess.arguments(
+          server, this.set.servers.keySet(), "set", "http://127.0.0.1:" + proxy.port()));
+      arguments.add("--as.failover.acknowledging-replicas=" + acknowledging);
+      this.agents.put(
+          server.name, new AgentProcess(arguments, folder.resolve(server.name + "-agent.log")));
+      this.writers.add(
+          new Writer(() -> Optional.of(server), this.writers.size() * IDS_PER_SERVER, PAUSE));
+      this.samplers.add(new Sampler(server));
+    }
+  }
+
+  /** Returns what the agents that answer say about their servers. */
+  Map<String, Status> statuses() {
+    Map<String, Status> statuses = new TreeMap<>();
+    this.agents.forEach((name, agent) -> {
+      if (agent.isRunning()) {
+        agent.status().ifPresent((status) -> statuses.put(name, status));
+      }
+    });
+    statuses.forEach((name, status) -> {
+      if (status.role() != Role.SOURCE
+          && status.role() != Role.REPLICA
+          && status.reason().isBlank()) {
+        this.unexplained.add(status.role() + " without a reason");
+      }
+    });
+    return statuses;
+  }
+
+  /** Returns all that was acknowledged since an instant, in the order of the answers. */
+  List<Written> written(long since) {
+    return this.writers.stream()
+        .flatMap((writer) -> writer.written().stream())
+        .filter((each) -> each.at() >= since)
+        .sorted(Comparator.comparingLong(Written::at))
+        .toList();
+  }
+
+  /** Returns when servers were writable, except what ended before an instant. */
+  List<Writable> writable(long since) {
+    return this.samplers.stream()
+        .flatMap((sampler) -> sampler.writable().stream())
+        .filter((each) -> each.lastEnded() >= since)
+        .toList();
+  }
+
+  /** Waits until a source has acknowledged some writes from now on. */
+  void awaitWrites(Predicate<String> source) {
+    long since = System.nanoTime();
+    until("written to", () -> hasWritten(since, source));
+  }
+
+  private boolean hasWritten(long since, Predicate<String> source) {
+    List<Written> written = written(since);
+    return written.size() > 20 && source.test(written.get(written.size() - 1).server());
+  }
+
+  /**
+   * Starts all that has ended, rebuilds what is refused, and waits until the set is complete and its
+   * source acknowledges writes.
+   *
+   * @return the name of the source
+   */
+  String settle() {
+    Set<String> rebuilt = new TreeSet<>();
+    AtomicReference<String> source = new AtomicReference<>("");
+    AtomicLong since = new AtomicLong();
+    until("complete", () -> {
+      start();
+      Map<String, Status> statuses = statuses();
+      rebuild(statuses, rebuilt);
+      List<String> sources = statuses.keySet().stream()
+          .filter((name) -> statuses.get(name).role() == Role.SOURCE)
+          .toList();
+      boolean complete = sources.size() == 1
+          && statuses.size() == this.agents.size()
+          && statuses.values().stream()
+              .allMatch((each) -> each.role() == Role.SOURCE || each.role() == Role.REPLICA);
+      if (!complete || !source.get().equals(sources.get(0))) {
+        source.set(complete ? sources.get(0) : "");
+        since.set(System.nanoTime());
+      }
+      return complete && hasWritten(since.get(), source.get()::equals);
+    });
+    return source.get();
+  }
+
+  private void start() {
+    this.agents.forEach((name, agent) -> {
+      if (!agent.isRunning()) {
+        agent.start();
+      }
+      if (!this.set.get(name).isRunning()) {
+        this.set.get(name).startAgain();
+      }
+    });
+  }
+
+  /** Rebuilds what is refused, each server once. */
+  private void rebuild(Map<String, Status> statuses, Set<String> rebuilt) {
+    statuses.forEach((name, status) -> {
+      if (status.role() == Role.REFUSED && !rebuilt.contains(name) && rebuild(name)) {
+        rebuilt.add(name);
+        this.refusals.add(name + ": " + status.reason());
+      }
+    });
+  }
+
+  private boolean rebuild(String name) {
+    try {
+      return this.agents.get(name).post("/rebuild").statusCode() == 202;
+    } catch (IOException ex) {
+      return false;
+    }
+  }
+
+  private void until(String what, Callable<Boolean> condition) {
+    try {
+      await(what).atMost(PATIENCE).pollInterval(Duration.ofMillis(200)).until(condition);
+    } catch (ConditionTimeoutException ex) {
+      throw new IllegalStateException(
+          "The set is not %s in time. The agents say: %s. Servers that run: %s"
+              .formatted(
+                  what,
+                  statuses(),
+                  this.set.servers.values().stream()
+                      .filter(Server::isRunning)
+                      .map((server) -> server.name)
+                      .toList()),
+          ex);
+    }
+  }
+
+  @Override
+  public void close() {
+    this.writers.forEach(Writer::close);
+    this.samplers.forEach(Sampler::close);
+    this.agents.values().forEach((agent) -> agent.send(Signal.CONT));
+    this.agents.values().forEach(AgentProcess::close);
+    this.proxies.values().forEach(TcpProxy::close);
+    this.set.servers.values().forEach((server) -> {
+      try {
+        Files.writeString(this.folder.resolve(server.name + "-server.log"), server.log());
+      } catch (IOException ex) {
+        throw new UncheckedIOException(ex);
+      }
+    });
+    this.set.close();
+    this.etcd.close();
+  }
+}

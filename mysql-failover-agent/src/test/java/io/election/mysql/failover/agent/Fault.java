@@ -1,0 +1,131 @@
+package io.election.mysql.failover.agent;
+
+import io.election.mysql.failover.agent.ReplicationSet.Server;
+import io.election.test.Signal;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** What happens to a set. What has ended by it is started again later. */
+enum Fault {
+  SOURCE_KILLED {
+    @Override
+    void strike(FailoverSet set, String source, Random random) {
+      set.set.get(source).kill();
+      if (random.nextBoolean()) {
+        pass(random.nextInt(4_000));
+        set.set.get(source).startAgain();
+      } else {
+        set.awaitWrites((server) -> !server.equals(source));
+      }
+    }
+  },
+  SOURCE_PAUSED {
+    @Override
+    void strike(FailoverSet set, String source, Random random) {
+      set.set.get(source).pause();
+      passLongerThanALease(random);
+      set.resumed.put(source, System.nanoTime());
+      set.set.get(source).resume();
+    }
+  },
+  SOURCE_UNPLUGGED {
+    @Override
+    void strike(FailoverSet set, String source, Random random) {
+      set.set.get(source).unplug();
+      passLongerThanALease(random);
+      set.set.get(source).plugIn();
+    }
+  },
+  SOURCE_CUT_OFF_FROM_ETCD {
+    @Override
+    void strike(FailoverSet set, String source, Random random) {
+      set.proxies.get(source).cut();
+      passLongerThanALease(random);
+      set.awaitWrites((server) -> !server.equals(source));
+      set.proxies.get(source).heal();
+    }
+  },
+  SOURCES_AGENT_KILLED {
+    @Override
+    void strike(FailoverSet set, String source, Random random) {
+      set.agents.get(source).close();
+      if (random.nextBoolean()) {
+        set.agents.get(source).start();
+      }
+      passLongerThanALease(random);
+    }
+  },
+  SOURCES_AGENT_PAUSED {
+    @Override
+    void strike(FailoverSet set, String source, Random random) {
+      set.agents.get(source).send(Signal.STOP);
+      passLongerThanALease(random);
+      set.agents.get(source).send(Signal.CONT);
+    }
+  },
+  REPLICA_KILLED {
+    @Override
+    void strike(FailoverSet set, String source, Random random) {
+      Server replica = set.set.get(replica(set, source, random));
+      replica.kill();
+      pass(random.nextInt(5_000));
+      replica.startAgain();
+    }
+  },
+  REPLICAS_AGENT_KILLED {
+    @Override
+    void strike(FailoverSet set, String source, Random random) {
+      set.agents.get(replica(set, source, random)).close();
+      pass(random.nextInt(5_000));
+    }
+  },
+  REPLICA_LAGS {
+    @Override
+    void strike(FailoverSet set, String source, Random random) throws Exception {
+      set.set.get(replica(set, source, random)).execute("STOP REPLICA SQL_THREAD");
+      pass(random.nextInt(1_000, 4_000));
+      set.set.get(source).kill();
+      set.awaitWrites((server) -> !server.equals(source));
+    }
+  },
+  ETCD_PAUSED {
+    @Override
+    void strike(FailoverSet set, String source, Random random) {
+      set.etcd.send(Signal.STOP);
+      passLongerThanALease(random);
+      set.etcd.send(Signal.CONT);
+    }
+  },
+  SWITCH_OVER {
+    @Override
+    void strike(FailoverSet set, String source, Random random) throws Exception {
+      String target = replica(set, source, random);
+      System.out.printf(
+          "To %s: %s%n",
+          target, set.agents.get(source).post("/switch-over?to=" + target).body());
+    }
+  };
+
+  /** Breaks something, and mends at least what would not mend by a start. */
+  abstract void strike(FailoverSet set, String source, Random random) throws Exception;
+
+  private static String replica(FailoverSet set, String source, Random random) {
+    List<String> replicas =
+        set.agents.keySet().stream().filter((name) -> !name.equals(source)).toList();
+    return replicas.get(random.nextInt(replicas.size()));
+  }
+
+  private static void passLongerThanALease(Random random) {
+    pass((int) FailoverSet.LEASE.toMillis() + 500 + random.nextInt(4_000));
+  }
+
+  /** Lets time pass while something is broken. */
+  private static void pass(int millis) {
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+    while (end - System.nanoTime() > 0) {
+      LockSupport.parkNanos(end - System.nanoTime());
+    }
+  }
+}
