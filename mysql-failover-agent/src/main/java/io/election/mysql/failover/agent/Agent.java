@@ -38,7 +38,8 @@ final class Agent implements SmartLifecycle {
 
   private final Semaphore signal = new Semaphore(0);
 
-  private volatile Status status = new Status(Role.UNKNOWN, "", 0);
+  private volatile Status status =
+      new Status(Role.UNKNOWN, "the agent has not looked at it yet", 0);
 
   private volatile @Nullable Thread thread;
 

@@ -119,7 +119,7 @@ class SourceDuty {
       return;
     }
     this.ends.drainPermits();
-    this.status = new Status(Role.PROMOTING, "", 0);
+    this.status = new Status(Role.PROMOTING, "it applies what it has received", 0);
     try {
       long began = System.nanoTime();
       long term = promote(leadership.term());
