@@ -163,6 +163,11 @@ final class MysqlServer implements AutoCloseable {
     execute("STOP REPLICA IO_THREAD");
   }
 
+  /** Applies what was received, if somebody has stopped that. */
+  void startApplier() throws SQLException {
+    execute("START REPLICA SQL_THREAD");
+  }
+
   /**
    * Waits until the server has executed transactions.
    *

@@ -152,6 +152,9 @@ class SourceDuty {
       this.server.stopReceiver();
       state = this.server.state();
     }
+    if (!state.applying() && !state.executed().contains(state.received())) {
+      this.server.startApplier();
+    }
     long deadline = System.nanoTime() + this.properties.applyTimeout().toNanos();
     while (!this.server.awaitExecuted(state.received(), 1)) {
       require(leads(electionTerm), "the lease has ended");
