@@ -5,6 +5,8 @@ import io.election.keyvalue.KeyValueServer.Entry;
 import io.election.keyvalue.KeyValueServer.Query;
 import io.election.lease.LeaseStoreException;
 import io.etcd.jetcd.api.Compare;
+import io.etcd.jetcd.api.TxnRequest;
+import io.etcd.jetcd.api.TxnResponse;
 import java.util.Set;
 
 /**
@@ -46,6 +48,20 @@ public final class EtcdFence implements AutoCloseable {
       throw new LeadershipLostException(serviceId, nodeId, term, "has ended", null);
     }
     return this.server.isWritten(key, found.version());
+  }
+
+  /**
+   * Sends a transaction over the fence's own connection, with its credentials and TLS, for work that
+   * has no other client of etcd. Keys are not prefixed.
+   *
+   * @param transaction the transaction, which should contain what {@link #compare} returned
+   * @return the answer of the cluster, confirmed by a quorum
+   * @throws LeaseStoreException if etcd does not answer within the operation timeout; the
+   *     transaction may have been executed
+   */
+  public synchronized TxnResponse send(TxnRequest transaction) throws LeaseStoreException {
+    this.server.begin();
+    return this.server.execute(transaction);
   }
 
   /** Closes the connection. Never throws. */

@@ -244,7 +244,7 @@ final class EtcdServer implements KeyValueServer {
   }
 
   /** Executes a transaction. Repeats it once if etcd refused it because the token had expired. */
-  private TxnResponse execute(TxnRequest transaction) throws LeaseStoreException {
+  TxnResponse execute(TxnRequest transaction) throws LeaseStoreException {
     boolean again = true;
     while (true) {
       try {

@@ -6,6 +6,7 @@ import io.election.autoconfigure.ConditionalOnElectionAlgorithm;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.ElectionProperties;
 import io.election.autoconfigure.StoreSettings;
+import io.election.etcd.EtcdFence;
 import io.election.etcd.EtcdLeaseStore;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
@@ -48,6 +49,20 @@ public final class EtcdElectionAutoConfiguration {
       ObjectProvider<SslBundles> bundles,
       Environment environment)
       throws LeaseStoreException {
+    return StoreSettings.reachable(
+        connection(settings, properties, bundles).build(), properties, environment);
+  }
+
+  /** A fence for work on the same etcd, which connects upon the first call. */
+  @Bean
+  @ConditionalOnMissingBean
+  EtcdFence etcdFence(
+      LeaseSettings settings, ElectionProperties properties, ObjectProvider<SslBundles> bundles) {
+    return connection(settings, properties, bundles).buildFence();
+  }
+
+  private static EtcdLeaseStore.Builder connection(
+      LeaseSettings settings, ElectionProperties properties, ObjectProvider<SslBundles> bundles) {
     ElectionProperties.Etcd etcd = properties.etcd();
     EtcdLeaseStore.Builder builder =
         builder(etcd.endpoints()).operationTimeout(settings.operationTimeout());
@@ -67,7 +82,7 @@ public final class EtcdElectionAutoConfiguration {
       SslManagerBundle managers = bundle.getManagers();
       builder.tls(managers.getKeyManagers(), managers.getTrustManagers());
     }
-    return StoreSettings.reachable(builder.build(), properties, environment);
+    return builder;
   }
 
   private static EtcdLeaseStore.Builder builder(List<String> endpoints) {

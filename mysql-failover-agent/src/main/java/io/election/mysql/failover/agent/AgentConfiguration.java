@@ -1,18 +1,30 @@
 package io.election.mysql.failover.agent;
 
+import com.zaxxer.hikari.HikariDataSource;
 import io.election.ElectionService;
 import io.election.autoconfigure.ElectionProperties;
+import io.election.etcd.EtcdFence;
 import io.election.lease.Elector;
 import io.election.lease.LeaseSettings;
+import io.election.mysql.CommitFence;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 
 /** Puts the agent together. */
 @Configuration(proxyBeanMethods = false)
 class AgentConfiguration {
 
   private static final String SERVER = "as.failover.server";
+
+  private static final String ALGORITHM = "as.election.algorithm";
 
   @Bean
   FreshestFirst freshestFirst(AgentProperties properties) {
@@ -45,10 +57,7 @@ class AgentConfiguration {
   }
 
   private static void require(
-      boolean condition,
-      String property,
-      @org.jspecify.annotations.Nullable Object value,
-      String rule) {
+      boolean condition, String property, @Nullable Object value, String rule) {
     if (!condition) {
       throw new InvalidConfigurationPropertyValueException(property, value, rule);
     }
@@ -60,12 +69,39 @@ class AgentConfiguration {
   }
 
   @Bean(destroyMethod = "")
-  Promotions promotions(ElectionProperties election, ElectionService service) {
-    return new Promotions(
-        election.etcd().endpoints(),
-        election.etcd().prefix(),
-        "/mysql-failover/" + service.serviceId(),
-        election.operationTimeout());
+  Promotions promotions(
+      Environment environment,
+      ElectionService election,
+      ObjectProvider<EtcdFence> etcd,
+      ObjectProvider<DataSource> database,
+      ObjectProvider<CommitFence> mysql) {
+    EtcdFence fence = etcd.getIfAvailable();
+    if (fence != null) {
+      return new EtcdPromotions(fence, election);
+    }
+    require(
+        mysql.getIfAvailable() != null,
+        ALGORITHM,
+        environment.getProperty(ALGORITHM),
+        "the agents elect over Etcd or Mysql");
+    return new MysqlPromotions(database.getObject(), mysql.getObject(), election);
+  }
+
+  /** The database of the election, which must be none of the set's servers. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnProperty(name = ALGORITHM, havingValue = "Mysql")
+  @EnableConfigurationProperties(DataSourceProperties.class)
+  static class ElectionDatabaseConfiguration {
+
+    @Bean
+    HikariDataSource electionDataSource(
+        DataSourceProperties properties, ElectionProperties election) {
+      HikariDataSource pool =
+          properties.initializeDataSourceBuilder().type(HikariDataSource.class).build();
+      pool.setMaximumPoolSize(2);
+      pool.setConnectionTimeout(Math.max(election.operationTimeout().toMillis(), 250));
+      return pool;
+    }
   }
 
   @Bean

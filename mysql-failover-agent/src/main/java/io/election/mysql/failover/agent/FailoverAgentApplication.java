@@ -3,9 +3,10 @@ package io.election.mysql.failover.agent;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 
 /** The agent beside one MySQL server of a replication set. */
-@SpringBootApplication
+@SpringBootApplication(exclude = DataSourceAutoConfiguration.class) // AgentConfiguration has one
 @EnableConfigurationProperties(AgentProperties.class)
 public class FailoverAgentApplication {
 

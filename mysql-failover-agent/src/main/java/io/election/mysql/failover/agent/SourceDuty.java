@@ -182,10 +182,7 @@ class SourceDuty {
         this.properties.port(),
         applied.executed(),
         electionTerm);
-    require(
-        this.promotions.record(
-            promotion, this.election.serviceId(), this.election.nodeId(), electionTerm),
-        "another agent leads");
+    require(this.promotions.record(promotion), "another agent leads");
     require(leads(electionTerm), "the lease has ended");
     this.server.noteTerm(term, this.properties.server(), (int)
         Math.max(this.settings.leaseDuration().toSeconds() - 2, 1));
