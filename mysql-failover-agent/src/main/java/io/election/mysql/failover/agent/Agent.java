@@ -246,7 +246,11 @@ final class Agent implements SmartLifecycle {
       return;
     }
     Joining.Verdict verdict = Joining.decide(
-        state.term(), state.received(), source.term(), source.position(), peer.executed());
+        state.term(),
+        state.received(),
+        source.term(),
+        source.position(),
+        peer.executed().union(peer.committing()));
     this.refusedBy = verdict.allowed() ? null : source;
     if (!verdict.allowed()) {
       show(Role.REFUSED, verdict.reason(), state.lagSeconds());

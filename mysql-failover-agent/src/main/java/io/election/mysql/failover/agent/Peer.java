@@ -13,10 +13,13 @@ import java.util.Properties;
  *
  * @param uuid its {@code server_uuid}
  * @param executed the transactions that it has executed
+ * @param committing the transactions that it is about to commit: they are in its binary log, perhaps
+ *     on replicas too, and wait for acknowledgements
  * @param superReadOnly whether nobody can write to it
  * @param readOnly whether ordinary users cannot write to it
  */
-record Peer(String uuid, GtidSet executed, boolean superReadOnly, boolean readOnly) {
+record Peer(
+    String uuid, GtidSet executed, GtidSet committing, boolean superReadOnly, boolean readOnly) {
 
   /** Looks at a server, for two seconds at most. */
   static Peer look(String host, int port, String user, String password) throws SQLException {
@@ -30,10 +33,20 @@ record Peer(String uuid, GtidSet executed, boolean superReadOnly, boolean readOn
             DriverManager.getConnection("jdbc:mysql://%s:%d/".formatted(host, port), login);
         Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery(
-            "SELECT @@GLOBAL.server_uuid, @@GLOBAL.gtid_executed, @@GLOBAL.super_read_only, @@GLOBAL.read_only")) {
+            // What is committed between the columns of GTIDs is in the second.
+            "SELECT @@GLOBAL.server_uuid, @@GLOBAL.gtid_owned, @@GLOBAL.gtid_executed, @@GLOBAL.super_read_only, @@GLOBAL.read_only")) {
       row.next();
       return new Peer(
-          row.getString(1), GtidSet.parse(row.getString(2)), row.getBoolean(3), row.getBoolean(4));
+          row.getString(1),
+          GtidSet.parse(row.getString(3)),
+          committing(row.getString(2)),
+          row.getBoolean(4),
+          row.getBoolean(5));
     }
+  }
+
+  /** Reads what threads own, as {@code uuid:5#31:6#32}. */
+  static GtidSet committing(String owned) {
+    return GtidSet.parse(owned.replaceAll("#\\d+", ""));
   }
 }

@@ -230,6 +230,35 @@ class FailoverIT {
         .isEqualTo("0");
   }
 
+  /** What it has beyond the source is what the source is about to commit. */
+  @Test
+  void aReplicaJoinsASourceThatWaitsForItsAcknowledgement() throws Exception {
+    awaitSet("a", "b", "c");
+    Server source = this.set.get("a");
+    Server replica = this.set.get("b");
+    Writer writer = new Writer(() -> Optional.of(source), 0);
+    try (writer) {
+      awaitWrites(writer, 100);
+      this.agents.remove("c").close();
+      this.agents.remove("b").close();
+      replica.execute(
+          "STOP REPLICA IO_THREAD",
+          "SET GLOBAL rpl_semi_sync_replica_enabled = OFF",
+          "START REPLICA IO_THREAD");
+      this.set.get("c").execute("STOP REPLICA");
+      patiently()
+          .until(() -> source
+              .query("SELECT GTID_SUBSET('%s', @@GLOBAL.gtid_executed)"
+                  .formatted(replica.query("SELECT @@GLOBAL.gtid_executed")))
+              .equals("0"));
+      System.out.println("In use: " + source.query("SELECT @@GLOBAL.gtid_owned"));
+      replica.execute("STOP REPLICA", "SET GLOBAL rpl_semi_sync_replica_enabled = ON");
+      startAgent(replica);
+      awaitWrites(writer, 100);
+      assertThat(status("b").role()).isEqualTo(Role.REPLICA);
+    }
+  }
+
   @ParameterizedTest
   @EnumSource(names = {"KILL", "STOP"})
   void anAgentThatIsDeadOrPausedLeavesNoSecondSource(Signal signal) throws Exception {
