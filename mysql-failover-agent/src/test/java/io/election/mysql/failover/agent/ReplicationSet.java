@@ -53,6 +53,8 @@ final class ReplicationSet implements AutoCloseable {
               "--gtid-mode=ON",
               "--enforce-gtid-consistency=ON",
               "--innodb-buffer-pool-size=64M",
+              // The machine has a limit for all servers together.
+              "--innodb-use-native-aio=OFF",
               "--skip-replica-start=ON",
               "--relay-log-recovery=ON",
               "--plugin-load-add=semisync_source.so",
