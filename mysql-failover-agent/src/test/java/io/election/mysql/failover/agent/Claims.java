@@ -43,21 +43,26 @@ final class Claims {
   }
 
   /**
-   * Never are two servers writable at once, unless one has just been resumed: then it is no longer
-   * within two seconds, and has acknowledged nothing.
+   * Never are two servers writable at once, unless one has acknowledged nothing meanwhile, and has
+   * just been resumed, within two seconds, or is rebuilt: then its data go.
    *
    * @param resumed when servers were resumed
+   * @param rebuilt when servers were told to replace their data
    */
   static List<String> oneServerIsWritable(
-      List<Writable> writable, Map<String, Long> resumed, List<Written> written) {
+      List<Writable> writable,
+      Map<String, Long> resumed,
+      Map<String, Long> rebuilt,
+      List<Written> written) {
+    List<Writable> unexcused = writable.stream()
+        .filter((each) -> hasAcknowledged(each, written)
+            || !(isJustResumed(each, resumed) || isRebuilt(each, rebuilt)))
+        .toList();
     List<String> violations = new ArrayList<>();
-    for (int i = 0; i < writable.size(); i++) {
-      for (Writable other : writable.subList(i + 1, writable.size())) {
-        Writable one = writable.get(i);
-        if (!one.server().equals(other.server())
-            && one.overlaps(other)
-            && !isExcused(one, resumed, written)
-            && !isExcused(other, resumed, written)) {
+    for (int i = 0; i < unexcused.size(); i++) {
+      for (Writable other : unexcused.subList(i + 1, unexcused.size())) {
+        Writable one = unexcused.get(i);
+        if (!one.server().equals(other.server()) && one.overlaps(other)) {
           violations.add("%s and %s were both writable, for %d ms"
               .formatted(
                   one.server(),
@@ -71,21 +76,27 @@ final class Claims {
     return violations;
   }
 
-  private static boolean isExcused(Writable run, Map<String, Long> resumed, List<Written> written) {
+  private static boolean hasAcknowledged(Writable run, List<Written> written) {
+    return written.stream()
+        .anyMatch((each) -> each.server().equals(run.server())
+            && each.at() >= run.firstBegan()
+            && each.at() <= run.lastEnded());
+  }
+
+  private static boolean isJustResumed(Writable run, Map<String, Long> resumed) {
     Long at = resumed.get(run.server());
-    if (at == null
-        || run.firstEnded() < at
-        || run.lastBegan() > at + AFTER_PAUSE.toNanos()
-        || written.stream()
-            .anyMatch((each) -> each.server().equals(run.server())
-                && each.at() >= run.firstBegan()
-                && each.at() <= run.lastEnded())) {
+    if (at == null || run.firstEnded() < at || run.lastBegan() > at + AFTER_PAUSE.toNanos()) {
       return false;
     }
     System.out.printf(
         "%s was writable until %d ms after it was resumed%n",
         run.server(), (run.lastBegan() - at) / 1_000_000);
     return true;
+  }
+
+  private static boolean isRebuilt(Writable run, Map<String, Long> rebuilt) {
+    Long at = rebuilt.get(run.server());
+    return at != null && run.firstEnded() >= at;
   }
 
   /** Nothing that was acknowledged is lost. */

@@ -88,7 +88,8 @@ class FailoverFaultsIT {
     List<Written> all = set.written(Long.MIN_VALUE);
     List<Written> written = all.stream().filter((each) -> each.at() >= began).toList();
     List<String> found = new ArrayList<>(Claims.oneServerAcknowledges(written));
-    found.addAll(Claims.oneServerIsWritable(set.writable(began), set.resumed, written));
+    found.addAll(
+        Claims.oneServerIsWritable(set.writable(began), set.resumed, set.rebuilt, written));
     found.addAll(Claims.nothingIsLost(all, source, set.set.get(source).ids()));
     found.addAll(set.unexplained);
     set.unexplained.clear();
@@ -98,6 +99,7 @@ class FailoverFaultsIT {
     });
     set.refusals.forEach((refusal) -> System.out.println("Rebuilt " + refusal));
     set.refusals.clear();
+    set.rebuilt.clear();
   }
 
   /** Returns the longest time between two answers. */

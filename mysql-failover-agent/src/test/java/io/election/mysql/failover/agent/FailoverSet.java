@@ -53,6 +53,9 @@ final class FailoverSet implements AutoCloseable {
   /** When servers were resumed, by the monotonic clock. */
   final Map<String, Long> resumed = new TreeMap<>();
 
+  /** When servers were told to replace their data, by the monotonic clock. */
+  final Map<String, Long> rebuilt = new TreeMap<>();
+
   /** The roles that an agent has shown without a reason. */
   final Set<String> unexplained = new TreeSet<>();
 
@@ -140,13 +143,12 @@ final class FailoverSet implements AutoCloseable {
    * @return the name of the source
    */
   String settle() {
-    Set<String> rebuilt = new TreeSet<>();
     AtomicReference<String> source = new AtomicReference<>("");
     AtomicLong since = new AtomicLong();
     until("complete", () -> {
       start();
       Map<String, Status> statuses = statuses();
-      rebuild(statuses, rebuilt);
+      rebuild(statuses);
       List<String> sources = statuses.keySet().stream()
           .filter((name) -> statuses.get(name).role() == Role.SOURCE)
           .toList();
@@ -174,11 +176,12 @@ final class FailoverSet implements AutoCloseable {
     });
   }
 
-  /** Rebuilds what is refused, each server once. */
-  private void rebuild(Map<String, Status> statuses, Set<String> rebuilt) {
+  /** Rebuilds what is refused, each server once in a round. */
+  private void rebuild(Map<String, Status> statuses) {
     statuses.forEach((name, status) -> {
-      if (status.role() == Role.REFUSED && !rebuilt.contains(name) && rebuild(name)) {
-        rebuilt.add(name);
+      long now = System.nanoTime();
+      if (status.role() == Role.REFUSED && !this.rebuilt.containsKey(name) && rebuild(name)) {
+        this.rebuilt.put(name, now);
         this.refusals.add(name + ": " + status.reason());
       }
     });
