@@ -56,7 +56,7 @@ class FailoverFaultsIT {
                 fault,
                 before,
                 source,
-                gap(written) / 1e9,
+                gap(began, written) / 1e9,
                 (System.nanoTime() - began) / 1e9);
         System.out.println(line);
         summary.add(line);
@@ -102,11 +102,13 @@ class FailoverFaultsIT {
     set.rebuilt.clear();
   }
 
-  /** Returns the longest time between two answers. */
-  private static long gap(List<Written> written) {
+  /** Returns the longest time without an answer. */
+  private static long gap(long began, List<Written> written) {
     long gap = 0;
-    for (int i = 1; i < written.size(); i++) {
-      gap = Math.max(gap, written.get(i).at() - written.get(i - 1).at());
+    long last = began;
+    for (Written each : written) {
+      gap = Math.max(gap, each.at() - last);
+      last = each.at();
     }
     return gap;
   }

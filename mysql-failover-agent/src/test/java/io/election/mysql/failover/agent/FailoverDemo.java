@@ -1,0 +1,155 @@
+package io.election.mysql.failover.agent;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.election.mysql.failover.agent.Status.Role;
+import io.election.mysql.failover.agent.Writer.Written;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.PrintStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * A set of four servers to look at. {@code start} starts it and stays up; {@code kill}, in another
+ * JVM, kills the source of that set, and prints what happened.
+ */
+final class FailoverDemo {
+
+  private static final Path FOLDER = Path.of("target", "failover-demo");
+
+  private static final Path PORT = FOLDER.resolve("port");
+
+  private FailoverDemo() {}
+
+  public static void main(String[] arguments) throws Exception {
+    switch (arguments.length == 1 ? arguments[0] : "") {
+      case "start" -> start();
+      case "kill" -> kill();
+      default -> throw new IllegalArgumentException("The argument is start or kill");
+    }
+  }
+
+  private static void start() throws Exception {
+    Files.createDirectories(FOLDER);
+    try (FailoverSet set = new FailoverSet(FOLDER, 1, "a", "b", "c", "d");
+        ServerSocket listener = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      Runtime.getRuntime().addShutdownHook(new Thread(set.set::close));
+      String source = set.settle();
+      set.agents.forEach((name, agent) -> System.out.printf(
+          "%s: server %s:3306 (root, %s), agent http://127.0.0.1:%d/check%n",
+          name, set.set.get(name).host(), ReplicationSet.PASSWORD, agent.port));
+      System.out.printf(
+          "%s is the source, and a client writes to it. Logs are in %s; ^C ends all.%n",
+          source, FOLDER.toAbsolutePath());
+      Files.writeString(PORT, Integer.toString(listener.getLocalPort()));
+      while (true) {
+        try (Socket client = listener.accept();
+            PrintStream out = new PrintStream(client.getOutputStream(), true, UTF_8)) {
+          killSource(set, out);
+        }
+      }
+    } finally {
+      Files.deleteIfExists(PORT);
+    }
+  }
+
+  /** Asks the JVM of the set, and prints what it says. */
+  private static void kill() throws IOException {
+    if (!Files.exists(PORT)) {
+      throw new IllegalStateException("No set runs, or it is not complete yet");
+    }
+    int port = Integer.parseInt(Files.readString(PORT));
+    try (Socket set = new Socket(InetAddress.getLoopbackAddress(), port);
+        InputStream story = set.getInputStream()) {
+      story.transferTo(System.out);
+    }
+  }
+
+  private static void killSource(FailoverSet set, PrintStream out) throws Exception {
+    String source = set.settle();
+    long began = System.nanoTime();
+    set.set.get(source).kill();
+    tell(out, began, source + ", the source, is killed");
+    Map<String, String> shown = new TreeMap<>();
+    while (hasNoOtherSource(set, source, began)) {
+      show(set, shown, out, began);
+    }
+    Written last = last(set, source);
+    Written first = first(set, source, began).orElseThrow();
+    tell(
+        out,
+        began,
+        "%s acknowledges writes, %.2f s after the last write to %s"
+            .formatted(first.server(), (first.at() - last.at()) / 1e9, source));
+    List<Written> all = set.written(Long.MIN_VALUE);
+    Set<Long> ids = set.set.get(first.server()).ids();
+    long lost = all.stream().filter((each) -> !ids.contains(each.id())).count();
+    tell(
+        out,
+        began,
+        "of %d acknowledged transactions %s has all but %d"
+            .formatted(all.size(), first.server(), lost));
+    set.set.get(source).startAgain();
+    tell(out, began, source + " is started again");
+    long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    while (System.nanoTime() < until && !hasJoinedOrIsRefused(set, source)) {
+      show(set, shown, out, began);
+    }
+    show(set, shown, out, began);
+    set.settle();
+    set.refusals.forEach((refusal) -> tell(out, began, "rebuilt " + refusal));
+    set.refusals.clear();
+    set.rebuilt.clear();
+    show(set, shown, out, began);
+  }
+
+  private static boolean hasJoinedOrIsRefused(FailoverSet set, String server) {
+    Status status = set.statuses().get(server);
+    return status != null && (status.role() == Role.REPLICA || status.role() == Role.REFUSED);
+  }
+
+  private static boolean hasNoOtherSource(FailoverSet set, String source, long since) {
+    return first(set, source, since).isEmpty();
+  }
+
+  private static Optional<Written> first(FailoverSet set, String source, long since) {
+    return set.written(since).stream()
+        .filter((each) -> !each.server().equals(source))
+        .findFirst();
+  }
+
+  private static Written last(FailoverSet set, String source) {
+    return set.written(Long.MIN_VALUE).stream()
+        .filter((each) -> each.server().equals(source))
+        .reduce((one, next) -> next)
+        .orElseThrow();
+  }
+
+  /** Prints what the agents say, if it is not what they have said before. */
+  private static void show(
+      FailoverSet set, Map<String, String> shown, PrintStream out, long began) {
+    set.statuses().forEach((name, status) -> {
+      String text = "%s is %s%s"
+          .formatted(name, status.role(), status.reason().isEmpty() ? "" : ": " + status.reason());
+      if (!text.equals(shown.put(name, text))) {
+        tell(out, began, text);
+      }
+    });
+    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
+  }
+
+  private static void tell(PrintStream out, long began, String text) {
+    out.printf("%7.2f s  %s%n", (System.nanoTime() - began) / 1e9, text);
+  }
+}
