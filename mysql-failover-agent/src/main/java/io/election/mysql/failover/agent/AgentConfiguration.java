@@ -116,8 +116,8 @@ class AgentConfiguration {
   }
 
   @Bean
-  AgentMetrics agentMetrics(Agent agent) {
-    return new AgentMetrics(agent);
+  AgentMetrics agentMetrics(Agent agent, SourceDuty duty) {
+    return new AgentMetrics(agent, duty);
   }
 
   @Bean

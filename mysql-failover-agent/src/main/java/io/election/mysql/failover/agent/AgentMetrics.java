@@ -4,14 +4,17 @@ import io.election.mysql.failover.agent.Status.Role;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
+import java.util.OptionalInt;
 
 /** The roles and the lag of the server as meters. */
 final class AgentMetrics implements MeterBinder {
 
   private final Agent agent;
+  private final SourceDuty duty;
 
-  AgentMetrics(Agent agent) {
+  AgentMetrics(Agent agent, SourceDuty duty) {
     this.agent = agent;
+    this.duty = duty;
   }
 
   @Override
@@ -25,6 +28,13 @@ final class AgentMetrics implements MeterBinder {
     Gauge.builder("mysql.failover.lag", () -> this.agent.status().lagSeconds())
         .description("How far the applier is behind")
         .baseUnit("seconds")
+        .register(registry);
+    Gauge.builder("mysql.failover.acknowledging", () -> {
+          OptionalInt replicas = this.duty.acknowledging();
+          return replicas.isPresent() ? replicas.getAsInt() : Double.NaN;
+        })
+        .description("How many replicas acknowledge the transactions of the source")
+        .baseUnit("replicas")
         .register(registry);
   }
 }

@@ -58,7 +58,9 @@ final class MysqlServer implements AutoCloseable {
                applying_transaction_original_commit_timestamp, CURRENT_TIMESTAMP(6))), 0)
            FROM performance_schema.replication_applier_status_by_worker
            WHERE applying_transaction <> ''),
-          @@GLOBAL.server_uuid
+          @@GLOBAL.server_uuid,
+          (SELECT variable_value FROM performance_schema.global_status
+           WHERE variable_name = 'Rpl_semi_sync_source_clients')
       """;
 
   private final String url;
@@ -130,7 +132,8 @@ final class MysqlServer implements AutoCloseable {
           text(row, 5),
           row.getBoolean(6),
           row.getBoolean(7),
-          Math.max(row.getLong(8), 0));
+          Math.max(row.getLong(8), 0),
+          row.getInt(10));
     } catch (SQLException ex) {
       close();
       throw ex;

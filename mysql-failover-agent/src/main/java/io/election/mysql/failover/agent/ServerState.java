@@ -15,6 +15,7 @@ import io.election.mysql.failover.GtidSet;
  * @param receiving whether its receiver is connected or tries to connect
  * @param applying whether its applier runs
  * @param lagSeconds how far the applier is behind, in seconds
+ * @param acknowledging how many connected replicas acknowledge its transactions
  */
 record ServerState(
     String uuid,
@@ -26,4 +27,5 @@ record ServerState(
     String source,
     boolean receiving,
     boolean applying,
-    long lagSeconds) {}
+    long lagSeconds,
+    int acknowledging) {}

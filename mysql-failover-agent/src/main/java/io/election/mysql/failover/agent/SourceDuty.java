@@ -12,6 +12,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
@@ -56,6 +57,8 @@ class SourceDuty {
 
   private volatile @Nullable Status status;
 
+  private volatile int acknowledging;
+
   SourceDuty(
       AgentProperties properties,
       MysqlServer server,
@@ -76,6 +79,14 @@ class SourceDuty {
   @Nullable
   Status status() {
     return this.status;
+  }
+
+  /** Returns how many replicas acknowledge transactions, as seen last; empty if it is no source. */
+  OptionalInt acknowledging() {
+    Status status = this.status;
+    return status != null && status.role() == Role.SOURCE
+        ? OptionalInt.of(this.acknowledging)
+        : OptionalInt.empty();
   }
 
   /**
@@ -253,6 +264,7 @@ class SourceDuty {
   private boolean isReadOnly() throws SQLException {
     this.server.resetGuard();
     ServerState state = this.server.state();
+    this.acknowledging = state.acknowledging();
     publish(state, Position.MAY_RECEIVE, Role.SOURCE);
     return state.readOnly();
   }

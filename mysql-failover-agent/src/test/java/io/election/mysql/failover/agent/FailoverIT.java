@@ -9,15 +9,18 @@ import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.mysql.failover.agent.Writer.Written;
 import io.election.test.Signal;
+import io.election.test.TestDatabase;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -46,6 +49,9 @@ class FailoverIT {
 
   private ReplicationSet set;
 
+  /** Further arguments of agents that are started. */
+  private final List<String> more = new ArrayList<>();
+
   @BeforeEach
   void startSet() throws SQLException {
     this.set = new ReplicationSet("a", "b", "c");
@@ -65,7 +71,8 @@ class FailoverIT {
         server.name,
         new SpringApplicationBuilder(FailoverAgentApplication.class)
             .properties("server.port=0")
-            .run(arguments(server).toArray(String[]::new)));
+            .run(Stream.concat(arguments(server).stream(), this.more.stream())
+                .toArray(String[]::new)));
   }
 
   private List<String> arguments(Server server) {
@@ -257,6 +264,57 @@ class FailoverIT {
       awaitWrites(writer, 100);
       assertThat(status("b").role()).isEqualTo(Role.REPLICA);
     }
+  }
+
+  /** The election and the record of promotions are on a server that is none of the set. */
+  @Test
+  void agentsElectOverAMysqlElsewhere() throws Exception {
+    this.agents.values().forEach(ConfigurableApplicationContext::close);
+    this.agents.clear();
+    TestDatabase election = TestDatabase.newDatabase();
+    this.more.addAll(List.of(
+        "--as.election.algorithm=Mysql",
+        "--spring.datasource.url=" + election.jdbcUrl(),
+        "--spring.datasource.username=" + election.username(),
+        "--spring.datasource.password=" + election.password()));
+    this.set.servers.values().forEach(this::startAgent);
+    awaitSet("a", "b", "c");
+    Writer writer = new Writer(this::source, 0);
+    try (writer) {
+      awaitWrites(writer, 100);
+      this.set.get("a").kill();
+      patiently().until(() -> !writer.lastServer().equals("a"));
+      awaitWrites(writer, 100);
+    }
+    Server source = source().orElseThrow();
+    assertThat(source.ids())
+        .containsAll(writer.written().stream().map(Written::id).toList());
+    assertThat(this.agents.get(source.name).getBean(Promotions.class).last())
+        .hasValueSatisfying((last) -> {
+          assertThat(last.term()).isEqualTo(2);
+          assertThat(last.server()).isEqualTo(source.name);
+        });
+  }
+
+  /** A server that does not answer cannot be made read-only. */
+  @Test
+  void aSourceThatHangsIsKilled() throws Exception {
+    awaitSet("a", "b", "c");
+    this.agents.remove("a").close();
+    Server hanging = this.set.get("a");
+    this.more.add("--as.failover.kill-server=docker,kill," + hanging.containerId());
+    startAgent(hanging);
+    patiently().until(() -> source().isPresent());
+    this.agents
+        .get(source().orElseThrow().name)
+        .getBean(SourceDuty.class)
+        .switchOver("a")
+        .exceptionally((ex) -> "")
+        .get(20, TimeUnit.SECONDS);
+    awaitSet("a", "b", "c");
+    hanging.pause();
+    patiently().until(() -> !hanging.isRunning());
+    patiently().until(() -> source().filter((source) -> source != hanging).isPresent());
   }
 
   @ParameterizedTest

@@ -86,6 +86,7 @@ class FreshestFirstTest {
             "",
             false,
             true,
+            0,
             0),
         position.finalIn(),
         position.status());

@@ -67,6 +67,10 @@ final class ReplicationSet implements AutoCloseable {
       return this.address;
     }
 
+    String containerId() {
+      return this.container.getContainerId();
+    }
+
     String url() {
       return ReplicationSet.url(host(), 3306);
     }
