@@ -251,6 +251,14 @@ final class Agent implements SmartLifecycle {
         source.term(),
         source.position(),
         peer.executed().union(peer.committing()));
+    if (!verdict.allowed()
+        && state.term() < source.term()
+        && state.applying()
+        && !state.executed().contains(state.received())) {
+      // The newer term may be in what it applies.
+      show(Role.WAITING, "it applies what it has received", state.lagSeconds());
+      return;
+    }
     this.refusedBy = verdict.allowed() ? null : source;
     if (!verdict.allowed()) {
       show(Role.REFUSED, verdict.reason(), state.lagSeconds());

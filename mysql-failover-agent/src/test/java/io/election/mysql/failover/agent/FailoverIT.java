@@ -11,6 +11,7 @@ import io.election.mysql.failover.agent.Writer.Written;
 import io.election.test.Signal;
 import io.election.test.TestDatabase;
 import java.nio.file.Path;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -271,6 +272,8 @@ class FailoverIT {
   void agentsElectOverAMysqlElsewhere() throws Exception {
     this.agents.values().forEach(ConfigurableApplicationContext::close);
     this.agents.clear();
+    this.set.close(); // its data may show a promotion
+    this.set = new ReplicationSet("a", "b", "c");
     TestDatabase election = TestDatabase.newDatabase();
     this.more.addAll(List.of(
         "--as.election.algorithm=Mysql",
@@ -315,6 +318,24 @@ class FailoverIT {
     hanging.pause();
     patiently().until(() -> !hanging.isRunning());
     patiently().until(() -> source().filter((source) -> source != hanging).isPresent());
+  }
+
+  /** It has received what its new source wrote, over the old one, but has not applied it yet. */
+  @Test
+  void aReplicaIsNotRefusedForATermThatItHasNotAppliedYet() throws Exception {
+    awaitSet("a", "b", "c");
+    this.agents.remove("c").close();
+    Server replica = this.set.get("c");
+    try (Connection lock = replica.connect()) {
+      lock.createStatement().execute("LOCK TABLES mysql_failover.promotion READ");
+      this.agents.get("a").getBean(SourceDuty.class).switchOver("b").get(20, TimeUnit.SECONDS);
+      awaitSet("b", "a");
+      startAgent(replica);
+      patiently()
+          .until(() -> status("c").role() == Role.WAITING
+              && status("c").reason().equals("it applies what it has received"));
+    }
+    awaitSet("b", "a", "c");
   }
 
   @ParameterizedTest
