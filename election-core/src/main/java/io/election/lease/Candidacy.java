@@ -198,6 +198,11 @@ record Candidacy(
     return this.state instanceof Follower ? with(this.state, due) : this;
   }
 
+  /** Lets a follower read the record at an instant, unless it does so earlier. */
+  Candidacy pollBy(long due) {
+    return pollAt(earlier(this.dueAt, due));
+  }
+
   /**
    * Applies a hint that the record may have changed: a follower reads it before it acts.
    *
@@ -211,13 +216,16 @@ record Candidacy(
    * Lets other nodes try first for a record that was handed back: a follower reads it again before
    * it acts.
    *
-   * @param nanos for how long, from when this node first saw the record
+   * @param nanos for how long, from when this node first saw the record or noticed the hand-back
+   * @param noticed when it has noticed the hand-back; {@code now} if it has not
    */
-  Candidacy afterOthers(long nanos, long now) {
+  Candidacy afterOthers(long nanos, long noticed, long now) {
     Observation seen = seen();
-    return seen != null && isOpen(now) && now - (seen.since() + nanos) < 0
-        ? look(seen.since() + nanos)
-        : this;
+    if (seen == null || !isOpen(now)) {
+      return this;
+    }
+    long turn = earlier(seen.since(), noticed) + nanos;
+    return now - turn < 0 ? look(turn) : this;
   }
 
   /** Applies the answer to {@link Renew}. */

@@ -5,6 +5,7 @@ import static java.util.concurrent.TimeUnit.NANOSECONDS;
 import io.election.AuditNote;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -264,22 +265,40 @@ final class ElectionRun {
     return pause;
   }
 
+  /** Returns what a watch of the store calls. */
+  LeaseStore.Wake wake() {
+    return new LeaseStore.Wake() {
+      @Override
+      public void now() {
+        request((followed) -> followed.forEach((candidate) ->
+            candidate.change((candidacy) -> candidacy.look(ElectionRun.this.context.now()))));
+      }
+
+      @Override
+      public void inTurn(int ahead) {
+        if (ahead == 0) {
+          now();
+        } else {
+          request((followed) -> ElectionRun.this.loop.calls().awaitTurn(ahead));
+        }
+      }
+    };
+  }
+
   /**
-   * Reads the records of all followed elections, and waits until what follows is done. Throws
-   * nothing.
+   * Changes the elections that this node follows, if there are any, and waits until what follows is
+   * done. Throws nothing.
    */
-  void pollNow() {
+  private void request(Consumer<List<Candidate>> change) {
     List<Candidate> followed =
         this.candidates.stream().filter(Candidate::follows).toList();
     if (followed.isEmpty() || this.phase != Phase.STANDING) {
       return;
     }
-    Inbox.Task poll = () -> followed.forEach(
-        (candidate) -> candidate.change((candidacy) -> candidacy.look(this.context.now())));
     try {
       this.context
           .inbox()
-          .add(this.loop, followed.get(0), poll)
+          .add(this.loop, followed.get(0), () -> change.accept(followed))
           .get(this.context.settings().operationTimeout().toNanos(), NANOSECONDS);
     } catch (Exception ex) {
       this.context.log().pollFailed(ex);

@@ -116,7 +116,7 @@ public final class Elector {
       this.events.start();
       run.deadlines().start();
       this.thread = Daemon.start("election-elector", run::run);
-      this.watch = settings().eligible() ? store().watch(run.nodeId(), run::pollNow) : null;
+      this.watch = settings().eligible() ? store().watch(run.nodeId(), run.wake()) : null;
     } catch (Throwable ex) {
       leave();
       dismiss(run);

@@ -141,12 +141,10 @@ public interface LeaseStore extends AutoCloseable {
    * wakes: whatever it misses, the next regular read shows.
    *
    * @param nodeId the id of this node
-   * @param changed reads the records of all elections that this node follows and does what follows
-   *     from them; returns when that is done. Throws nothing. A store may wait for its return
-   *     before it wakes the next node
+   * @param wake wakes this node
    * @return the watch; closing it ends it
    */
-  default Watch watch(String nodeId, Runnable changed) {
+  default Watch watch(String nodeId, Wake wake) {
     return () -> {};
   }
 
@@ -164,9 +162,10 @@ public interface LeaseStore extends AutoCloseable {
    * @param row the record
    * @param age how long ago the record was last written, by the clock of the store. Only a hint for
    *     the time of the next read, never for decisions; may be negative or absurd
-   * @param ahead how many other candidates came before this node, if a {@linkplain #watch watch} has
-   *     just shown that the record was handed back to any node: this node then lets them try first,
-   *     for less than a renew interval. 0 if the store knows no order. Only a hint
+   * @param ahead how many other candidates came before this node, if the record was handed back to
+   *     any node: this node then lets them try first, for less than a renew interval, counted from
+   *     when it has {@linkplain Wake#inTurn noticed} the hand-back or seen it. 0 if the store knows
+   *     no order. Only a hint
    */
   record Reading(LeaseRow row, Duration age, int ahead) {
 
@@ -221,6 +220,28 @@ public interface LeaseStore extends AutoCloseable {
       return this.renewed.contains(serviceId)
           ? RenewalListener.Outcome.CONFIRMED
           : RenewalListener.Outcome.REFUSED;
+    }
+  }
+
+  /** Wakes a node, when a {@linkplain #watch watch} has noticed a change. Throws nothing. */
+  @FunctionalInterface
+  interface Wake {
+
+    /**
+     * Reads the records of all elections that this node follows, and does what follows from them.
+     * Returns when that is done: a store may wait for it before it wakes the next node.
+     */
+    void now();
+
+    /**
+     * Does the same later, less than a renew interval from now, because other candidates have come
+     * before this node: they try first, and this node reads nothing before its turn. Returns once
+     * that is noted.
+     *
+     * @param ahead how many there are; if there are none, this is {@link #now}
+     */
+    default void inTurn(int ahead) {
+      now();
     }
   }
 

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Makes the calls to the store, times them, and applies their answers to the candidacies. Used by
@@ -32,6 +33,9 @@ final class StoreCalls {
 
   private volatile long answeredAt;
 
+  /** When a hand-back was noticed last; {@code null} if none was. */
+  private @Nullable Long noticedAt;
+
   StoreCalls(
       ElectorContext context, Candidacy.Node node, List<Candidate> candidates, Backoff backoff) {
     this.context = context;
@@ -39,6 +43,19 @@ final class StoreCalls {
     this.candidates = candidates;
     this.backoff = backoff;
     this.polls = new PollSchedule(node);
+  }
+
+  /**
+   * Lets other candidates try first for a lease that may have been handed back: until its turn this
+   * node does not even read the records.
+   *
+   * @param ahead how many others there are
+   */
+  void awaitTurn(int ahead) {
+    long now = this.context.now();
+    this.noticedAt = now;
+    long due = now + this.polls.turn(ahead);
+    this.candidates.forEach((each) -> each.change((candidacy) -> candidacy.pollBy(due)));
   }
 
   /** Starts to measure the time since the last answer. */
@@ -186,14 +203,23 @@ final class StoreCalls {
     Reading first = readings.get(ids.iterator().next());
     Duration age = first != null ? first.age() : Duration.ZERO;
     long nextPoll = this.polls.next(timing.now(), age);
+    long noticed = noticed(timing.now());
     for (Candidate candidate : readers) {
       Optional<Reading> reading = Optional.ofNullable(readings.get(candidate.serviceId()));
       long turn = this.polls.turn(reading.map(Reading::ahead).orElse(0));
       Candidacy before = candidate.candidacy();
-      Candidacy after = candidate.change((candidacy) ->
-          step.after(candidacy, reading, timing).pollAt(nextPoll).afterOthers(turn, timing.now()));
+      Candidacy after = candidate.change((candidacy) -> step.after(candidacy, reading, timing)
+          .pollAt(nextPoll)
+          .afterOthers(turn, noticed, timing.now()));
       this.context.log().observed(candidate.serviceId(), before, after, timing.now());
     }
+  }
+
+  /** Returns when a hand-back was noticed, if that was less than a renew interval ago. */
+  private long noticed(long now) {
+    Long noticed = this.noticedAt;
+    long interval = this.node.settings().renewInterval().toNanos();
+    return noticed != null && now - noticed < interval ? noticed : now;
   }
 
   private Departure depart() {

@@ -150,10 +150,25 @@ class CandidacyTest {
 
   @Test
   void aNodeLetsThoseBeforeItTryFirstForARecordThatWasHandedBack() {
-    Candidacy behind = saw(row("", 3, 5, 0), 0).afterOthers(ofMillis(300).toNanos(), at(10));
+    Candidacy behind =
+        saw(row("", 3, 5, 0), 0).afterOthers(ofMillis(300).toNanos(), at(10), at(10));
     assertNext(behind, 10).isEqualTo(new Wait(at(300)));
     assertNext(behind, 300).isInstanceOf(Read.class);
-    assertThat(saw(OTHERS, 0).afterOthers(1, at(10))).isEqualTo(saw(OTHERS, 0));
+    assertThat(saw(OTHERS, 0).afterOthers(1, at(10), at(10))).isEqualTo(saw(OTHERS, 0));
+  }
+
+  @Test
+  void theTurnOfANodeIsCountedFromWhenItNoticedTheHandBack() {
+    Candidacy noticed = saw(row("", 3, 5, 0), 300);
+    assertThat(noticed.afterOthers(ofMillis(300).toNanos(), at(0), at(300))).isEqualTo(noticed);
+    assertNext(noticed.afterOthers(ofMillis(300).toNanos(), at(100), at(300)), 300)
+        .isEqualTo(new Wait(at(400)));
+  }
+
+  @Test
+  void aNodeThatAwaitsItsTurnReadsNoLaterThanOtherwise() {
+    assertNext(saw(OTHERS, 0).pollBy(at(300)), 10).isEqualTo(new Wait(at(300)));
+    assertThat(saw(OTHERS, 0).pollBy(at(RENEW + 1))).isEqualTo(saw(OTHERS, 0));
   }
 
   @Test

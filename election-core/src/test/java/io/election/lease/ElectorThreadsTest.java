@@ -474,7 +474,7 @@ class ElectorThreadsTest extends ElectorFixture {
     this.node.elector.stop();
     assertThat(follower.service.isLeader()).isFalse();
     assertThat(watching.nodeId).isEqualTo("b");
-    watching.changed.run();
+    watching.wake.now();
     assertThat(follower.service.isLeader()).isTrue();
     assertThat(watching.closed).isFalse();
     follower.elector.stop();
@@ -490,11 +490,11 @@ class ElectorThreadsTest extends ElectorFixture {
     await().until(() -> follower.service.leaderId().equals(Optional.of("a")));
     this.node.elector.stop();
     watching.ahead = 8;
-    watching.changed.run();
+    watching.wake.now();
     assertThat(follower.service.leaderId()).isEmpty();
     assertThat(follower.calls("take")).isZero();
     tick(ofMillis(999));
-    watching.changed.run();
+    watching.wake.now();
     assertThat(follower.calls("take")).isZero();
     tick(ofMillis(1));
     follower.elector.wakeUp();
@@ -509,13 +509,35 @@ class ElectorThreadsTest extends ElectorFixture {
     await().until(() -> follower.service.leaderId().equals(Optional.of("a")));
     this.node.elector.stop();
     watching.ahead = 1;
-    watching.changed.run();
+    watching.wake.now();
     this.database.acquire(
         "jobs",
         this.database.row("jobs"),
         new LeaseStore.Claim("c", 10_000, 0, LeadershipAcquiredEvent.Reason.RELEASED));
-    watching.changed.run();
+    watching.wake.now();
     assertThat(follower.service.leaderId()).hasValue("c");
+  }
+
+  /** Others came before it, and have died without a word. */
+  @Test
+  void aFollowerReadsARecordThatWasHandedBackOnlyInItsTurn() {
+    elect();
+    Watching watching = new Watching();
+    Node follower = new Node("b", SETTINGS, watching.store, "jobs").start();
+    await().until(() -> follower.service.leaderId().equals(Optional.of("a")));
+    this.node.elector.stop();
+    watching.ahead = 8;
+    long before = follower.calls("read");
+
+    watching.wake.inTurn(8);
+    tick(ofMillis(999));
+    follower.elector.wakeUp();
+
+    assertThat(follower.calls("read")).isEqualTo(before);
+    assertThat(follower.service.leaderId()).hasValue("a");
+    tick(ofMillis(1));
+    follower.elector.wakeUp();
+    await().until(follower.service::isLeader);
   }
 
   /** The next renewal is far away. */
@@ -543,14 +565,14 @@ class ElectorThreadsTest extends ElectorFixture {
   void aNodeThatMayNotLeadWatchesNothing() {
     Watching watching = new Watching();
     new Node("b", settings(ofSeconds(5), false), watching.store, "jobs").start();
-    assertThat(watching.changed).isNull();
+    assertThat(watching.wake).isNull();
   }
 
   @Test
   void aStartThatFailsLeavesNoThread() {
     SimulatedDatabase.Store unwatched = this.database.new Store() {
       @Override
-      public Watch watch(String nodeId, Runnable changed) {
+      public Watch watch(String nodeId, Wake wake) {
         throw new IllegalStateException("cannot be watched");
       }
     };
@@ -580,7 +602,7 @@ class ElectorThreadsTest extends ElectorFixture {
 
     private @Nullable String nodeId;
 
-    private @Nullable Runnable changed;
+    private LeaseStore.@Nullable Wake wake;
 
     private boolean closed;
 
@@ -596,9 +618,9 @@ class ElectorThreadsTest extends ElectorFixture {
       }
 
       @Override
-      public Watch watch(String nodeId, Runnable changed) {
+      public Watch watch(String nodeId, Wake wake) {
         Watching.this.nodeId = nodeId;
-        Watching.this.changed = changed;
+        Watching.this.wake = wake;
         return () -> Watching.this.closed = true;
       }
     };

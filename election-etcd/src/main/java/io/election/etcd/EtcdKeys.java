@@ -2,6 +2,7 @@ package io.election.etcd;
 
 import com.google.protobuf.ByteString;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** Ranges of keys. */
 final class EtcdKeys {
@@ -9,6 +10,10 @@ final class EtcdKeys {
   /** All records: what is directly below the prefix and does not begin with {@code ~}. */
   static final List<Range> RECORDS =
       List.of(new Range("", "~"), new Range("\u007f", "\uDBFF\uDFFF"));
+
+  /** What a watch shows: all records, and who comes and goes. */
+  static final List<Range> WATCHED =
+      Stream.concat(RECORDS.stream(), Stream.of(Range.below("~members"))).toList();
 
   private EtcdKeys() {}
 

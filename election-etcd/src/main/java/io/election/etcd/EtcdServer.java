@@ -268,7 +268,7 @@ final class EtcdServer implements KeyValueServer {
   }
 
   @Override
-  public Watch watch(Consumer<String> changed) {
+  public Watch watch(Consumer<Change> changed) {
     return new EtcdWatch(this.channels.another(), this.prefix, changed);
   }
 

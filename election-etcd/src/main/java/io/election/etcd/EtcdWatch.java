@@ -4,6 +4,8 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.SECONDS;
 
 import io.election.keyvalue.KeyValueServer;
+import io.election.keyvalue.KeyValueServer.Change;
+import io.etcd.jetcd.api.Event;
 import io.etcd.jetcd.api.WatchCreateRequest;
 import io.etcd.jetcd.api.WatchGrpc;
 import io.etcd.jetcd.api.WatchRequest;
@@ -19,7 +21,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Watches the records of a prefix from now on. If the watch ends, for whatever reason, creates
+ * Watches the records and the members of a prefix from now on. If the watch ends, for whatever reason, creates
  * another one after a pause.
  */
 final class EtcdWatch implements KeyValueServer.Watch {
@@ -28,11 +30,11 @@ final class EtcdWatch implements KeyValueServer.Watch {
 
   private final EtcdChannels channels;
   private final String prefix;
-  private final Consumer<String> changed;
+  private final Consumer<Change> changed;
   private final ScheduledExecutorService thread;
   private volatile Set<String> followed = Set.of();
 
-  EtcdWatch(EtcdChannels channels, String prefix, Consumer<String> changed) {
+  EtcdWatch(EtcdChannels channels, String prefix, Consumer<Change> changed) {
     this.channels = channels;
     this.prefix = prefix;
     this.changed = changed;
@@ -52,7 +54,7 @@ final class EtcdWatch implements KeyValueServer.Watch {
     try {
       StreamObserver<WatchRequest> requests =
           WatchGrpc.newStub(this.channels.open(SECONDS.toNanos(5))).watch(answers);
-      for (EtcdKeys.Range range : EtcdKeys.RECORDS) {
+      for (EtcdKeys.Range range : EtcdKeys.WATCHED) {
         requests.onNext(WatchRequest.newBuilder()
             .setCreateRequest(WatchCreateRequest.newBuilder()
                 .setKey(range.from(this.prefix))
@@ -90,11 +92,18 @@ final class EtcdWatch implements KeyValueServer.Watch {
       }
       response.getEventsList().forEach(event -> {
         String key = event.getKv().getKey().toStringUtf8();
-        String record = key.substring(EtcdWatch.this.prefix.length());
-        if (EtcdWatch.this.followed.contains(record)) {
-          EtcdWatch.this.changed.accept(record);
+        String followed = key.substring(EtcdWatch.this.prefix.length());
+        if (EtcdWatch.this.followed.contains(followed)) {
+          EtcdWatch.this.changed.accept(change(followed, event));
         }
       });
+    }
+
+    private static Change change(String key, Event event) {
+      long revision = event.getKv().getModRevision();
+      return event.getType() == Event.EventType.DELETE
+          ? new Change(key, Change.Kind.DELETED, null, revision)
+          : new Change(key, Change.Kind.WRITTEN, event.getKv().getValue().toStringUtf8(), revision);
     }
 
     @Override

@@ -11,10 +11,6 @@ import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Claim;
 import io.election.lease.LeaseStoreException;
 import io.election.test.Signal;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -256,15 +252,16 @@ class EtcdFaultsIT {
     assertThat(this.store.renew("a", terms).renewed()).hasSize(elections);
     int renewals = 1000;
     long bytes = databaseBytes();
-    long received = metric("etcd_network_client_grpc_received_bytes_total");
-    long requests = requests();
+    long received = this.etcd.metric("etcd_network_client_grpc_received_bytes_total");
+    long requests = this.etcd.requests();
 
     for (int i = 0; i < renewals; i++) {
       assertThat(this.store.renew("a", terms).renewed()).hasSize(elections);
     }
 
-    requests = requests() - requests;
-    long sent = (metric("etcd_network_client_grpc_received_bytes_total") - received) / renewals;
+    requests = this.etcd.requests() - requests;
+    long sent =
+        (this.etcd.metric("etcd_network_client_grpc_received_bytes_total") - received) / renewals;
     long grown = (databaseBytes() - bytes) / renewals;
     System.out.printf(
         "A renewal of %d elections: %.3f requests, %d bytes sent, %d bytes of database (%.1f MB a day at 2 s)%n",
@@ -287,13 +284,13 @@ class EtcdFaultsIT {
     directory.announce(self);
     int announcements = 1000;
     long bytes = databaseBytes();
-    long requests = requests();
+    long requests = this.etcd.requests();
 
     for (int i = 0; i < announcements; i++) {
       directory.announce(self);
     }
 
-    requests = requests() - requests;
+    requests = this.etcd.requests() - requests;
     long grown = (databaseBytes() - bytes) / announcements;
     System.out.printf(
         "An announcement for %d elections: %.3f requests, %d bytes of database (%.2f MB a day at 20 s)%n",
@@ -302,29 +299,11 @@ class EtcdFaultsIT {
     assertThat(grown * 4320).isLessThan(1_000_000);
   }
 
-  private long requests() throws Exception {
-    return metric("grpc_server_started_total\\{grpc_method=\"(?:Txn|Range|Put)\",[^}]*\\}");
-  }
-
   private long databaseBytes() {
     this.etcd.ctl("put", "any", "thing");
     return Awaitility.await()
         .pollDelay(Duration.ofMillis(300))
-        .until(() -> metric("etcd_mvcc_db_total_size_in_use_in_bytes"), size -> size > 0);
-  }
-
-  private long metric(String name) throws Exception {
-    String metrics = HttpClient.newHttpClient()
-        .send(
-            HttpRequest.newBuilder(URI.create(this.etcd.url() + "/metrics")).build(),
-            BodyHandlers.ofString())
-        .body();
-    Matcher found = Pattern.compile("(?m)^" + name + " (\\S+)$").matcher(metrics);
-    double sum = 0;
-    while (found.find()) {
-      sum += Double.parseDouble(found.group(1));
-    }
-    return (long) sum;
+        .until(() -> this.etcd.metric("etcd_mvcc_db_total_size_in_use_in_bytes"), size -> size > 0);
   }
 
   private static Claim claim(String nodeId, Reason reason) {

@@ -13,4 +13,9 @@ class EtcdHandBackIT extends HandBackContract {
         .operationTimeout(OPERATION_TIMEOUT)
         .build();
   }
+
+  @Override
+  protected long requests() {
+    return EtcdProcess.shared().requests();
+  }
 }

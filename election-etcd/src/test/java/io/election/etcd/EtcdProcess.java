@@ -6,6 +6,10 @@ import io.election.test.Signal;
 import io.election.test.TestServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,6 +17,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
@@ -193,6 +199,34 @@ public final class EtcdProcess implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw new IllegalStateException(ex);
     }
+  }
+
+  /** How many requests for keys the server has received. */
+  long requests() {
+    return metric("grpc_server_started_total\\{grpc_method=\"(?:Txn|Range|Put)\",[^}]*\\}");
+  }
+
+  /** The sum of those of the server's metrics whose names match. */
+  long metric(String name) {
+    String metrics;
+    try {
+      metrics = HttpClient.newHttpClient()
+          .send(
+              HttpRequest.newBuilder(URI.create(url() + "/metrics")).build(),
+              BodyHandlers.ofString())
+          .body();
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(ex);
+    }
+    Matcher found = Pattern.compile("(?m)^" + name + " (\\S+)$").matcher(metrics);
+    double sum = 0;
+    while (found.find()) {
+      sum += Double.parseDouble(found.group(1));
+    }
+    return (long) sum;
   }
 
   private static void delete(Path folder) {

@@ -1,7 +1,9 @@
 package io.election.keyvalue;
 
 import io.election.Member;
+import io.election.keyvalue.KeyValueServer.Change;
 import io.election.lease.LeaseStore;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -9,26 +11,55 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Semaphore;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The records that this node follows: what a look at each of them must read beside it, so that one
  * request suffices, and the watch that wakes the node when one changes.
+ *
+ * <p>When a leader hands back, only the first of the candidates looks at once. The next one looks in
+ * its turn, unless the watch has shown by then that another node leads. The watch also follows the
+ * candidates that came before this node: nobody needs to read who they are when a leader hands back.
+ *
+ * <p>What the watch shows decides only when the node reads, and what.
  */
 final class Followed {
 
-  private final Map<String, String> heartbeats = new HashMap<>();
-  private final Set<String> needTerms = new HashSet<>();
-  private final Set<String> keys = ConcurrentHashMap.newKeySet();
+  private final Map<String, String> heartbeats = new ConcurrentHashMap<>();
+  private final Set<String> needTerms = ConcurrentHashMap.newKeySet();
+
+  /** The followed elections, by the keys of their records and by those above their terms. */
+  private final Map<String, String> elections = new ConcurrentHashMap<>();
+
+  /** The revision at which the record of an election was written, as this node knows it. */
+  private final Map<String, Long> written = new ConcurrentHashMap<>();
+
+  /** How many changes the watch has shown. */
+  private final AtomicLong arrivals = new AtomicLong();
+
+  /** The number of the last change that came before the last reading of an election. */
+  private final Map<String, Long> read = new ConcurrentHashMap<>();
+
   /** Who led each election last. */
-  private final Map<String, String> leaders = new HashMap<>();
+  private final Map<String, String> leaders = new ConcurrentHashMap<>();
+
+  /** The elections whose leader may have handed back since it was seen. */
+  private final Set<String> handedBack = ConcurrentHashMap.newKeySet();
+
+  /** The candidates that came before this node. */
+  private final Map<String, Set<String>> earlier = new ConcurrentHashMap<>();
+
+  /** Those of all elections, by the keys of their entries. */
+  private volatile Map<String, String> members = Map.of();
 
   private volatile KeyValueServer.@Nullable Watch watch;
 
-  /** The node whose look a change has caused; {@code null} if its looks are the regular ones. */
-  private volatile @Nullable String woken;
+  /** A change, and how many there were with it. */
+  private record Arrival(Change change, long number) {}
 
   Optional<String> heartbeat(String serviceId) {
     return Optional.ofNullable(this.heartbeats.get(serviceId));
@@ -41,77 +72,107 @@ final class Followed {
   void saw(Collection<View> views) {
     for (View view : views) {
       String id = view.serviceId();
-      if (view.heartbeat().isEmpty()) {
-        this.heartbeats.remove(id);
-      } else {
-        this.heartbeats.put(id, Keys.heartbeat(view.heartbeat()));
-      }
+      this.read.put(id, this.arrivals.get());
+      sawHeartbeat(id, view.heartbeat());
       if (view.needsTerms()) {
         this.needTerms.add(id);
       } else {
         this.needTerms.remove(id);
       }
-      if (!view.lease().leader().isEmpty()) {
-        this.leaders.put(id, view.lease().leader());
+      if (view.entry() == null) {
+        this.written.remove(id);
+      } else {
+        wrote(id, view.entry().version());
       }
-    }
-  }
-
-  /** The elections of these that a change has shown to be handed back to any node. */
-  Set<String> handedBack(Collection<View> views) {
-    Set<String> ids = new HashSet<>();
-    if (this.woken != null) {
-      for (View view : views) {
-        if (view.isVacant()) {
-          ids.add(view.serviceId());
+      String leader = view.lease().leader();
+      if (!leader.isEmpty()) {
+        String last = this.leaders.put(id, leader);
+        boolean left = this.handedBack.remove(id);
+        if (last != null && !last.equals(leader) && !left) {
+          // Its lease has expired. It is probably dead.
+          leaves(id, last);
         }
       }
     }
-    return ids;
+  }
+
+  private void sawHeartbeat(String serviceId, String token) {
+    if (token.isEmpty()) {
+      this.heartbeats.remove(serviceId);
+    } else {
+      this.heartbeats.put(serviceId, Keys.heartbeat(token));
+    }
+  }
+
+  /** Notes the version of a record that was read, or written by this node. */
+  void wrote(String serviceId, KeyValueServer.Version version) {
+    this.written.put(serviceId, version.written());
+  }
+
+  /** Notes the members of elections, in the order in which they came. */
+  void saw(Map<String, List<Member>> members, String self) {
+    Map<String, String> keys = new ConcurrentHashMap<>();
+    members.forEach((id, all) -> {
+      Set<String> earlier = ConcurrentHashMap.newKeySet();
+      for (Member member : all) {
+        if (member.nodeId().equals(self)) {
+          break;
+        }
+        if (member.eligible() && !member.paused()) {
+          earlier.add(member.nodeId());
+          keys.put(Keys.member(member.nodeId()), member.nodeId());
+        }
+      }
+      this.earlier.put(id, earlier);
+    });
+    if (!this.members.keySet().equals(keys.keySet())) {
+      this.members = keys;
+      followAll();
+    }
   }
 
   /**
-   * Returns how many candidates came before this node. The last leader, which stops or stands
-   * aside, is not one of them.
+   * Returns how many candidates came before this node, as far as it knows. The last leader, which
+   * stops or stands aside, is not one of them.
    */
-  int ahead(String serviceId, List<Member> members) {
-    String self = this.woken;
-    int ahead = 0;
-    for (Member member : members) {
-      if (member.nodeId().equals(self)) {
-        break;
-      }
-      boolean candidate = member.eligible() && !member.paused();
-      if (candidate && !member.nodeId().equals(this.leaders.get(serviceId))) {
-        ahead++;
-      }
-    }
-    return ahead;
+  int ahead(String serviceId) {
+    Set<String> earlier = this.earlier.getOrDefault(serviceId, Set.of());
+    String leader = this.leaders.get(serviceId);
+    return earlier.size() - (leader != null && earlier.contains(leader) ? 1 : 0);
   }
 
   void follow(Set<String> serviceIds) {
     boolean more = false;
     for (String id : serviceIds) {
-      more |= this.keys.add(Keys.record(id));
+      more |= this.elections.put(Keys.record(id), id) == null;
+      this.elections.put(Keys.terms(id), id);
     }
-    KeyValueServer.Watch watch = this.watch;
-    if (more && watch != null) {
-      watch.follow(Set.copyOf(this.keys));
+    if (more) {
+      followAll();
     }
   }
 
-  LeaseStore.Watch watch(KeyValueServer server, String nodeId, Runnable changed) {
-    Semaphore changes = new Semaphore(0);
-    KeyValueServer.Watch watch = server.watch(key -> changes.release());
+  private void followAll() {
+    KeyValueServer.Watch watch = this.watch;
+    if (watch != null) {
+      Set<String> keys = ConcurrentHashMap.newKeySet();
+      keys.addAll(this.elections.keySet());
+      keys.addAll(this.members.keySet());
+      watch.follow(Set.copyOf(keys));
+    }
+  }
+
+  LeaseStore.Watch watch(KeyValueServer server, String nodeId, LeaseStore.Wake wake) {
+    BlockingQueue<Arrival> changes = new LinkedBlockingQueue<>();
+    KeyValueServer.Watch watch =
+        server.watch(change -> changes.add(new Arrival(change, this.arrivals.incrementAndGet())));
     Thread thread = new Thread(
         () -> {
           while (!Thread.currentThread().isInterrupted()) {
             try {
-              changes.acquire();
-              changes.drainPermits();
-              this.woken = nodeId;
-              changed.run();
-              this.woken = null;
+              List<Arrival> batch = new ArrayList<>(List.of(changes.take()));
+              changes.drainTo(batch);
+              wake(batch, wake);
             } catch (InterruptedException ex) {
               return;
             }
@@ -121,7 +182,7 @@ final class Followed {
     thread.setDaemon(true);
     thread.start();
     this.watch = watch;
-    watch.follow(Set.copyOf(this.keys));
+    followAll();
     return () -> {
       this.watch = null;
       watch.close();
@@ -129,10 +190,83 @@ final class Followed {
     };
   }
 
+  private void wake(List<Arrival> changes, LeaseStore.Wake wake) {
+    int ahead = Integer.MAX_VALUE;
+    Set<String> vacant = new HashSet<>();
+    Map<String, Long> led = new HashMap<>();
+    for (Arrival arrival : changes) {
+      Change change = arrival.change();
+      String id = this.elections.get(change.key());
+      if (id == null) {
+        left(change);
+      } else if (isNews(id, arrival)) {
+        if (!mayBeVacant(id, change)) {
+          led.put(id, change.revision());
+        } else if (led.getOrDefault(id, -1L) < change.revision()) {
+          vacant.add(id);
+        }
+      }
+    }
+    this.handedBack.addAll(vacant);
+    for (String id : vacant) {
+      ahead = Math.min(ahead, ahead(id));
+    }
+    if (!led.isEmpty()) {
+      wake.now();
+    } else if (ahead < Integer.MAX_VALUE) {
+      wake.inTurn(ahead);
+    }
+  }
+
+  /** Returns whether a change is later than what this node knows of an election. */
+  private boolean isNews(String serviceId, Arrival arrival) {
+    return arrival.change().revision() == Change.UNKNOWN
+        ? this.read.getOrDefault(serviceId, 0L) < arrival.number()
+        : this.written.getOrDefault(serviceId, 0L) < arrival.change().revision();
+  }
+
+  private void left(Change change) {
+    String member = this.members.get(change.key());
+    if (member != null && change.kind() == Change.Kind.DELETED) {
+      this.earlier.keySet().forEach(id -> leaves(id, member));
+    }
+  }
+
+  private void leaves(String serviceId, String candidate) {
+    Set<String> earlier = this.earlier.get(serviceId);
+    if (earlier != null) {
+      earlier.remove(candidate);
+    }
+  }
+
+  /** Returns whether a record may have been handed back to any node, or deleted. */
+  private boolean mayBeVacant(String serviceId, Change change) {
+    return switch (change.kind()) {
+      // Whoever takes a record that exists begins a term.
+      case BELOW -> !this.written.containsKey(serviceId);
+      case DELETED -> true;
+      case WRITTEN -> {
+        if (change.value() == null) {
+          yield true;
+        }
+        LeaseRecord record = LeaseRecord.of(change.value());
+        if (record.heartbeat() != null) {
+          sawHeartbeat(serviceId, record.released() ? "" : record.heartbeat());
+        }
+        yield record.released() && record.leader().isEmpty();
+      }
+    };
+  }
+
   void forget() {
     this.heartbeats.clear();
     this.needTerms.clear();
     this.leaders.clear();
-    this.keys.clear();
+    this.elections.clear();
+    this.written.clear();
+    this.read.clear();
+    this.handedBack.clear();
+    this.earlier.clear();
+    this.members = Map.of();
   }
 }

@@ -57,6 +57,9 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   private final Records records;
   private Life life = new Life();
 
+  /** The node that was announced; {@code null} if none was. */
+  private @Nullable String self;
+
   /**
    * Creates the store, which connects upon the first call.
    *
@@ -108,33 +111,17 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     }
     this.server.begin();
     Map<String, View> views = this.records.local(serviceIds);
-    Map<String, Integer> ahead = ahead(this.followed.handedBack(views.values()));
     Map<String, Reading> readings = new LinkedHashMap<>();
     views.forEach((id, view) -> {
       this.life.saw(view);
       LeaseRow row = this.life.row(view);
       if (row != null) {
         Duration age = view.age(this.clock.millis());
-        readings.put(id, new Reading(row, age, ahead.getOrDefault(id, 0)));
+        readings.put(id, new Reading(row, age, view.isVacant() ? this.followed.ahead(id) : 0));
       }
     });
     this.followed.follow(serviceIds);
     return readings;
-  }
-
-  /** Returns how many candidates came before this node; none if they cannot be read. */
-  private Map<String, Integer> ahead(Set<String> handedBack) {
-    Map<String, Integer> ahead = new HashMap<>();
-    if (!handedBack.isEmpty()) {
-      try {
-        this.members
-            .read(handedBack)
-            .forEach((id, members) -> ahead.put(id, this.followed.ahead(id, members)));
-      } catch (LeaseStoreException ex) {
-        // Only the order is unknown. If the server is away, the next call says so.
-      }
-    }
-    return ahead;
   }
 
   private View look(String serviceId) throws LeaseStoreException {
@@ -253,6 +240,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     Entry before = view.entry();
     String value = before != null ? before.value() : Json.write(record);
     Entry entry = new Entry(value, version(versions, Keys.record(view.serviceId())), false);
+    this.followed.wrote(view.serviceId(), entry.version());
     return Optional.ofNullable(
         this.life.row(new View(view.serviceId(), view.snapshot(), entry, record, view.terms())));
   }
@@ -316,6 +304,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
             version(taken.get(), Keys.record(serviceId)),
             taken.get().get(Keys.term(serviceId, term)));
         this.life.renewed(taken.get());
+        this.followed.wrote(serviceId, version(taken.get(), Keys.record(serviceId)));
         return OptionalLong.of(term);
       }
     }
@@ -379,8 +368,10 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
               term,
               ended,
               noted.over(ending.reason().name(), ending.auditNote(), this.clock.millis())));
-      if (this.server.commit(new Commit(Map.of(), writes, 0)).isPresent()) {
+      Optional<Map<String, Version>> released = this.server.commit(new Commit(Map.of(), writes, 0));
+      if (released.isPresent()) {
         this.life.released(serviceId);
+        this.followed.wrote(serviceId, version(released.get(), Keys.record(serviceId)));
         return true;
       }
     }
@@ -425,20 +416,25 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   @Override
-  public Watch watch(String nodeId, Runnable changed) {
-    return this.followed.watch(this.server, nodeId, changed);
+  public Watch watch(String nodeId, Wake wake) {
+    return this.followed.watch(this.server, nodeId, wake);
   }
 
   @Override
   public void announce(Announcement self) throws LeaseStoreException {
     this.server.begin();
+    this.self = self.nodeId();
     this.members.announce(self);
   }
 
   @Override
   public Map<String, List<Member>> members(Set<String> serviceIds) throws LeaseStoreException {
     this.server.begin();
-    return this.members.read(serviceIds);
+    Map<String, List<Member>> members = this.members.read(serviceIds);
+    if (this.self != null) {
+      this.followed.saw(members, this.self);
+    }
+    return members;
   }
 
   @Override

@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A server, or a cluster of them, that keeps versioned keys and changes several of them at once:
@@ -60,13 +61,13 @@ public interface KeyValueServer extends AutoCloseable {
   Optional<Map<String, Version>> commit(Commit commit) throws LeaseStoreException;
 
   /**
-   * Reports changes of records, as hints. What a watch misses, the next regular read shows.
+   * Reports changes of records and of members' entries, as hints. What a watch misses, the next
+   * regular read shows.
    *
-   * @param changed is called with the key of a record that may have changed, by any thread; returns
-   *     at once and throws nothing
+   * @param changed is called with a change, by any thread; returns at once and throws nothing
    * @return the watch, which follows no key yet; it renews itself until it is closed
    */
-  Watch watch(Consumer<String> changed);
+  Watch watch(Consumer<Change> changed);
 
   /** Closes connections and threads. The next call opens them again. Never throws. */
   @Override
@@ -179,13 +180,39 @@ public interface KeyValueServer extends AutoCloseable {
    */
   boolean reusesVersions();
 
+  /**
+   * A change that a watch has noticed.
+   *
+   * @param key the key
+   * @param kind what has happened to it
+   * @param value the value that was written; {@code null} if the server does not tell
+   * @param revision the revision of the cluster at the change; {@link #UNKNOWN} if the server does
+   *     not tell. It then reports a change before it answers a read that shows it
+   */
+  record Change(String key, Kind kind, @Nullable String value, long revision) {
+
+    /** The revision of a change whose server does not tell it. */
+    public static final long UNKNOWN = Long.MAX_VALUE;
+
+    /** What has happened to a key. */
+    public enum Kind {
+      /** It was created or put. */
+      WRITTEN,
+      /** It was deleted. */
+      DELETED,
+      /** A key directly below it was created or deleted. */
+      BELOW
+    }
+  }
+
   /** A watch, until it is closed. */
   interface Watch extends AutoCloseable {
 
     /**
-     * Sets the records whose changes are reported from now on. Returns at once.
+     * Sets the keys whose changes are reported from now on. Returns at once. A server whose changes
+     * show values may report nothing that happens below a key.
      *
-     * @param keys the keys of the records
+     * @param keys keys of records, of members, and of what is above the terms of records
      */
     void follow(Set<String> keys);
 

@@ -10,4 +10,9 @@ class HandBackTest extends HandBackContract {
   protected LeaseStore newStore() {
     return new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster));
   }
+
+  @Override
+  protected long requests() {
+    return this.cluster.requests();
+  }
 }

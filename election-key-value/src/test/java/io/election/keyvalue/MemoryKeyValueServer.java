@@ -20,7 +20,7 @@ final class MemoryKeyValueServer implements KeyValueServer {
   static final class Cluster {
 
     final TreeMap<String, Entry> entries = new TreeMap<>();
-    final List<Consumer<String>> watches = new CopyOnWriteArrayList<>();
+    final List<Consumer<Change>> watches = new CopyOnWriteArrayList<>();
     final List<Commit> commits = new ArrayList<>();
     final List<Query> queries = new ArrayList<>();
     String identity = "memory";
@@ -39,12 +39,15 @@ final class MemoryKeyValueServer implements KeyValueServer {
 
     synchronized void delete(String key) {
       this.revision++;
-      this.entries.remove(key);
-      changed(key);
+      remove(key);
     }
 
     synchronized Optional<String> value(String key) {
       return Optional.ofNullable(this.entries.get(key)).map(Entry::value);
+    }
+
+    synchronized int requests() {
+      return this.queries.size() + this.commits.size();
     }
 
     synchronized Map<String, String> below(String parent) {
@@ -90,9 +93,8 @@ final class MemoryKeyValueServer implements KeyValueServer {
         } else if (write instanceof Put put) {
           versions.put(put.key(), write(put.key(), put.value(), true));
         } else {
-          this.entries.remove(write.key());
+          remove(write.key());
         }
-        changed(write.key());
       }
       return Optional.of(versions);
     }
@@ -123,14 +125,32 @@ final class MemoryKeyValueServer implements KeyValueServer {
       }
       Version version = new Version(number, this.revision);
       this.entries.put(key, new Entry(value, version, false));
-      if (!inCommit) {
-        changed(key);
+      if (before == null) {
+        changedBelow(key);
       }
+      changed(key, Change.Kind.WRITTEN, value);
       return version;
     }
 
-    private void changed(String key) {
-      this.watches.forEach(watch -> watch.accept(key));
+    private void remove(String key) {
+      if (this.entries.remove(key) != null) {
+        changedBelow(key);
+        changed(key, Change.Kind.DELETED, null);
+      }
+    }
+
+    /** ZooKeeper shows what happens below a node, and etcd shows values. */
+    private void changedBelow(String key) {
+      if (this.reusesVersions && key.indexOf('/') >= 0) {
+        changed(key.substring(0, key.lastIndexOf('/')), Change.Kind.BELOW, null);
+      }
+    }
+
+    private void changed(String key, Change.Kind kind, String value) {
+      Change change = this.reusesVersions
+          ? new Change(key, kind, null, Change.UNKNOWN)
+          : new Change(key, kind, value, this.revision);
+      this.watches.forEach(watch -> watch.accept(change));
     }
   }
 
@@ -181,11 +201,11 @@ final class MemoryKeyValueServer implements KeyValueServer {
   }
 
   @Override
-  public Watch watch(Consumer<String> changed) {
+  public Watch watch(Consumer<Change> changed) {
     Set<String> followed = ConcurrentHashMap.newKeySet();
-    Consumer<String> watch = key -> {
-      if (followed.contains(key)) {
-        changed.accept(key);
+    Consumer<Change> watch = change -> {
+      if (followed.contains(change.key())) {
+        changed.accept(change);
       }
     };
     this.cluster.watches.add(watch);

@@ -375,13 +375,13 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   @Override
-  public Watch watch(String nodeId, Runnable changed) {
+  public Watch watch(String nodeId, Wake wake) {
     Optional<ReleaseWatch> signal = releaseWatch();
     if (signal.isEmpty()) {
       return () -> {};
     }
     ReleaseListener listener =
-        new ReleaseListener(signal.get(), this.followed, nodeId, changed, System::nanoTime);
+        new ReleaseListener(signal.get(), this.followed, nodeId, wake::now, System::nanoTime);
     listener.start();
     return listener;
   }

@@ -22,6 +22,7 @@ import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
+import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.Stat;
@@ -286,7 +287,7 @@ final class ZookeeperServer implements KeyValueServer {
   }
 
   @Override
-  public Watch watch(Consumer<String> changed) {
+  public Watch watch(Consumer<Change> changed) {
     NodeWatch watch = new NodeWatch(changed);
     this.watches.add(watch);
     return watch;
@@ -297,13 +298,22 @@ final class ZookeeperServer implements KeyValueServer {
     this.session.close();
   }
 
+  private static Change change(String key, WatchedEvent event) {
+    Change.Kind kind = switch (event.getType()) {
+      case NodeDeleted -> Change.Kind.DELETED;
+      case NodeChildrenChanged -> Change.Kind.BELOW;
+      default -> Change.Kind.WRITTEN;
+    };
+    return new Change(key, kind, null, Change.UNKNOWN);
+  }
+
   /** Watches nodes, in each session again. Does not wait for ZooKeeper. */
   private final class NodeWatch implements Watch {
 
-    private final Consumer<String> changed;
+    private final Consumer<Change> changed;
     private volatile Set<String> keys = Set.of();
 
-    NodeWatch(Consumer<String> changed) {
+    NodeWatch(Consumer<Change> changed) {
       this.changed = changed;
     }
 
@@ -329,7 +339,7 @@ final class ZookeeperServer implements KeyValueServer {
             path(key),
             (event) -> {
               if (event.getPath() != null && this.keys.contains(key)) {
-                this.changed.accept(key);
+                this.changed.accept(change(key, event));
               }
             },
             AddWatchMode.PERSISTENT,

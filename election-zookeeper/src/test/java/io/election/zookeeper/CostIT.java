@@ -13,8 +13,6 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -53,19 +51,19 @@ class CostIT {
       assertThat(leader.renew("a:8080:1", terms).renewed()).hasSize(elections);
       assertThat(follower.read(terms.keySet())).hasSize(elections);
 
-      long requests = requests(server);
+      long requests = server.requests();
       long bytes = logged(server);
       for (int i = 0; i < INTERVALS; i++) {
         assertThat(leader.renew("a:8080:1", terms).renewed()).hasSize(elections);
       }
-      long renewals = requests(server) - requests;
+      long renewals = server.requests() - requests;
       double growth = (logged(server) - bytes) / (double) INTERVALS;
-      requests = requests(server);
+      requests = server.requests();
       bytes = logged(server);
       for (int i = 0; i < INTERVALS; i++) {
         assertThat(follower.read(terms.keySet())).hasSize(elections);
       }
-      long reads = requests(server) - requests;
+      long reads = server.requests() - requests;
       assertThat(logged(server)).as("a read writes nothing").isEqualTo(bytes);
       Announcement self = new Announcement(
           "b:8080:2",
@@ -77,12 +75,12 @@ class CostIT {
           "zookeeper",
           Map.of());
       follower.announce(self);
-      requests = requests(server);
+      requests = server.requests();
       bytes = logged(server);
       for (int i = 0; i < INTERVALS; i++) {
         follower.announce(self);
       }
-      long announcements = requests(server) - requests;
+      long announcements = server.requests() - requests;
       double announced = (logged(server) - bytes) / (double) INTERVALS;
 
       System.out.printf(
@@ -117,12 +115,6 @@ class CostIT {
         .root("/soa/master/services")
         .operationTimeout(Duration.ofSeconds(10))
         .build();
-  }
-
-  private static long requests(Zookeeper server) {
-    Matcher received = Pattern.compile("Received: (\\d+)").matcher(server.command("srvr"));
-    assertThat(received.find()).isTrue();
-    return Long.parseLong(received.group(1));
   }
 
   /** The bytes in the log, whose files are filled with zeros in advance. */

@@ -13,6 +13,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.ZooKeeper;
@@ -157,6 +159,15 @@ public final class Zookeeper implements AutoCloseable {
     } catch (IOException ex) {
       return "";
     }
+  }
+
+  /** How many requests the server has received, pings and this question included. */
+  public long requests() {
+    Matcher received = Pattern.compile("Received: (\\d+)").matcher(command("srvr"));
+    if (!received.find()) {
+      throw new IllegalStateException("the server does not count its requests");
+    }
+    return Long.parseLong(received.group(1));
   }
 
   public void kill() {

@@ -26,4 +26,15 @@ class ZookeeperHandBackIT extends HandBackContract {
         .operationTimeout(OPERATION_TIMEOUT)
         .build();
   }
+
+  @Override
+  protected long requests() {
+    return server.requests();
+  }
+
+  /** It does not tell what was written: the record names a heartbeat, which is another request. */
+  @Override
+  protected long requestsToSeeALeader() {
+    return 2;
+  }
 }

@@ -1,0 +1,177 @@
+package io.election.keyvalue;
+
+import static io.election.LeadershipLostEvent.Reason.STOPPED;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.election.LeadershipAcquiredEvent.Reason;
+import io.election.lease.ElectionDirectory.Announcement;
+import io.election.lease.LeaseRow;
+import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStore.Claim;
+import io.election.lease.LeaseStoreException;
+import io.election.lease.TermEnd;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Who is woken when, on a server as etcd and on one as ZooKeeper. */
+@ParameterizedClass(name = "as ZooKeeper: {0}")
+@ValueSource(booleans = {false, true})
+class FollowedTest {
+
+  private static final String ID = "billing";
+  private static final long LEASE = 10_000;
+
+  private final MemoryKeyValueServer.Cluster cluster = new MemoryKeyValueServer.Cluster();
+  private final Node a;
+  private final Node b;
+  private final Node c;
+  private final Node d;
+  private final long term;
+
+  FollowedTest(boolean asZookeeper) throws Exception {
+    this.cluster.reusesVersions = asZookeeper;
+    this.a = new Node("a");
+    this.b = new Node("b");
+    this.c = new Node("c");
+    this.d = new Node("d");
+    Claim claim = new Claim("a", LEASE, 0, Reason.CREATED);
+    LeaseRow created = this.a.store.create(ID, claim).orElseThrow();
+    this.term = this.a.store.acquire(ID, created, claim).orElseThrow();
+    for (Node node : List.of(this.b, this.c, this.d)) {
+      node.watch();
+    }
+  }
+
+  /** A node whose elector reads at once if it is woken so, and notes it. */
+  private final class Node implements LeaseStore.Wake {
+
+    final String id;
+    final KeyValueLeaseStore store =
+        new KeyValueLeaseStore(new MemoryKeyValueServer(FollowedTest.this.cluster));
+    final BlockingQueue<String> woken = new LinkedBlockingQueue<>();
+    LeaseStore.Watch watch = () -> {};
+
+    Node(String id) throws LeaseStoreException {
+      this.id = id;
+      announce(Set.of(ID));
+    }
+
+    void announce(Set<String> serviceIds) throws LeaseStoreException {
+      this.store.announce(new Announcement(
+          this.id, serviceIds, Set.of(), true, Duration.ofMillis(LEASE), "1.0", "etcd", Map.of()));
+    }
+
+    void watch() throws LeaseStoreException {
+      row();
+      this.store.members(Set.of(ID));
+      this.watch = this.store.watch(this.id, this);
+    }
+
+    LeaseRow row() throws LeaseStoreException {
+      return Objects.requireNonNull(this.store.read(Set.of(ID)).get(ID)).row();
+    }
+
+    void take(Reason reason) throws LeaseStoreException {
+      assertThat(this.store.acquire(ID, row(), new Claim(this.id, LEASE, 0, reason)))
+          .isPresent();
+    }
+
+    @Override
+    public void now() {
+      try {
+        this.woken.add("now, " + row().leaderId());
+      } catch (LeaseStoreException ex) {
+        this.woken.add(ex.toString());
+      }
+    }
+
+    @Override
+    public void inTurn(int ahead) {
+      this.woken.add("after " + ahead);
+    }
+
+    void assertWoken(String how) throws InterruptedException {
+      assertThat(this.woken.poll(10, TimeUnit.SECONDS)).as(this.id).isEqualTo(how);
+    }
+  }
+
+  @AfterEach
+  void close() {
+    List.of(this.a, this.b, this.c, this.d).forEach(node -> node.watch.close());
+  }
+
+  private void handBack() throws LeaseStoreException {
+    assertThat(this.a.store.release(ID, "a", this.term, "", new TermEnd(STOPPED, null)))
+        .isTrue();
+  }
+
+  @Test
+  void aHandBackIsForTheFirstAndTheNextLeaderIsForAll() throws Exception {
+    int reads = this.cluster.queries.size();
+    handBack();
+
+    this.b.assertWoken("after 0");
+    this.c.assertWoken("after 1");
+    this.d.assertWoken("after 2");
+    assertThat(this.cluster.queries).as("the leader's own").hasSize(reads + 1);
+    this.b.take(Reason.RELEASED);
+    this.c.assertWoken("now, b");
+    this.d.assertWoken("now, b");
+  }
+
+  @Test
+  void aCandidateThatLeavesIsNotWaitedFor() throws Exception {
+    this.b.announce(Set.of());
+    int reads = this.cluster.queries.size();
+    handBack();
+
+    this.c.assertWoken("after 0");
+    this.d.assertWoken("after 1");
+    assertThat(this.cluster.queries).as("the leader's own").hasSize(reads + 1);
+  }
+
+  @Test
+  void aLeaderWhoseLeaseHasExpiredIsNotWaitedFor() throws Exception {
+    this.b.watch.close();
+    this.b.take(Reason.EXPIRED);
+    this.c.assertWoken("now, b");
+    this.d.assertWoken("now, b");
+    long next = this.term + 1;
+
+    assertThat(this.b.store.release(ID, "b", next, "", new TermEnd(STOPPED, null)))
+        .isTrue();
+
+    this.c.assertWoken("after 0");
+    this.d.assertWoken("after 1");
+  }
+
+  @Test
+  void aLeaderThatHasHandedBackComesFirstAgain() throws Exception {
+    handBack();
+    this.c.assertWoken("after 1");
+    this.b.take(Reason.RELEASED);
+    this.c.assertWoken("now, b");
+
+    this.b.store.release(ID, "b", this.term + 1, "", new TermEnd(STOPPED, null));
+
+    this.c.assertWoken("after 1");
+  }
+
+  @Test
+  void aRecordThatIsDeletedIsForTheFirst() throws Exception {
+    this.cluster.delete(ID);
+
+    this.b.assertWoken("after 0");
+    this.d.assertWoken("after 2");
+  }
+}
