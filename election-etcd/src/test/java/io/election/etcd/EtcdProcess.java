@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.election.test.Signal;
 import io.election.test.TestServer;
+import io.election.test.process.IsolatedHosts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -17,6 +18,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -29,6 +31,8 @@ public final class EtcdProcess implements AutoCloseable {
   private static EtcdProcess shared;
 
   private final Path folder;
+  private final UnaryOperator<List<String>> launcher;
+  private final String host;
   private final int port = TestServer.freePort();
   private final int peerPort = TestServer.freePort();
   private final String name;
@@ -38,7 +42,14 @@ public final class EtcdProcess implements AutoCloseable {
   private Process process;
 
   private EtcdProcess(String name, String... options) {
+    this(name, "127.0.0.1", UnaryOperator.identity(), options);
+  }
+
+  private EtcdProcess(
+      String name, String host, UnaryOperator<List<String>> launcher, String... options) {
     this.name = name;
+    this.host = host;
+    this.launcher = launcher;
     this.options = List.of(options);
     this.cluster = member();
     try {
@@ -81,8 +92,20 @@ public final class EtcdProcess implements AutoCloseable {
   /** Starts a cluster. The test is skipped where there is no etcd. */
   public static List<EtcdProcess> startCluster(int size) {
     assumeInstalled();
-    List<EtcdProcess> members =
-        IntStream.range(0, size).mapToObj(i -> new EtcdProcess("member-" + i)).toList();
+    return startCluster(
+        IntStream.range(0, size).mapToObj(i -> new EtcdProcess("member-" + i)).toList());
+  }
+
+  /** Starts a cluster, with a member on each of these hosts. */
+  public static List<EtcdProcess> startCluster(IsolatedHosts hosts, int size) {
+    assumeInstalled();
+    return startCluster(IntStream.rangeClosed(1, size)
+        .mapToObj(host -> new EtcdProcess(
+            "member-" + host, hosts.address(host), command -> hosts.on(host, command)))
+        .toList());
+  }
+
+  private static List<EtcdProcess> startCluster(List<EtcdProcess> members) {
     String all = members.stream().map(EtcdProcess::member).collect(Collectors.joining(","));
     members.forEach(member -> member.cluster = all);
     members.forEach(EtcdProcess::launch);
@@ -114,7 +137,7 @@ public final class EtcdProcess implements AutoCloseable {
         "--initial-cluster=" + this.cluster));
     command.addAll(this.options);
     try {
-      this.process = new ProcessBuilder(command)
+      this.process = new ProcessBuilder(this.launcher.apply(command))
           .redirectErrorStream(true)
           .redirectOutput(this.folder.resolve("log").toFile())
           .start();
@@ -145,11 +168,16 @@ public final class EtcdProcess implements AutoCloseable {
   }
 
   public String url() {
-    return "http://127.0.0.1:" + this.port;
+    return "http://" + this.host + ":" + this.port;
+  }
+
+  /** Returns whether this member leads its cluster. */
+  public boolean leads() {
+    return metric("etcd_server_is_leader") == 1;
   }
 
   private String peers() {
-    return "http://127.0.0.1:" + this.peerPort;
+    return "http://" + this.host + ":" + this.peerPort;
   }
 
   /** How a cluster knows this member. */

@@ -4,8 +4,13 @@ import static io.election.faults.Cluster.LEASE;
 import static io.election.faults.Cluster.SERVICE;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.election.etcd.EtcdProcess;
 import io.election.test.process.Claim;
+import io.election.test.process.IsolatedHosts;
+import io.election.test.process.Node;
 import io.election.test.process.NodeProcess;
+import java.util.List;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -33,6 +38,69 @@ class KeyValueFaultsIT {
   @Test
   void fault_49_members_of_etcd_are_killed_and_paused() throws Exception {
     membersFail(KeyValueStore.ETCD);
+  }
+
+  @Test
+  void fault_49_member_of_etcd_is_cut_off_with_the_leader_on_it() throws Exception {
+    memberIsCutOff(false);
+    memberIsCutOff(true);
+  }
+
+  /**
+   * The leader's member is cut off from the others. It still answers the leader's connections and
+   * its local reads, which must not keep the leader in office.
+   */
+  private static void memberIsCutOff(boolean leadsCluster) throws Exception {
+    try (IsolatedHosts hosts = new IsolatedHosts(3)) {
+      List<EtcdProcess> servers = EtcdProcess.startCluster(hosts, 3);
+      try (KeyValueStore.Members members = KeyValueStore.etcd(servers)) {
+        isCutOff(hosts, servers, members, leadsCluster);
+      }
+    }
+  }
+
+  private static void isCutOff(
+      IsolatedHosts hosts,
+      List<EtcdProcess> servers,
+      KeyValueStore.Members members,
+      boolean leadsCluster)
+      throws Exception {
+    EtcdProcess member = servers.stream()
+        .filter((server) -> server.leads() == leadsCluster)
+        .findFirst()
+        .orElseThrow();
+    String others = servers.stream()
+        .filter((server) -> server != member)
+        .map(EtcdProcess::url)
+        .collect(Collectors.joining(","));
+    Node onMember = SamplingNode.named("a").with("as.election.etcd.endpoints=" + member.url());
+    Cluster.run(members.properties(), List.of(onMember), (all) -> {
+      NodeProcess first = all.awaitLeader();
+      all.join(
+          SamplingNode.named("b").with("as.election.etcd.endpoints=" + others),
+          SamplingNode.named("c").with("as.election.etcd.endpoints=" + others));
+      all.play((cluster, leader) -> {
+        assertThat(leader).isSameAs(first);
+        assertThat(member.leads()).as("the member leads").isEqualTo(leadsCluster);
+        hosts.cutOff(servers.indexOf(member) + 1);
+        assertThat(member.ctl("get", "--consistency=s", "/election/" + SERVICE))
+            .as("a local read of the member that is cut off")
+            .contains("\"a\"");
+        NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+        cluster.awaitLoss(leader);
+        cluster.printGap(
+            "a member is cut off that " + (leadsCluster ? "leads etcd" : "follows"), leader, next);
+        assertThat(next.lastClaim().term()).isGreaterThan(leader.lastClaim().term());
+        cluster.staysLeader(next, LEASE);
+        hosts.heal();
+        // The member that comes back may make etcd elect its own leader again.
+        cluster.awaitSteady(cluster.awaitLeader(), LEASE);
+        long term = next.lastClaim().term();
+        cluster.nodes().stream().filter((node) -> node != leader).forEach(NodeProcess::stop);
+        cluster.awaitLeads(leader);
+        assertThat(leader.lastClaim().term()).isGreaterThanOrEqualTo(term);
+      });
+    });
   }
 
   private static void nodesFail(KeyValueStore store) throws Exception {

@@ -52,7 +52,10 @@ enum KeyValueStore {
   }
 
   private static Members startEtcd() {
-    List<EtcdProcess> servers = EtcdProcess.startCluster(3);
+    return etcd(EtcdProcess.startCluster(3));
+  }
+
+  static Members etcd(List<EtcdProcess> servers) {
     EtcdProcess first = servers.get(0);
     return new Members(
         properties("Etcd", "etcd.endpoints", servers.stream().map(EtcdProcess::url)),
