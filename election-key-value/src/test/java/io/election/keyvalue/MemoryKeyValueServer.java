@@ -156,15 +156,19 @@ final class MemoryKeyValueServer implements KeyValueServer {
 
   private final Cluster cluster;
   private final Function<Commit, Optional<Map<String, Version>>> committer;
+  private final Function<Query, Snapshot> reader;
 
   MemoryKeyValueServer(Cluster cluster) {
-    this(cluster, cluster::commit);
+    this(cluster, cluster::commit, cluster::read);
   }
 
   MemoryKeyValueServer(
-      Cluster cluster, Function<Commit, Optional<Map<String, Version>>> committer) {
+      Cluster cluster,
+      Function<Commit, Optional<Map<String, Version>>> committer,
+      Function<Query, Snapshot> reader) {
     this.cluster = cluster;
     this.committer = committer;
+    this.reader = reader;
   }
 
   @Override
@@ -182,7 +186,7 @@ final class MemoryKeyValueServer implements KeyValueServer {
 
   @Override
   public Snapshot read(Query query) throws LeaseStoreException {
-    return this.cluster.read(query);
+    return this.reader.apply(query);
   }
 
   @Override
