@@ -270,6 +270,37 @@ class EtcdFaultsIT {
     assertThat(grown * 43200).isLessThan(8_000_000);
   }
 
+  /**
+   * Prints what a follower asks. A history is read once after a change of leader, by one request for
+   * each hundred elections, since etcd limits the operations of a transaction.
+   */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 50, 500})
+  void aFollowersPollIsOneRequest(int elections) throws Exception {
+    Set<String> services = new HashSet<>();
+    for (int i = 0; i < elections; i++) {
+      services.add("service-" + i);
+      lead("service-" + i);
+    }
+    LeaseStore follower = newStore("", "");
+    ElectionDirectory directory = (ElectionDirectory) follower;
+    assertThat(follower.read(services)).hasSize(elections);
+    long begun = this.etcd.requests();
+    assertThat(follower.read(services)).hasSize(elections);
+    long polled = this.etcd.requests();
+    directory.members(services);
+    long membersRead = this.etcd.requests();
+    assertThat(directory.history(services)).hasSize(elections);
+    long historyRead = this.etcd.requests();
+
+    System.out.printf(
+        "A follower of %d elections: %d requests a poll, %d to read the members, %d to read the history%n",
+        elections, polled - begun, membersRead - polled, historyRead - membersRead);
+    assertThat(polled - begun).isEqualTo(1);
+    assertThat(membersRead - polled).isEqualTo(1);
+    assertThat(historyRead - membersRead).isEqualTo((elections + 99) / 100);
+  }
+
   /** Prints what it costs to stay a candidate. */
   @ParameterizedTest
   @ValueSource(ints = {1, 500})
