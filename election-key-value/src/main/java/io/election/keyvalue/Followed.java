@@ -41,8 +41,11 @@ final class Followed {
   /** How many changes the watch has shown. */
   private final AtomicLong arrivals = new AtomicLong();
 
-  /** The number of the last change that came before the last reading of an election. */
+  /** How many of them had come when the last reading of an election was asked for. */
   private final Map<String, Long> read = new ConcurrentHashMap<>();
+
+  /** The same for the reading that is on its way: what comes meanwhile, it may not show. */
+  private long asked;
 
   /** Who led each election last. */
   private final Map<String, String> leaders = new ConcurrentHashMap<>();
@@ -69,10 +72,15 @@ final class Followed {
     return this.needTerms.contains(serviceId);
   }
 
+  /** Notes that the records are asked for now. */
+  void asks() {
+    this.asked = this.arrivals.get();
+  }
+
   void saw(Collection<View> views) {
     for (View view : views) {
       String id = view.serviceId();
-      this.read.put(id, this.arrivals.get());
+      this.read.put(id, this.asked);
       sawHeartbeat(id, view.heartbeat());
       if (view.needsTerms()) {
         this.needTerms.add(id);

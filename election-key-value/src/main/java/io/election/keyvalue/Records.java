@@ -63,6 +63,7 @@ final class Records {
       Set<String> serviceIds, Set<String> keys, Set<Folder> folders, boolean current)
       throws LeaseStoreException {
     for (int i = 0; i < ATTEMPTS; i++) {
+      this.followed.asks();
       Snapshot snapshot = this.server.read(new Query(keys, folders, current));
       Map<String, View> views = new LinkedHashMap<>();
       boolean complete = true;

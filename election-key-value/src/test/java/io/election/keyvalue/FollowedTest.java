@@ -14,8 +14,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -56,10 +59,29 @@ class FollowedTest {
   private final class Node implements LeaseStore.Wake {
 
     final String id;
-    final KeyValueLeaseStore store =
-        new KeyValueLeaseStore(new MemoryKeyValueServer(FollowedTest.this.cluster));
+    final KeyValueLeaseStore store = new KeyValueLeaseStore(new MemoryKeyValueServer(
+        FollowedTest.this.cluster, FollowedTest.this.cluster::commit, this::read));
     final BlockingQueue<String> woken = new LinkedBlockingQueue<>();
+    final CountDownLatch goesOn = new CountDownLatch(1);
     LeaseStore.Watch watch = () -> {};
+
+    /** Whether this node is busy while it is told to wait for its turn. */
+    volatile boolean busy;
+
+    /** Is done once, while the answer to a reading is on its way. */
+    Callable<?> meanwhile = () -> null;
+
+    private KeyValueServer.Snapshot read(KeyValueServer.Query query) {
+      KeyValueServer.Snapshot answer = FollowedTest.this.cluster.read(query);
+      Callable<?> meanwhile = this.meanwhile;
+      this.meanwhile = () -> null;
+      try {
+        meanwhile.call();
+      } catch (Exception ex) {
+        throw new AssertionError(ex);
+      }
+      return answer;
+    }
 
     Node(String id) throws LeaseStoreException {
       this.id = id;
@@ -77,13 +99,14 @@ class FollowedTest {
       this.watch = this.store.watch(this.id, this);
     }
 
-    LeaseRow row() throws LeaseStoreException {
+    synchronized LeaseRow row() throws LeaseStoreException {
       return Objects.requireNonNull(this.store.read(Set.of(ID)).get(ID)).row();
     }
 
-    void take(Reason reason) throws LeaseStoreException {
-      assertThat(this.store.acquire(ID, row(), new Claim(this.id, LEASE, 0, reason)))
-          .isPresent();
+    OptionalLong take(Reason reason) throws LeaseStoreException {
+      OptionalLong term = this.store.acquire(ID, row(), new Claim(this.id, LEASE, 0, reason));
+      assertThat(term).isPresent();
+      return term;
     }
 
     @Override
@@ -98,6 +121,13 @@ class FollowedTest {
     @Override
     public void inTurn(int ahead) {
       this.woken.add("after " + ahead);
+      if (this.busy) {
+        try {
+          this.goesOn.await();
+        } catch (InterruptedException ex) {
+          Thread.currentThread().interrupt();
+        }
+      }
     }
 
     void assertWoken(String how) throws InterruptedException {
@@ -127,6 +157,19 @@ class FollowedTest {
     this.b.take(Reason.RELEASED);
     this.c.assertWoken("now, b");
     this.d.assertWoken("now, b");
+  }
+
+  @Test
+  void aChangeThatComesWhileTheRecordIsReadIsNotLost() throws Exception {
+    this.c.busy = true;
+    handBack();
+    this.c.assertWoken("after 1");
+
+    this.c.meanwhile = () -> this.b.take(Reason.RELEASED);
+    assertThat(this.c.row().leaderId()).isEmpty();
+    this.c.goesOn.countDown();
+
+    this.c.assertWoken("now, b");
   }
 
   @Test
