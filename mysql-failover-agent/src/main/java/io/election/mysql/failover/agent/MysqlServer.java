@@ -203,6 +203,7 @@ final class MysqlServer implements AutoCloseable {
    */
   void noteTerm(long term, String server, int silentSeconds) throws SQLException {
     execute(
+        "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
         "SET GLOBAL super_read_only = OFF",
         "CREATE DATABASE IF NOT EXISTS mysql_failover",
         """
@@ -259,6 +260,18 @@ final class MysqlServer implements AutoCloseable {
     // Ends ordinary clients and lets no new ones in, so that nobody gets an answer to what still
     // commits when replicas no longer have to acknowledge it.
     execute("SET GLOBAL offline_mode = ON");
+    endClients();
+    try {
+      drain();
+    } catch (SQLException ex) {
+      // Somebody waits for an acknowledgement that never comes. This takes up to a second.
+      execute("SET GLOBAL rpl_semi_sync_source_enabled = OFF", "SET GLOBAL super_read_only = ON");
+    }
+    execute("SET GLOBAL offline_mode = OFF");
+  }
+
+  /** Ends all connections but those of the server itself and of replicas. */
+  void endClients() throws SQLException {
     List<Long> clients = new ArrayList<>();
     try (Statement statement = connection().createStatement();
         ResultSet row = statement.executeQuery("""
@@ -279,10 +292,6 @@ final class MysqlServer implements AutoCloseable {
         }
       }
     }
-    execute(
-        "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
-        "SET GLOBAL super_read_only = ON",
-        "SET GLOBAL offline_mode = OFF");
   }
 
   /**
@@ -292,7 +301,11 @@ final class MysqlServer implements AutoCloseable {
    * @throws SQLException if the clone failed; also if the server has ended
    */
   void rebuild(String host, int port, String user, String password) throws SQLException {
-    execute("STOP REPLICA", "RESET REPLICA ALL", "SET GLOBAL super_read_only = OFF");
+    execute(
+        "STOP REPLICA",
+        "RESET REPLICA ALL",
+        "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
+        "SET GLOBAL super_read_only = OFF");
     try (Statement statement = connection().createStatement()) {
       statement.execute("INSTALL PLUGIN clone SONAME 'mysql_clone.so'");
     } catch (SQLException ex) {

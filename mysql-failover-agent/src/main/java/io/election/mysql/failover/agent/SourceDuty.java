@@ -8,9 +8,12 @@ import io.election.Member;
 import io.election.lease.LeaseSettings;
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.agent.Status.Role;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
@@ -19,6 +22,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,6 +62,9 @@ class SourceDuty {
   private volatile @Nullable Status status;
 
   private volatile int acknowledging;
+
+  /** Whether nobody can write any more, after a switch-over; used by the agent's thread. */
+  private boolean drained;
 
   SourceDuty(
       AgentProperties properties,
@@ -130,6 +137,7 @@ class SourceDuty {
       return;
     }
     this.ends.drainPermits();
+    this.drained = false;
     this.status = new Status(Role.PROMOTING, "it applies what it has received", 0);
     try {
       long began = System.nanoTime();
@@ -145,7 +153,9 @@ class SourceDuty {
     } catch (Exception ex) {
       log.error("{} gives the leadership back", this.properties.server(), ex);
     } finally {
-      fence();
+      if (!this.drained) {
+        fence();
+      }
       this.server.answerWithin(MysqlServer.PATIENCE);
       this.hooks.run("on-demote", this.properties.onDemote(), 0);
       this.status = null;
@@ -226,7 +236,6 @@ class SourceDuty {
   private String hold(long electionTerm) throws SQLException, InterruptedException {
     this.server.answerWithin(LOOK);
     long looked = System.nanoTime();
-    long answered = looked;
     while (!this.ends.tryAcquire(100, TimeUnit.MILLISECONDS)) {
       if (!leads(electionTerm)) {
         return "its agent does not lead any longer, or could not renew its lease in time";
@@ -235,6 +244,7 @@ class SourceDuty {
       if (request != null) {
         try {
           request.outcome().complete(switchOver(request));
+          this.drained = true;
           return "it was handed over to " + request.target();
         } catch (Exception ex) {
           this.server.openForWrites(this.properties.acknowledgingReplicas());
@@ -244,20 +254,26 @@ class SourceDuty {
         }
       }
       if (System.nanoTime() - looked >= INTERVAL_NANOS) {
-        looked = System.nanoTime();
         try {
           if (isReadOnly()) {
             return "somebody has made it read-only";
           }
-          answered = System.nanoTime();
+          looked = System.nanoTime();
         } catch (SQLException ex) {
-          if (System.nanoTime() - answered >= SILENCE_NANOS) {
+          // Tries again at once, unless nothing listens there any more.
+          if (isGone(ex) || System.nanoTime() - looked >= INTERVAL_NANOS + SILENCE_NANOS) {
             throw ex;
           }
         }
       }
     }
     return "its agent ends";
+  }
+
+  private static boolean isGone(SQLException failure) {
+    return Stream.iterate((Throwable) failure, Objects::nonNull, Throwable::getCause)
+        .anyMatch((cause) ->
+            cause instanceof ConnectException || cause instanceof NoRouteToHostException);
   }
 
   /** Looks at the server, and tells its guard that the agent lives. */
@@ -277,6 +293,7 @@ class SourceDuty {
         this.server.drain();
         GtidSet executed = this.server.state().executed();
         awaitCaughtUp(position.address(), executed);
+        this.server.endClients();
         this.election.designate(
             member.nodeId(), new AuditNote(this.properties.server(), "switch-over"));
         return "%s has all transactions of %s, which was made read-only %d ms before"
@@ -341,8 +358,10 @@ class SourceDuty {
     this.server.answerWithin(FENCE);
     thread.start();
     try {
-      // While the lease is renewed there is time.
-      while (!fenced.isDone() && remaining().compareTo(margin()) > 0) {
+      // While the lease is renewed there is time; at least a little, if an operator has ended it.
+      while (!fenced.isDone()
+          && (remaining().compareTo(margin()) > 0
+              || System.nanoTime() - began < margin().toNanos())) {
         TimeUnit.MILLISECONDS.sleep(10);
       }
       fenced.get(0, TimeUnit.MILLISECONDS);
