@@ -135,7 +135,6 @@ public final class CommitFence {
    */
   public Held hold(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    requireTransaction(connection);
     Held held = new Held(this, connection);
     try {
       execute(connection, SHORTEN.formatted(this.restSeconds));

@@ -1,17 +1,31 @@
 package io.election.mysql;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.election.ElectionSetupException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
-/** The jar and the documentation contain the same DDL. */
+/** The DDL, which the jar and the documentation contain, and the tables that differ from it. */
 class LeaseTablesTest {
+
+  private static final Pattern COLUMN = Pattern.compile(
+      "(?m)^ +(\\w+) +(varchar|mediumtext|bigint|timestamp|tinyint)(?:\\((\\d+)\\))?.*?(?<!NOT )(NOT NULL|NULL)\\b");
 
   @Test
   void the_file_in_the_jar_is_what_messages_print() throws IOException {
@@ -22,6 +36,144 @@ class LeaseTablesTest {
   void the_page_shows_the_file() throws IOException {
     assertThat(Files.readString(Path.of("../docs/ddl.md")).replace("\r\n", "\n"))
         .contains("```sql\n" + LeaseTables.ddl() + "\n```");
+  }
+
+  /** A table as its documented DDL makes it. */
+  private static Table table(String ddl) {
+    String name = ddl.substring("CREATE TABLE ".length(), ddl.indexOf(" ("));
+    List<Table.Column> columns = COLUMN
+        .matcher(ddl)
+        .results()
+        .map((line) -> new Table.Column(
+            line.group(1),
+            line.group(2),
+            line.group(2),
+            line.group(3) != null && line.group(2).equals("varchar")
+                ? Long.parseLong(line.group(3))
+                : 0,
+            line.group(2).equals("timestamp") ? 6 : 0,
+            line.group(4).equals("NULL"),
+            true,
+            "utf8mb4_bin",
+            ddl.substring(ddl.indexOf("PRIMARY KEY"))
+                .lines()
+                .findFirst()
+                .orElse("")
+                .contains(line.group(1))))
+        .toList();
+    return new Table(name, "BASE TABLE", "InnoDB", columns);
+  }
+
+  private static Table leases() {
+    return table(LeaseTables.CREATE_LEASES);
+  }
+
+  private static Table history() {
+    return table(LeaseTables.CREATE_HISTORY);
+  }
+
+  static Stream<Arguments> columns() {
+    return Stream.of(leases(), history())
+        .flatMap((table) ->
+            table.columns().stream().map((column) -> Arguments.of(table.name(), column.name())));
+  }
+
+  /** Both tables, with a column of one of them changed or left out. */
+  private static LeaseTables changed(
+      String table, String column, Function<Table.Column, Table.@Nullable Column> change) {
+    List<Table> tables = Stream.of(leases(), history())
+        .map((each) -> !each.name().equals(table)
+            ? each
+            : new Table(
+                each.name(),
+                each.type(),
+                each.engine(),
+                each.columns().stream()
+                    .map((found) -> found.name().equals(column) ? change.apply(found) : found)
+                    .filter(Objects::nonNull)
+                    .toList()))
+        .toList();
+    return new LeaseTables(tables.get(0), tables.get(1), table(LeaseTables.CREATE_MEMBERS));
+  }
+
+  @Test
+  void what_the_ddl_makes_is_complete() {
+    assertThat(new LeaseTables(leases(), history(), table(LeaseTables.CREATE_MEMBERS)).missing())
+        .isEmpty();
+  }
+
+  @ParameterizedTest
+  @MethodSource("columns")
+  void a_column_of_another_type_is_refused_by_its_name(String table, String column) {
+    LeaseTables tables = changed(
+        table,
+        column,
+        (found) -> new Table.Column(
+            found.name(),
+            "blob",
+            "blob",
+            0,
+            0,
+            found.nullable(),
+            true,
+            found.collation(),
+            found.primary()));
+    assertRefused(tables, column + " is blob, not ");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "leader_election, term, allows NULL",
+    "leader_election, version, allows NULL",
+    "leader_election, lease_millis, does not allow NULL",
+    "leader_election, seal, does not allow NULL",
+    "leader_election_history, ended_at, does not allow NULL",
+    "leader_election_history, end_reason, does not allow NULL",
+    "leader_election_history, ended_by, does not allow NULL",
+    "leader_election_history, end_note, does not allow NULL"
+  })
+  void a_column_that_is_null_where_it_must_not_be_or_the_reverse_is_refused(
+      String table, String column, String fault) {
+    LeaseTables tables = changed(
+        table,
+        column,
+        (found) -> new Table.Column(
+            found.name(),
+            found.type(),
+            found.fullType(),
+            found.length(),
+            found.precision(),
+            !found.nullable(),
+            true,
+            found.collation(),
+            found.primary()));
+    assertRefused(tables, column + " " + fault);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "leader_election, service_id",
+    "leader_election, leader_id",
+    "leader_election, last_active_time",
+    "leader_election_history, service_id",
+    "leader_election_history, leader_id",
+    "leader_election_history, term",
+    "leader_election_history, lease_millis",
+    "leader_election_history, elected_at",
+    "leader_election_history, ended_at",
+    "leader_election_history, reason",
+    "leader_election_history, end_reason",
+    "leader_election_history, ended_by",
+    "leader_election_history, end_note"
+  })
+  void a_table_without_a_column_that_nobody_can_add_is_refused(String table, String column) {
+    assertRefused(changed(table, column, (found) -> null), "it has no " + column);
+  }
+
+  private static void assertRefused(LeaseTables tables, String fault) {
+    assertThatThrownBy(tables::missing)
+        .isInstanceOfSatisfying(
+            ElectionSetupException.class, (ex) -> assertThat(ex.found()).contains(fault));
   }
 
   static String file() throws IOException {

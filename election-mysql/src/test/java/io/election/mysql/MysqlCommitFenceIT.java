@@ -314,6 +314,8 @@ class MysqlCommitFenceIT extends ServerDatabase {
       assertThatThrownBy(() -> commit(connection))
           .isInstanceOf(IllegalStateException.class)
           .hasMessageContaining("setAutoCommit(false)");
+      assertThatThrownBy(() -> this.fence.confirm(connection, "a", Map.of("billing", this.term)))
+          .isInstanceOf(IllegalStateException.class);
     }
   }
 
