@@ -23,10 +23,11 @@ final class Hooks {
    *
    * @param name its name, for the log
    * @param command the program and its arguments; empty if there is none
+   * @return whether it has ended with exit code 0 in time
    */
-  void run(String name, List<String> command, long term) {
+  boolean run(String name, List<String> command, long term) {
     if (command.isEmpty()) {
-      return;
+      return false;
     }
     try {
       ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
@@ -42,11 +43,14 @@ final class Hooks {
         log.error("{} took longer than {} and was ended", name, this.properties.hookTimeout());
       } else if (process.exitValue() != 0) {
         log.error("{} has failed with exit code {}", name, process.exitValue());
+      } else {
+        return true;
       }
     } catch (IOException ex) {
       log.error("{} cannot be run", name, ex);
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
     }
+    return false;
   }
 }

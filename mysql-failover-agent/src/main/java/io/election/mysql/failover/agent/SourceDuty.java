@@ -63,6 +63,9 @@ class SourceDuty {
 
   private volatile int acknowledging;
 
+  /** When the guard of the server may have been reset last; used by the agent's thread. */
+  private long toldGuard = System.nanoTime();
+
   /** Whether nobody can write any more, after a switch-over; used by the agent's thread. */
   private boolean drained;
 
@@ -205,8 +208,8 @@ class SourceDuty {
         electionTerm);
     require(this.promotions.record(promotion), "another agent leads");
     require(leads(electionTerm), "the lease has ended");
-    this.server.noteTerm(term, this.properties.server(), (int)
-        Math.max(this.settings.leaseDuration().toSeconds() - 2, 1));
+    this.toldGuard = System.nanoTime();
+    this.server.noteTerm(term, this.properties.server(), guardSeconds());
     require(leads(electionTerm), "the lease has ended");
     this.server.openForWrites(this.properties.acknowledgingReplicas());
     return term;
@@ -271,14 +274,28 @@ class SourceDuty {
   }
 
   private static boolean isGone(SQLException failure) {
-    return Stream.iterate((Throwable) failure, Objects::nonNull, Throwable::getCause)
+    return causes(failure)
         .anyMatch((cause) ->
             cause instanceof ConnectException || cause instanceof NoRouteToHostException);
   }
 
+  private static boolean isRefused(Exception failure) {
+    return causes(failure)
+        .anyMatch((cause) -> cause instanceof ConnectException
+            && String.valueOf(cause.getMessage()).contains("refused"));
+  }
+
+  private static Stream<Throwable> causes(Throwable failure) {
+    return Stream.iterate(failure, Objects::nonNull, Throwable::getCause);
+  }
+
   /** Looks at the server, and tells its guard that the agent lives. */
   private boolean isReadOnly() throws SQLException {
-    this.server.resetGuard();
+    try {
+      this.server.resetGuard();
+    } finally {
+      this.toldGuard = System.nanoTime(); // the server may have heard it without an answer
+    }
     ServerState state = this.server.state();
     this.acknowledging = state.acknowledging();
     publish(state, Position.MAY_RECEIVE, Role.SOURCE);
@@ -374,15 +391,32 @@ class SourceDuty {
       Thread.currentThread().interrupt();
     } catch (ExecutionException | TimeoutException ex) {
       log.error("{} could not be made read-only in time", this.properties.server(), ex);
+      if (isRefused(ex)) {
+        return; // nothing listens any more on the server's own host
+      }
     }
     this.server.abort();
-    if (this.properties.killServer().isEmpty()) {
-      log.error(
-          "as.failover.kill-server is not set: {} is left to its guard, which shuts it down",
-          this.properties.server());
-    } else {
-      this.hooks.run("kill-server", this.properties.killServer(), 0);
+    if (!this.hooks.run("kill-server", this.properties.killServer(), 0)) {
+      log.error("{} is left to its guard, which shuts it down", this.properties.server());
+      awaitGuard();
     }
+  }
+
+  /** Keeps the lease until the guard has made the server read-only, if that is still running. */
+  private void awaitGuard() {
+    Duration acts = Duration.ofSeconds(guardSeconds() + 2); // it counts whole seconds
+    try {
+      while (System.nanoTime() - this.toldGuard < acts.toNanos()) {
+        TimeUnit.MILLISECONDS.sleep(10);
+      }
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Returns after how many seconds without its agent the guard of the server acts. */
+  private int guardSeconds() {
+    return (int) Math.max(this.settings.leaseDuration().toSeconds() - 2, 1);
   }
 
   private static void require(boolean condition, String failure) {
