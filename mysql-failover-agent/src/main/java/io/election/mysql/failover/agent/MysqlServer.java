@@ -67,6 +67,7 @@ final class MysqlServer implements AutoCloseable {
   private final Properties login = new Properties();
   private volatile @Nullable Connection connection;
   private Duration answerWithin = PATIENCE;
+  private long guardToldAt = System.nanoTime();
 
   MysqlServer(String url, String user, String password) {
     this.url = url;
@@ -202,6 +203,7 @@ final class MysqlServer implements AutoCloseable {
    * @param silentSeconds after how many seconds without a statement of the agent the guard acts
    */
   void noteTerm(long term, String server, int silentSeconds) throws SQLException {
+    this.guardToldAt = System.nanoTime();
     execute(
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
         "SET GLOBAL super_read_only = OFF",
@@ -239,10 +241,20 @@ final class MysqlServer implements AutoCloseable {
 
   /** Tells the guard that the agent lives. */
   void resetGuard() throws SQLException {
-    execute(
-        "SET SESSION sql_log_bin = 0",
-        "UPDATE mysql_failover.guard SET silent = 0",
-        "SET SESSION sql_log_bin = 1");
+    connection(); // nothing is told if there is none
+    try {
+      execute(
+          "SET SESSION sql_log_bin = 0",
+          "UPDATE mysql_failover.guard SET silent = 0",
+          "SET SESSION sql_log_bin = 1");
+    } finally {
+      this.guardToldAt = System.nanoTime(); // the server may have heard it without an answer
+    }
+  }
+
+  /** Returns when the guard may have been told last that the agent lives. */
+  long guardToldAt() {
+    return this.guardToldAt;
   }
 
   /**

@@ -63,9 +63,6 @@ class SourceDuty {
 
   private volatile int acknowledging;
 
-  /** When the guard of the server may have been reset last; used by the agent's thread. */
-  private long toldGuard = System.nanoTime();
-
   /** Whether nobody can write any more, after a switch-over; used by the agent's thread. */
   private boolean drained;
 
@@ -208,7 +205,6 @@ class SourceDuty {
         electionTerm);
     require(this.promotions.record(promotion), "another agent leads");
     require(leads(electionTerm), "the lease has ended");
-    this.toldGuard = System.nanoTime();
     this.server.noteTerm(term, this.properties.server(), guardSeconds());
     require(leads(electionTerm), "the lease has ended");
     this.server.openForWrites(this.properties.acknowledgingReplicas());
@@ -291,11 +287,7 @@ class SourceDuty {
 
   /** Looks at the server, and tells its guard that the agent lives. */
   private boolean isReadOnly() throws SQLException {
-    try {
-      this.server.resetGuard();
-    } finally {
-      this.toldGuard = System.nanoTime(); // the server may have heard it without an answer
-    }
+    this.server.resetGuard();
     ServerState state = this.server.state();
     this.acknowledging = state.acknowledging();
     publish(state, Position.MAY_RECEIVE, Role.SOURCE);
@@ -406,7 +398,7 @@ class SourceDuty {
   private void awaitGuard() {
     Duration acts = Duration.ofSeconds(guardSeconds() + 2); // it counts whole seconds
     try {
-      while (System.nanoTime() - this.toldGuard < acts.toNanos()) {
+      while (System.nanoTime() - this.server.guardToldAt() < acts.toNanos()) {
         TimeUnit.MILLISECONDS.sleep(10);
       }
     } catch (InterruptedException ex) {
