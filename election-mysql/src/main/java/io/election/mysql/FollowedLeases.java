@@ -18,18 +18,30 @@ final class FollowedLeases {
 
   private final Map<String, Lease> leases = new ConcurrentHashMap<>();
 
+  private volatile Runnable listener = () -> {};
+
+  /** Sets what is called after each change, which must not block. */
+  void onChange(Runnable listener) {
+    this.listener = listener;
+  }
+
   /** Applies a read of records. */
   void read(Set<String> serviceIds, Map<String, Reading> readings) {
+    boolean changed = false;
     for (String serviceId : serviceIds) {
       Reading reading = readings.get(serviceId);
       LeaseRow row = reading != null ? reading.row() : null;
       Long millis = row != null ? row.leaseMillis() : null;
       if (row == null || row.own() || row.leaderId().isEmpty() || Objects.equals(millis, 0L)) {
-        this.leases.remove(serviceId);
+        changed |= this.leases.remove(serviceId) != null;
       } else {
         Duration duration = Duration.ofMillis(millis != null ? millis : 0);
-        this.leases.put(serviceId, new Lease(row.leaderId(), duration));
+        Lease lease = new Lease(row.leaderId(), duration);
+        changed |= !lease.equals(this.leases.put(serviceId, lease));
       }
+    }
+    if (changed) {
+      this.listener.run();
     }
   }
 

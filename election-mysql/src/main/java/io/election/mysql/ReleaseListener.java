@@ -25,8 +25,8 @@ final class ReleaseListener implements LeaseStore.Watch {
    */
   private static final int MAX_DOUBLINGS = 4;
 
-  /** How long to wait if no holder is known. Only memory is read then, not the database. */
-  private static final long ASK_AGAIN_NANOS = Duration.ofMillis(500).toNanos();
+  /** The pause after an unexpected failure, and the shortest rest after a fruitless wait. */
+  private static final long SHORTEST_REST_NANOS = Duration.ofMillis(500).toNanos();
 
   /** A wait that ends at once without a signal is fruitless. */
   private static final long SHORTEST_WAIT_NANOS = Duration.ofSeconds(1).toNanos();
@@ -57,7 +57,7 @@ final class ReleaseListener implements LeaseStore.Watch {
   private final String self;
   private final Runnable changed;
   private final LongSupplier ticker;
-  private final Semaphore dismissals = new Semaphore(0);
+  private final Semaphore news = new Semaphore(0);
   private volatile boolean closed;
 
   /** The holder whose signal was fruitless, how often in a row, and until when not to wait. */
@@ -80,6 +80,7 @@ final class ReleaseListener implements LeaseStore.Watch {
     this.self = self;
     this.changed = changed;
     this.ticker = ticker;
+    followed.onChange(this.news::release);
   }
 
   void start() {
@@ -92,7 +93,8 @@ final class ReleaseListener implements LeaseStore.Watch {
   void run() {
     while (!this.closed) {
       try {
-        this.dismissals.tryAcquire(listen(), NANOSECONDS);
+        this.news.tryAcquire(listen(), NANOSECONDS);
+        this.news.drainPermits();
       } catch (InterruptedException ex) {
         // Interrupted by unrelated code.
       } catch (Throwable ex) {
@@ -107,25 +109,32 @@ final class ReleaseListener implements LeaseStore.Watch {
     } catch (Throwable ex) {
       // Out of memory: logging is not possible.
     }
-    LockSupport.parkNanos(ASK_AGAIN_NANOS);
+    LockSupport.parkNanos(SHORTEST_REST_NANOS);
   }
 
   @Override
   public void close() {
     this.closed = true;
-    this.dismissals.release();
+    this.news.release();
     this.signal.close();
   }
 
-  /** Waits for a signal if a holder is known. Returns how long to pause before the next call. */
+  /**
+   * Waits for a signal if a holder is known.
+   *
+   * @return how long to pause before the next call, unless the followed leases change
+   */
   long listen() {
     Optional<String> holder = this.followed.mainHolder(this.self);
     if (!holder.equals(Optional.of(this.vainHolder))) {
       this.inVain = 0;
     }
     long now = this.ticker.getAsLong();
-    if (holder.isEmpty() || (this.inVain > 0 && now - this.restsUntil < 0)) {
-      return ASK_AGAIN_NANOS;
+    if (holder.isEmpty()) {
+      return Long.MAX_VALUE;
+    }
+    if (this.inVain > 0 && now - this.restsUntil < 0) {
+      return this.restsUntil - now;
     }
     if (isFruitful(holder.get(), now)) {
       this.inVain = 0;
@@ -136,7 +145,7 @@ final class ReleaseListener implements LeaseStore.Watch {
     // no value.
     this.vainHolder = holder.get();
     this.inVain = Math.min(this.inVain + 1, MAX_DOUBLINGS);
-    long lease = Math.max(this.followed.longest(holder.get()).toNanos(), ASK_AGAIN_NANOS);
+    long lease = Math.max(this.followed.longest(holder.get()).toNanos(), SHORTEST_REST_NANOS);
     this.restsUntil = this.ticker.getAsLong() + (lease << (this.inVain - 1));
     return 0;
   }

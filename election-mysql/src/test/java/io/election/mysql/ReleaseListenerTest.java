@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -41,7 +42,7 @@ class ReleaseListenerTest {
 
   private final class Bell implements ReleaseListener.Signal {
 
-    final List<String> awaited = new ArrayList<>();
+    final List<String> awaited = new CopyOnWriteArrayList<>();
 
     final CountDownLatch closed = new CountDownLatch(1);
 
@@ -156,6 +157,20 @@ class ReleaseListenerTest {
       pauses.add((this.clock.get() - silence - since) / LEASE.toNanos());
     }
     return pauses;
+  }
+
+  @Test
+  void a_holder_that_becomes_known_during_a_pause_is_awaited_at_once() throws Exception {
+    this.followed.read(Set.of("jobs"), Map.of());
+    Thread thread = new Thread(this.listener::run);
+    thread.start();
+    Awaitility.await().until(() -> thread.getState() == Thread.State.TIMED_WAITING);
+
+    read("jobs", "holder", LEASE.toMillis());
+
+    Awaitility.await().until(() -> !this.bell.awaited.isEmpty());
+    this.listener.close();
+    thread.join();
   }
 
   @Test
