@@ -9,6 +9,7 @@ import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Claim;
 import io.election.lease.LeaseStoreException;
 import io.election.testing.Leases;
+import io.election.testing.ManualEdits;
 import io.election.testing.ManualEditsContract;
 import java.time.Duration;
 import java.util.List;

@@ -1,6 +1,7 @@
 package io.election.keyvalue;
 
 import io.election.lease.LeaseStore;
+import io.election.testing.ManualEdits;
 import io.election.testing.ManualEditsContract;
 import java.util.Map;
 

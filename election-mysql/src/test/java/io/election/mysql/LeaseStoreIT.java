@@ -10,6 +10,7 @@ import io.election.test.Checkpoint;
 import io.election.test.HandWrittenLease;
 import io.election.test.TestDatabase;
 import io.election.testing.Leases;
+import io.election.testing.ManualEdits;
 import io.election.testing.OlderToolsContract;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -195,7 +196,7 @@ class LeaseStoreIT {
     }
   }
 
-  private record SqlEdits(Contract on) implements OlderToolsContract.ManualEdits {
+  private record SqlEdits(Contract on) implements ManualEdits {
 
     private void edit(String serviceId, String change, Object value) {
       this.on.run(
@@ -266,14 +267,14 @@ class LeaseStoreIT {
     }
 
     @Override
-    public List<OlderToolsContract.Term> history(String serviceId) {
-      List<OlderToolsContract.Term> terms = new ArrayList<>();
+    public List<ManualEdits.Term> history(String serviceId) {
+      List<ManualEdits.Term> terms = new ArrayList<>();
       try (PreparedStatement statement = this.on.prepare(
               "SELECT term, leader_id, lease_millis, ended_at IS NULL, reason, end_reason, ended_by, end_note FROM leader_election_history WHERE service_id = ? ORDER BY term",
               serviceId);
           ResultSet rows = statement.executeQuery()) {
         while (rows.next()) {
-          terms.add(new OlderToolsContract.Term(
+          terms.add(new ManualEdits.Term(
               rows.getLong(1),
               rows.getString(2),
               rows.getLong(3),

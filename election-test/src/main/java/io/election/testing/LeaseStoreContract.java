@@ -1,148 +1,31 @@
 package io.election.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
-import io.election.AuditNote;
-import io.election.LeadershipLostEvent;
-import io.election.Member;
 import io.election.PastTerm;
-import io.election.lease.ElectionDirectory;
-import io.election.lease.ElectionDirectory.Announcement;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
-import io.election.lease.LeaseStore.Renewals;
 import io.election.lease.LeaseStoreException;
-import io.election.lease.TermEnd;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
  * The behaviour of every {@link LeaseStore}. The test of a store extends this class and adds tests
- * of its own. If its records can be edited by hand, it extends {@link ManualEditsContract} instead.
+ * of its own. If the store also shows members and history, it extends {@link
+ * ElectionDirectoryContract} instead, and if its records can be edited by hand, {@link
+ * ManualEditsContract}.
  */
-public abstract class LeaseStoreContract {
-
-  /** The election of most tests. */
-  protected static final String SERVICE = "billing";
-
-  protected static final String A = "a:8080:1";
-
-  protected static final String B = "b:8080:2";
-
-  /** The lease in milliseconds. */
-  protected static final long LEASE = 10_000;
-
-  /** An end that the leader requested. */
-  protected static final TermEnd RESIGNED = new TermEnd(LeadershipLostEvent.Reason.RESIGNED, null);
-
-  /** An end by an edit of the record. */
-  protected static final TermEnd DISPLACED =
-      new TermEnd(LeadershipLostEvent.Reason.DISPLACED, null);
-
-  /** A person, with special characters in the texts. */
-  protected static final AuditNote ALICE = new AuditNote("alice", "a 'new' version; \"2\" — 新版");
-
-  private static final AuditNote BOB = new AuditNote("bob", "");
-
-  private @Nullable LeaseStore store;
-  private @Nullable LeaseStore another;
+public abstract class LeaseStoreContract extends LeaseStoreFixture {
 
   protected LeaseStoreContract() {}
-
-  /**
-   * Opens a store, as each process does that takes part. All stores of one test method have the same
-   * records, of which there are none at its start. The contract closes them.
-   */
-  protected abstract LeaseStore open() throws Exception;
-
-  /** The store under test: the same instance during one test method. */
-  protected final LeaseStore store() {
-    this.store = this.store != null ? this.store : opened();
-    return this.store;
-  }
-
-  /** The store of another process, on the same records. */
-  protected final LeaseStore another() {
-    this.another = this.another != null ? this.another : opened();
-    return this.another;
-  }
-
-  private LeaseStore opened() {
-    try {
-      return open();
-    } catch (Exception ex) {
-      throw new IllegalStateException("The store was not opened", ex);
-    }
-  }
-
-  @AfterEach
-  final void closeStores() {
-    Stream.of(this.store, this.another).filter(Objects::nonNull).forEach(LeaseStore::close);
-    this.store = null;
-    this.another = null;
-  }
-
-  /** Reads the record of an election; it must exist. */
-  protected final LeaseRow row(String serviceId) throws LeaseStoreException {
-    return reading(store().read(Set.of(serviceId)), serviceId).row();
-  }
-
-  /** The store as a directory; a test that needs one is skipped if the store is none. */
-  protected final ElectionDirectory directory() {
-    assumeThat(store()).isInstanceOf(ElectionDirectory.class);
-    return (ElectionDirectory) store();
-  }
-
-  /** Creates a record. */
-  protected final Optional<LeaseRow> create(
-      String serviceId, String nodeId, long leaseMillis, long aboveTerm)
-      throws LeaseStoreException {
-    return Leases.create(store(), serviceId, nodeId, leaseMillis, aboveTerm);
-  }
-
-  /** Begins the term that was opened with a record. */
-  protected final boolean begin(String serviceId, LeaseRow created, long leaseMillis)
-      throws LeaseStoreException {
-    OptionalLong term = Leases.begin(store(), serviceId, created, leaseMillis);
-    term.ifPresent(begun -> assertThat(begun).isEqualTo(created.term()));
-    return term.isPresent();
-  }
-
-  /** Renews leases; the outcome must be known. */
-  protected final Set<String> renew(String nodeId, Map<String, Long> terms)
-      throws LeaseStoreException {
-    Renewals outcome = store().renew(nodeId, terms);
-    assertThat(outcome.unknown()).isEmpty();
-    return outcome.renewed();
-  }
-
-  /** Releases a lease in favour of the node that the record names. */
-  protected final boolean cede(String serviceId, String nodeId, long term, TermEnd ending)
-      throws LeaseStoreException {
-    return Leases.cede(store(), serviceId, nodeId, term, ending);
-  }
-
-  /** Makes a node the leader of an election without a record, and reads the record. */
-  protected final LeaseRow led(String serviceId, String nodeId) throws LeaseStoreException {
-    LeaseRow created = create(serviceId, nodeId, LEASE, 0).orElseThrow();
-    assertThat(begin(serviceId, created, LEASE)).isTrue();
-    return row(serviceId);
-  }
 
   @Test
   void it_has_a_name_for_log_lines() {
@@ -150,13 +33,11 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void an_election_without_a_record_has_no_reading() throws Exception {
+  void an_election_without_a_record_has_no_reading_and_no_designation() throws Exception {
     assertThat(store().read(Set.of(SERVICE))).isEmpty();
-  }
-
-  @Test
-  void reading_no_election_gives_no_reading() throws Exception {
     assertThat(store().read(Set.of())).isEmpty();
+    assertThat(store().designate(SERVICE, B, null, null)).isFalse();
+    assertThat(store().read(Set.of(SERVICE))).isEmpty();
   }
 
   @Test
@@ -441,35 +322,6 @@ public abstract class LeaseStoreContract {
     ownNoMore("designated", row -> another().designate("designated", A, null, null));
   }
 
-  /**
-   * Asserts that a write ends the ownership of a record, and that a renewal does not restore it.
-   */
-  protected final void ownNoMore(String serviceId, Write write) throws Exception {
-    LeaseRow row = led(serviceId, A);
-    assertThat(row.own()).isTrue();
-    write.on(row);
-    assertThat(row(serviceId)).as(serviceId).isNotEqualTo(row);
-    assertThat(row(serviceId).own()).as(serviceId).isFalse();
-    assertThat(renew(A, Map.of(serviceId, row.term()))).containsExactly(serviceId);
-    assertThat(row(serviceId).own()).as(serviceId).isFalse();
-    assertThat(Leases.acquire(store(), serviceId, row(serviceId), A, LEASE, 0, "EXPIRED"))
-        .isPresent();
-    assertThat(row(serviceId).own()).as(serviceId).isTrue();
-  }
-
-  /** A write to a record. */
-  @FunctionalInterface
-  protected interface Write {
-
-    /** Writes to the record. */
-    void on(LeaseRow row) throws Exception;
-  }
-
-  /** Reads a record as another process does. */
-  protected final LeaseRow seenByAnother(String serviceId) throws LeaseStoreException {
-    return reading(another().read(Set.of(serviceId)), serviceId).row();
-  }
-
   @Test
   void taking_gives_a_greater_term() throws Exception {
     LeaseRow row = led(SERVICE, A);
@@ -573,97 +425,6 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void the_history_tells_why_a_term_was_released_and_who_wanted_it() throws Exception {
-    LeaseRow row = led(SERVICE, A);
-    TermEnd asked = new TermEnd(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
-
-    assertThat(store().release(SERVICE, A, row.term(), B, asked)).isTrue();
-
-    assertThat(ends(SERVICE)).containsExactly("HANDED_OVER by alice: " + ALICE.reason());
-    long second = Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED")
-        .orElseThrow();
-    assertThat(store().release(SERVICE, B, second, "", RESIGNED)).isTrue();
-    assertThat(ends(SERVICE))
-        .containsExactly("HANDED_OVER by alice: " + ALICE.reason(), "RESIGNED by null: null");
-  }
-
-  @Test
-  void the_history_tells_who_displaced_a_leader() throws Exception {
-    LeaseRow row = led(SERVICE, A);
-
-    assertThat(store().designate(SERVICE, B, null, ALICE)).isTrue();
-    assertThat(ends(SERVICE)).containsExactly("null by alice: " + ALICE.reason());
-    assertThat(store().designate(SERVICE, "c", null, BOB)).isTrue();
-    assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isTrue();
-
-    assertThat(ends(SERVICE)).containsExactly("DISPLACED by alice: " + ALICE.reason());
-  }
-
-  @Test
-  void the_history_tells_who_displaced_a_leader_that_did_not_answer() throws Exception {
-    led(SERVICE, A);
-
-    assertThat(store().designate(SERVICE, B, null, BOB)).isTrue();
-    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED"))
-        .isPresent();
-
-    assertThat(ends(SERVICE)).containsExactly("EXPIRED by bob: ", "null by null: null");
-  }
-
-  @Test
-  void what_a_displaced_leader_was_told_before_counts_more() throws Exception {
-    LeaseRow row = led(SERVICE, A);
-    TermEnd told = new TermEnd(LeadershipLostEvent.Reason.RESIGNED, BOB);
-
-    assertThat(store().designate(SERVICE, B, null, ALICE)).isTrue();
-    assertThat(cede(SERVICE, A, row.term(), told)).isTrue();
-
-    assertThat(ends(SERVICE)).containsExactly("RESIGNED by bob: ");
-  }
-
-  @Test
-  void a_designation_after_a_release_is_not_the_end_of_the_term() throws Exception {
-    LeaseRow row = led(SERVICE, A);
-
-    assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isTrue();
-    assertThat(store().designate(SERVICE, B, null, ALICE)).isTrue();
-
-    assertThat(row(SERVICE).leaderId()).isEqualTo(B);
-    assertThat(ends(SERVICE)).containsExactly("RESIGNED by null: null");
-  }
-
-  @Test
-  void the_history_holds_the_longest_names_and_notes() throws Exception {
-    LeaseRow row = led(SERVICE, A);
-    AuditNote longest = new AuditNote("國".repeat(128), "語".repeat(AuditNote.MAX_REASON));
-
-    TermEnd asked = new TermEnd(LeadershipLostEvent.Reason.HANDED_OVER, longest);
-    assertThat(store().release(SERVICE, A, row.term(), "", asked)).isTrue();
-
-    assertThat(terms(SERVICE)).singleElement().satisfies(term -> {
-      assertThat(term.endedBy()).isEqualTo(longest.actor());
-      assertThat(term.note()).isEqualTo(longest.reason());
-    });
-  }
-
-  /**
-   * Returns why the terms of an election ended, who requested it and the note; the oldest first.
-   */
-  protected final List<String> ends(String serviceId) throws LeaseStoreException {
-    return terms(serviceId).stream()
-        .map(term -> "%s by %s: %s".formatted(term.endReason(), term.endedBy(), term.note()))
-        .toList();
-  }
-
-  /** The terms of an election, the oldest first. */
-  private List<PastTerm> terms(String serviceId) throws LeaseStoreException {
-    List<PastTerm> terms =
-        new ArrayList<>(directory().history(Set.of(serviceId)).getOrDefault(serviceId, List.of()));
-    Collections.reverse(terms);
-    return terms;
-  }
-
-  @Test
   void designating_writes_the_holder_and_keeps_lease_and_term() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
@@ -707,12 +468,6 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void no_node_can_be_designated_without_a_record() throws Exception {
-    assertThat(store().designate(SERVICE, B, null, null)).isFalse();
-    assertThat(store().read(Set.of(SERVICE))).isEmpty();
-  }
-
-  @Test
   void the_version_differs_after_every_write() throws Exception {
     List<Object> versions = new ArrayList<>();
     LeaseRow created = create(SERVICE, A, LEASE, 0).orElseThrow();
@@ -737,134 +492,8 @@ public abstract class LeaseStoreContract {
   }
 
   @Test
-  void the_history_shows_the_last_terms_of_many_elections_the_newest_first() throws Exception {
-    LeaseRow row = led(SERVICE, A);
-    TermEnd asked = new TermEnd(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
-    assertThat(store().release(SERVICE, A, row.term(), B, asked)).isTrue();
-    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "DESIGNATED"))
-        .isPresent();
-    led("another", A);
-
-    Map<String, List<PastTerm>> histories =
-        directory().history(Set.of(SERVICE, "another", "unknown"));
-
-    assertThat(histories).containsOnlyKeys(SERVICE, "another");
-    assertThat(histories.get("another")).extracting(PastTerm::leaderId).containsExactly(A);
-    List<PastTerm> terms = histories.getOrDefault(SERVICE, List.of());
-    assertThat(terms).hasSize(2);
-    PastTerm second = terms.get(0);
-    PastTerm first = terms.get(1);
-    assertThat(second)
-        .isEqualTo(new PastTerm(
-            row(SERVICE).term(), B, second.from(), null, "DESIGNATED", null, null, null));
-    assertThat(first)
-        .isEqualTo(new PastTerm(
-            row.term(),
-            A,
-            first.from(),
-            first.until(),
-            "CREATED",
-            "HANDED_OVER",
-            "alice",
-            ALICE.reason()));
-    assertThat(first.until()).isBetween(first.from(), second.from());
-    assertThat(Duration.between(first.from(), second.from()))
-        .isBetween(Duration.ZERO, Duration.ofMinutes(1));
-  }
-
-  @Test
-  void the_history_shows_no_more_than_ten_terms() throws Exception {
-    List<Long> newestFirst = new ArrayList<>();
-    for (String service : List.of(SERVICE, "another")) {
-      newestFirst.clear();
-      led(service, A);
-      for (int i = 0; i < 12; i++) {
-        newestFirst.add(
-            0,
-            Leases.acquire(store(), service, row(service), A, LEASE, 0, "EXPIRED")
-                .orElseThrow());
-      }
-    }
-
-    Map<String, List<PastTerm>> histories = directory().history(Set.of(SERVICE, "another"));
-
-    assertThat(histories.get("another"))
-        .extracting(PastTerm::term)
-        .containsExactlyElementsOf(newestFirst.subList(0, 10));
-    assertThat(histories.get(SERVICE)).hasSize(10);
-  }
-
-  @Test
-  void terms_that_ended_just_now_are_not_pruned() throws Exception {
-    LeaseRow row = led(SERVICE, A);
-    long term = Leases.acquire(store(), SERVICE, row, B, LEASE, 0, "EXPIRED").orElseThrow();
-
-    directory().prune(Map.of(SERVICE, term), Duration.ofDays(30));
-    directory().prune(Map.of(), Duration.ofDays(30));
-
-    assertThat(terms(SERVICE)).hasSize(2);
-  }
-
-  @Test
-  void the_history_of_nothing_is_empty() throws Exception {
-    assertThat(directory().history(Set.of())).isEmpty();
-    assertThat(directory().history(Set.of(SERVICE))).isEmpty();
-  }
-
-  @Test
   void closing_twice_is_harmless() {
     store().close();
     store().close();
-  }
-
-  private static LeaseStore.Reading reading(
-      Map<String, LeaseStore.Reading> readings, String serviceId) {
-    return Optional.ofNullable(readings.get(serviceId))
-        .orElseThrow(() -> new AssertionError("no record of " + serviceId));
-  }
-
-  /** Makes a node the leader of {@code service-0} and so on; returns their terms. */
-  protected final Map<String, Long> leadMany(int count) throws LeaseStoreException {
-    Map<String, Long> terms = new HashMap<>();
-    for (int i = 0; i < count; i++) {
-      String service = "service-" + i;
-      terms.put(service, led(service, A).term());
-    }
-    return terms;
-  }
-
-  /** Takes {@link #SERVICE} again for {@link #A}, and reads the record. */
-  protected final LeaseRow retaken(LeaseRow row) throws LeaseStoreException {
-    assertThat(Leases.acquire(store(), SERVICE, row, A, LEASE, 0, "EXPIRED")).isPresent();
-    return row(SERVICE);
-  }
-
-  /** A store that shows members shows what each of them has published in each election. */
-  @Test
-  public void membersShowTheirPositions() throws Exception {
-    ElectionDirectory directory = directory();
-    String position = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5, " + "x".repeat(2_000);
-    announce(directory, Map.of(SERVICE, position));
-    assumeThat(directory.members(Set.of(SERVICE))).as("members").isNotEmpty();
-    assertThat(directory.members(Set.of(SERVICE)).get(SERVICE))
-        .extracting(Member::position)
-        .containsExactly(position);
-    announce(directory, Map.of("another", "not of this election"));
-    assertThat(directory.members(Set.of(SERVICE)).get(SERVICE))
-        .extracting(Member::position)
-        .containsExactly("");
-  }
-
-  private static void announce(ElectionDirectory directory, Map<String, String> positions)
-      throws LeaseStoreException {
-    directory.announce(new Announcement(
-        "a",
-        Set.of(SERVICE, "another"),
-        Set.of(),
-        true,
-        Duration.ofSeconds(10),
-        "",
-        "",
-        positions));
   }
 }

@@ -2,6 +2,7 @@ package io.election.lease;
 
 import io.election.AuditNote;
 import io.election.lease.MemoryLeaseStore.Row;
+import io.election.testing.ManualEdits;
 import io.election.testing.OlderToolsContract;
 import java.time.Duration;
 import java.util.List;

@@ -13,6 +13,7 @@ import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.test.process.TcpProxy;
 import io.election.testing.Leases;
+import io.election.testing.ManualEdits;
 import io.election.testing.ManualEditsContract;
 import java.net.InetAddress;
 import java.net.ServerSocket;
