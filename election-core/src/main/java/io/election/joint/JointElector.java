@@ -30,7 +30,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadFactory;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -53,29 +52,6 @@ public final class JointElector {
 
   /** How often parts without a lease are asked. */
   private static final Duration ASKED_EVERY = Duration.ofMillis(10);
-
-  /**
-   * A part of the list.
-   *
-   * @param name its name, which differs from those of the other parts
-   * @param store the store of its leases; {@code null} if it is asked and told
-   * @param services creates its service of an election, if it is asked and told
-   */
-  public record PartSource(
-      String name, @Nullable LeaseStore store, Function<String, ElectionService> services) {
-
-    /** Returns a part that is a lease in a store, with the name of the store. */
-    public static PartSource of(LeaseStore store) {
-      return of(store.name(), store);
-    }
-
-    /** Returns a part that is a lease in a store. */
-    public static PartSource of(String name, LeaseStore store) {
-      return new PartSource(name, store, (serviceId) -> {
-        throw new IllegalStateException();
-      });
-    }
-  }
 
   private final List<PartSource> sources;
 

@@ -40,7 +40,7 @@ final class Agenda {
   private long pause;
 
   Agenda(
-      Candidacy.Node node,
+      Node node,
       List<Candidate> candidates,
       RunningWork work,
       Clocks clocks,

@@ -9,14 +9,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class Backoff {
 
-  private final Candidacy.Node node;
+  private final Node node;
 
   private @Nullable Long until;
 
   /** The number of consecutive failed calls. */
   private int failures;
 
-  Backoff(Candidacy.Node node) {
+  Backoff(Node node) {
     this.node = node;
   }
 

@@ -60,7 +60,7 @@ final class Candidate {
     this.clocks = clocks;
     this.work = work;
     this.events = events;
-    this.candidacy = Candidacy.start(Candidacy.Node.unnamed(settings), 0).stop(0);
+    this.candidacy = Candidacy.start(Node.unnamed(settings), 0).stop(0);
   }
 
   String serviceId() {
@@ -69,7 +69,7 @@ final class Candidate {
 
   /** Returns the node id of the current or last run; before the first run the configured one. */
   String nodeId() {
-    Candidacy.Node node = this.candidacy.node();
+    Node node = this.candidacy.node();
     return node.isNamed() ? node.id() : this.configuredId.get();
   }
 

@@ -51,7 +51,7 @@ final class ElectionLog {
     this.part = part;
   }
 
-  void joined(String serviceId, Candidacy.Node node) {
+  void joined(String serviceId, Node node) {
     log.info(
         "node {} {} election '{}' by {} (lease {}, renewed every {})",
         node.id(),

@@ -40,10 +40,7 @@ final class ElectionLoop {
   private long pause;
 
   ElectionLoop(
-      ElectorContext context,
-      Candidacy.Node node,
-      List<Candidate> candidates,
-      BooleanSupplier mayTend) {
+      ElectorContext context, Node node, List<Candidate> candidates, BooleanSupplier mayTend) {
     this.mayTend = mayTend;
     this.context = context;
     this.candidates = candidates;

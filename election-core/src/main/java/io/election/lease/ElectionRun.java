@@ -16,7 +16,7 @@ final class ElectionRun {
 
   private final ElectorContext context;
 
-  private final Candidacy.Node node;
+  private final Node node;
 
   private final List<Candidate> candidates;
 
@@ -55,8 +55,7 @@ final class ElectionRun {
    *
    * @param stepped whether it has no threads
    */
-  ElectionRun(
-      ElectorContext context, Candidacy.Node node, List<Candidate> candidates, boolean stepped) {
+  ElectionRun(ElectorContext context, Node node, List<Candidate> candidates, boolean stepped) {
     this.context = context;
     this.node = node;
     this.candidates = candidates;

@@ -95,7 +95,7 @@ public final class Elector {
         condition);
     this.events = new EventDelivery(
         listener, () -> this.run.deadlines().wakeUp(), this.context.pauseAfterFailure(), log);
-    this.run = new ElectionRun(this.context, Candidacy.Node.unnamed(settings), List.of(), true);
+    this.run = new ElectionRun(this.context, Node.unnamed(settings), List.of(), true);
   }
 
   /**
@@ -147,8 +147,7 @@ public final class Elector {
   private ElectionRun enter(Collection<? extends LeaseElectionService> services, boolean stepped) {
     List<Candidate> candidates =
         services.stream().map(LeaseElectionService::candidate).toList();
-    Candidacy.Node node =
-        new Candidacy.Node(Names.requireUsable("node id", this.nodeId.get()), settings());
+    Node node = new Node(Names.requireUsable("node id", this.nodeId.get()), settings());
     ElectionRun run = new ElectionRun(this.context, node, candidates, stepped);
     ElectionRun last = this.run;
     this.run = run;

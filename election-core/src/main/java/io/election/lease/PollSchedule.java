@@ -21,7 +21,7 @@ final class PollSchedule {
   /** How long after a lost race this node reads; most of it differs from node to node. */
   private final long afterLostRace;
 
-  PollSchedule(Candidacy.Node node) {
+  PollSchedule(Node node) {
     this.interval = node.settings().renewInterval().toNanos();
     this.lag = this.interval / 32 + node.spread(this.interval / 16);
     this.afterLostRace = this.interval / 16 + node.spread(this.interval);

@@ -21,7 +21,7 @@ final class StoreCalls {
 
   private final ElectorContext context;
 
-  private final Candidacy.Node node;
+  private final Node node;
 
   private final List<Candidate> candidates;
 
@@ -36,8 +36,7 @@ final class StoreCalls {
   /** When a hand-back was noticed last; {@code null} if none was. */
   private @Nullable Long noticedAt;
 
-  StoreCalls(
-      ElectorContext context, Candidacy.Node node, List<Candidate> candidates, Backoff backoff) {
+  StoreCalls(ElectorContext context, Node node, List<Candidate> candidates, Backoff backoff) {
     this.context = context;
     this.node = node;
     this.candidates = candidates;

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param participation whether it takes part in the election
  * @param remembered what it remembers about the election
  */
-record TakeoverRule(Candidacy.Node node, Participation participation, Remembered remembered) {
+record TakeoverRule(Node node, Participation participation, Remembered remembered) {
 
   /** A step that may be taken from an instant on. */
   record Opening(long from, Step step) {

@@ -15,7 +15,7 @@ final class WindDown {
 
   private final ElectorContext context;
 
-  private final Candidacy.Node node;
+  private final Node node;
 
   private final List<Candidate> candidates;
 
@@ -25,7 +25,7 @@ final class WindDown {
   /** When the work was last logged. */
   private @Nullable Long namedAt;
 
-  WindDown(ElectorContext context, Candidacy.Node node, List<Candidate> candidates) {
+  WindDown(ElectorContext context, Node node, List<Candidate> candidates) {
     this.context = context;
     this.node = node;
     this.candidates = candidates;

@@ -9,7 +9,6 @@ import io.election.ElectionService;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
-import io.election.joint.JointElector.PartSource;
 import io.election.lease.LeaderWork;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;

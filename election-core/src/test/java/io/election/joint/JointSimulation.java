@@ -6,7 +6,6 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.Member;
 import io.election.PastTerm;
-import io.election.joint.JointElector.PartSource;
 import io.election.lease.ElectionDirectory;
 import io.election.lease.Elector;
 import io.election.lease.LeaderWork;

@@ -17,7 +17,7 @@ class BackoffTest {
 
   private static final long NOW = Long.MAX_VALUE - INTERVAL / 8;
 
-  private final Backoff backoff = new Backoff(new Candidacy.Node("a", SETTINGS));
+  private final Backoff backoff = new Backoff(new Node("a", SETTINGS));
 
   @Test
   void nothingHasFailedAtFirst() {
@@ -47,7 +47,7 @@ class BackoffTest {
     long first = pauses.get(0);
     assertThat(pauses).containsExactly(first, 2 * first, 4 * first, 4 * first, 4 * first);
     assertThat(4 * first).isBetween(INTERVAL / 2, INTERVAL);
-    Backoff other = new Backoff(new Candidacy.Node("b", SETTINGS));
+    Backoff other = new Backoff(new Node("b", SETTINGS));
     assertThat(pauses(other, false)).doesNotContainAnyElementsOf(pauses);
   }
 

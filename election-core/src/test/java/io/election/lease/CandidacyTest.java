@@ -723,7 +723,7 @@ class CandidacyTest {
   }
 
   private static Candidacy candidacy(LeaseSettings settings) {
-    return Candidacy.start(new Candidacy.Node("me", settings), at(0));
+    return Candidacy.start(new Node("me", settings), at(0));
   }
 
   /**

@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
 
 class ElectionLogTest {
 
-  private static final Candidacy.Node NODE = new Candidacy.Node("a", ElectorFixture.SETTINGS);
+  private static final Node NODE = new Node("a", ElectorFixture.SETTINGS);
 
   private static final LeaseStoreException FAILURE = new LeaseStoreException("it is gone.");
 
@@ -126,7 +126,7 @@ class ElectionLogTest {
     Step.Caller caller = new Step.Caller("jobs", "a", 10_000, 0);
     TermEnd ending = TermEnd.of(LeadershipLostEvent.Reason.RESIGNED);
     this.log.joined("jobs", NODE);
-    this.log.joined("jobs", new Candidacy.Node("w", ElectorFixture.settings(Duration.ZERO, false)));
+    this.log.joined("jobs", new Node("w", ElectorFixture.settings(Duration.ZERO, false)));
     this.log.answered(caller, new Step.Create(0), Optional.of(row("a", 1, 20_000)));
     this.log.answered(caller, new Step.Create(0), Optional.empty());
     Step.Acquire acquire = new Step.Acquire(row("a", 1, 0), Reason.CREATED);

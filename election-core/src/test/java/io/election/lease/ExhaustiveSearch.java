@@ -187,7 +187,7 @@ final class ExhaustiveSearch {
   /** By token, the access of each life of each process. */
   private final Map<String, Rules.Access> accesses = new HashMap<>();
 
-  private final List<Candidacy.Node> nodes = new ArrayList<>();
+  private final List<Node> nodes = new ArrayList<>();
 
   private final List<String> names = new ArrayList<>();
 
@@ -208,7 +208,7 @@ final class ExhaustiveSearch {
     this.livenessEvery = livenessEvery;
     for (int i = 0; i < bounds.ids().size(); i++) {
       long lease = bounds.leases().get(i) * TICK;
-      this.nodes.add(new Candidacy.Node(
+      this.nodes.add(new Node(
           bounds.ids().get(i),
           new LeaseSettings(
               Duration.ofNanos(lease),

@@ -91,7 +91,7 @@ class PollScheduleTest {
   }
 
   private static PollSchedule schedule(String id) {
-    return new PollSchedule(new Candidacy.Node(id, SETTINGS));
+    return new PollSchedule(new Node(id, SETTINGS));
   }
 
   private static long nanos(long millis) {

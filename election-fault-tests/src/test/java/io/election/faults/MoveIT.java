@@ -10,7 +10,7 @@ import io.election.etcd.EtcdLeaseStore;
 import io.election.etcd.EtcdProcess;
 import io.election.joint.JointElectionService;
 import io.election.joint.JointElector;
-import io.election.joint.JointElector.PartSource;
+import io.election.joint.PartSource;
 import io.election.lease.Elector;
 import io.election.lease.LeaderWork;
 import io.election.lease.LeaseElectionService;

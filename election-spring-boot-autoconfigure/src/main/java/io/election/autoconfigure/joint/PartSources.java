@@ -3,7 +3,7 @@ package io.election.autoconfigure.joint;
 import io.election.ElectionService;
 import io.election.ManualAllocationElectionService;
 import io.election.autoconfigure.ManualAllocation;
-import io.election.joint.JointElector.PartSource;
+import io.election.joint.PartSource;
 import io.election.lease.LeaderWork;
 import io.election.lease.LeaseStore;
 import java.util.ArrayList;

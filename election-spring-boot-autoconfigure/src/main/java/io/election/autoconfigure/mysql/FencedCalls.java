@@ -81,12 +81,7 @@ final class FencedCalls implements TermBoundCalls {
   @Override
   public void begin(ElectionService election, long term) {
     Call call = new Call(election.nodeId(), election.serviceId(), term);
-    Deque<Call> running = this.calls.get();
-    if (running == null) {
-      running = new ArrayDeque<>(2);
-      this.calls.set(running);
-    }
-    running.push(call);
+    ofThread(this.calls).push(call);
     boolean known = false;
     Deque<BoundTerms> transactions = this.transactions.get();
     if (transactions != null) {
@@ -112,12 +107,11 @@ final class FencedCalls implements TermBoundCalls {
   @Override
   public void end() {
     Deque<Call> running = this.calls.get();
-    if (running == null) {
-      return;
-    }
-    running.pop();
-    if (running.isEmpty()) {
-      this.calls.remove();
+    if (running != null) {
+      running.pop();
+      if (running.isEmpty()) {
+        this.calls.remove();
+      }
     }
   }
 
@@ -127,11 +121,7 @@ final class FencedCalls implements TermBoundCalls {
    * @param terms the terms on which it depends
    */
   void began(BoundTerms terms) {
-    Deque<BoundTerms> transactions = this.transactions.get();
-    if (transactions == null) {
-      transactions = new ArrayDeque<>(2);
-      this.transactions.set(transactions);
-    }
+    Deque<BoundTerms> transactions = ofThread(this.transactions);
     transactions.removeIf(BoundTerms::isOver);
     transactions.push(terms);
     Deque<Call> running = this.calls.get();
@@ -264,6 +254,15 @@ final class FencedCalls implements TermBoundCalls {
           manager,
           reason);
     }
+  }
+
+  private static <T> Deque<T> ofThread(ThreadLocal<Deque<T>> all) {
+    Deque<T> mine = all.get();
+    if (mine == null) {
+      mine = new ArrayDeque<>(2);
+      all.set(mine);
+    }
+    return mine;
   }
 
   private static DataAccessException translated(SQLException ex) {
