@@ -72,7 +72,7 @@ public interface Precedence {
    *
    * @param kind whether it stands
    * @param time for how long it holds back, from when the election opened to it; otherwise zero
-   * @param reason why it does not stand at once, for the log; may be empty
+   * @param reason the reason that the log gives if it does not stand at once; may be empty
    */
   record Turn(Kind kind, Duration time, String reason) {
 
@@ -103,7 +103,7 @@ public interface Precedence {
      * Returns that the node holds back, so that others can lead.
      *
      * @param time for how long, from when the election opened to this node
-     * @param reason why, for the log
+     * @param reason the reason that the log gives
      */
     public static Turn holdBack(Duration time, String reason) {
       return new Turn(Kind.HOLD_BACK, time, reason);
@@ -112,7 +112,7 @@ public interface Precedence {
     /**
      * Returns that the node does not stand until it is asked again.
      *
-     * @param reason why, for the log
+     * @param reason the reason that the log gives
      */
     public static Turn standAside(String reason) {
       return new Turn(Kind.ASIDE, Duration.ZERO, reason);

@@ -18,14 +18,15 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The records that this node follows: what a look at each of them must read beside it, so that one
- * request suffices, and the watch that wakes the node when one changes.
+ * The records that this node follows: the keys that a read of each record includes, so that one
+ * request suffices, and the watch that wakes the node when a record changes.
  *
- * <p>When a leader hands back, only the first of the candidates looks at once. The next one looks in
- * its turn, unless the watch has shown by then that another node leads. The watch also follows the
- * candidates that came before this node: nobody needs to read who they are when a leader hands back.
+ * <p>When a leader hands back, only the first candidate reads at once. The next one reads in its
+ * turn, unless the watch has shown by then that another node leads. The watch also follows the
+ * candidates that came before this node, so that no node needs to read the order of candidates when
+ * a leader hands back.
  *
- * <p>What the watch shows decides only when the node reads, and what.
+ * <p>The watch decides only when the node reads, and which keys.
  */
 final class Followed {
 
