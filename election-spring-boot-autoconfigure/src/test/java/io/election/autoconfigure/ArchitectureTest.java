@@ -4,6 +4,7 @@ import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.simpleNameContaining;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.simpleNameStartingWith;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameContaining;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
@@ -64,6 +65,11 @@ class ArchitectureTest {
   private static final DescribedPredicate<JavaClass> SPRING_TEST = resideInAnyPackage(
           "io.election.testing")
       .and(simpleNameStartingWith("AutoConfigureElection"));
+
+  /** The contracts of a store, and what they stand on. */
+  private static final DescribedPredicate<JavaClass> CONTRACT = resideInAnyPackage(
+          "io.election.testing")
+      .and(simpleNameContaining("Contract").or(nameContaining("LeaseStoreFixture")));
 
   /** The sample's database, which tests use too. */
   private static final DescribedPredicate<JavaClass> SAMPLE =
@@ -131,13 +137,13 @@ class ArchitectureTest {
         .that()
         .resideInAPackage("io.election.testing")
         .and(not(SPRING_TEST))
-        .and(not(simpleNameContaining("Contract")))
+        .and(not(CONTRACT))
         .should()
         .onlyDependOnClassesThat(resideInAnyPackage(
             "io.election.testing", "io.election", "io.election.lease", "java..", "org.jspecify.."))
         .check(CLASSES);
     classes()
-        .that(simpleNameContaining("Contract"))
+        .that(CONTRACT)
         .should()
         .onlyDependOnClassesThat(resideInAnyPackage(
             "io.election.testing",
