@@ -4,6 +4,7 @@ import io.election.Member;
 import io.election.Names;
 import io.election.lease.ElectionDirectory.Announcement;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -181,11 +182,13 @@ final class Members {
     }
     Map<String, List<Member>> found = this.directory.members(ids(candidates));
     Map<String, List<Member>> members = new LinkedHashMap<>();
+    // A node is often the same member of all its elections.
+    Map<Member, Member> printable = new HashMap<>();
     for (Candidate candidate : candidates) {
       members.put(
           candidate.serviceId(),
           found.getOrDefault(candidate.serviceId(), List.of()).stream()
-              .map(Members::printable)
+              .map((member) -> printable.computeIfAbsent(member, Members::printable))
               .toList());
     }
     this.known = members;

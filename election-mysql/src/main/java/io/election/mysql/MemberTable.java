@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -139,19 +140,34 @@ final class MemberTable {
     return services.toString();
   }
 
-  private static String position(String serviceId, Set<String> services) {
-    String start = POSITION + serviceId + POSITION;
-    return services.stream()
-        .filter((line) -> line.startsWith(start))
-        .map((line) -> line.substring(start.length()))
-        .findFirst()
-        .orElse("");
+  /**
+   * What {@link #services} has written.
+   *
+   * @param ids the elections
+   * @param positions the positions, by election
+   */
+  private record Services(Set<String> ids, Map<String, String> positions) {
+
+    static Services parse(String text) {
+      Set<String> ids = new HashSet<>();
+      Map<String, String> positions = new HashMap<>();
+      text.lines().forEach((line) -> {
+        String[] parts = line.split(POSITION, 3);
+        if (parts.length == 3) {
+          positions.put(parts[1], parts[2]);
+        } else {
+          ids.add(line);
+        }
+      });
+      return new Services(ids, positions);
+    }
   }
 
   /** Reads the members of all given elections with one statement. */
   Map<String, List<Member>> read(Session session, Set<String> serviceIds) throws SQLException {
     requireUsable();
     Map<String, List<Member>> members = new HashMap<>();
+    Map<String, Services> texts = new HashMap<>();
     try {
       session.query("""
           SELECT node_id, UNIX_TIMESTAMP(joined_at), UNIX_TIMESTAMP(seen_at), eligible, version,
@@ -162,25 +178,25 @@ final class MemberTable {
           ORDER BY joined_at, node_id
           """, row -> {
         String nodeId = Session.string(row, 1);
-        Instant joined = instant(row, 2);
-        Instant seen = instant(row, 3);
-        boolean eligible = row.getBoolean(4);
         String[] version = Session.string(row, 5).split(" ", 2);
-        Set<String> services = Set.of(Session.string(row, 6).split(SEPARATOR));
+        Member member = new Member(
+            nodeId,
+            instant(row, 2),
+            instant(row, 3),
+            row.getBoolean(4),
+            false,
+            version[0],
+            version.length > 1 ? version[1] : "",
+            "");
+        // Most nodes take part in the same elections.
+        Services services = texts.computeIfAbsent(Session.string(row, 6), Services::parse);
         Set<String> paused = Set.of(Session.string(row, 7).split(SEPARATOR));
         for (String id : serviceIds) {
-          if (services.contains(id)) {
+          if (services.ids().contains(id)) {
+            String position = services.positions().getOrDefault(id, "");
             members
                 .computeIfAbsent(id, key -> new ArrayList<>())
-                .add(new Member(
-                    nodeId,
-                    joined,
-                    seen,
-                    eligible,
-                    paused.contains(id),
-                    version[0],
-                    version.length > 1 ? version[1] : "",
-                    position(id, services)));
+                .add(in(member, paused.contains(id), position));
           }
         }
         return nodeId;
@@ -189,6 +205,21 @@ final class MemberTable {
       throw explained(ex);
     }
     return members;
+  }
+
+  /** Returns a member as it is in one of its elections. */
+  private static Member in(Member member, boolean paused, String position) {
+    return !paused && position.isEmpty()
+        ? member
+        : new Member(
+            member.nodeId(),
+            member.since(),
+            member.lastSeen(),
+            member.eligible(),
+            paused,
+            member.version(),
+            member.algorithm(),
+            position);
   }
 
   private static Instant instant(ResultSet row, int column) throws SQLException {
