@@ -144,11 +144,11 @@ final class Agent implements SmartLifecycle {
         askLastSource(last.get());
       }
       show(Role.WAITING, "there is no source", state.lagSeconds());
-      publish(state, term);
+      this.freshest.publish(state, term, this.status);
       this.elector.wakeUp();
     } else {
       this.openTerm = term;
-      publish(state, Position.MAY_RECEIVE);
+      this.freshest.publish(state, Position.MAY_RECEIVE, this.status);
       join(last, state);
     }
   }
@@ -160,7 +160,9 @@ final class Agent implements SmartLifecycle {
       show(Role.WAITING, "there is no source", state.lagSeconds());
     } else if (last.isEmpty()
         || !this.election.term().equals(OptionalLong.of(last.get().electionTerm()))) {
-      // Who joins the last source now may acknowledge what the next one lacks.
+      // A server that joined the last source now could acknowledge transactions that the next
+      // source
+      // lacks.
       show(
           Role.WAITING,
           "%s leads, and has not promoted its server yet".formatted(leader.get()),
@@ -209,11 +211,6 @@ final class Agent implements SmartLifecycle {
     }
   }
 
-  private void publish(ServerState state, long finalIn) {
-    this.freshest.publish(
-        this.properties.server(), this.properties.address(), state, finalIn, this.status);
-  }
-
   private void follow(Promotion source, ServerState state) throws Exception {
     if (state.source().equals(source.address()) && state.receiving()) {
       show(
@@ -224,7 +221,7 @@ final class Agent implements SmartLifecycle {
     }
     Peer peer;
     try {
-      peer = peer(source);
+      peer = Peer.look(source.address(), this.properties);
     } catch (SQLException ex) {
       show(
           Role.WAITING,
@@ -281,21 +278,13 @@ final class Agent implements SmartLifecycle {
     show(Role.REPLICA, "", state.lagSeconds());
   }
 
-  private Peer peer(Promotion source) throws SQLException {
-    return Peer.look(
-        source.host(),
-        source.port(),
-        this.properties.replicationUsername(),
-        this.properties.replicationPassword());
-  }
-
   /**
    * Asks the last source itself if it hands over to this server: it has all that was acknowledged,
    * so that no other position is needed.
    */
   private void askLastSource(Promotion last) {
     try {
-      Peer source = peer(last);
+      Peer source = Peer.look(last.address(), this.properties);
       if (source.superReadOnly() && source.uuid().equals(last.uuid())) {
         this.freshest.handedOverAt(last, source.executed());
       }

@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 final class FreshestFirst implements Precedence {
 
   private final String server;
+  private final String address;
   private final Set<String> servers;
   private final int acknowledging;
   private final Duration wait;
@@ -56,6 +57,7 @@ final class FreshestFirst implements Precedence {
 
   FreshestFirst(AgentProperties properties) {
     this.server = properties.server();
+    this.address = properties.address();
     this.servers = new TreeSet<>(properties.servers());
     this.acknowledging = properties.acknowledgingReplicas();
     this.wait = properties.positionWait();
@@ -91,15 +93,15 @@ final class FreshestFirst implements Precedence {
   }
 
   /** Sets what this server publishes. Called by the agent's thread alone. */
-  void publish(String server, String address, ServerState state, long finalIn, Status status) {
+  void publish(ServerState state, long finalIn, Status status) {
     if (finalIn != this.finalIn) {
       this.finalIn = finalIn;
       this.changes++;
       this.wasFinalIn = Math.max(this.wasFinalIn, finalIn);
     }
     this.position = new Position(
-        server,
-        address,
+        this.server,
+        this.address,
         state.uuid(),
         finalIn,
         this.changes,

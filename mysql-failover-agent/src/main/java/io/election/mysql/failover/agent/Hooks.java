@@ -19,9 +19,9 @@ final class Hooks {
   }
 
   /**
-   * Runs a command and waits for its end, for the time that it may take.
+   * Runs a command, and waits until it ends or its time limit has passed.
    *
-   * @param name its name, for the log
+   * @param name its name in the log
    * @param command the program and its arguments; empty if there is none
    * @return whether it has ended with exit code 0 in time
    */

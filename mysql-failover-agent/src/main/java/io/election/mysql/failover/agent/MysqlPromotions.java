@@ -60,6 +60,8 @@ final class MysqlPromotions implements Promotions {
       } catch (LeadershipLostException ex) {
         return false;
       } finally {
+        // What is not committed now must not be committed by the return to autocommit.
+        connection.rollback();
         connection.setAutoCommit(true);
       }
     } catch (SQLException ex) {

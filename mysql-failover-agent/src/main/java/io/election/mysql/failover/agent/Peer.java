@@ -21,16 +21,20 @@ import java.util.Properties;
 record Peer(
     String uuid, GtidSet executed, GtidSet committing, boolean superReadOnly, boolean readOnly) {
 
-  /** Looks at a server, for two seconds at most. */
-  static Peer look(String host, int port, String user, String password) throws SQLException {
+  /**
+   * Looks at a server, for two seconds at most.
+   *
+   * @param address where it is reached, {@code host:port}
+   */
+  static Peer look(String address, AgentProperties properties) throws SQLException {
     Properties login = new Properties();
-    login.setProperty("user", user);
-    login.setProperty("password", password);
+    login.setProperty("user", properties.replicationUsername());
+    login.setProperty("password", properties.replicationPassword());
     login.setProperty("connectTimeout", "1000");
     login.setProperty("socketTimeout", "1000");
     login.setProperty("allowPublicKeyRetrieval", "true");
     try (Connection connection =
-            DriverManager.getConnection("jdbc:mysql://%s:%d/".formatted(host, port), login);
+            DriverManager.getConnection("jdbc:mysql://%s/".formatted(address), login);
         Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery(
             // What is committed between the columns of GTIDs is in the second.

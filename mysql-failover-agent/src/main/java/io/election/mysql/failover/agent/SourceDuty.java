@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -182,7 +183,7 @@ class SourceDuty {
       require(System.nanoTime() - deadline < 0, "what was received is not applied in time");
     }
     long lastTerm = last.map(Promotion::term).orElse(0L);
-    publish(state, lastTerm, Role.PROMOTING);
+    this.freshest.publish(state, lastTerm, new Status(Role.PROMOTING, "", 0));
     ServerState applied = this.server.state();
     lookOnceMore(applied);
     long newest = this.freshest.decidedBy().stream()
@@ -209,15 +210,6 @@ class SourceDuty {
     require(leads(electionTerm), "the lease has ended");
     this.server.openForWrites(this.properties.acknowledgingReplicas());
     return term;
-  }
-
-  private void publish(ServerState state, long finalIn, Role role) {
-    this.freshest.publish(
-        this.properties.server(),
-        this.properties.address(),
-        state,
-        finalIn,
-        new Status(role, "", 0));
   }
 
   /** Hands over to a server that is fresher, and was not known to be when this one stood. */
@@ -290,7 +282,7 @@ class SourceDuty {
     this.server.resetGuard();
     ServerState state = this.server.state();
     this.acknowledging = state.acknowledging();
-    publish(state, Position.MAY_RECEIVE, Role.SOURCE);
+    this.freshest.publish(state, Position.MAY_RECEIVE, new Status(Role.SOURCE, "", 0));
     return state.readOnly();
   }
 
@@ -318,14 +310,7 @@ class SourceDuty {
 
   private void awaitCaughtUp(String address, GtidSet executed) throws Exception {
     long deadline = System.nanoTime() + this.properties.positionWait().toNanos();
-    int colon = address.lastIndexOf(':');
-    while (!Peer.look(
-            address.substring(0, colon),
-            Integer.parseInt(address.substring(colon + 1)),
-            this.properties.replicationUsername(),
-            this.properties.replicationPassword())
-        .executed()
-        .contains(executed)) {
+    while (!Peer.look(address, this.properties).executed().contains(executed)) {
       require(
           System.nanoTime() - deadline < 0,
           "the target has not caught up within " + this.properties.positionWait());
@@ -352,17 +337,11 @@ class SourceDuty {
   /** Makes the server read-only, or kills it if it does not answer before the lease may end. */
   private void fence() {
     long began = System.nanoTime();
-    CompletableFuture<Void> fenced = new CompletableFuture<>();
-    Thread thread = new Thread(
-        () -> {
-          try {
-            this.server.fence();
-            fenced.complete(null);
-          } catch (SQLException | RuntimeException ex) {
-            fenced.completeExceptionally(ex);
-          }
-        },
-        "fence");
+    FutureTask<Void> fenced = new FutureTask<>(() -> {
+      this.server.fence();
+      return null;
+    });
+    Thread thread = new Thread(fenced, "fence");
     thread.setDaemon(true);
     this.server.answerWithin(FENCE);
     thread.start();

@@ -74,8 +74,6 @@ class FreshestFirstTest {
 
   private void publish(FreshestFirst freshest, Position position) {
     freshest.publish(
-        position.server(),
-        position.address(),
         new ServerState(
             position.uuid(),
             position.received(),

@@ -1,5 +1,6 @@
 package io.election.mysql.failover.agent;
 
+import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.exception.DockerException;
 import com.github.dockerjava.api.model.ContainerNetwork;
 import com.github.dockerjava.api.model.Network.Ipam;
@@ -111,61 +112,45 @@ final class ReplicationSet implements AutoCloseable {
     }
 
     boolean isRunning() {
-      return Boolean.TRUE.equals(docker().getState().getRunning());
+      return Boolean.TRUE.equals(
+          docker().inspectContainerCmd(containerId()).exec().getState().getRunning());
     }
 
-    private com.github.dockerjava.api.command.InspectContainerResponse docker() {
-      return this.container
-          .getDockerClient()
-          .inspectContainerCmd(this.container.getContainerId())
-          .exec();
+    private DockerClient docker() {
+      return this.container.getDockerClient();
     }
 
     void kill() {
-      this.container
-          .getDockerClient()
-          .killContainerCmd(this.container.getContainerId())
-          .exec();
+      docker().killContainerCmd(containerId()).exec();
     }
 
     void pause() {
-      this.container
-          .getDockerClient()
-          .pauseContainerCmd(this.container.getContainerId())
-          .exec();
+      docker().pauseContainerCmd(containerId()).exec();
     }
 
     void resume() {
-      this.container
-          .getDockerClient()
-          .unpauseContainerCmd(this.container.getContainerId())
-          .exec();
+      docker().unpauseContainerCmd(containerId()).exec();
     }
 
     void startAgain() {
-      this.container
-          .getDockerClient()
-          .startContainerCmd(this.container.getContainerId())
-          .exec();
+      docker().startContainerCmd(containerId()).exec();
     }
 
     /** Cuts the server off from everybody: servers, agents and clients. */
     void unplug() {
-      this.container
-          .getDockerClient()
+      docker()
           .disconnectFromNetworkCmd()
           .withNetworkId(this.network.getId())
-          .withContainerId(this.container.getContainerId())
+          .withContainerId(containerId())
           .withForce(true)
           .exec();
     }
 
     void plugIn() {
-      this.container
-          .getDockerClient()
+      docker()
           .connectToNetworkCmd()
           .withNetworkId(this.network.getId())
-          .withContainerId(this.container.getContainerId())
+          .withContainerId(containerId())
           .withContainerNetwork(new ContainerNetwork()
               .withIpamConfig(new ContainerNetwork.Ipam().withIpv4Address(this.address)))
           .exec();
