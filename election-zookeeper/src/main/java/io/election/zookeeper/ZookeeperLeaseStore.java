@@ -152,15 +152,32 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
      * @return the store
      */
     public ZookeeperLeaseStore build() {
+      return new ZookeeperLeaseStore(
+          connection(this.address.servers(), this.address.path() + this.root));
+    }
+
+    /**
+     * Creates a fence for work on the same ZooKeeper, which connects upon the first call.
+     *
+     * @return the fence
+     */
+    public ZookeeperFence buildFence() {
+      List<String> servers = this.address.servers().stream()
+          .map((each) -> each + this.address.path())
+          .toList();
+      return new ZookeeperFence(connection(servers, this.root));
+    }
+
+    private ZookeeperConnection connection(List<String> servers, String root) {
       List<ACL> byDefault =
           this.digest != null ? ZooDefs.Ids.CREATOR_ALL_ACL : ZooDefs.Ids.OPEN_ACL_UNSAFE;
-      return new ZookeeperLeaseStore(new ZookeeperConnection(
-          this.address.servers(),
-          this.address.path() + this.root,
+      return new ZookeeperConnection(
+          servers,
+          root,
           this.digest,
           this.acl != null ? this.acl : List.copyOf(byDefault),
           Map.copyOf(this.properties),
-          this.operationTimeout));
+          this.operationTimeout);
     }
   }
 }

@@ -21,10 +21,12 @@ final class FencedWork {
   /** Runs the process on the server, root and election that the arguments name. */
   public static void main(String[] arguments) throws Exception {
     ZooKeeper client = Zookeeper.connect(arguments[0]);
-    try (Node node = new Node("paused", arguments[0], arguments[1], arguments[2])) {
+    try (Node node = new Node("paused", arguments[0], arguments[1], arguments[2]);
+        ZookeeperFence fence =
+            ZookeeperLeaseStore.builder(arguments[0]).root(arguments[1]).buildFence()) {
       Awaitility.await().atMost(Duration.ofMinutes(1)).until(node::leads);
       long term = node.election().leadership().map(Leadership::term).orElseThrow();
-      Op inThisTerm = new ZookeeperFence(client, arguments[1]).begin(arguments[2], term);
+      Op inThisTerm = fence.check(arguments[2], node.election().nodeId(), term);
       write(client, inThisTerm);
       System.out.println("begun");
 

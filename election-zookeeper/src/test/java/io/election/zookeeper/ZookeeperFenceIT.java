@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.Leadership;
-import io.election.NotLeaderException;
+import io.election.LeadershipLostException;
 import io.election.test.Signal;
 import java.io.BufferedReader;
 import java.time.Duration;
@@ -35,7 +35,8 @@ class ZookeeperFenceIT {
   void start() throws Exception {
     this.server = Zookeeper.start();
     this.client = this.server.connect();
-    this.fence = new ZookeeperFence(this.client, ROOT);
+    this.fence =
+        ZookeeperLeaseStore.builder(this.server.connectString()).root(ROOT).buildFence();
     for (String path : List.of("/fenced", "/unfenced")) {
       this.client.create(path, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
     }
@@ -43,6 +44,7 @@ class ZookeeperFenceIT {
 
   @AfterEach
   void stop() throws Exception {
+    this.fence.close();
     this.client.close();
     this.server.close();
   }
@@ -64,7 +66,7 @@ class ZookeeperFenceIT {
       awaitLine(output, "begun");
       Signal.STOP.send(paused.toHandle());
       try (Node next = new Node("next", this.server.connectString(), ROOT, SERVICE)) {
-        Op inItsTerm = this.fence.begin(SERVICE, awaitTerm(next));
+        Op inItsTerm = this.fence.check(SERVICE, "next", awaitTerm(next));
         byte[] result = "by the next".getBytes(UTF_8);
         this.client.multi(List.of(inItsTerm, Op.setData("/fenced", result, -1)));
         this.client.setData("/unfenced", result, -1);
@@ -96,7 +98,7 @@ class ZookeeperFenceIT {
     long term;
     try (Node node = new Node("a", this.server.connectString(), ROOT, SERVICE)) {
       term = awaitTerm(node);
-      Op inThisTerm = this.fence.begin(SERVICE, term);
+      Op inThisTerm = this.fence.check(SERVICE, "a", term);
       this.client.multi(List.of(inThisTerm));
       node.election().lostLeader();
       Awaitility.await("released")
@@ -104,11 +106,11 @@ class ZookeeperFenceIT {
               .isInstanceOf(KeeperException.BadVersionException.class));
     }
 
-    assertThatThrownBy(() -> this.fence.begin(SERVICE, term))
-        .isInstanceOf(NotLeaderException.class);
-    assertThatThrownBy(() -> this.fence.begin(SERVICE, term + 1))
-        .isInstanceOf(NotLeaderException.class);
-    assertThatThrownBy(() -> this.fence.begin("another", term))
-        .isInstanceOf(NotLeaderException.class);
+    assertThatThrownBy(() -> this.fence.check(SERVICE, "a", term))
+        .isInstanceOf(LeadershipLostException.class);
+    assertThatThrownBy(() -> this.fence.check(SERVICE, "a", term + 1))
+        .isInstanceOf(LeadershipLostException.class);
+    assertThatThrownBy(() -> this.fence.check("another", "a", term))
+        .isInstanceOf(LeadershipLostException.class);
   }
 }

@@ -9,6 +9,7 @@ import io.election.autoconfigure.StoreSettings;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
+import io.election.zookeeper.ZookeeperFence;
 import io.election.zookeeper.ZookeeperLeaseStore;
 import org.apache.curator.framework.CuratorFramework;
 import org.jspecify.annotations.Nullable;
@@ -52,6 +53,26 @@ public final class ZookeeperElectionAutoConfiguration {
       ListableBeanFactory beans,
       Environment environment)
       throws LeaseStoreException {
+    return StoreSettings.reachable(
+        connection(settings, properties, bundles, beans).build(), properties, environment);
+  }
+
+  /** A fence for work on the same ZooKeeper, which connects upon the first call. */
+  @Bean
+  @ConditionalOnMissingBean
+  ZookeeperFence zookeeperFence(
+      LeaseSettings settings,
+      ElectionProperties properties,
+      ObjectProvider<SslBundles> bundles,
+      ListableBeanFactory beans) {
+    return connection(settings, properties, bundles, beans).buildFence();
+  }
+
+  private static ZookeeperLeaseStore.Builder connection(
+      LeaseSettings settings,
+      ElectionProperties properties,
+      ObjectProvider<SslBundles> bundles,
+      ListableBeanFactory beans) {
     ElectionProperties.Zookeeper zookeeper = properties.zookeeper();
     String connectString = connectString(zookeeper, beans);
     String user = StoreSettings.user(PREFIX, zookeeper.username(), zookeeper.password());
@@ -83,7 +104,7 @@ public final class ZookeeperElectionAutoConfiguration {
           keyPassword != null ? keyPassword : stores.getKeyStorePassword(),
           stores.getTrustStore());
     }
-    return StoreSettings.reachable(builder.build(), properties, environment);
+    return builder;
   }
 
   private static String connectString(

@@ -7,6 +7,7 @@ import io.election.etcd.EtcdFence;
 import io.election.lease.Elector;
 import io.election.lease.LeaseSettings;
 import io.election.mysql.CommitFence;
+import io.election.zookeeper.ZookeeperFence;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
@@ -73,17 +74,22 @@ class AgentConfiguration {
       Environment environment,
       ElectionService election,
       ObjectProvider<EtcdFence> etcd,
+      ObjectProvider<ZookeeperFence> zookeeper,
       ObjectProvider<DataSource> database,
       ObjectProvider<CommitFence> mysql) {
     EtcdFence fence = etcd.getIfAvailable();
     if (fence != null) {
       return new EtcdPromotions(fence, election);
     }
+    ZookeeperFence other = zookeeper.getIfAvailable();
+    if (other != null) {
+      return new ZookeeperPromotions(other, election);
+    }
     require(
         mysql.getIfAvailable() != null,
         ALGORITHM,
         environment.getProperty(ALGORITHM),
-        "the agents elect over Etcd or Mysql");
+        "the agents elect over Etcd, Zookeeper or Mysql");
     return new MysqlPromotions(database.getObject(), mysql.getObject(), election);
   }
 

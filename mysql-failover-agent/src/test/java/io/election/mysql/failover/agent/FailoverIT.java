@@ -10,6 +10,7 @@ import io.election.mysql.failover.agent.Status.Role;
 import io.election.mysql.failover.agent.Writer.Written;
 import io.election.test.Signal;
 import io.election.test.TestDatabase;
+import io.election.zookeeper.Zookeeper;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -273,19 +274,32 @@ class FailoverIT {
     }
   }
 
-  /** The election and the record of promotions are on a server that is none of the set. */
   @Test
   void agentsElectOverAMysqlElsewhere() throws Exception {
+    TestDatabase election = TestDatabase.newDatabase();
+    electOver(
+        "--as.election.algorithm=Mysql",
+        "--spring.datasource.url=" + election.jdbcUrl(),
+        "--spring.datasource.username=" + election.username(),
+        "--spring.datasource.password=" + election.password());
+  }
+
+  @Test
+  void agentsElectOverZookeeper() throws Exception {
+    try (Zookeeper zookeeper = Zookeeper.start()) {
+      electOver(
+          "--as.election.algorithm=Zookeeper",
+          "--as.election.zookeeper.connect-string=" + zookeeper.connectString());
+    }
+  }
+
+  /** The election and the record of promotions are on a server that is none of the set. */
+  private void electOver(String... arguments) throws Exception {
     this.agents.values().forEach(ConfigurableApplicationContext::close);
     this.agents.clear();
     this.set.close(); // its data may show a promotion
     this.set = new ReplicationSet("a", "b", "c");
-    TestDatabase election = TestDatabase.newDatabase();
-    this.more.addAll(List.of(
-        "--as.election.algorithm=Mysql",
-        "--spring.datasource.url=" + election.jdbcUrl(),
-        "--spring.datasource.username=" + election.username(),
-        "--spring.datasource.password=" + election.password()));
+    this.more.addAll(List.of(arguments));
     this.set.servers.values().forEach(this::startAgent);
     awaitSet("a", "b", "c");
     Writer writer = new Writer(this::source, 0);
@@ -298,11 +312,20 @@ class FailoverIT {
     Server source = source().orElseThrow();
     assertThat(source.ids())
         .containsAll(writer.written().stream().map(Written::id).toList());
-    assertThat(this.agents.get(source.name).getBean(Promotions.class).last())
-        .hasValueSatisfying((last) -> {
-          assertThat(last.term()).isEqualTo(2);
-          assertThat(last.server()).isEqualTo(source.name);
-        });
+    Promotions promotions = this.agents.get(source.name).getBean(Promotions.class);
+    Promotion last = promotions.last().orElseThrow();
+    assertThat(last.term()).isEqualTo(2);
+    assertThat(last.server()).isEqualTo(source.name);
+    Promotion late = new Promotion(
+        3,
+        last.server(),
+        last.uuid(),
+        last.host(),
+        last.port(),
+        last.position(),
+        last.electionTerm() - 1);
+    assertThat(promotions.record(late)).as("in a term that has ended").isFalse();
+    assertThat(promotions.last()).contains(last);
   }
 
   private String promotions(String server) throws SQLException {
