@@ -52,7 +52,7 @@ final class Agent implements SmartLifecycle {
   /** Whether the settings of the server are safe. */
   private boolean checked;
 
-  /** The term of the last promotion before the election opened. */
+  /** The term of the election in which the last promotion before it opened was recorded. */
   private long openTerm;
 
   Agent(
@@ -134,7 +134,7 @@ final class Agent implements SmartLifecycle {
     }
     Optional<Promotion> last = this.promotions.last();
     this.freshest.know(last);
-    long term = last.map(Promotion::term).orElse(0L);
+    long term = last.map(Promotion::electionTerm).orElse(0L);
     if (this.freshest.isOpen(this.settings.renewInterval()) && term <= this.openTerm) {
       if (state.receiving()) {
         this.server.stopReceiver();
@@ -237,7 +237,7 @@ final class Agent implements SmartLifecycle {
           state.lagSeconds());
       return;
     }
-    if (peer.readOnly()) {
+    if (peer.readOnly() && !peer.asksToAcknowledge()) {
       // A replica that connects before the source waits for acknowledgements never acknowledges.
       show(Role.WAITING, "the source does not accept writes yet", state.lagSeconds());
       return;

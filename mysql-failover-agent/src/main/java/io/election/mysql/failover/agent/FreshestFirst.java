@@ -36,7 +36,7 @@ final class FreshestFirst implements Precedence {
   /** As published last; used by the agent's thread. */
   private long finalIn = Position.MAY_RECEIVE;
 
-  /** The newest term in which it was final; used by the agent's thread. */
+  /** The newest term of the election in which it was final; used by the agent's thread. */
   private long wasFinalIn = Position.MAY_RECEIVE;
 
   /** How often {@link #finalIn} has changed; used by the agent's thread. */
@@ -70,8 +70,9 @@ final class FreshestFirst implements Precedence {
     this.onAsked = onAsked;
   }
 
+  /** Returns the term of the election in which the last promotion was recorded; 0 if there is none. */
   private long lastTerm() {
-    return this.last.map(Promotion::term).orElse(0L);
+    return this.last.map(Promotion::electionTerm).orElse(0L);
   }
 
   /** Returns whether the last leader, or an operator, has named this node as the next one. */
@@ -85,7 +86,7 @@ final class FreshestFirst implements Precedence {
         last.server(),
         last.address(),
         last.uuid(),
-        last.term(),
+        last.electionTerm(),
         0,
         last.term(),
         executed,
@@ -176,7 +177,7 @@ final class FreshestFirst implements Precedence {
       return first(own, positions);
     }
     Position source = this.handedOver;
-    if (source != null && source.term() == this.last.get().term() && opening.designated()) {
+    if (source != null && source.isFinal(lastTerm()) && opening.designated()) {
       positions.removeIf((each) -> each.server().equals(source.server()));
       positions.add(source);
     }

@@ -29,7 +29,7 @@ final class MysqlServer implements AutoCloseable {
       CREATE EVENT mysql_failover.guard ON SCHEDULE EVERY 1 SECOND DO
       BEGIN
         SET SESSION sql_log_bin = 0;
-        IF @@GLOBAL.read_only = 0 THEN
+        IF @@GLOBAL.super_read_only = 0 THEN
           UPDATE mysql_failover.guard SET silent = silent + 1;
           IF (SELECT MAX(silent) FROM mysql_failover.guard) > %d THEN
             SET GLOBAL super_read_only = ON;
@@ -75,6 +75,7 @@ final class MysqlServer implements AutoCloseable {
     this.login.setProperty("password", password);
     this.login.setProperty("connectTimeout", "1000");
     this.login.setProperty("allowPublicKeyRetrieval", "true");
+    this.login.setProperty("allowMultiQueries", "true");
   }
 
   /** Returns the settings without which a failover is not safe, each with its remedy. */
@@ -206,23 +207,26 @@ final class MysqlServer implements AutoCloseable {
     this.guardToldAt = System.nanoTime();
     execute(
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
-        "SET GLOBAL super_read_only = OFF",
-        "CREATE DATABASE IF NOT EXISTS mysql_failover",
+        // One request: without the guard nobody would end what an agent leaves that dies now.
+        String.join(
+            ";",
+            "SET GLOBAL super_read_only = OFF",
+            "CREATE DATABASE IF NOT EXISTS mysql_failover",
+            "SET SESSION sql_log_bin = 0",
+            "DROP TABLE IF EXISTS mysql_failover.guard",
+            "CREATE TABLE mysql_failover.guard (silent int NOT NULL) ENGINE = MEMORY",
+            "INSERT INTO mysql_failover.guard VALUES (0)",
+            "DROP EVENT IF EXISTS mysql_failover.guard",
+            GUARD.formatted(silentSeconds),
+            "SET SESSION sql_log_bin = 1"),
         """
         CREATE TABLE IF NOT EXISTS mysql_failover.promotion (
             term bigint NOT NULL PRIMARY KEY,
             server varchar(128) NOT NULL,
             promoted_at timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6))
         """,
-        "INSERT INTO mysql_failover.promotion (term, server) VALUES (%d, '%s')"
-            .formatted(term, server.replace("'", "''")),
-        "SET SESSION sql_log_bin = 0",
-        "DROP TABLE IF EXISTS mysql_failover.guard",
-        "CREATE TABLE mysql_failover.guard (silent int NOT NULL) ENGINE = MEMORY",
-        "INSERT INTO mysql_failover.guard VALUES (0)",
-        "DROP EVENT IF EXISTS mysql_failover.guard",
-        GUARD.formatted(silentSeconds),
-        "SET SESSION sql_log_bin = 1");
+        "INSERT INTO mysql_failover.promotion (term, server) VALUES (%d, '%s') ON DUPLICATE KEY UPDATE term = term"
+            .formatted(term, server.replace("'", "''")));
   }
 
   /** Lets clients write. */
@@ -237,6 +241,17 @@ final class MysqlServer implements AutoCloseable {
     statements.add("SET GLOBAL super_read_only = OFF");
     statements.add("SET GLOBAL read_only = OFF");
     execute(statements.toArray(String[]::new));
+  }
+
+  /**
+   * Lets nobody write, and waits for no acknowledgement of what is being written: nobody gets an
+   * answer to it. Replicas that come from now on acknowledge.
+   */
+  void closeForWrites() throws SQLException {
+    fence();
+    execute("SET GLOBAL rpl_semi_sync_source_enabled = ON");
+    // Who has connected before would never acknowledge.
+    end("command LIKE 'Binlog Dump%'");
   }
 
   /** Tells the guard that the agent lives. */
@@ -284,20 +299,24 @@ final class MysqlServer implements AutoCloseable {
 
   /** Ends all connections but those of the server itself and of replicas. */
   void endClients() throws SQLException {
-    List<Long> clients = new ArrayList<>();
+    end("command NOT LIKE 'Binlog Dump%'");
+  }
+
+  private void end(String condition) throws SQLException {
+    List<Long> connections = new ArrayList<>();
     try (Statement statement = connection().createStatement();
         ResultSet row = statement.executeQuery("""
             SELECT id FROM performance_schema.processlist
             WHERE id <> CONNECTION_ID() AND user NOT IN ('system user', 'event_scheduler')
-                AND command NOT LIKE 'Binlog Dump%'
-            """)) {
+                AND (%s)
+            """.formatted(condition))) {
       while (row.next()) {
-        clients.add(row.getLong(1));
+        connections.add(row.getLong(1));
       }
     }
-    for (long client : clients) {
+    for (long connection : connections) {
       try {
-        execute("KILL " + client);
+        execute("KILL " + connection);
       } catch (SQLException ex) {
         if (ex.getErrorCode() != 1094) { // it has gone already
           throw ex;
@@ -317,7 +336,11 @@ final class MysqlServer implements AutoCloseable {
         "STOP REPLICA",
         "RESET REPLICA ALL",
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
-        "SET GLOBAL super_read_only = OFF");
+        "SET GLOBAL super_read_only = OFF",
+        // A clone takes longer than the guard lets an agent be silent.
+        "SET SESSION sql_log_bin = 0",
+        "DROP EVENT IF EXISTS mysql_failover.guard",
+        "SET SESSION sql_log_bin = 1");
     try (Statement statement = connection().createStatement()) {
       statement.execute("INSTALL PLUGIN clone SONAME 'mysql_clone.so'");
     } catch (SQLException ex) {

@@ -17,9 +17,15 @@ import java.util.Properties;
  *     on replicas too, and wait for acknowledgements
  * @param superReadOnly whether nobody can write to it
  * @param readOnly whether ordinary users cannot write to it
+ * @param asksToAcknowledge whether replicas that connect to it acknowledge
  */
 record Peer(
-    String uuid, GtidSet executed, GtidSet committing, boolean superReadOnly, boolean readOnly) {
+    String uuid,
+    GtidSet executed,
+    GtidSet committing,
+    boolean superReadOnly,
+    boolean readOnly,
+    boolean asksToAcknowledge) {
 
   /**
    * Looks at a server, for two seconds at most.
@@ -38,14 +44,20 @@ record Peer(
         Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery(
             // What is committed between the columns of GTIDs is in the second.
-            "SELECT @@GLOBAL.server_uuid, @@GLOBAL.gtid_owned, @@GLOBAL.gtid_executed, @@GLOBAL.super_read_only, @@GLOBAL.read_only")) {
+            """
+            SELECT @@GLOBAL.server_uuid, @@GLOBAL.gtid_owned, @@GLOBAL.gtid_executed,
+                @@GLOBAL.super_read_only, @@GLOBAL.read_only,
+                (SELECT variable_value = 'ON' FROM performance_schema.global_variables
+                 WHERE variable_name = 'rpl_semi_sync_source_enabled')
+            """)) {
       row.next();
       return new Peer(
           row.getString(1),
           GtidSet.parse(row.getString(3)),
           committing(row.getString(2)),
           row.getBoolean(4),
-          row.getBoolean(5));
+          row.getBoolean(5),
+          row.getBoolean(6));
     }
   }
 

@@ -13,8 +13,9 @@ import java.util.Optional;
  * @param server the name of the server
  * @param address where it is reached, {@code host:port}
  * @param uuid the {@code server_uuid}
- * @param finalIn the term of the last promotion when its receiver was stopped, so that the position is
- *     final until the next one; {@link #MAY_RECEIVE} if it is not
+ * @param finalIn the term of the election in which the last promotion was recorded when its receiver
+ *     was stopped, so that the position is final until the next record; 0 if there was none; {@link
+ *     #MAY_RECEIVE} if it is not final
  * @param changes how often the position has become final, or no longer final, since the agent began
  * @param term the term that its data show
  * @param received the transactions that it has executed or received
@@ -52,7 +53,7 @@ record Position(
             this.status.reason());
   }
 
-  /** Returns whether it is final, as seen after a promotion. */
+  /** Returns whether it is final, as seen after a promotion in a term of the election. */
   boolean isFinal(long term) {
     return this.finalIn == term;
   }

@@ -31,6 +31,18 @@ record Promotion(
   private static final List<String> NAMES =
       List.of("term", "server", "uuid", "host", "port", "position", "election");
 
+  /** Returns this one as the continuation of another, by the same server. */
+  Promotion goingOnWith(Promotion other) {
+    return new Promotion(
+        other.term,
+        this.server,
+        this.uuid,
+        this.host,
+        this.port,
+        other.position,
+        this.electionTerm);
+  }
+
   String address() {
     return this.host + ":" + this.port;
   }

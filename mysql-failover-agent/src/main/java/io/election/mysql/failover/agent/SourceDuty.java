@@ -41,6 +41,11 @@ class SourceDuty {
   /** For how long the source may fail to answer before it is given up. */
   private static final long SILENCE_NANOS = 2 * INTERVAL_NANOS;
 
+  private static final Status OPEN = new Status(Role.SOURCE, "", 0);
+
+  /** For how long a source accepts writes that too few replicas acknowledge. */
+  private static final long UNACKNOWLEDGED_NANOS = 10 * INTERVAL_NANOS;
+
   /** How long the source may take to answer when it is looked at. */
   private static final Duration LOOK = Duration.ofSeconds(1);
 
@@ -63,6 +68,9 @@ class SourceDuty {
   private volatile @Nullable Status status;
 
   private volatile int acknowledging;
+
+  /** When enough replicas acknowledged last; used by the agent's thread. */
+  private long acknowledgedAt;
 
   /** Whether nobody can write any more, after a switch-over; used by the agent's thread. */
   private boolean drained;
@@ -92,7 +100,7 @@ class SourceDuty {
   /** Returns how many replicas acknowledge transactions, as seen last; empty if it is no source. */
   OptionalInt acknowledging() {
     Status status = this.status;
-    return status != null && status.role() == Role.SOURCE
+    return status != null && status.role() != Role.PROMOTING
         ? OptionalInt.of(this.acknowledging)
         : OptionalInt.empty();
   }
@@ -143,7 +151,7 @@ class SourceDuty {
     try {
       long began = System.nanoTime();
       long term = promote(leadership.term());
-      this.status = new Status(Role.SOURCE, "", 0);
+      this.status = OPEN;
       log.info(
           "{} is the source in term {}, {} ms after it was elected",
           this.properties.server(),
@@ -182,34 +190,45 @@ class SourceDuty {
       require(leads(electionTerm), "the lease has ended");
       require(System.nanoTime() - deadline < 0, "what was received is not applied in time");
     }
-    long lastTerm = last.map(Promotion::term).orElse(0L);
-    this.freshest.publish(state, lastTerm, new Status(Role.PROMOTING, "", 0));
+    long since = last.map(Promotion::electionTerm).orElse(0L);
+    this.freshest.publish(state, since, new Status(Role.PROMOTING, "", 0));
     ServerState applied = this.server.state();
     lookOnceMore(applied);
+    Promotion promotion = promotion(applied, last, electionTerm);
+    require(leads(electionTerm), "the lease has ended");
+    this.server.stopReplicating();
+    require(this.promotions.record(promotion), "another agent leads");
+    require(leads(electionTerm), "the lease has ended");
+    this.server.noteTerm(promotion.term(), this.properties.server(), guardSeconds());
+    require(leads(electionTerm), "the lease has ended");
+    this.server.openForWrites(this.properties.acknowledgingReplicas());
+    return promotion.term();
+  }
+
+  /**
+   * Returns what is to be recorded. A server that was promoted last goes on with its promotion, so
+   * that nobody has missed one.
+   */
+  private Promotion promotion(ServerState applied, Optional<Promotion> last, long electionTerm) {
     long newest = this.freshest.decidedBy().stream()
         .mapToLong(Position::term)
         .reduce(applied.term(), Math::max);
-    long term = newest + 1;
+    long lastTerm = last.map(Promotion::term).orElse(0L);
     require(
-        term >= lastTerm,
+        newest + 1 >= lastTerm,
         "the last promotion was in term %d, and the newest known position is of term %d"
             .formatted(lastTerm, newest));
-    require(leads(electionTerm), "the lease has ended");
-    this.server.stopReplicating();
-    Promotion promotion = new Promotion(
-        term,
+    Promotion next = new Promotion(
+        newest + 1,
         this.properties.server(),
         applied.uuid(),
         this.properties.host(),
         this.properties.port(),
         applied.executed(),
         electionTerm);
-    require(this.promotions.record(promotion), "another agent leads");
-    require(leads(electionTerm), "the lease has ended");
-    this.server.noteTerm(term, this.properties.server(), guardSeconds());
-    require(leads(electionTerm), "the lease has ended");
-    this.server.openForWrites(this.properties.acknowledgingReplicas());
-    return term;
+    return last.filter((each) -> each.term() == newest && each.uuid().equals(applied.uuid()))
+        .map((each) -> next.goingOnWith(each))
+        .orElse(next);
   }
 
   /** Hands over to a server that is fresher, and was not known to be when this one stood. */
@@ -227,6 +246,7 @@ class SourceDuty {
   private String hold(long electionTerm) throws SQLException, InterruptedException {
     this.server.answerWithin(LOOK);
     long looked = System.nanoTime();
+    this.acknowledgedAt = looked;
     while (!this.ends.tryAcquire(100, TimeUnit.MILLISECONDS)) {
       if (!leads(electionTerm)) {
         return "its agent does not lead any longer, or could not renew its lease in time";
@@ -246,7 +266,7 @@ class SourceDuty {
       }
       if (System.nanoTime() - looked >= INTERVAL_NANOS) {
         try {
-          if (isReadOnly()) {
+          if (!look()) {
             return "somebody has made it read-only";
           }
           looked = System.nanoTime();
@@ -277,13 +297,50 @@ class SourceDuty {
     return Stream.iterate(failure, Objects::nonNull, Throwable::getCause);
   }
 
-  /** Looks at the server, and tells its guard that the agent lives. */
-  private boolean isReadOnly() throws SQLException {
-    this.server.resetGuard();
+  /**
+   * Looks at the server, and tells its guard that the agent lives. While too few replicas acknowledge,
+   * nobody can write: a transaction that waits for ever would keep servers from being rebuilt.
+   *
+   * @return false if somebody else has made it read-only
+   */
+  private boolean look() throws SQLException {
+    boolean open = OPEN.equals(this.status);
+    if (open) {
+      this.server.resetGuard();
+    }
     ServerState state = this.server.state();
+    long now = System.nanoTime();
+    int needed = this.properties.acknowledgingReplicas();
     this.acknowledging = state.acknowledging();
-    this.freshest.publish(state, Position.MAY_RECEIVE, new Status(Role.SOURCE, "", 0));
-    return state.readOnly();
+    if (state.acknowledging() >= needed) {
+      this.acknowledgedAt = now;
+    }
+    if (open && now - this.acknowledgedAt > UNACKNOWLEDGED_NANOS) {
+      log.warn(
+          "{} accepts no writes until {} replicas acknowledge; {} do",
+          this.properties.server(),
+          needed,
+          state.acknowledging());
+      this.server.closeForWrites();
+      state = this.server.state();
+      open = false;
+    } else if (!open && this.acknowledgedAt == now) {
+      log.info("{} accepts writes again", this.properties.server());
+      this.server.openForWrites(needed);
+      this.server.resetGuard();
+      state = this.server.state();
+      open = true;
+    }
+    Status status = open
+        ? OPEN
+        : new Status(
+            Role.WAITING,
+            "it is the source, and %d replicas must acknowledge before it accepts writes; %d do"
+                .formatted(needed, state.acknowledging()),
+            0);
+    this.status = status;
+    this.freshest.publish(state, Position.MAY_RECEIVE, status);
+    return open != state.readOnly();
   }
 
   private String switchOver(Request request) throws Exception {

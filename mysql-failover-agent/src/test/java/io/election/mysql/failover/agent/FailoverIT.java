@@ -226,16 +226,7 @@ class FailoverIT {
     awaitSet("a", "b", "c");
     assertThatThrownBy(() -> this.agents.get("c").getBean(Agent.class).rebuild())
         .hasMessageContaining("c is REPLICA, and only a server that may not join");
-    // Somebody writes on a replica.
-    this.agents.get("c").close();
-    this.set
-        .get("c")
-        .execute(
-            "STOP REPLICA",
-            "RESET REPLICA ALL",
-            "SET GLOBAL super_read_only = OFF",
-            "INSERT INTO orders.written VALUES (-1)",
-            "SET GLOBAL super_read_only = ON");
+    writeOnReplica("c");
     startAgent(this.set.get("c"));
     patiently().until(() -> status("c").role() == Role.REFUSED);
     assertThat(status("c").reason())
@@ -243,6 +234,61 @@ class FailoverIT {
     rebuild("c");
     assertThat(this.set.get("c").query("SELECT COUNT(*) FROM orders.written WHERE id = -1"))
         .isEqualTo("0");
+  }
+
+  /** Somebody writes on a replica while its agent does not run. */
+  private void writeOnReplica(String server) throws SQLException {
+    this.agents.remove(server).close();
+    this.set
+        .get(server)
+        .execute(
+            "STOP REPLICA",
+            "RESET REPLICA ALL",
+            "SET GLOBAL super_read_only = OFF",
+            "INSERT INTO orders.written VALUES (-1)",
+            "SET GLOBAL super_read_only = ON");
+  }
+
+  /** The clone plugin would wait for transactions that wait for acknowledgements. */
+  @Test
+  void aSourceWithoutReplicasIsClosedSoThatTheyCanBeRebuilt() throws Exception {
+    awaitSet("a", "b", "c");
+    Server source = this.set.get("a");
+    Writer writer = new Writer(() -> Optional.of(source), 0);
+    try (writer) {
+      awaitWrites(writer, 100);
+      for (String replica : List.of("b", "c")) {
+        writeOnReplica(replica);
+        startAgent(this.set.get(replica));
+        patiently().until(() -> status(replica).role() == Role.REFUSED);
+      }
+      patiently().until(() -> status("a").role() == Role.WAITING);
+      assertThat(status("a").reason())
+          .contains("1 replicas must acknowledge before it accepts writes; 0 do");
+      patiently().until(() -> status("b").role() == Role.REFUSED);
+      rebuild("b");
+      awaitWrites(writer, 100);
+      assertThat(status("a").role()).isEqualTo(Role.SOURCE);
+    }
+  }
+
+  /** A server that sleeps meanwhile has missed no promotion. */
+  @Test
+  void aSourceThatIsElectedAgainGoesOnWithItsPromotion() throws Exception {
+    awaitSet("a", "b", "c");
+    this.agents.remove("c").close();
+    this.set.get("c").execute("STOP REPLICA");
+    for (int again = 0; again < 3; again++) {
+      this.agents.remove("b").close();
+      this.agents.remove("a").close();
+      startAgent(this.set.get("a"));
+      startAgent(this.set.get("b"));
+      awaitSet("a", "b");
+    }
+    startAgent(this.set.get("c"));
+    awaitSet("a", "b", "c");
+    assertThat(this.set.get("c").query("SELECT MAX(term) FROM mysql_failover.promotion"))
+        .isEqualTo("1");
   }
 
   /** What it has beyond the source is what the source is about to commit. */

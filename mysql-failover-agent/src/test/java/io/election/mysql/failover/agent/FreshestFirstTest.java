@@ -59,7 +59,7 @@ class FreshestFirstTest {
   }
 
   private static Position position(String server, long last) {
-    return position(server, "uuid-" + server, 1, last);
+    return position(server, "uuid-" + server, LAST.electionTerm(), last);
   }
 
   private static Position position(String server, String uuid, long finalIn, long last) {
@@ -148,8 +148,9 @@ class FreshestFirstTest {
     assertThat(turn(Duration.ofSeconds(9), position("b", 10), position("c", "uuid-c", 0, 9))
             .kind())
         .isEqualTo(Kind.ASIDE);
-    assertThat(turn(Duration.ZERO, position("b", 10), position("a", "uuid-a", 1, 9))
-            .kind())
+    assertThat(
+            turn(Duration.ZERO, position("b", 10), position("a", "uuid-a", LAST.electionTerm(), 9))
+                .kind())
         .isEqualTo(Kind.AT_ONCE);
   }
 
@@ -197,8 +198,12 @@ class FreshestFirstTest {
   /** It was refused or down, so it has acknowledged nothing, and its own transactions block nobody. */
   @Test
   void aServerThatDidNotFollowTheLastSourceIsKnownAndNeverFresher() {
-    Position refused =
-        position("c", "uuid-c", 1, 0, GTIDS + 1 + ",00000000-0000-0000-0000-00000000000c:1");
+    Position refused = position(
+        "c",
+        "uuid-c",
+        LAST.electionTerm(),
+        0,
+        GTIDS + 1 + ",00000000-0000-0000-0000-00000000000c:1");
     assertThat(turn(Duration.ZERO, position("b", 10), refused).kind()).isEqualTo(Kind.AT_ONCE);
     assertThat(this.freshest.fresher(members(refused), GtidSet.parse(GTIDS + 10)))
         .isEmpty();
@@ -270,8 +275,9 @@ class FreshestFirstTest {
   void twoAgentsOfOneServerAndTwoServersOfOneUuidStandAside() {
     assertThat(turn(Duration.ZERO, position("b", 10), position("b", 10)).reason())
         .contains("two agents have as.failover.server=b");
-    assertThat(turn(Duration.ZERO, position("b", 10), position("c", "uuid-b", 1, 9))
-            .reason())
+    assertThat(
+            turn(Duration.ZERO, position("b", 10), position("c", "uuid-b", LAST.electionTerm(), 9))
+                .reason())
         .contains("c has the same server_uuid");
   }
 
