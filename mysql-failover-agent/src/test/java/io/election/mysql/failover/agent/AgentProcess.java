@@ -31,13 +31,14 @@ final class AgentProcess implements AutoCloseable {
       .connectTimeout(Duration.ofSeconds(1))
       .build();
 
-  final int port = TestServer.freePort();
+  final int port;
   private final List<String> command;
   private final Path log;
   private Process process;
 
   /** Starts an agent that appends its log to a file. */
   AgentProcess(List<String> arguments, Path log) {
+    this.port = TestServer.freePort();
     this.command = new ArrayList<>(List.of(
         ProcessHandle.current().info().command().orElseThrow(),
         "-Xmx64m",
@@ -51,6 +52,21 @@ final class AgentProcess implements AutoCloseable {
     this.command.addAll(arguments);
     this.log = log;
     start();
+  }
+
+  private AgentProcess(int port, List<String> command, Path log) {
+    this.port = port;
+    this.command = command;
+    this.log = log;
+    start();
+  }
+
+  /** Starts the same agent with another value of one of its arguments. */
+  AgentProcess with(String argument, String value) {
+    List<String> command = this.command.stream()
+        .map((each) -> each.startsWith(argument) ? argument + value : each)
+        .toList();
+    return new AgentProcess(this.port, command, this.log);
   }
 
   /** Returns the properties of the agent of a server, but for its port. */

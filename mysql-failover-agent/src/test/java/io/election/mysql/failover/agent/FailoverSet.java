@@ -90,6 +90,77 @@ final class FailoverSet implements AutoCloseable {
     }
   }
 
+  /**
+   * Puts a proxy between the agents of all servers but one and their servers. Each waits for
+   * statements, whose last answer it discards.
+   */
+  Traps trapAgents(String other, List<String> statements) {
+    Traps traps = new Traps(statements);
+    this.agents.keySet().stream().filter((name) -> !name.equals(other)).forEach(traps::add);
+    until("complete behind proxies", () -> {
+      Map<String, Status> statuses = statuses();
+      return statuses.size() == this.agents.size()
+          && statuses.values().stream()
+              .allMatch((each) -> each.role() == Role.SOURCE || each.role() == Role.REPLICA);
+    });
+    traps.arm();
+    return traps;
+  }
+
+  /** Agents behind proxies, in the place of others, which are back in the end. */
+  final class Traps implements AutoCloseable {
+
+    private final String[] statements;
+    private final Map<String, AgentProcess> replaced = new TreeMap<>();
+    private final Map<String, TcpProxy> ways = new TreeMap<>();
+    private final Map<String, TcpProxy.Trap> traps = new TreeMap<>();
+
+    private Traps(List<String> statements) {
+      this.statements = statements.toArray(String[]::new);
+    }
+
+    private void add(String name) {
+      TcpProxy way = TcpProxy.to(
+          new InetSocketAddress(FailoverSet.this.set.get(name).host(), 3306), () -> (packet) -> 1);
+      AgentProcess before = FailoverSet.this.agents.get(name);
+      before.close();
+      // Without TLS, so that the proxy can read the statements.
+      String url = ReplicationSet.url("127.0.0.1", way.port()) + "&sslMode=DISABLED";
+      this.replaced.put(name, before);
+      this.ways.put(name, way);
+      FailoverSet.this.agents.put(name, before.with("--as.failover.url=", url));
+    }
+
+    private void arm() {
+      this.ways.forEach(
+          (name, way) -> this.traps.put(name, way.resetAfterAnswerTo(this.statements)));
+    }
+
+    /** Waits for the first agent that has sent the statements. */
+    AgentProcess awaitVictim() {
+      return await("an agent sends " + List.of(this.statements))
+          .atMost(PATIENCE)
+          .pollInterval(Duration.ofMillis(1))
+          .until(
+              () -> this.traps.keySet().stream()
+                  .filter((name) -> this.traps.get(name).isSprung())
+                  .map(FailoverSet.this.agents::get)
+                  .findFirst(),
+              Optional::isPresent)
+          .orElseThrow();
+    }
+
+    /** Ends the agents behind proxies. The others are started by {@link #settle}. */
+    @Override
+    public void close() {
+      this.replaced.forEach((name, before) -> {
+        FailoverSet.this.agents.get(name).close();
+        FailoverSet.this.agents.put(name, before);
+        this.ways.get(name).close();
+      });
+    }
+  }
+
   /** Returns what the agents that answer say about their servers. */
   Map<String, Status> statuses() {
     Map<String, Status> statuses = new TreeMap<>();

@@ -65,6 +65,18 @@ enum Fault {
       set.agents.get(source).send(Signal.CONT);
     }
   },
+  PROMOTING_AGENT_KILLED {
+    @Override
+    void strike(FailoverSet set, String source, Random random) {
+      List<String> step = STEPS.get(random.nextInt(STEPS.size()));
+      System.out.printf("After %s%n", step);
+      try (FailoverSet.Traps traps = set.trapAgents(source, step)) {
+        set.set.get(source).kill();
+        traps.awaitVictim().close();
+        pass(random.nextInt(5_000));
+      }
+    }
+  },
   REPLICA_KILLED {
     @Override
     void strike(FailoverSet set, String source, Random random) {
@@ -107,6 +119,21 @@ enum Fault {
           target, set.agents.get(source).post("/switch-over?to=" + target).body());
     }
   };
+
+  /**
+   * The statements after whose answer an agent that promotes its server is killed. The promotion is
+   * recorded in etcd between the third and the fourth.
+   */
+  private static final List<List<String>> STEPS = List.of(
+      List.of("stop replica io_thread"),
+      List.of("wait_for_executed_gtid_set"),
+      List.of("reset replica all"),
+      List.of("reset replica all", "rpl_semi_sync_source_enabled = off"),
+      List.of("insert into mysql_failover.promotion"),
+      List.of("create event mysql_failover.guard"),
+      List.of("rpl_semi_sync_source_wait_for_replica_count"),
+      List.of("create event mysql_failover.guard", "global super_read_only = off"),
+      List.of("global read_only = off"));
 
   /** Breaks something, and mends at least what would not mend by a start. */
   abstract void strike(FailoverSet set, String source, Random random) throws Exception;
