@@ -20,7 +20,9 @@ import io.election.lease.LeaseStoreException;
 import io.election.lease.Precedence;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.MysqlLeaseStore;
+import io.election.test.FakeClock;
 import io.election.test.TestDatabase;
+import io.election.test.TestServer;
 import io.election.test.process.Claim;
 import io.election.test.process.LocalSampler;
 import io.election.test.process.TcpProxy;
@@ -39,6 +41,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
@@ -293,7 +296,9 @@ class MoveIT {
     }
   }
 
-  private void move(String from, String to) throws LeaseStoreException {
+  /** Returns who has led, in order. */
+  private List<Claim> move(String from, String to, Runnable afterRelease)
+      throws LeaseStoreException {
     for (String id : List.of("x", "y", "z")) {
       start(id, from);
     }
@@ -301,11 +306,17 @@ class MoveIT {
     for (String[] kinds : steps(from, to)) {
       for (String id : List.of("y", "x", "z")) {
         release(id, kinds);
+        afterRelease.run();
       }
     }
     List<Claim> claims = claims();
     assertThat(this.sampler.judge().violations()).isEmpty();
     assertTermsNeverFall(claims);
+    return claims;
+  }
+
+  private void move(String from, String to) throws LeaseStoreException {
+    List<Claim> claims = move(from, to, () -> {});
     List<Double> gaps = gaps(claims);
     System.out.printf(
         "Measured: %s to %s and back, %d leaderships: longest times without a leader, in seconds: %s; the first record of a store takes a lease of %s%n",
@@ -334,6 +345,21 @@ class MoveIT {
   })
   void nodes_move_and_back(String from, String to) throws Exception {
     move(from, to);
+  }
+
+  /** The clock of MySQL is an hour ahead, and jumps by two hours after each release of a node. */
+  @Tag("faults")
+  @Test
+  void nodes_move_and_back_while_the_clock_of_a_database_jumps() throws Exception {
+    FakeClock clock = FakeClock.create();
+    TestServer server = server("MySQL", TestServer.class, () -> TestServer.start(clock, "UTC"));
+    this.database = server.newDatabase();
+    AtomicInteger releases = new AtomicInteger();
+    clock.setOffset(Duration.ofHours(1));
+    move(
+        "Zookeeper",
+        "Mysql",
+        () -> clock.setOffset(Duration.ofHours(releases.incrementAndGet() % 2 == 0 ? 1 : -1)));
   }
 
   @Tag("faults")
@@ -428,10 +454,11 @@ class MoveIT {
     awaitLeader();
     start("y", "Mysql", "Zookeeper");
     start("z", "Mysql", "Zookeeper");
-    release("x", "Mysql");
     ElectionService y = this.nodes.get("y").service();
     ElectionService z = this.nodes.get("z").service();
+    this.nodes.get("x").stop().run();
     await().atMost(Duration.ofSeconds(30)).until(() -> y.isLeader() || z.isLeader());
+    start("x", "Mysql");
     String leader = y.isLeader() ? "y" : "z";
     proxy(leader).cut();
     await()
