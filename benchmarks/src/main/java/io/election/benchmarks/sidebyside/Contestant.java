@@ -27,6 +27,9 @@ import org.springframework.util.FileSystemUtils;
 /** The processes of one candidate. */
 final class Contestant implements AutoCloseable {
 
+  /** Nodes are started with the first compiler alone, which starts fastest. */
+  private static final String OPTIMISED = "-XX:TieredStopAtLevel=4";
+
   final CandidateKind kind;
 
   final Duration lease;
@@ -66,24 +69,26 @@ final class Contestant implements AutoCloseable {
     String host = this.server.host(this.nodes.size());
     TcpProxy proxy = this.kind.backend.proxyTo(
         new InetSocketAddress(host, this.settings.place().port()));
-    NodeProcess process = start(name, proxy.port(), "-Xmx192m", options);
+    boolean question = List.of(options).contains("question");
+    List<String> jvm = question ? List.of("-Xmx192m", OPTIMISED) : List.of("-Xmx192m");
+    NodeProcess process = start(name, proxy.port(), jvm, options);
     this.proxies.put(process, proxy);
     return process;
   }
 
   /** Adds a process with many nodes, too many for a proxy. */
   NodeProcess addWithoutProxy(String name, String... options) {
-    return start(name, this.settings.place().port(), "-Xmx1g", options);
+    List<String> jvm = List.of("-Xms1g", "-Xmx1g", "-Xmn512m", OPTIMISED);
+    return start(name, this.settings.place().port(), jvm, options);
   }
 
-  private NodeProcess start(String name, int port, String memory, String... options) {
+  private NodeProcess start(String name, int port, List<String> jvm, String... options) {
     Node node = new Node(name, CandidateNode.class)
         .withJvmOption("-Xss512k")
-        .withJvmOption(memory)
         .withJvmOption("-Dlogging.config=classpath:benchmarks-quiet.xml")
         .withJvmOption("-Dlogback.configurationFile=benchmarks-quiet.xml");
-    if (List.of(options).contains("question")) {
-      node = node.withJvmOption("-XX:TieredStopAtLevel=4");
+    for (String option : jvm) {
+      node = node.withJvmOption(option);
     }
     String settings = "settings=" + this.settings.of(name, port);
     NodeProcess process = NodeProcess.start(

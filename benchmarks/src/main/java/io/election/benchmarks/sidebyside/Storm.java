@@ -144,7 +144,7 @@ public final class Storm {
   /** Starts nodes in one process, without signals, which would need as many connections again. */
   private NodeProcess add(String name, int size, Duration start) {
     return this.contestant.addWithoutProxy(
-        name, "crowd=" + size, "start-ms=" + start.toMillis(), "sample-ms=50", "signals=false");
+        name, "crowd=" + size, "start-ms=" + start.toMillis(), "sample-ms=100", "signals=false");
   }
 
   private List<NodeProcess> alive() {
