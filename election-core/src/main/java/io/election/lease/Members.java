@@ -4,7 +4,7 @@ import io.election.Member;
 import io.election.Names;
 import io.election.lease.ElectionDirectory.Announcement;
 import java.util.Collection;
-import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -182,8 +182,8 @@ final class Members {
     }
     Map<String, List<Member>> found = this.directory.members(ids(candidates));
     Map<String, List<Member>> members = new LinkedHashMap<>();
-    // A node is often the same member of all its elections.
-    Map<Member, Member> printable = new HashMap<>();
+    // Stores may return one object for a node in all its elections.
+    IdentityHashMap<Member, Member> printable = new IdentityHashMap<>();
     for (Candidate candidate : candidates) {
       members.put(
           candidate.serviceId(),
