@@ -258,7 +258,9 @@ class SourceDuty {
           this.drained = true;
           return "it was handed over to " + request.target();
         } catch (Exception ex) {
-          this.server.openForWrites(this.properties.acknowledgingReplicas());
+          if (OPEN.equals(this.status)) {
+            this.server.openForWrites(this.properties.acknowledgingReplicas());
+          }
           request.outcome().completeExceptionally(ex);
         } finally {
           this.requested.set(null);
@@ -267,7 +269,7 @@ class SourceDuty {
       if (System.nanoTime() - looked >= INTERVAL_NANOS) {
         try {
           if (!look()) {
-            return "somebody has made it read-only";
+            return "somebody has changed whether it is read-only";
           }
           looked = System.nanoTime();
         } catch (SQLException ex) {
@@ -301,7 +303,7 @@ class SourceDuty {
    * Looks at the server, and tells its guard that the agent lives. While too few replicas acknowledge,
    * nobody can write: a transaction that waits for ever would keep servers from being rebuilt.
    *
-   * @return false if somebody else has made it read-only
+   * @return false if somebody else has changed whether it is read-only
    */
   private boolean look() throws SQLException {
     boolean open = OPEN.equals(this.status);
