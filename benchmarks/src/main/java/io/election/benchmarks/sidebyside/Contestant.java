@@ -78,7 +78,7 @@ final class Contestant implements AutoCloseable {
 
   /** Adds a process with many nodes, too many for a proxy. */
   NodeProcess addWithoutProxy(String name, String... options) {
-    List<String> jvm = List.of("-Xms1g", "-Xmx1g", "-Xmn512m", OPTIMISED);
+    List<String> jvm = List.of("-Xms2500m", "-Xmx2500m", "-Xmn1800m", OPTIMISED);
     return start(name, this.settings.place().port(), jvm, options);
   }
 
