@@ -31,8 +31,16 @@ final class EmbeddedServer extends TestServer {
         System.getProperty("java.io.tmpdir"),
         "election-test-mariadb-" + System.getProperty("user.name"));
     try {
+      return launch(shared, Files.createTempDirectory("election-test-"));
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  static TestServer launch(Path shared, Path folder) {
+    try {
       Files.createDirectories(shared);
-      Path folder = Files.createTempDirectory("election-test-");
+      Files.createDirectories(folder);
       MariaDbPrograms programs = DirectoryLock.oneAtATime(shared, () -> {
         MariaDbPrograms unpacked = new MariaDbPrograms(shared);
         unpacked.unpack();

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -76,6 +77,17 @@ public abstract class TestServer implements AutoCloseable {
     return hasDocker()
         ? start(DatabaseImage.MYSQL_9_7)
         : EmbeddedServer.launch().told("embedded");
+  }
+
+  /**
+   * Starts an embedded MariaDB, which must be closed.
+   *
+   * @param programs the folder of its programs, which other servers may share; they are unpacked to
+   *     it if they are missing
+   * @param folder the folder of its data, which is deleted at its end
+   */
+  public static TestServer startEmbedded(Path programs, Path folder) {
+    return EmbeddedServer.launch(programs, folder);
   }
 
   /** Starts a server in a container, which must be closed. */

@@ -1,5 +1,6 @@
 package io.election.benchmarks.sidebyside;
 
+import io.election.test.process.Requests;
 import io.election.test.process.TcpProxy;
 import java.net.InetSocketAddress;
 import java.util.concurrent.Callable;

@@ -29,12 +29,16 @@ public final class LeadershipLog {
   /** The term to record for "does not lead". */
   public static final long NOT_LEADING = -1;
 
+  /** The deadline of a process that does not lead, or leads without end. */
+  public static final long NO_DEADLINE = 0;
+
   private static final int CAPACITY = 100_000;
   private static final int COUNT = 0;
   private static final int SAMPLED_AT = 8;
   private static final int LEADING = 16;
   private static final int LED = 24;
-  private static final int CLAIMS = 32;
+  private static final int DEADLINE = 32;
+  private static final int CLAIMS = 40;
   private static final int CLAIM_BYTES = 32;
 
   private final ByteBuffer buffer;
@@ -77,12 +81,22 @@ public final class LeadershipLog {
     long before = System.nanoTime();
     boolean leader = election.isLeader();
     long after = System.nanoTime();
-    // If leadership ends between the two questions, the term is unknown and the sample is left out.
-    long term =
-        leader ? election.leadership().map(Leadership::term).orElse(Long.MAX_VALUE) : NOT_LEADING;
-    if (term != Long.MAX_VALUE) {
-      sample(before, after, term);
+    if (!leader) {
+      this.buffer.putLong(DEADLINE, NO_DEADLINE);
+      sample(before, after, NOT_LEADING);
+      return;
     }
+    // If leadership ends between the two questions, the term is unknown and the sample is left out.
+    election.leadership().ifPresent(leadership -> {
+      this.buffer.putLong(DEADLINE, deadline(leadership, after));
+      sample(before, after, leadership.term());
+    });
+  }
+
+  private static long deadline(Leadership leadership, long now) {
+    return leadership.remaining().equals(Leadership.UNLIMITED)
+        ? NO_DEADLINE
+        : now + leadership.remaining().toNanos();
   }
 
   /** Records an answer of a process that takes part once. */
@@ -136,6 +150,14 @@ public final class LeadershipLog {
 
   public boolean isLeading() {
     return this.buffer.getLong(LEADING) == 1;
+  }
+
+  /**
+   * The instant at which the lease of the process ended or will end, according to the last sample
+   * of its election; {@link #NO_DEADLINE} if there is none.
+   */
+  public long deadline() {
+    return this.buffer.getLong(DEADLINE);
   }
 
   /** The instant of the last sample; 0 if there is none. */

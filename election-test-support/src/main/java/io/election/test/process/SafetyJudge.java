@@ -31,12 +31,10 @@ public record SafetyJudge(List<Claim> claims, List<Announcement> announcements, 
    */
   public List<String> violations() {
     List<String> violations = new ArrayList<>();
+    overlaps().forEach(pair -> violations.add(pair.first() + " and " + pair.second() + " overlap"));
     for (int i = 0; i < this.claims.size(); i++) {
       Claim claim = this.claims.get(i);
       for (Claim later : this.claims.subList(i + 1, this.claims.size())) {
-        if (claim.overlaps(later)) {
-          violations.add(claim + " and " + later + " overlap");
-        }
         boolean grows = later.term() > claim.term()
             || (later.term() == claim.term() && later.node().equals(claim.node()));
         if (claim.hasTerm() && later.hasTerm() && !grows) {
@@ -46,6 +44,29 @@ public record SafetyJudge(List<Claim> claims, List<Announcement> announcements, 
     }
     addViolationsOfEvents(violations);
     return violations;
+  }
+
+  /** The pairs of claims that share an instant, which are violations. */
+  public List<Overlap> overlaps() {
+    List<Overlap> overlaps = new ArrayList<>();
+    for (int i = 0; i < this.claims.size(); i++) {
+      Claim claim = this.claims.get(i);
+      for (Claim later : this.claims.subList(i + 1, this.claims.size())) {
+        if (claim.overlaps(later)) {
+          overlaps.add(new Overlap(claim, later));
+        }
+      }
+    }
+    return overlaps;
+  }
+
+  /** Two claims that share an instant; the first one began first. */
+  public record Overlap(Claim first, Claim second) {
+
+    /** The nanoseconds that they share. */
+    public long nanos() {
+      return this.first.overlap(this.second, this.first.from());
+    }
   }
 
   private void addViolationsOfEvents(List<String> violations) {

@@ -108,4 +108,14 @@ class SafetyJudgeTest {
   private static List<String> violations(Claim... claims) {
     return new SafetyJudge(List.of(claims)).violations();
   }
+
+  @Test
+  void overlapsHaveALength() {
+    SafetyJudge judge =
+        new SafetyJudge(List.of(new Claim("b", 2, 150, 300), new Claim("a", 1, 100, 200)));
+    assertThat(judge.overlaps()).singleElement().satisfies(overlap -> {
+      assertThat(overlap.first().node()).isEqualTo("a");
+      assertThat(overlap.nanos()).isEqualTo(50);
+    });
+  }
 }

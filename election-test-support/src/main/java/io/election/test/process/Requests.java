@@ -1,14 +1,15 @@
-package io.election.benchmarks.sidebyside;
+package io.election.test.process;
 
 import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
 import java.util.function.ToLongFunction;
 
 /** Counts the requests of a client on one connection, from the bytes that it sends. */
-final class Requests implements ToIntFunction<byte[]> {
+public final class Requests implements ToIntFunction<byte[]> {
 
   /** How to recognize a request. */
-  enum Protocol {
+  @SuppressWarnings("ImmutableEnumChecker") // the lambdas have no state
+  public enum Protocol {
     /** A length of three bytes, the lowest first, and a number. A packet with number 0 is a command. */
     MYSQL(0, 4, (header) -> number(header, 2, 1, 0), (header) -> header[3] == 0),
     /** A length of four bytes, and a number, which is -2 for a ping. */
@@ -42,7 +43,7 @@ final class Requests implements ToIntFunction<byte[]> {
     private static long number(byte[] bytes, int... indices) {
       long number = 0;
       for (int index : indices) {
-        number = number << 8 | bytes[index] & 0xFF;
+        number = (number << 8) | (bytes[index] & 0xFF);
       }
       return number;
     }
@@ -57,7 +58,7 @@ final class Requests implements ToIntFunction<byte[]> {
   private long skip;
 
   /** Creates a counter for one connection. */
-  Requests(Protocol protocol) {
+  public Requests(Protocol protocol) {
     this.protocol = protocol;
     this.header = new byte[protocol.header];
     this.skip = protocol.preface;

@@ -1,4 +1,4 @@
-package io.election.benchmarks.sidebyside;
+package io.election.test.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
