@@ -1,0 +1,52 @@
+package io.election.playground;
+
+import jakarta.servlet.FilterChain;
+import jakarta.servlet.ServletException;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.springframework.web.filter.OncePerRequestFilter;
+
+/**
+ * Refuses requests that a page of another host has made, or that reached this machine by another
+ * name, so that a page elsewhere cannot kill a node.
+ */
+final class LoopbackFilter extends OncePerRequestFilter {
+
+  private static final Pattern LOOPBACK =
+      Pattern.compile("(?:localhost|127\\.0\\.0\\.1|\\[::1])(?::\\d+)?");
+
+  private static final String POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; "
+      + "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+      + "frame-ancestors 'none'";
+
+  /** Whether a request with these headers comes from this machine. */
+  static boolean accepts(@Nullable String host, @Nullable String origin) {
+    if (host == null || !LOOPBACK.matcher(host).matches()) {
+      return false;
+    }
+    return origin == null || origin.equals("http://" + host);
+  }
+
+  @Override
+  protected void doFilterInternal(
+      HttpServletRequest request, HttpServletResponse response, FilterChain chain)
+      throws ServletException, IOException {
+    if (!accepts(request.getHeader("Host"), request.getHeader("Origin"))) {
+      response.setStatus(HttpServletResponse.SC_FORBIDDEN);
+      response.setContentType("text/plain");
+      response
+          .getWriter()
+          .println(
+              "The playground answers only pages of its own on this machine: open http://127.0.0.1:"
+                  + request.getLocalPort() + "/");
+      return;
+    }
+    response.setHeader("Content-Security-Policy", POLICY);
+    response.setHeader("X-Content-Type-Options", "nosniff");
+    response.setHeader("Cache-Control", "no-store");
+    chain.doFilter(request, response);
+  }
+}

@@ -1,0 +1,239 @@
+package io.election.playground;
+
+import io.election.test.TestServer;
+import io.election.test.process.Claim;
+import io.election.test.process.LeadershipLog;
+import io.election.test.process.Node;
+import io.election.test.process.NodeProcess;
+import io.election.test.process.Requests;
+import io.election.test.process.TcpProxy;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpMethod;
+import org.springframework.http.MediaType;
+import org.springframework.http.client.JdkClientHttpRequestFactory;
+import org.springframework.web.client.RestClient;
+
+/** One node of the playground: its process, and the link to the database before it. */
+final class Member implements AutoCloseable {
+
+  /** What a process does; {@code DEAD} if it has ended without having been asked to. */
+  enum State {
+    STARTING,
+    RUNNING,
+    PAUSED,
+    STOPPED,
+    DEAD;
+
+    String text() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  /** What the link loses. */
+  enum Cut {
+    NONE,
+    BOTH,
+    ANSWERS;
+
+    String text() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  private final TcpProxy link;
+  private final NodeProcess process;
+  private final @Nullable LeadershipLog wrongClaims;
+  private final String url;
+  private final RestClient endpoint;
+
+  private volatile long startedAt = System.nanoTime();
+  private volatile boolean paused;
+  private volatile boolean stopped;
+  private volatile boolean aside;
+  private volatile Cut cut = Cut.NONE;
+  private volatile long lastDeadline;
+
+  Member(String name, Database database, Options options, Path folder) {
+    Address address = Address.of(database.url());
+    this.link = TcpProxy.to(address.socketAddress(), () -> new Requests(Requests.Protocol.MYSQL));
+    int port = TestServer.freePort();
+    this.url = "http://127.0.0.1:" + port + "/";
+    JdkClientHttpRequestFactory requests = new JdkClientHttpRequestFactory();
+    requests.setReadTimeout(Duration.ofSeconds(10));
+    this.endpoint = RestClient.builder()
+        .requestFactory(requests)
+        .baseUrl(this.url + "actuator/leader/" + Playground.SERVICE)
+        .build();
+    Node node = new Node(name, PlaygroundNode.class)
+        .with("as.election.node-id=" + name)
+        .with("as.election.lease-duration=" + options.lease().toMillis() + "ms")
+        .with("as.election.renew-interval=" + options.renew().toMillis() + "ms")
+        .with("playground.lease=" + options.lease().toMillis() + "ms")
+        .with("playground.renew=" + options.renew().toMillis() + "ms")
+        .with("server.address=127.0.0.1")
+        .with("server.port=" + port)
+        .with("server.tomcat.threads.min-spare=2")
+        .with("spring.datasource.url=" + address.through(this.link.port()))
+        .with("spring.datasource.username=" + database.username())
+        .with("spring.datasource.password=" + database.password())
+        .with("management.endpoint.leader.access=unrestricted")
+        .with("management.endpoint.leader.show-details=always");
+    if (options.wrongOne()) {
+      Path path = folder.resolve(name + ".wrong");
+      node = node.with(PlaygroundNode.WRONG_CLAIMS + "=" + path);
+      this.wrongClaims = LeadershipLog.open(path, Duration.ofMillis(100));
+    } else {
+      this.wrongClaims = null;
+    }
+    this.process = NodeProcess.start(node, folder, node.properties());
+  }
+
+  String name() {
+    return process.name();
+  }
+
+  /** The address of the node's own page. */
+  String url() {
+    return url;
+  }
+
+  long pid() {
+    return process.pid();
+  }
+
+  State state() {
+    if (!process.isAlive()) {
+      return stopped ? State.STOPPED : State.DEAD;
+    }
+    if (paused) {
+      return State.PAUSED;
+    }
+    return sampledAt() - startedAt > 0 && sampledAt() != 0 ? State.RUNNING : State.STARTING;
+  }
+
+  boolean leads() {
+    return process.leads();
+  }
+
+  long sampledAt() {
+    return process.leadershipLog().sampledAt();
+  }
+
+  /** When the lease ends, or ended, that the node has or had last; 0 if it never had one. */
+  long deadline() {
+    long deadline = process.leadershipLog().deadline();
+    if (deadline != LeadershipLog.NO_DEADLINE) {
+      lastDeadline = deadline;
+    }
+    return lastDeadline;
+  }
+
+  List<Claim> claims(long since) {
+    return process.claims(since);
+  }
+
+  List<Claim> wrongClaims(long since) {
+    return wrongClaims != null ? wrongClaims.claims(name(), since) : List.of();
+  }
+
+  boolean leadsWrongly() {
+    return wrongClaims != null
+        && process.isAlive()
+        && wrongClaims.isLeading()
+        && System.nanoTime() - wrongClaims.sampledAt() < 500_000_000;
+  }
+
+  Cut cut() {
+    return cut;
+  }
+
+  boolean isAside() {
+    return aside;
+  }
+
+  /** The requests that the node has sent to the database. */
+  long requestCount() {
+    return link.requestCount();
+  }
+
+  String log() {
+    return process.log();
+  }
+
+  List<String> lastLines() {
+    List<String> lines = process.log().lines().toList();
+    return lines.subList(Math.max(0, lines.size() - 8), lines.size());
+  }
+
+  synchronized void kill() {
+    process.kill();
+    paused = false;
+  }
+
+  synchronized void stop() {
+    stopped = true;
+    process.stop();
+  }
+
+  synchronized void pause() {
+    process.pause();
+    paused = true;
+  }
+
+  synchronized void resume() {
+    paused = false;
+    process.resume();
+  }
+
+  synchronized void start() {
+    stopped = false;
+    aside = false;
+    startedAt = System.nanoTime();
+    process.restart();
+  }
+
+  synchronized void cut(Cut how) {
+    if (how == Cut.BOTH) {
+      link.cut();
+    } else {
+      link.loseAnswers();
+    }
+    cut = how;
+  }
+
+  synchronized void heal() {
+    link.heal();
+    cut = Cut.NONE;
+  }
+
+  void lead() {
+    endpoint
+        .post()
+        .contentType(MediaType.APPLICATION_JSON)
+        .body(Map.of("leaderId", name(), "reason", "playground"))
+        .retrieve()
+        .toBodilessEntity();
+  }
+
+  void standAside(boolean wanted) {
+    endpoint
+        .method(wanted ? HttpMethod.POST : HttpMethod.DELETE)
+        .uri("/pause")
+        .contentType(MediaType.APPLICATION_JSON)
+        .body(wanted ? "{}" : "")
+        .retrieve()
+        .toBodilessEntity();
+    aside = wanted;
+  }
+
+  @Override
+  public void close() {
+    process.destroy();
+    link.close();
+  }
+}

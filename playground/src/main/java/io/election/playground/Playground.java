@@ -1,0 +1,540 @@
+package io.election.playground;
+
+import io.election.test.process.Claim;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.LocalTime;
+import java.time.ZoneId;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The database and the nodes, and what is seen of them. */
+@SuppressWarnings("FutureReturnValueIgnored") // each task reports its own failure
+final class Playground implements AutoCloseable {
+
+  /** The election of the sample. */
+  static final String SERVICE = "sample-app";
+
+  private static final Logger log = LoggerFactory.getLogger(Playground.class);
+
+  private static final int TICK_MS = 50;
+
+  private static final Pattern JOB =
+      Pattern.compile("^(\\d\\d:\\d\\d:\\d\\d\\.\\d{3}) .*report for .* written");
+
+  private final Options options;
+  private final Broadcaster broadcaster = new Broadcaster();
+  private final Moments moments = new Moments();
+  private final Timeline timeline = new Timeline(moments, broadcaster);
+  private final List<String> progress = new CopyOnWriteArrayList<>();
+  private final Map<String, Member> members = new LinkedHashMap<>();
+  private final Map<String, Story.Incident> incidents = new ConcurrentHashMap<>();
+  private final Map<String, Story.Incident> pauses = new ConcurrentHashMap<>();
+  private final Map<String, Story.Incident> waking = new ConcurrentHashMap<>();
+  private final Map<String, Long> wokenAt = new ConcurrentHashMap<>();
+  private final Map<String, Integer> logRead = new HashMap<>();
+  private final Map<String, Long> counted = new HashMap<>();
+  private final ScheduledExecutorService threads = Executors.newScheduledThreadPool(4);
+
+  private @Nullable WorkFolder folder;
+  private volatile @Nullable Database database;
+  private volatile String phase = "starting";
+  private volatile @Nullable String failure;
+  private volatile String databaseState = "running";
+  private volatile Map<String, Object> row = Map.of();
+  private volatile Map<String, Object> load = Map.of("leader", 0, "followers", 0, "other", 0);
+  private long countedAt = System.nanoTime();
+  private long ownQueries;
+  private List<Database.Past> history = List.of();
+  private @Nullable Claim last;
+  private int ticks;
+
+  Playground(Options options) {
+    this.options = options;
+  }
+
+  /** Starts everything in the background. */
+  void begin() {
+    threads.execute(() -> {
+      try {
+        start();
+      } catch (Exception ex) {
+        failure = "The playground could not be started: " + reason(ex);
+        phase = "failed";
+        log.error("{}", failure, ex);
+      }
+    });
+    threads.scheduleWithFixedDelay(this::tick, TICK_MS, TICK_MS, TimeUnit.MILLISECONDS);
+    threads.scheduleWithFixedDelay(this::watch, 250, 250, TimeUnit.MILLISECONDS);
+  }
+
+  private static String reason(Throwable failure) {
+    Throwable cause = failure;
+    while (cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    return failure.getMessage() + (cause != failure ? " (" + cause.getMessage() + ")" : "");
+  }
+
+  private void start() throws IOException, SQLException {
+    WorkFolder.clean(WorkFolder.parent()).forEach(this::progress);
+    WorkFolder work = WorkFolder.create(WorkFolder.parent());
+    folder = work;
+    Database started = startDatabase(work);
+    database = started;
+    started.processes().forEach(work::list);
+    progress(started.description() + " runs");
+    for (int i = 1; i <= options.nodes(); i++) {
+      Member member = new Member("node-" + i, started, options, work.path());
+      work.list(member.pid());
+      synchronized (members) {
+        members.put(member.name(), member);
+      }
+      progress(member.name() + " starts at " + member.url());
+    }
+    phase = "running";
+  }
+
+  private Database startDatabase(WorkFolder work) throws IOException, SQLException {
+    String url = options.url();
+    if (url != null) {
+      progress("Connecting to " + url);
+      return MySqlDatabase.running(url, options.username(), options.password());
+    }
+    Path programs = Path.of(System.getProperty("user.home"), ".cache", "election-playground");
+    progress(
+        Files.isDirectory(programs)
+            ? "The embedded MariaDB starts"
+            : "The embedded MariaDB is unpacked to " + programs + ", once");
+    return MySqlDatabase.embedded(programs, work.path().resolve("database"));
+  }
+
+  private void progress(String line) {
+    progress.add(line);
+    log.info("{}", line);
+  }
+
+  Collection<Member> members() {
+    synchronized (members) {
+      return List.copyOf(members.values());
+    }
+  }
+
+  @Nullable
+  Member member(String name) {
+    synchronized (members) {
+      return members.get(name);
+    }
+  }
+
+  @Nullable
+  Database database() {
+    return database;
+  }
+
+  Options options() {
+    return options;
+  }
+
+  Timeline timeline() {
+    return timeline;
+  }
+
+  String databaseState() {
+    return databaseState;
+  }
+
+  void databaseState(String state) {
+    databaseState = state;
+  }
+
+  /** Runs a task after some time. */
+  void later(Duration time, Runnable task) {
+    threads.schedule(() -> quietly(task), time.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  /** Runs a task that may take long. */
+  void inBackground(Runnable task) {
+    threads.execute(() -> quietly(task));
+  }
+
+  private static void quietly(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException ex) {
+      log.warn("A task of the playground has failed", ex);
+    }
+  }
+
+  /** Lists the process of a node that was started again. */
+  void list(Member member) {
+    WorkFolder work = folder;
+    if (work != null) {
+      work.list(member.pid());
+    }
+  }
+
+  /** Lists the processes of the database that was started again. */
+  void list(Database started) {
+    WorkFolder work = folder;
+    if (work != null) {
+      started.processes().forEach(work::list);
+    }
+  }
+
+  /** Tells that something happens to a node, or to the database on which all depend. */
+  void happens(String target, String kind, String what, boolean continues) {
+    long now = System.nanoTime();
+    Member member = member(target);
+    boolean led = member != null && member.leads();
+    Story.Incident incident =
+        new Story.Incident(target, what, now, led && member != null ? member.deadline() : 0);
+    timeline.mark(target, kind, now, continues ? null : Long.valueOf(now), what);
+    if (member == null) {
+      incidents.keySet().removeIf(name -> true);
+      members().stream()
+          .filter(Member::leads)
+          .forEach(each -> incidents.put(
+              each.name(), new Story.Incident("the database", what, now, each.deadline())));
+      timeline.tell("change", "The database " + what, "reliability.md");
+    } else {
+      incidents.put(target, incident);
+      if (kind.equals("pause")) {
+        pauses.put(target, incident);
+      }
+      timeline.tell("change", Story.happened(incident), "guarantees.md");
+    }
+  }
+
+  /** Tells that a pause or cut of a node has ended. */
+  void ends(String target, String kind, String text) {
+    timeline.endMarks(target, kind, System.nanoTime());
+    timeline.tell("info", text, "guarantees.md");
+  }
+
+  void wakes(String name) {
+    Story.Incident pause = pauses.remove(name);
+    timeline.endMarks(name, "pause", System.nanoTime());
+    if (pause != null) {
+      wokenAt.put(name, System.nanoTime());
+      waking.put(name, pause);
+    }
+  }
+
+  /** Looks at the claims; reports what has changed. */
+  private void tick() {
+    try {
+      ticks++;
+      look();
+      if (ticks % 5 == 0) {
+        judge();
+        readLogs();
+      }
+      if (ticks % 20 == 0) {
+        measureLoad();
+        timeline.forget();
+      }
+      if (broadcaster.hasViewers() && ticks % 2 == 0) {
+        broadcaster.send(new Broadcaster.Event("state", state()));
+      }
+    } catch (RuntimeException ex) {
+      log.warn("The nodes cannot be looked at", ex);
+    }
+  }
+
+  private void look() {
+    long since = Moments.ago(5_000);
+    List<Claim> begun = new ArrayList<>();
+    for (Member member : members()) {
+      member.deadline();
+      List<Claim> claims = member.claims(since);
+      for (int i = 0; i < claims.size(); i++) {
+        Claim claim = claims.get(i);
+        timeline.claim(member.name(), claim, i == claims.size() - 1 && member.leads());
+        Claim known = last;
+        if (known == null || claim.from() - known.from() > 0) {
+          begun.add(claim);
+        }
+      }
+      List<Claim> wrong = member.wrongClaims(since);
+      for (int i = 0; i < wrong.size(); i++) {
+        timeline.claim(
+            wrongName(member), wrong.get(i), i == wrong.size() - 1 && member.leadsWrongly());
+      }
+      tellWaking(member);
+    }
+    begun.sort(Comparator.comparingLong(Claim::from));
+    begun.forEach(this::tellBegun);
+    // The last claim grows as long as its node leads.
+    Claim known = last;
+    Member leader = known != null ? member(known.node()) : null;
+    if (known != null && leader != null) {
+      leader.claims(since).stream()
+          .filter(claim -> claim.from() == known.from())
+          .forEach(claim -> last = claim);
+    }
+  }
+
+  static String wrongName(Member member) {
+    return member.name() + " by hand";
+  }
+
+  private void tellBegun(Claim claim) {
+    Claim before = last;
+    if (!claim.isOfOneTermWith(before)) {
+      Story.Incident incident = before != null ? incidents.remove(before.node()) : null;
+      timeline.tell("change", Story.began(claim, before, incident), "guarantees.md");
+    }
+    last = claim;
+  }
+
+  private void tellWaking(Member member) {
+    Story.Incident pause = waking.get(member.name());
+    Long woken = wokenAt.get(member.name());
+    if (pause != null && woken != null && member.sampledAt() - woken > 0) {
+      waking.remove(member.name());
+      boolean leads = member.claims(woken).stream().anyMatch(claim -> claim.to() - woken >= 0);
+      timeline.tell("info", Story.woke(pause, woken, leads), "guarantees.md");
+    }
+  }
+
+  private void judge() {
+    long since = Moments.ago(60_000);
+    timeline.judge(
+        members().stream().flatMap(member -> member.claims(since).stream()).toList(), false);
+    if (options.wrongOne()) {
+      timeline.judge(
+          members().stream()
+              .flatMap(member -> member.wrongClaims(since).stream())
+              .toList(),
+          true);
+    }
+  }
+
+  /** Finds the runs of the job in the logs. */
+  private void readLogs() {
+    for (Member member : members()) {
+      String text = member.log();
+      int from = logRead.getOrDefault(member.name(), 0);
+      int end = text.lastIndexOf('\n') + 1;
+      if (end > from) {
+        logRead.put(member.name(), end);
+        text.substring(from, end).lines().forEach(line -> markRun(member, line));
+      }
+    }
+  }
+
+  private void markRun(Member member, String line) {
+    Matcher matcher = JOB.matcher(line);
+    if (matcher.find()) {
+      long age = Duration.between(
+              LocalTime.parse(matcher.group(1)), LocalTime.now(ZoneId.systemDefault()))
+          .toNanos();
+      if (age >= 0) { // not over midnight
+        long at = System.nanoTime() - age;
+        timeline.mark(member.name(), "job", at, at, "job run");
+      }
+    }
+  }
+
+  private void measureLoad() {
+    double seconds = (System.nanoTime() - countedAt) / 1e9;
+    countedAt = System.nanoTime();
+    double leader = 0;
+    double followers = 0;
+    for (Member member : members()) {
+      long count = member.requestCount();
+      Long before = counted.put(member.name(), count);
+      double rate = (count - (before != null ? before : count)) / seconds;
+      if (member.leads()) {
+        leader += rate;
+      } else {
+        followers += rate;
+      }
+    }
+    double other = ownQueries / seconds;
+    ownQueries = 0;
+    load = Map.of("leader", leader, "followers", followers, "other", other);
+  }
+
+  private @Nullable Connection watching;
+
+  /** Reads the record and the history. */
+  private void watch() {
+    Database watched = database;
+    if (watched == null || !databaseState.equals("running")) {
+      return;
+    }
+    try {
+      Connection connection = watching;
+      if (connection == null) {
+        connection = watched.connect();
+        watching = connection;
+      }
+      List<Database.Cell> cells = watched.record(connection, SERVICE);
+      List<Database.Past> past = watched.history(connection, SERVICE);
+      ownQueries += 2;
+      show(cells);
+      if (!past.equals(history)) {
+        history = past;
+        broadcaster.send(new Broadcaster.Event("history", past));
+      }
+    } catch (SQLException ex) {
+      disconnect();
+    } catch (RuntimeException ex) {
+      log.warn("The record cannot be shown", ex);
+    }
+  }
+
+  private void disconnect() {
+    Connection connection = watching;
+    watching = null;
+    if (connection != null) {
+      try {
+        connection.close();
+      } catch (SQLException ex) {
+        log.debug("The connection is gone", ex);
+      }
+    }
+  }
+
+  private List<Database.Cell> shown = List.of();
+  private List<String> changed = List.of();
+  private double changedAt;
+
+  private void show(@Nullable List<Database.Cell> cells) {
+    List<Database.Cell> now = cells != null ? cells : List.of();
+    if (!now.equals(shown)) {
+      changed = now.stream()
+          .filter(cell -> !shown.contains(cell))
+          .map(Database.Cell::name)
+          .toList();
+      changedAt = moments.now();
+      shown = now;
+    }
+    row = now.isEmpty()
+        ? Map.of()
+        : Map.of(
+            "cells",
+            now.stream()
+                .map(cell -> Map.of(
+                    "name", cell.name(),
+                    "value", cell.value(),
+                    "changed", changed.contains(cell.name())))
+                .toList(),
+            "changedAt",
+            changedAt);
+  }
+
+  /** What a browser gets first. */
+  List<Broadcaster.Event> everything() {
+    List<Broadcaster.Event> events = new ArrayList<>();
+    events.add(new Broadcaster.Event("state", state()));
+    events.addAll(timeline.all());
+    events.add(new Broadcaster.Event("history", history));
+    return events;
+  }
+
+  Broadcaster broadcaster() {
+    return broadcaster;
+  }
+
+  private Map<String, Object> state() {
+    Database known = database;
+    Map<String, Object> settings = new HashMap<>();
+    settings.put("leaseMs", options.lease().toMillis());
+    settings.put("renewMs", options.renew().toMillis());
+    settings.put("serviceId", SERVICE);
+    settings.put("database", known != null ? known.description() : "");
+    settings.put("databaseState", databaseState);
+    settings.put("databaseReason", known != null ? known.withoutProcess() : null);
+    Map<String, Object> state = new HashMap<>();
+    state.put("now", moments.now());
+    state.put("phase", phase);
+    state.put("progress", List.copyOf(progress));
+    state.put("failure", failure);
+    state.put("settings", settings);
+    List<Map<String, Object>> nodes = new ArrayList<>();
+    members().forEach(member -> nodes.add(describe(member)));
+    if (options.wrongOne()) {
+      members().forEach(member -> nodes.add(describeWrong(member)));
+    }
+    state.put("nodes", nodes);
+    state.put("row", row.isEmpty() ? null : row);
+    state.put("load", load);
+    state.put("overlaps", timeline.overlaps(false));
+    state.put("overlapMs", timeline.overlapMs(false));
+    state.put("wrongOverlaps", options.wrongOne() ? timeline.overlaps(true) : null);
+    state.put("wrongOverlapMs", options.wrongOne() ? timeline.overlapMs(true) : null);
+    return state;
+  }
+
+  private Map<String, Object> describe(Member member) {
+    Map<String, Object> node = new HashMap<>();
+    Member.State state = member.state();
+    boolean leads = member.leads();
+    List<Claim> claims = member.claims(Moments.ago(1_000));
+    long deadline = member.deadline();
+    node.put("id", member.name());
+    node.put("kind", "election");
+    node.put("url", member.url());
+    node.put("state", state.text());
+    node.put("cut", member.cut().text());
+    node.put("leads", leads);
+    node.put("term", leads && !claims.isEmpty() ? claims.get(claims.size() - 1).term() : null);
+    node.put("deadline", deadline - System.nanoTime() > 0 ? moments.at(deadline) : null);
+    node.put("aside", member.isAside());
+    node.put("lastLines", state == Member.State.DEAD ? member.lastLines() : List.of());
+    node.put("sampledAt", moments.at(member.sampledAt()));
+    return node;
+  }
+
+  private static Map<String, Object> describeWrong(Member member) {
+    Map<String, Object> node = new HashMap<>();
+    node.put("id", wrongName(member));
+    node.put("kind", "wrong");
+    node.put("url", member.url());
+    node.put("state", member.state().text());
+    node.put("cut", member.cut().text());
+    node.put("leads", member.leadsWrongly());
+    node.put("lastLines", List.of());
+    return node;
+  }
+
+  @Override
+  public void close() {
+    threads.shutdownNow();
+    members().forEach(Member::close);
+    Database started = database;
+    if (started != null) {
+      started.close();
+    }
+    WorkFolder work = folder;
+    if (work != null) {
+      try {
+        work.close();
+      } catch (IOException ex) {
+        log.warn("The folder {} could not be deleted", work.path(), ex);
+      }
+    }
+  }
+}

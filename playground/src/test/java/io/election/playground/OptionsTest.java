@@ -1,0 +1,56 @@
+package io.election.playground;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class OptionsTest {
+
+  @Test
+  void hasDefaults() {
+    Options options = Options.parse();
+    assertThat(options.nodes()).isEqualTo(3);
+    assertThat(options.lease()).isEqualTo(Duration.ofSeconds(5));
+    assertThat(options.renew()).isEqualTo(Duration.ofSeconds(1));
+    assertThat(options.wrongOne()).isFalse();
+    assertThat(options.url()).isNull();
+  }
+
+  @Test
+  void readsWhatIsGiven() {
+    Options options = Options.parse(
+        "--nodes=5",
+        "--lease=3s",
+        "--renew=500ms",
+        "--server.port=8123",
+        "--show-a-wrong-one",
+        "--spring.datasource.url=jdbc:mysql://db.example:3307/jobs?sslMode=DISABLED");
+    assertThat(options.nodes()).isEqualTo(5);
+    assertThat(options.renew()).isEqualTo(Duration.ofMillis(500));
+    assertThat(options.port()).isEqualTo(8123);
+    assertThat(options.wrongOne()).isTrue();
+    assertThat(Address.of("" + options.url()).through(4711))
+        .isEqualTo("jdbc:mysql://127.0.0.1:4711/jobs?sslMode=DISABLED");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "--nodes=6,       Write a number from 2 to 5",
+    "--nodes=three,   Write a number from 2 to 5",
+    "--lease=soon,    Write a time from 100ms to 10m",
+    "--renew=2s,      Let the lease be at least three times as long",
+    "--node=3,        is no option of the playground",
+    "nodes=3,         is no option of the playground",
+    "--spring.datasource.url=jdbc:h2:mem:x, Write jdbc:mysql://host:port/database"
+  })
+  void refusesWithTheRemedy(String argument, String remedy) {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Options.parse(argument))
+        .withMessageContaining(remedy)
+        .withMessageContaining(argument.replaceFirst(".*=", ""));
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.election.playground;
+
+import org.jspecify.annotations.NullMarked;
