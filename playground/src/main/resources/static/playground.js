@@ -102,8 +102,10 @@ const cards = new Map();
 function card(id, title) {
   let made = cards.get(id);
   if (!made) {
-    const root = element('article', null, $('cards'));
+    const root = element('article');
     root.className = 'card';
+    $('cards').insertBefore(root, id === 'database' ? null : cards.get('database')?.root ?? null);
+    root.setAttribute('aria-label', title);
     made = { root, title: element('h3', title, root), text: element('p', '', root), body: element('div', null, root) };
     made.buttons = element('div', null, root);
     made.buttons.className = 'bar';
@@ -157,7 +159,9 @@ function showDatabase(next) {
     its.row = element('tbody', null, element('table', null, wide));
     its.changed = element('p', '', its.body);
   }
-  set(its.text, `${next.settings.database}: ${next.settings.databaseState}`);
+  const problem = next.settings.databaseProblem;
+  set(its.text, `${next.settings.database}: ${next.settings.databaseState}${problem ? `. The console cannot read it: ${problem}` : ''}`);
+  its.text.classList.toggle('warn', Boolean(problem));
   set(its.load, `requests a second: leader ${next.load.leader.toFixed(1)}, followers ${next.load.followers.toFixed(1)}, the console ${next.load.other.toFixed(1)}; the page and the job of the sample included`);
   const cells = next.row ? next.row.cells : [];
   const text = JSON.stringify(cells);
@@ -199,7 +203,10 @@ function addLine(line) {
     link.rel = 'noopener';
   }
   $('log').prepend(item);
-  if ($('log').childElementCount > LOG_LINES) $('log').lastChild.remove();
+  if ($('log').childElementCount > LOG_LINES) {
+    $('log').lastChild.remove();
+    lines.delete(lines.keys().next().value);
+  }
 }
 
 /* ---------- buttons ---------- */
@@ -220,20 +227,27 @@ function showAction(action) {
   if (!made) {
     made = { button: element('button', action.label, its.buttons) };
     made.button.dataset.action = action.action;
+    made.button.setAttribute('aria-label', `${action.label} ${action.target === 'database' ? 'of the database' : action.target}`);
     if (action.seconds !== null) made.seconds = field(its, 'number', action.seconds, `seconds of ${action.label}`);
     if (action.value !== null) made.value = field(its, 'text', action.value, `value of ${action.label}`);
     made.button.setAttribute('aria-describedby', its.explanation.id);
-    made.button.addEventListener('click', () => act(its, made));
-    const explain = () => set(its.explanation, made.action.explanation + (made.action.reason ? ` Off now: ${made.action.reason}.` : ''));
-    made.button.addEventListener('focus', explain);
-    made.button.addEventListener('pointerenter', explain);
+    const explain = (more = '') => set(its.explanation, made.action.explanation + (made.action.reason ? ` Off now: ${made.action.reason}.` : more));
+    // A finger cannot point without a tap, so the first tap explains and the second one acts.
+    let tapped = false;
+    made.button.addEventListener('pointerdown', (event) => { tapped = event.pointerType === 'touch' && its.explained !== made; });
+    made.button.addEventListener('click', () => {
+      its.explained = made;
+      if (tapped) explain(' Tap again to do it.'); else act(its, made);
+      tapped = false;
+    });
+    made.button.addEventListener('focus', () => explain());
+    made.button.addEventListener('pointerenter', () => explain());
     its.made.set(action.action, made);
   }
   made.action = action;
   // aria-disabled keeps the button in the order of the Tab key, so that its reason can be read.
   made.button.setAttribute('aria-disabled', String(!action.enabled));
   made.button.classList.toggle('off', !action.enabled);
-  made.button.title = action.reason ?? action.explanation;
 }
 
 function field(its, type, value, label) {
@@ -306,7 +320,8 @@ function layout(pen, width, now) {
     if (stop < from || span.from > end || lane(span.node) < 0) continue;
     const wide = Math.max(2, x(stop) - x(span.from));
     const wrong = state.nodes[lane(span.node)].kind === 'wrong';
-    pen.box(x(span.from), lane(span.node) * LANE + 8, wide, LANE - 16, wrong ? 'warn' : 'lead');
+    pen.box(x(span.from), lane(span.node) * LANE + 8, wide, LANE - 16, wrong ? 'warn' : 'lead',
+      `${span.node} ${wrong ? 'led' : `led in term ${span.term}`} for ${(stop - span.from).toFixed(1)} ms, from ${span.from.toFixed(1)} ms to ${stop.toFixed(1)} ms${span.to === null ? ', and goes on' : ''}`);
     if (wide > 34) pen.text(x(span.from) + 5, lane(span.node) * LANE + 24, wrong ? 'leads' : `term ${span.term}`, 'on-lead', wide - 8);
   }
   for (const mark of marks.values()) {
@@ -361,15 +376,20 @@ function canvasPen(context) {
 }
 
 function svgPen(root) {
-  const add = (name, attributes, text) => {
+  const make = (name, text) => {
     const made = document.createElementNS('http://www.w3.org/2000/svg', name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     if (text !== undefined) made.textContent = text;
+    return made;
+  };
+  const add = (name, attributes, text, title) => {
+    const made = make(name, text);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    if (title !== undefined) made.append(make('title', title));
     root.append(made);
   };
   const round = (n) => Math.round(n * 10) / 10;
   return {
-    box(x, y, w, h, name) { add('rect', { x: round(x), y, width: round(w), height: h, fill: colour(name) }); },
+    box(x, y, w, h, name, title) { add('rect', { x: round(x), y, width: round(w), height: h, fill: colour(name) }, undefined, title); },
     frame(x, y, w, h) { add('rect', { x: round(x), y, width: round(w), height: h, fill: 'none', stroke: colour('warn'), 'stroke-dasharray': '4 3' }); },
     hatch(x, y, w, h) {
       add('rect', { x: round(x), y, width: round(w), height: h, fill: colour('pause'), 'fill-opacity': 0.15, stroke: colour('pause') });

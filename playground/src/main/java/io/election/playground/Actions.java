@@ -2,6 +2,7 @@ package io.election.playground;
 
 import io.election.playground.Member.Cut;
 import io.election.playground.Member.State;
+import java.io.File;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -9,15 +10,20 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.springframework.web.client.RestClientException;
 
 /** What a visitor can do to the nodes and the database. Thread-safe. */
 final class Actions {
 
   private static final String DATABASE = "database";
 
+  private static final String OPERATORS = "operations.md#the-endpoint";
+
   private static final String NO_LEASE_AFTER_DEADLINE =
       "Nobody leads twice: the others wait until the lease has ended, and a leader stops by its own clock before that.";
+
+  private static final boolean SIGNALS = File.separatorChar == '/';
+
+  private static final String NO_SIGNALS = "Signals to processes need a Unix";
 
   private final Playground playground;
 
@@ -75,8 +81,8 @@ final class Actions {
         name,
         "kill",
         "kill -9",
-        there,
-        unlessRuns,
+        there && SIGNALS,
+        SIGNALS ? unlessRuns : NO_SIGNALS,
         null,
         "The process ends at once and hands nothing back. If it leads, another node leads when its lease has ended. "
             + NO_LEASE_AFTER_DEADLINE);
@@ -85,17 +91,17 @@ final class Actions {
         name,
         "stop",
         "Stop",
-        runs,
-        unlessRuns,
+        runs && SIGNALS,
+        SIGNALS ? unlessRuns : NO_SIGNALS,
         null,
-        "The node ends cleanly. If it leads, it waits for its running job, then hands the lease back, and another node leads at once. Nobody leads twice: the lease is handed back after the node has stopped to lead.");
+        "The node ends cleanly. If it leads, it waits for its running job, then hands the lease back, and another node leads at once. Nobody leads twice: the lease is handed back after the node has stopped leading.");
     add(
         actions,
         name,
         "pause",
         "Pause",
-        runs,
-        unlessRuns,
+        runs && SIGNALS,
+        SIGNALS ? unlessRuns : NO_SIGNALS,
         8,
         "SIGSTOP freezes the process for this time, like a long garbage collection. If it leads and its lease ends meanwhile, another node leads. Nobody leads twice: when it wakes up, isLeader() compares the clock with the deadline first and says no.");
     add(
@@ -143,7 +149,7 @@ final class Actions {
         state == State.STOPPED || state == State.DEAD,
         name + " runs",
         null,
-        "The process starts again. It follows if another node leads.");
+        "The process starts again. It follows if another node leads. Nobody leads twice: a process that starts holds no lease.");
     add(
         actions,
         name,
@@ -161,7 +167,7 @@ final class Actions {
         runs && !member.isAside(),
         name + " does not run or stands aside",
         null,
-        "The node no longer stands for election. If it leads, it hands the lease back.");
+        "The node no longer stands for election. If it leads, it hands the lease back. Nobody leads twice: it stops leading first.");
     add(
         actions,
         name,
@@ -170,14 +176,14 @@ final class Actions {
         runs && member.isAside(),
         name + " does not stand aside",
         null,
-        "The node stands for election again.");
+        "The node stands for election again. Nobody leads twice: it waits like every other node.");
   }
 
   private void addOf(Database database, List<Action> actions) {
     String state = playground.databaseState();
     boolean runs = state.equals("running");
     String without = database.withoutProcess();
-    String unlessRuns = without != null ? without : "The database does not run";
+    String unlessRuns = without != null ? without : "The database is " + state;
     boolean power = without == null;
     add(
         actions,
@@ -187,7 +193,7 @@ final class Actions {
         power && runs,
         unlessRuns,
         8,
-        "The database accepts connections and answers nothing. The leader stops when its lease ends by its own clock; nobody leads until the database answers.");
+        "The database accepts connections and answers nothing. The leader stops when its lease ends by its own clock; nobody leads until the database answers. Nobody leads twice: without an answer no lease begins and none grows.");
     add(
         actions,
         DATABASE,
@@ -196,7 +202,7 @@ final class Actions {
         power && state.equals("paused"),
         without != null ? without : "The database is not paused",
         null,
-        "The database answers again, and one node leads.");
+        "The database answers again. Nobody leads twice: the statements that it held are late and find another version of the record.");
     add(
         actions,
         DATABASE,
@@ -205,16 +211,16 @@ final class Actions {
         power && runs,
         unlessRuns,
         null,
-        "The database stops and starts. If that is quicker than the lease, nothing else happens.");
+        "The database stops and starts. If that is quicker than the lease, the leader goes on. Nobody leads twice: the record outlives the restart.");
     add(
         actions,
         DATABASE,
         "kill",
         "kill -9",
-        power && !state.equals("stopped"),
+        power && (runs || state.equals("paused")),
         unlessRuns,
         null,
-        "The database dies. The leader stops when its lease ends by its own clock. What was acknowledged is kept.");
+        "The database dies. The leader stops when its lease ends by its own clock. Nobody leads twice: what the database has acknowledged is on its disk.");
     add(
         actions,
         DATABASE,
@@ -223,7 +229,7 @@ final class Actions {
         power && state.equals("stopped"),
         without != null ? without : "The database runs",
         null,
-        "The database recovers what it had acknowledged, and one node leads.");
+        "The database recovers what it had acknowledged. Nobody leads twice: the record is as it was.");
     add(
         actions,
         DATABASE,
@@ -237,7 +243,7 @@ final class Actions {
         DATABASE,
         "edit-row",
         "Edit the row",
-        "leader_id gets this value by hand. The leader sees at its next renewal that the record is not its own, and stops; a designated node takes over after its lease.",
+        "leader_id gets this value by hand. The leader sees at its next renewal that the record is not its own, and stops; a designated node takes over when the leader has stopped. Nobody leads twice: the designated node waits for the lease, or for the release by the old leader.",
         runs,
         runs ? null : unlessRuns,
         null,
@@ -250,7 +256,7 @@ final class Actions {
         runs,
         unlessRuns,
         8,
-        "A transaction locks the record for this time, so nobody can renew. The leader stops when its lease ends by its own clock.");
+        "A transaction locks the record for this time, so nobody can renew. The leader stops when its lease ends by its own clock. Nobody leads twice: a renewal that the database did not confirm extends nothing.");
   }
 
   private static void add(
@@ -287,31 +293,32 @@ final class Actions {
     }
     Duration time = Duration.ofSeconds(seconds);
     Member member = playground.member(action.target());
-    try {
-      return member != null
-          ? act(member, action.action(), time)
-          : act(Objects.requireNonNull(playground.database()), action.action(), time, wish.value());
-    } catch (SQLException | RestClientException | IllegalStateException ex) {
-      throw new RefusedException("It failed: " + ex.getMessage());
+    if (member != null) {
+      act(member, action.action(), time);
+    } else {
+      String value = wish.value() != null ? wish.value() : action.value();
+      act(Objects.requireNonNull(playground.database()), action.action(), time, "" + value);
     }
+    return action.target() + ": done";
   }
 
-  private String act(Member member, String action, Duration time) {
+  private void act(Member member, String action, Duration time) {
     String name = member.name();
+    Timeline timeline = playground.timeline();
     switch (action) {
       case "kill" -> {
         playground.happens(name, "kill", "was killed", false);
-        playground.timeline().endMarks(name, "pause", System.nanoTime());
+        timeline.endMarks(name, "pause", System.nanoTime());
         member.kill();
       }
       case "stop" -> {
         playground.happens(name, "stop", "was stopped", false);
-        playground.inBackground(member::stop);
+        playground.inBackground("The stop of " + name, member::stop);
       }
       case "pause" -> {
         playground.happens(name, "pause", "was paused", true);
         member.pause();
-        playground.later(time, () -> wake(member));
+        playground.later(time, "The wake-up of " + name, () -> wake(member));
       }
       case "resume" -> wake(member);
       case "cut-both", "cut-answers" -> {
@@ -327,26 +334,24 @@ final class Actions {
       case "start" -> {
         member.start();
         playground.list(member);
-        playground.timeline().mark(name, "start", System.nanoTime(), System.nanoTime(), "started");
-        playground.timeline().tell("info", name + " was started again", "operations.md");
+        long now = System.nanoTime();
+        timeline.mark(name, "start", now, now, "started");
+        timeline.tell("info", name + " was started again", "operations.md");
       }
       case "lead" -> {
-        member.lead();
-        playground.timeline().tell("change", name + " was asked to lead", "operations.md");
+        timeline.tell("change", name + " was asked to lead", OPERATORS);
+        playground.inBackground("The request to " + name, member::lead);
       }
-      case "aside", "back" -> {
-        boolean aside = action.equals("aside");
-        if (aside) {
-          playground.happens(name, "aside", "was asked to stand aside", false);
-        }
-        member.standAside(aside);
-        if (!aside) {
-          playground.timeline().tell("info", name + " stands for election again", "operations.md");
-        }
+      case "aside" -> {
+        playground.happens(name, "aside", "was asked to stand aside", false);
+        playground.inBackground("The request to " + name, () -> member.standAside(true));
+      }
+      case "back" -> {
+        timeline.tell("info", name + " was asked to stand for election again", OPERATORS);
+        playground.inBackground("The request to " + name, () -> member.standAside(false));
       }
       default -> throw new IllegalArgumentException("There is no such action");
     }
-    return name + ": done";
   }
 
   private void wake(Member member) {
@@ -356,20 +361,19 @@ final class Actions {
     }
   }
 
-  private String act(Database database, String action, Duration time, @Nullable String value)
-      throws SQLException {
+  private void act(Database database, String action, Duration time, String value) {
     switch (action) {
       case "pause" -> {
         playground.happens(DATABASE, "pause", "was paused", true);
         playground.databaseState("paused");
         database.pause();
-        playground.later(time, () -> wake(database));
+        playground.later(time, "The wake-up of the database", () -> wake(database));
       }
       case "resume" -> wake(database);
       case "restart" -> {
         playground.happens(DATABASE, "stop", "was restarted", false);
-        playground.databaseState("starting");
-        playground.inBackground(() -> {
+        playground.databaseState("restarting");
+        playground.inBackground("The restart of the database", () -> {
           database.stop();
           start(database);
         });
@@ -382,24 +386,24 @@ final class Actions {
       }
       case "start" -> {
         playground.databaseState("starting");
-        playground.inBackground(() -> start(database));
+        playground.inBackground("The start of the database", () -> start(database));
       }
       case "delete-row" -> {
         playground.happens(DATABASE, "row", "has lost the record, which a visitor deleted", false);
-        database.delete(Playground.SERVICE);
+        playground.inBackground("The deletion", () -> database.delete(Playground.SERVICE));
       }
       case "edit-row" -> {
         playground.happens(DATABASE, "row", "got another leader_id by hand", false);
-        database.edit(Playground.SERVICE, value != null ? value : "node-2");
+        playground.inBackground("The change", () -> database.edit(Playground.SERVICE, value));
       }
-      case "lock-row" -> {
-        Connection lock = database.lock(Playground.SERVICE);
-        playground.happens(DATABASE, "lock", "has a locked record", true);
-        playground.later(time, () -> unlock(lock));
-      }
+      case "lock-row" ->
+        playground.inBackground("The lock", () -> {
+          Connection lock = database.lock(Playground.SERVICE);
+          playground.happens(DATABASE, "lock", "has a locked record", true);
+          playground.later(time, "The end of the lock", () -> unlock(lock));
+        });
       default -> throw new IllegalArgumentException("There is no such action");
     }
-    return "database: done";
   }
 
   private void unlock(Connection lock) {
@@ -420,9 +424,14 @@ final class Actions {
   }
 
   private void start(Database database) {
-    database.start();
-    playground.list(database);
-    playground.databaseState("running");
-    playground.timeline().tell("info", "The database runs again", "reliability.md");
+    try {
+      database.start();
+      playground.list(database);
+      playground.databaseState("running");
+      playground.timeline().tell("info", "The database runs again", "reliability.md");
+    } catch (RuntimeException ex) {
+      playground.databaseState("stopped");
+      throw ex;
+    }
   }
 }

@@ -47,6 +47,7 @@ final class Member implements AutoCloseable {
 
   private final TcpProxy link;
   private final NodeProcess process;
+  private final LogTail log;
   private final @Nullable LeadershipLog wrongClaims;
   private final String url;
   private final RestClient endpoint;
@@ -91,6 +92,7 @@ final class Member implements AutoCloseable {
       this.wrongClaims = null;
     }
     this.process = NodeProcess.start(node, folder, node.properties());
+    this.log = new LogTail(this.process.logFile());
   }
 
   String name() {
@@ -161,13 +163,13 @@ final class Member implements AutoCloseable {
     return link.requestCount();
   }
 
-  String log() {
-    return process.log();
+  /** The lines that the process has logged since the last call. */
+  List<String> newLines() {
+    return log.read();
   }
 
   List<String> lastLines() {
-    List<String> lines = process.log().lines().toList();
-    return lines.subList(Math.max(0, lines.size() - 8), lines.size());
+    return log.lastLines();
   }
 
   synchronized void kill() {

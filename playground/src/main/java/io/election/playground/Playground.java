@@ -1,10 +1,10 @@
 package io.election.playground;
 
+import io.election.embedded.MariaDbPrograms;
 import io.election.test.process.Claim;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.LocalTime;
@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -51,20 +52,18 @@ final class Playground implements AutoCloseable {
   private final Map<String, Story.Incident> pauses = new ConcurrentHashMap<>();
   private final Map<String, Story.Incident> waking = new ConcurrentHashMap<>();
   private final Map<String, Long> wokenAt = new ConcurrentHashMap<>();
-  private final Map<String, Integer> logRead = new HashMap<>();
   private final Map<String, Long> counted = new HashMap<>();
-  private final ScheduledExecutorService threads = Executors.newScheduledThreadPool(4);
+  private final RecordWatch record = new RecordWatch(moments, broadcaster);
+  private final ScheduledExecutorService threads = Executors.newScheduledThreadPool(2);
+  private final ExecutorService tasks = Executors.newCachedThreadPool();
 
   private @Nullable WorkFolder folder;
   private volatile @Nullable Database database;
   private volatile String phase = "starting";
   private volatile @Nullable String failure;
   private volatile String databaseState = "running";
-  private volatile Map<String, Object> row = Map.of();
   private volatile Map<String, Object> load = Map.of("leader", 0, "followers", 0, "other", 0);
   private long countedAt = System.nanoTime();
-  private long ownQueries;
-  private List<Database.Past> history = List.of();
   private @Nullable Claim last;
   private int ticks;
 
@@ -74,7 +73,7 @@ final class Playground implements AutoCloseable {
 
   /** Starts everything in the background. */
   void begin() {
-    threads.execute(() -> {
+    tasks.execute(() -> {
       try {
         start();
       } catch (Exception ex) {
@@ -119,6 +118,14 @@ final class Playground implements AutoCloseable {
     if (url != null) {
       progress("Connecting to " + url);
       return MySqlDatabase.running(url, options.username(), options.password());
+    }
+    if (!MariaDbPrograms.existForThisPlatform()) {
+      throw new IllegalStateException("""
+          There is no embedded MariaDB for this operating system and processor. Start a server:
+
+          docker run --rm -p 3306:3306 -e MARIADB_ROOT_PASSWORD=secret -e MARIADB_DATABASE=election mariadb:11.4
+
+          Then start the playground with --spring.datasource.url=jdbc:mariadb://localhost:3306/election --spring.datasource.password=secret""");
     }
     Path programs = Path.of(System.getProperty("user.home"), ".cache", "election-playground");
     progress(
@@ -167,22 +174,26 @@ final class Playground implements AutoCloseable {
     databaseState = state;
   }
 
-  /** Runs a task after some time. */
-  void later(Duration time, Runnable task) {
-    threads.schedule(() -> quietly(task), time.toMillis(), TimeUnit.MILLISECONDS);
+  /** Runs a task after some time; tells if it fails. */
+  void later(Duration time, String what, Task task) {
+    threads.schedule(() -> inBackground(what, task), time.toMillis(), TimeUnit.MILLISECONDS);
   }
 
-  /** Runs a task that may take long. */
-  void inBackground(Runnable task) {
-    threads.execute(() -> quietly(task));
+  /** Runs a task that may take long; tells if it fails. */
+  void inBackground(String what, Task task) {
+    tasks.execute(() -> {
+      try {
+        task.run();
+      } catch (Exception ex) {
+        log.debug("{} failed", what, ex);
+        timeline.tell("warn", "%s failed: %s".formatted(what, reason(ex)), "playground.md");
+      }
+    });
   }
 
-  private static void quietly(Runnable task) {
-    try {
-      task.run();
-    } catch (RuntimeException ex) {
-      log.warn("A task of the playground has failed", ex);
-    }
+  /** What a visitor wants, or what follows from it. */
+  interface Task {
+    void run() throws Exception;
   }
 
   /** Lists the process of a node that was started again. */
@@ -333,13 +344,7 @@ final class Playground implements AutoCloseable {
   /** Finds the runs of the job in the logs. */
   private void readLogs() {
     for (Member member : members()) {
-      String text = member.log();
-      int from = logRead.getOrDefault(member.name(), 0);
-      int end = text.lastIndexOf('\n') + 1;
-      if (end > from) {
-        logRead.put(member.name(), end);
-        text.substring(from, end).lines().forEach(line -> markRun(member, line));
-      }
+      member.newLines().forEach(line -> markRun(member, line));
     }
   }
 
@@ -371,78 +376,20 @@ final class Playground implements AutoCloseable {
         followers += rate;
       }
     }
-    double other = ownQueries / seconds;
-    ownQueries = 0;
+    double other = record.takeQueries() / seconds;
     load = Map.of("leader", leader, "followers", followers, "other", other);
   }
-
-  private @Nullable Connection watching;
 
   /** Reads the record and the history. */
   private void watch() {
     Database watched = database;
-    if (watched == null || !databaseState.equals("running")) {
-      return;
-    }
-    try {
-      Connection connection = watching;
-      if (connection == null) {
-        connection = watched.connect();
-        watching = connection;
-      }
-      List<Database.Cell> cells = watched.record(connection, SERVICE);
-      List<Database.Past> past = watched.history(connection, SERVICE);
-      ownQueries += 2;
-      show(cells);
-      if (!past.equals(history)) {
-        history = past;
-        broadcaster.send(new Broadcaster.Event("history", past));
-      }
-    } catch (SQLException ex) {
-      disconnect();
-    } catch (RuntimeException ex) {
-      log.warn("The record cannot be shown", ex);
-    }
-  }
-
-  private void disconnect() {
-    Connection connection = watching;
-    watching = null;
-    if (connection != null) {
+    if (watched != null && databaseState.equals("running")) {
       try {
-        connection.close();
-      } catch (SQLException ex) {
-        log.debug("The connection is gone", ex);
+        record.read(watched);
+      } catch (RuntimeException ex) {
+        log.warn("The record cannot be shown", ex);
       }
     }
-  }
-
-  private List<Database.Cell> shown = List.of();
-  private List<String> changed = List.of();
-  private double changedAt;
-
-  private void show(@Nullable List<Database.Cell> cells) {
-    List<Database.Cell> now = cells != null ? cells : List.of();
-    if (!now.equals(shown)) {
-      changed = now.stream()
-          .filter(cell -> !shown.contains(cell))
-          .map(Database.Cell::name)
-          .toList();
-      changedAt = moments.now();
-      shown = now;
-    }
-    row = now.isEmpty()
-        ? Map.of()
-        : Map.of(
-            "cells",
-            now.stream()
-                .map(cell -> Map.of(
-                    "name", cell.name(),
-                    "value", cell.value(),
-                    "changed", changed.contains(cell.name())))
-                .toList(),
-            "changedAt",
-            changedAt);
   }
 
   /** What a browser gets first. */
@@ -450,7 +397,7 @@ final class Playground implements AutoCloseable {
     List<Broadcaster.Event> events = new ArrayList<>();
     events.add(new Broadcaster.Event("state", state()));
     events.addAll(timeline.all());
-    events.add(new Broadcaster.Event("history", history));
+    events.add(new Broadcaster.Event("history", record.history()));
     return events;
   }
 
@@ -466,7 +413,7 @@ final class Playground implements AutoCloseable {
     settings.put("serviceId", SERVICE);
     settings.put("database", known != null ? known.description() : "");
     settings.put("databaseState", databaseState);
-    settings.put("databaseReason", known != null ? known.withoutProcess() : null);
+    settings.put("databaseProblem", record.problem());
     Map<String, Object> state = new HashMap<>();
     state.put("now", moments.now());
     state.put("phase", phase);
@@ -479,7 +426,7 @@ final class Playground implements AutoCloseable {
       members().forEach(member -> nodes.add(describeWrong(member)));
     }
     state.put("nodes", nodes);
-    state.put("row", row.isEmpty() ? null : row);
+    state.put("row", record.row());
     state.put("load", load);
     state.put("overlaps", timeline.overlaps(false));
     state.put("overlapMs", timeline.overlapMs(false));
@@ -523,6 +470,7 @@ final class Playground implements AutoCloseable {
   @Override
   public void close() {
     threads.shutdownNow();
+    tasks.shutdownNow();
     members().forEach(Member::close);
     Database started = database;
     if (started != null) {

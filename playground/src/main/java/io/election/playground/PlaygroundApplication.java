@@ -51,7 +51,8 @@ public class PlaygroundApplication {
   static ConfigurableApplicationContext start(Options options, String... arguments) {
     SpringApplication application = new SpringApplication(PlaygroundApplication.class);
     application.setDefaultProperties(Map.of(
-        "spring.config.name", "playground", // application.yml is that of the nodes
+        "spring.config.name", "playground", // application.yaml is that of the nodes
+        "logging.level.org.mariadb.jdbc", "off", // the page shows why the database does not answer
         "spring.main.banner-mode", "off",
         "server.address", "127.0.0.1",
         "server.port", options.port(),

@@ -43,7 +43,8 @@ public final class NodeProcess {
     command.addAll(
         List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx96m", "-Dfile.encoding=UTF-8"));
     command.addAll(node.jvmOptions());
-    command.addAll(List.of("-cp", classPath(), node.program().getName()));
+    command.addAll(List.of("-cp", classPath()));
+    command.addAll(program(node.program().getName()));
     command.add("--test.claims=" + claims);
     properties.forEach(property -> command.add("--" + property));
     return new NodeProcess(
@@ -52,6 +53,20 @@ public final class NodeProcess {
 
   private static String classPath() {
     return System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+  }
+
+  /** In a jar that Spring Boot has repackaged, its launcher starts the program. */
+  private static List<String> program(String name) {
+    boolean repackaged = NodeProcess.class
+        .getProtectionDomain()
+        .getCodeSource()
+        .getLocation()
+        .toString()
+        .startsWith("jar:nested:");
+    return repackaged
+        ? List.of(
+            "-Dloader.main=" + name, "org.springframework.boot.loader.launch.PropertiesLauncher")
+        : List.of(name);
   }
 
   private Process launch() {
@@ -152,6 +167,11 @@ public final class NodeProcess {
     return !this.process.isAlive()
         && this.process.exitValue() == SIGTERM_EXIT
         && logLines("a listener of leadership events still runs").isEmpty();
+  }
+
+  /** The file to which the process writes its output. */
+  public Path logFile() {
+    return this.log;
   }
 
   public String log() {
