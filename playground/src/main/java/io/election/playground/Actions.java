@@ -146,7 +146,7 @@ final class Actions {
         name,
         "start",
         "Start",
-        state == State.STOPPED || state == State.DEAD,
+        !there,
         name + " runs",
         null,
         "The process starts again. It follows if another node leads. Nobody leads twice: a process that starts holds no lease.");

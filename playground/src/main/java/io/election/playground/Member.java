@@ -27,6 +27,7 @@ final class Member implements AutoCloseable {
     RUNNING,
     PAUSED,
     STOPPED,
+    KILLED,
     DEAD;
 
     String text() {
@@ -54,7 +55,7 @@ final class Member implements AutoCloseable {
 
   private volatile long startedAt = System.nanoTime();
   private volatile boolean paused;
-  private volatile boolean stopped;
+  private volatile State ended = State.DEAD;
   private volatile boolean aside;
   private volatile Cut cut = Cut.NONE;
   private volatile long lastDeadline;
@@ -110,7 +111,7 @@ final class Member implements AutoCloseable {
 
   State state() {
     if (!process.isAlive()) {
-      return stopped ? State.STOPPED : State.DEAD;
+      return ended;
     }
     if (paused) {
       return State.PAUSED;
@@ -173,12 +174,13 @@ final class Member implements AutoCloseable {
   }
 
   synchronized void kill() {
+    ended = State.KILLED;
     process.kill();
     paused = false;
   }
 
   synchronized void stop() {
-    stopped = true;
+    ended = State.STOPPED;
     process.stop();
   }
 
@@ -193,7 +195,7 @@ final class Member implements AutoCloseable {
   }
 
   synchronized void start() {
-    stopped = false;
+    ended = State.DEAD;
     aside = false;
     startedAt = System.nanoTime();
     process.restart();

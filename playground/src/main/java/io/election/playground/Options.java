@@ -71,6 +71,13 @@ record Options(
           "--renew=%d ms is too long for --lease=%d ms. Let the lease be at least three times as long."
               .formatted(renew.toMillis(), lease.toMillis()));
     }
+    // The election refuses less, since a renewal may take two time-outs of a second.
+    Duration least = renew.plusSeconds(2);
+    if (lease.minus(lease.dividedBy(50)).compareTo(least) < 0) {
+      throw new IllegalArgumentException(
+          "--lease=%d ms is too short for --renew=%d ms. Let the lease be at least %d ms."
+              .formatted(lease.toMillis(), renew.toMillis(), least.toMillis() * 50 / 49 + 1));
+    }
     String port = given.getProperty("server.port");
     String url = given.getProperty("spring.datasource.url");
     if (url != null && !Address.URL.matcher(url).matches()) {

@@ -94,7 +94,7 @@ final class Story {
         : text + ": its lease had %s left".formatted(seconds(-late));
   }
 
-  private static String seconds(long nanos) {
+  static String seconds(long nanos) {
     double seconds = Math.max(0, nanos) / SECOND;
     return String.format(Locale.ROOT, seconds < 0.095 ? "%.3f s" : "%.1f s", seconds);
   }

@@ -24,7 +24,7 @@ class OptionsTest {
   void readsWhatIsGiven() {
     Options options = Options.parse(
         "--nodes=5",
-        "--lease=3s",
+        "--lease=4s",
         "--renew=500ms",
         "--server.port=8123",
         "--show-a-wrong-one",
@@ -42,6 +42,7 @@ class OptionsTest {
     "--nodes=6,       Write a number from 2 to 5",
     "--nodes=three,   Write a number from 2 to 5",
     "--lease=soon,    Write a time from 100ms to 10m",
+    "--lease=3s,      Let the lease be at least 3062 ms",
     "--renew=2s,      Let the lease be at least three times as long",
     "--node=3,        is no option of the playground",
     "nodes=3,         is no option of the playground",
