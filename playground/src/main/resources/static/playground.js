@@ -1,7 +1,7 @@
 'use strict';
 
 const KEPT = 600_000;       // milliseconds of claims and marks that the page keeps
-const FUTURE = 0.06;        // the part of the timeline right of now, where deadlines are drawn
+const FUTURE = 0.06;        // the part of the timeline right of now; more if a lease is longer
 const LOG_LINES = 500;
 const LANE = 38;
 const LABEL = 92;
@@ -279,6 +279,8 @@ async function act(its, made) {
 
 /* ---------- the timeline: one layout for the canvas and for the saved picture ---------- */
 
+const future = () => Math.max(view.span * FUTURE, state.settings.leaseMs * 1.1);
+
 const lanesOf = () => state.nodes.map((node) => node.id);
 
 function gaps(from, to, now) {
@@ -296,7 +298,7 @@ function gaps(from, to, now) {
 
 /** Calls pen.box, pen.line, pen.text with lengths in CSS pixels; draws nothing itself. */
 function layout(pen, width, now) {
-  const end = view.end ?? now + view.span * FUTURE;
+  const end = view.end ?? now + future();
   const from = end - view.span;
   const x = (ms) => LABEL + (Math.min(Math.max(ms, from), end) - from) / view.span * (width - LABEL);
   const ids = lanesOf();
@@ -460,7 +462,7 @@ function tabulate() {
 /* ---------- moving about in time ---------- */
 
 function hold(wanted) {
-  view.end = wanted ? present() + view.span * FUTURE : null;
+  view.end = wanted ? present() + future() : null;
   $('hold').setAttribute('aria-pressed', String(wanted));
   set($('hold'), wanted ? 'Follow the present' : 'Pause the page');
 }
@@ -472,7 +474,7 @@ function zoom(factor) {
 function step(direction) {
   if (view.end === null) hold(true);
   const now = present();
-  view.end = Math.min(Math.max(view.end + direction * view.span / 4, now - KEPT + view.span), now + view.span * FUTURE);
+  view.end = Math.min(Math.max(view.end + direction * view.span / 4, now - KEPT + view.span), now + future());
 }
 
 $('hold').onclick = () => hold(view.end === null);

@@ -86,15 +86,21 @@ final class Playground implements AutoCloseable {
     threads.scheduleWithFixedDelay(this::watch, 250, 250, TimeUnit.MILLISECONDS);
   }
 
-  private static String reason(Throwable failure) {
+  /** The first line of a failure and of its cause. */
+  static String reason(Throwable failure) {
     Throwable cause = failure;
     while (cause.getCause() != null) {
       cause = cause.getCause();
     }
-    return failure.getMessage() + (cause != failure ? " (" + cause.getMessage() + ")" : "");
+    String text = String.valueOf(failure.getMessage());
+    return cause != failure
+        ? "%s (%s)"
+            .formatted(
+                text, String.valueOf(cause.getMessage()).lines().findFirst().orElse(""))
+        : text;
   }
 
-  private void start() throws IOException, SQLException {
+  private void start() throws IOException {
     WorkFolder.clean(WorkFolder.parent()).forEach(this::progress);
     WorkFolder work = WorkFolder.create(WorkFolder.parent());
     folder = work;
@@ -113,11 +119,18 @@ final class Playground implements AutoCloseable {
     phase = "running";
   }
 
-  private Database startDatabase(WorkFolder work) throws IOException, SQLException {
+  private Database startDatabase(WorkFolder work) throws IOException {
     String url = options.url();
     if (url != null) {
       progress("Connecting to " + url);
-      return MySqlDatabase.running(url, options.username(), options.password());
+      try {
+        return MySqlDatabase.running(url, options.username(), options.password());
+      } catch (SQLException ex) {
+        throw new IllegalStateException(
+            "%s does not accept %s. Check the server, --spring.datasource.url, and the username and password beside it."
+                .formatted(url, options.username()),
+            ex);
+      }
     }
     if (!MariaDbPrograms.existForThisPlatform()) {
       throw new IllegalStateException("""
@@ -156,10 +169,6 @@ final class Playground implements AutoCloseable {
   @Nullable
   Database database() {
     return database;
-  }
-
-  Options options() {
-    return options;
   }
 
   Timeline timeline() {

@@ -57,6 +57,7 @@ public class PlaygroundApplication {
         "server.address", "127.0.0.1",
         "server.port", options.port(),
         "server.shutdown", "immediate",
+        "logging.level.org.springframework.web.servlet.mvc.support", "error", // streams end
         "logging.level.root", "warn",
         "logging.level.io.election", "info"));
     application.addInitializers(

@@ -54,7 +54,7 @@ final class RecordWatch {
         broadcaster.send(new Broadcaster.Event("history", past));
       }
     } catch (SQLException ex) {
-      problem = ex.getMessage();
+      problem = String.valueOf(ex.getMessage()).lines().findFirst().orElse("");
       disconnect();
     }
   }
