@@ -336,7 +336,7 @@ final class Actions {
         playground.list(member);
         long now = System.nanoTime();
         timeline.mark(name, "start", now, now, "started");
-        timeline.tell("info", name + " was started again", "operations.md");
+        timeline.tell("info", name + " was started again", "operations.md#rolling-restart");
       }
       case "lead" -> {
         timeline.tell("change", name + " was asked to lead", OPERATORS);
@@ -428,7 +428,7 @@ final class Actions {
       database.start();
       playground.list(database);
       playground.databaseState("running");
-      playground.timeline().tell("info", "The database runs again", "reliability.md");
+      playground.timeline().tell("info", "The database runs again", "reliability.md#faults");
     } catch (RuntimeException ex) {
       playground.databaseState("stopped");
       throw ex;

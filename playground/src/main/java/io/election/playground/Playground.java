@@ -235,20 +235,20 @@ final class Playground implements AutoCloseable {
           .filter(Member::leads)
           .forEach(each -> incidents.put(
               each.name(), new Story.Incident("the database", what, now, each.deadline())));
-      timeline.tell("change", "The database " + what, "reliability.md");
+      timeline.tell("change", "The database " + what, "reliability.md#faults");
     } else {
       incidents.put(target, incident);
       if (kind.equals("pause")) {
         pauses.put(target, incident);
       }
-      timeline.tell("change", Story.happened(incident), "guarantees.md");
+      timeline.tell("change", Story.happened(incident), "guarantees.md#the-timing-argument");
     }
   }
 
   /** Tells that a pause or cut of a node has ended. */
   void ends(String target, String kind, String text) {
     timeline.endMarks(target, kind, System.nanoTime());
-    timeline.tell("info", text, "guarantees.md");
+    timeline.tell("info", text, "guarantees.md#the-timing-argument");
   }
 
   void wakes(String name) {
@@ -322,7 +322,8 @@ final class Playground implements AutoCloseable {
     Claim before = last;
     if (!claim.isOfOneTermWith(before)) {
       Story.Incident incident = before != null ? incidents.remove(before.node()) : null;
-      timeline.tell("change", Story.began(claim, before, incident), "guarantees.md");
+      timeline.tell(
+          "change", Story.began(claim, before, incident), "guarantees.md#the-timing-argument");
     }
     last = claim;
   }
@@ -333,7 +334,7 @@ final class Playground implements AutoCloseable {
     if (pause != null && woken != null && member.sampledAt() - woken > 0) {
       waking.remove(member.name());
       boolean leads = member.claims(woken).stream().anyMatch(claim -> claim.to() - woken >= 0);
-      timeline.tell("info", Story.woke(pause, woken, leads), "guarantees.md");
+      timeline.tell("info", Story.woke(pause, woken, leads), "guarantees.md#the-timing-argument");
     }
   }
 

@@ -29,7 +29,7 @@ import org.springframework.context.event.EventListener;
   TomcatServletWebServerAutoConfiguration.class,
   WebMvcAutoConfiguration.class
 })
-@Import(ConsoleController.class)
+@Import({ConsoleController.class, DocsController.class})
 public class PlaygroundApplication {
 
   private static final Logger log = LoggerFactory.getLogger(PlaygroundApplication.class);

@@ -88,13 +88,14 @@ final class Timeline {
     broadcaster.send(new Broadcaster.Event("marks", List.of(mark)));
   }
 
+  /**
+   * Adds a line to the log.
+   *
+   * @param level {@code info}, {@code change} or {@code warn}
+   * @param page the page of the documentation that explains it
+   */
   synchronized void tell(String level, String text, String page) {
-    Line line = new Line(
-        ++ids,
-        moments.now(),
-        text,
-        "https://github.com/election/election/blob/main/docs/" + page,
-        level);
+    Line line = new Line(++ids, moments.now(), text, "docs/" + page, level);
     lines.add(line);
     if (lines.size() > LINES) {
       lines.remove(0);
@@ -131,7 +132,7 @@ final class Timeline {
                     wrong ? "The hand-written SQL" : "The promise is broken",
                     overlap.first().node(),
                     overlap.second().node()),
-            "guarantees.md");
+            "guarantees.md#the-promise");
       }
     }
   }
