@@ -160,8 +160,9 @@ public interface LeaseStore extends AutoCloseable {
    * The result of a read for one election.
    *
    * @param row the record
-   * @param age how long ago the record was last written, by the clock of the store. Only a hint for
-   *     the time of the next read, never for decisions; may be negative or absurd
+   * @param age how long before the middle of the read the record was last written, by the clock of
+   *     the store. Only a hint for the time of the next read, never for decisions; may be negative or
+   *     absurd
    * @param ahead how many other candidates came before this node, if the record was handed back to
    *     any node: this node then lets them try first, for less than a renew interval, counted from
    *     when it has {@linkplain Wake#inTurn noticed} the hand-back or seen it. 0 if the store knows

@@ -9,7 +9,8 @@ import java.time.Duration;
  *
  * <p>If a renewal is a little late, the next read follows soon. If renewals become visible late
  * (many elections, slow server), the reads keep the distance at which they saw the last one, since
- * otherwise each renewal would need two reads, and reduce it step by step.
+ * otherwise each renewal would need two reads, and reduce it step by step. The distance is that of
+ * the request, not of the answer: the duration of a read must not delay the next one.
  */
 final class PollSchedule {
 
@@ -30,19 +31,22 @@ final class PollSchedule {
   /**
    * Returns when to read again.
    *
-   * @param now after the answer to the last read
-   * @param age how long ago the record was written, by the clock of the store; only a hint
+   * @param sent before the last read was sent
+   * @param now after its answer
+   * @param age how long before the middle of that read the record was written, by the clock of the
+   *     store; only a hint
    */
-  long next(long now, Duration age) {
+  long next(long sent, long now, Duration age) {
     boolean known = !age.isNegative() && age.compareTo(LeaseSettings.MAX_LEASE) <= 0;
     long old = known ? age.toNanos() : 0;
     long late = old - this.interval;
     if (late >= 0 && late < this.interval / 4) {
       return now + this.interval / 16;
     }
-    long distance =
-        old < this.interval / 4 ? Math.max(this.lag, old - this.interval / 200) : this.lag;
-    long wait = this.interval - old % this.interval + distance;
+    long half = (now - sent) / 2;
+    long excess = old < this.interval / 4 ? Math.max(old - half - this.lag, 0) : 0;
+    long distance = this.lag + excess - excess / 8;
+    long wait = this.interval - old % this.interval + distance - half;
     return now + (wait < this.interval / 2 ? wait + this.interval : wait);
   }
 

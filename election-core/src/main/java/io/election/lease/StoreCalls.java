@@ -201,7 +201,7 @@ final class StoreCalls {
     Timing timing = departure.answered(this.context.clocks());
     Reading first = readings.get(ids.iterator().next());
     Duration age = first != null ? first.age() : Duration.ZERO;
-    long nextPoll = this.polls.next(timing.now(), age);
+    long nextPoll = this.polls.next(timing.sent(), timing.now(), age);
     long noticed = noticed(timing.now());
     for (Candidate candidate : readers) {
       Optional<Reading> reading = Optional.ofNullable(readings.get(candidate.serviceId()));

@@ -181,7 +181,8 @@ class MembersTest extends ElectorFixture {
     run(Duration.ofSeconds(4), a, b);
     assertThat(b.service.isLeader()).isTrue();
     assertThat(b.register.announced.size() - before).as("writes").isEqualTo(1);
-    run(LEASE, a, b);
+    a.members();
+    run(LEASE.plusSeconds(2), a, b);
     assertThat(a.service.members().orElseThrow())
         .filteredOn((member) -> member.nodeId().equals("b"))
         .extracting(Member::position)

@@ -25,7 +25,7 @@ class PollScheduleTest {
   @Test
   void nodesPollOneAfterAnother() {
     List<Long> polls = IntStream.range(0, 100)
-        .mapToObj(i -> schedule("node-" + i).next(0, Duration.ofMillis(5)) - nanos(RENEW - 5))
+        .mapToObj(i -> schedule("node-" + i).next(0, 0, Duration.ofMillis(5)) - nanos(RENEW - 5))
         .sorted()
         .toList();
     assertThat(polls.get(0)).isBetween(nanos(RENEW) / 32, nanos(RENEW) * 5 / 128);
@@ -40,12 +40,36 @@ class PollScheduleTest {
   }
 
   @Test
+  void nodesWhoseIdsDifferInTheLastCharacterDoNotPollTogether() {
+    double apart = IntStream.range(1000, 2000)
+        .mapToLong(i -> Math.abs(lag("host:8080:" + i) - lag("host:8080:" + (i + 1))))
+        .average()
+        .orElseThrow();
+    assertThat(apart).isGreaterThan(nanos(RENEW) / 16 / 4.0);
+  }
+
+  @Test
   void aRenewalThatIsSeenLateIsPolledAsLateTheNextTimeAndThenSoonerStepByStep() {
-    long step = nanos(RENEW) / 200;
-    assertThat(next(RENEW / 8)).isEqualTo(nanos(RENEW) - step);
-    assertThat(next(RENEW / 4 - 1)).isEqualTo(nanos(RENEW) - step);
     long lag = next(0) - nanos(RENEW);
+    long eighth = (nanos(RENEW / 8) - lag) / 8;
+    assertThat(next(RENEW / 8)).isEqualTo(nanos(RENEW) - eighth);
     assertThat(next(RENEW / 4)).as("no delay").isEqualTo(nanos(RENEW) - nanos(RENEW) / 4 + lag);
+  }
+
+  @Test
+  void slowReadsDoNotMakePollsLaterAndLater() {
+    PollSchedule schedule = schedule("me");
+    long lag = next(0) - nanos(RENEW);
+    for (long took : new long[] {nanos(1), nanos(10), nanos(100)}) {
+      long sent = nanos(RENEW) / 4 - took;
+      for (int i = 1; i <= 50; i++) {
+        // The leader renews at the beginning of each interval.
+        long begin = (i - 1) * nanos(RENEW);
+        long middle = sent + took / 2 - begin;
+        sent = schedule.next(sent, sent + took, Duration.ofNanos(middle));
+      }
+      assertThat(sent % nanos(RENEW)).as("%d", took).isBetween(lag, lag + nanos(RENEW) / 200);
+    }
   }
 
   @Test
@@ -86,8 +110,12 @@ class PollScheduleTest {
     assertThat(schedule("me").turn(1)).isGreaterThan(nanos(RENEW) / 10);
   }
 
+  private static long lag(String id) {
+    return schedule(id).next(0, 0, Duration.ZERO);
+  }
+
   private static long next(long age) {
-    return schedule("me").next(0, Duration.ofMillis(age));
+    return schedule("me").next(0, 0, Duration.ofMillis(age));
   }
 
   private static PollSchedule schedule(String id) {
