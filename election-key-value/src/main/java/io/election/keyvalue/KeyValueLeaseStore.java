@@ -110,13 +110,15 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       return Map.of();
     }
     this.server.begin();
+    long asked = this.clock.millis();
     Map<String, View> views = this.records.local(serviceIds);
+    long middle = asked + (this.clock.millis() - asked) / 2;
     Map<String, Reading> readings = new LinkedHashMap<>();
     views.forEach((id, view) -> {
       this.life.saw(view);
       LeaseRow row = this.life.row(view);
       if (row != null) {
-        Duration age = view.age(this.clock.millis());
+        Duration age = view.age(middle);
         readings.put(id, new Reading(row, age, view.isVacant() ? this.followed.ahead(id) : 0));
       }
     });
@@ -276,6 +278,8 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   public OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim)
       throws LeaseStoreException {
     this.server.begin();
+    // The holder's next renewal comes a renew interval after this instant: followers rely on it.
+    long asked = this.clock.millis();
     for (int i = 0; i < ATTEMPTS; i++) {
       View view = look(serviceId);
       Entry entry = view.entry();
@@ -291,7 +295,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
           new LeaseRecord(claim.nodeId(), term, claim.leaseMillis(), this.life.token());
       List<Write> writes = leading(view, term, begins, claim, TermEnd.asFound(seen));
       writes.add(new Put(Keys.record(serviceId), Json.write(record), entry.version()));
-      this.life.heartbeatIfAbsent(this.clock.millis()).ifPresent(writes::add);
+      this.life.heartbeatIfAbsent(asked).ifPresent(writes::add);
       Map<String, Version> checks = view.checks();
       writes.forEach(write -> checks.remove(write.key()));
       this.life.names(serviceId);

@@ -129,10 +129,16 @@ record View(
         : heartbeat.version().written();
   }
 
-  /** How long ago the holder renewed, by the clocks of two nodes; negative if it does not. */
+  /**
+   * How long ago the holder renewed, by the clocks of two nodes; negative if it does not, or has not
+   * since the record was written.
+   */
   Duration age(long now) {
     Entry heartbeat = heartbeatEntry();
-    return heartbeat != null && beat() != ENDED
+    return heartbeat != null
+            && beat() != ENDED
+            && this.entry != null
+            && heartbeat.version().written() >= this.entry.version().written()
         ? Duration.ofMillis(now - Heartbeat.of(heartbeat.value()).at())
         : Duration.ofMillis(-1);
   }

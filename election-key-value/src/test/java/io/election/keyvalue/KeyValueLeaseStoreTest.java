@@ -11,6 +11,8 @@ import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Claim;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.TermEnd;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -19,6 +21,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -71,6 +74,41 @@ class KeyValueLeaseStoreTest {
       assertThat(query.fresh()).isFalse();
       assertThat(query.keys()).hasSize(4);
     });
+  }
+
+  /** By the age followers know when the next renewal comes. */
+  @Test
+  void theAgeOfARecordCountsFromBeforeItWasTakenToTheMiddleOfARead() throws Exception {
+    AtomicLong clock = new AtomicLong(1_000_000);
+    LeaseStore slow = new KeyValueLeaseStore(
+        new MemoryKeyValueServer(this.cluster, this.cluster::commit, query -> {
+          clock.addAndGet(100);
+          return this.cluster.read(query);
+        }),
+        () -> Instant.ofEpochMilli(clock.get()));
+    Claim claim = new Claim("a", LEASE, 0, Reason.CREATED);
+    LeaseRow created = slow.create("x", claim).orElseThrow();
+    long begun = clock.get();
+    slow.acquire("x", created, claim);
+    slow.read(Set.of("x"));
+
+    long asked = clock.get();
+    assertThat(age(slow, "x")).hasMillis(asked + 50 - begun);
+  }
+
+  @Test
+  void theAgeOfARecordIsUnknownUntilItsHolderRenews() throws Exception {
+    long earlier = lead(this.a, "x", "a");
+    long term = lead(this.a, "y", "a");
+    assertThat(age(this.b, "y")).isNegative();
+
+    this.a.renew("a", Map.of("x", earlier, "y", term));
+
+    assertThat(age(this.b, "y")).isGreaterThanOrEqualTo(Duration.ZERO);
+  }
+
+  private static Duration age(LeaseStore store, String id) throws LeaseStoreException {
+    return Objects.requireNonNull(store.read(Set.of(id)).get(id)).age();
   }
 
   @ParameterizedTest
