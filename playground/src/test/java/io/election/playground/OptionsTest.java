@@ -52,6 +52,6 @@ class OptionsTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Options.parse(argument))
         .withMessageContaining(remedy)
-        .withMessageContaining(argument.replaceFirst(".*=", ""));
+        .withMessageContaining(argument.replaceFirst("=.*", ""));
   }
 }
