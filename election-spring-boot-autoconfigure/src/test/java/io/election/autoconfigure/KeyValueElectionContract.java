@@ -33,7 +33,7 @@ public abstract class KeyValueElectionContract {
 
   protected static final String PASSWORD = "correct-horse";
 
-  private static final Duration LEASE = Duration.ofSeconds(6);
+  private static final Duration LEASE = Duration.ofSeconds(4);
 
   private final String algorithm;
 
@@ -65,7 +65,7 @@ public abstract class KeyValueElectionContract {
             "spring.application.name=orders",
             "as.election.algorithm=" + algorithm,
             "as.election.lease-duration=" + LEASE.toMillis() + "ms",
-            "as.election.renew-interval=2s",
+            "as.election.renew-interval=1s",
             "as.election.operation-timeout=1s",
             "management.endpoints.web.exposure.include=leader")
         .withConfiguration(AutoConfigurations.of(SslAutoConfiguration.class));
