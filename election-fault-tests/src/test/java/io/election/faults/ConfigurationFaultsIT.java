@@ -34,6 +34,7 @@ import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.MethodBeforeAdvice;
@@ -256,6 +257,7 @@ class ConfigurationFaultsIT {
   }
 
   @ParameterizedTest
+  @ResourceLock(MoveIT.THREADS)
   @ValueSource(strings = {"as.election.node-id", "as.election.service-id"})
   void fault_41_ids_that_cannot_be_told_apart_are_refused(String property) {
     TestDatabase database = TestDatabase.newDatabase();
@@ -292,6 +294,7 @@ class ConfigurationFaultsIT {
   }
 
   @Test
+  @ResourceLock(MoveIT.THREADS)
   void fault_43_started_and_stopped_a_hundred_times() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     try (ConfigurableApplicationContext context = run(database)) {
@@ -321,6 +324,7 @@ class ConfigurationFaultsIT {
   }
 
   @Test
+  @ResourceLock(MoveIT.THREADS)
   void fault_43_two_contexts_in_one_process() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     ConfigurableApplicationContext one = run(database);
@@ -348,6 +352,7 @@ class ConfigurationFaultsIT {
   }
 
   @Test
+  @ResourceLock(MoveIT.THREADS)
   void fault_43_start_that_fails_half_way() {
     TestDatabase database = TestDatabase.newDatabase();
     for (int i = 0; i < 3; i++) {

@@ -53,6 +53,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.ResourceAccessMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
+import org.junit.jupiter.api.parallel.ResourceLockTarget;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -66,7 +69,14 @@ import org.springframework.jdbc.datasource.SingleConnectionDataSource;
  * The nodes are in this process, each with connections of its own, and asked several times a
  * millisecond.
  */
+@ResourceLock(
+    value = MoveIT.THREADS,
+    mode = ResourceAccessMode.READ,
+    target = ResourceLockTarget.CHILDREN)
 class MoveIT {
+
+  /** The elections' threads in this process, which other tests count. */
+  static final String THREADS = "election threads";
 
   private static final Duration LEASE = Duration.ofSeconds(3);
 

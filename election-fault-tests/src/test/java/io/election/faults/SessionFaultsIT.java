@@ -110,9 +110,11 @@ class SessionFaultsIT {
   /** Whether a node has changed the first table and waits for the second. */
   private static boolean isTakingOver(TestDatabase database) {
     return !"0".equals(database.query("""
-            SELECT COUNT(*) FROM information_schema.innodb_trx
+            SELECT COUNT(*)
+            FROM information_schema.innodb_trx JOIN information_schema.processlist
+                ON id = trx_mysql_thread_id AND user = '%s'
             WHERE trx_state = 'LOCK WAIT' AND trx_rows_modified > 0
-            """));
+            """.formatted(database.username())));
   }
 
   @Test

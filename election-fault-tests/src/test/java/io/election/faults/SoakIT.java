@@ -20,6 +20,8 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * Random faults on a few nodes over each kind of store. A test takes less than a minute by default: {@code
@@ -27,6 +29,7 @@ import org.junit.jupiter.api.Test;
  * processes' own pace, {@code -Dsoak.nodes} sets the number of nodes.
  */
 @Tag("faults")
+@Execution(ExecutionMode.CONCURRENT)
 class SoakIT {
 
   @Test
