@@ -27,6 +27,9 @@ final class Agent implements SmartLifecycle {
 
   private static final long INTERVAL_MILLIS = 1_000;
 
+  /** For how long a source is not asked that has not answered: a failover must not wait for that. */
+  private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
+
   private final AgentProperties properties;
   private final MysqlServer server;
   private final Promotions promotions;
@@ -51,6 +54,14 @@ final class Agent implements SmartLifecycle {
 
   /** Whether the settings of the server are safe. */
   private boolean checked;
+
+  /** Whether the receiver was connected when it was looked at last. */
+  private boolean connected;
+
+  /** The address of the source that did not answer when it was asked last; empty if there is none. */
+  private String silent = "";
+
+  private long silentSince;
 
   /** The term of the election in which the last promotion before it opened was recorded. */
   private long openTerm;
@@ -137,13 +148,18 @@ final class Agent implements SmartLifecycle {
     long term = last.map(Promotion::electionTerm).orElse(0L);
     if (this.freshest.isOpen(this.settings.renewInterval()) && term <= this.openTerm) {
       if (state.receiving()) {
+        log.info("{} stops its receiver: there is no source", this.properties.server());
         this.server.stopReceiver();
         state = this.server.state();
       }
       if (last.isPresent() && this.freshest.isDesignated()) {
         askLastSource(last.get());
       }
-      show(Role.WAITING, "there is no source", state.lagSeconds());
+      String reason = this.freshest.reason();
+      show(
+          Role.WAITING,
+          reason.isEmpty() ? "there is no source" : "there is no source: " + reason,
+          state.lagSeconds());
       this.freshest.publish(state, term, this.status);
       this.elector.wakeUp();
     } else {
@@ -212,17 +228,31 @@ final class Agent implements SmartLifecycle {
   }
 
   private void follow(Promotion source, ServerState state) throws Exception {
-    if (state.source().equals(source.address()) && state.receiving()) {
+    boolean joined = state.source().equals(source.address()) && state.receiving();
+    if (joined && !state.connected() && !this.connected) {
+      // It acknowledges nothing, and to stop it takes as long as its attempt to connect: now rather
+      // than when there is a failover.
+      this.server.stopReceiver();
+      joined = false;
+    }
+    this.connected = state.connected();
+    if (joined) {
       show(
           state.applying() ? Role.REPLICA : Role.REFUSED,
           state.applying() ? "" : "its applier has stopped: see its error log",
           state.lagSeconds());
       return;
     }
+    if (source.address().equals(this.silent)
+        && System.nanoTime() - this.silentSince < SILENCE_NANOS) {
+      return;
+    }
     Peer peer;
     try {
       peer = Peer.look(source.address(), this.properties);
     } catch (SQLException ex) {
+      this.silent = source.address();
+      this.silentSince = System.nanoTime();
       show(
           Role.WAITING,
           "the source %s does not answer: %s".formatted(source.server(), ex.getMessage()),
@@ -275,6 +305,7 @@ final class Agent implements SmartLifecycle {
         source.port(),
         this.properties.replicationUsername(),
         this.properties.replicationPassword());
+    this.connected = true; // soon
     show(Role.REPLICA, "", state.lagSeconds());
   }
 

@@ -23,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class FreshestFirst implements Precedence {
 
+  private static final String NOT_READY = "its own position is not known yet";
+
   private final String server;
   private final String address;
   private final Set<String> servers;
@@ -48,6 +50,7 @@ final class FreshestFirst implements Precedence {
   private volatile boolean designated;
   private volatile @Nullable Position handedOver;
   private volatile Runnable onAsked = () -> {};
+  private volatile String reason = "";
 
   /** The positions by which this server stood last, its own included. */
   private volatile List<Position> decidedBy = List.of();
@@ -158,12 +161,23 @@ final class FreshestFirst implements Precedence {
 
   @Override
   public Turn turn(Opening opening) {
+    Turn turn = decide(opening);
+    this.reason = turn.reason().equals(NOT_READY) ? "" : turn.reason(); // in a moment
+    return turn;
+  }
+
+  /** Returns why this server did not stand at once when it was asked last; empty if it did. */
+  String reason() {
+    return this.reason;
+  }
+
+  private Turn decide(Opening opening) {
     this.askedAt = System.nanoTime();
     this.designated = opening.designated();
     Position own = this.position;
     if (own == null || !this.lastKnown || !own.isFinal(lastTerm())) {
       this.onAsked.run();
-      return Turn.standAside("its own position is not known yet");
+      return Turn.standAside(NOT_READY);
     }
     List<Position> positions =
         new ArrayList<>(opening.members().map(this::known).orElse(List.of()));

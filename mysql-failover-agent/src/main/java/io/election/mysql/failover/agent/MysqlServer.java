@@ -9,10 +9,13 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,23 +26,45 @@ final class MysqlServer implements AutoCloseable {
 
   /**
    * The guard counts the seconds in which the agent has sent nothing. It makes the server read-only,
-   * and then shuts it down, if the agent is dead or paused. Nothing of it is replicated.
+   * and then shuts it down, if the agent is dead or paused. It shuts it down too if somebody waits
+   * for an acknowledgement that never comes, and so keeps it from being read-only. Nothing of it is
+   * replicated.
    */
   private static final String GUARD = """
       CREATE EVENT mysql_failover.guard ON SCHEDULE EVERY 1 SECOND DO
       BEGIN
         SET SESSION sql_log_bin = 0;
         IF @@GLOBAL.super_read_only = 0 THEN
-          UPDATE mysql_failover.guard SET silent = silent + 1;
+          UPDATE mysql_failover.guard SET silent = silent + 1, seconds = seconds + 1;
           IF (SELECT MAX(silent) FROM mysql_failover.guard) > %d THEN
-            SET GLOBAL super_read_only = ON;
+            BEGIN
+              DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+              SET SESSION lock_wait_timeout = 1;
+              SET GLOBAL super_read_only = ON;
+            END;
             SHUTDOWN;
           END IF;
         END IF;
       END
       """;
 
-  private static final int NET_TIMEOUT_SECONDS = 3;
+  /**
+   * Tells the guard that the agent lives, and returns the guard's seconds. A request that the network
+   * has delayed by two of them tells it nothing.
+   */
+  private static final String AGENT_LIVES = """
+      CREATE FUNCTION mysql_failover.agent_lives(seen bigint) RETURNS bigint
+      DETERMINISTIC MODIFIES SQL DATA
+      BEGIN
+        UPDATE mysql_failover.guard SET silent = 0 WHERE seconds <= seen + 1;
+        RETURN (SELECT MAX(seconds) FROM mysql_failover.guard);
+      END
+      """;
+
+  /** For how long a request may tell the guard that the agent lives, after its seconds were seen. */
+  private static final Duration LATE = Duration.ofSeconds(2);
+
+  private static final int NET_TIMEOUT_SECONDS = 2;
 
   /** How long a statement may take, unless told otherwise. */
   static final Duration PATIENCE = Duration.ofSeconds(5);
@@ -53,6 +78,8 @@ final class MysqlServer implements AutoCloseable {
           (SELECT MAX(service_state <> 'OFF')
            FROM performance_schema.replication_connection_status),
           (SELECT MAX(service_state = 'ON')
+           FROM performance_schema.replication_connection_status),
+          (SELECT MAX(service_state = 'ON')
            FROM performance_schema.replication_applier_status),
           (SELECT COALESCE(MAX(TIMESTAMPDIFF(SECOND,
                applying_transaction_original_commit_timestamp, CURRENT_TIMESTAMP(6))), 0)
@@ -60,7 +87,17 @@ final class MysqlServer implements AutoCloseable {
            WHERE applying_transaction <> ''),
           @@GLOBAL.server_uuid,
           (SELECT variable_value FROM performance_schema.global_status
-           WHERE variable_name = 'Rpl_semi_sync_source_clients')
+           WHERE variable_name = 'Rpl_semi_sync_source_clients'),
+          %s, %s
+      """;
+
+  private static final String TERM =
+      "(SELECT COALESCE(MAX(term), 0) FROM mysql_failover.promotion)";
+
+  /** The term of a server that has never replicated from a promoted one; -1 if it has now. */
+  private static final String NO_TERM = """
+      (SELECT -COUNT(*) FROM information_schema.tables
+       WHERE table_schema = 'mysql_failover' AND table_name = 'promotion')
       """;
 
   private final String url;
@@ -69,6 +106,14 @@ final class MysqlServer implements AutoCloseable {
   private Duration answerWithin = PATIENCE;
   private long guardToldAt = System.nanoTime();
 
+  /** The seconds that the guard had counted when they were seen last. */
+  private long guardSeconds;
+
+  private long guardSeenAt = System.nanoTime();
+
+  /** Whether the data have a term, as seen last. */
+  private boolean hasTerm = true;
+
   MysqlServer(String url, String user, String password) {
     this.url = url;
     this.login.setProperty("user", user);
@@ -76,6 +121,8 @@ final class MysqlServer implements AutoCloseable {
     this.login.setProperty("connectTimeout", "1000");
     this.login.setProperty("allowPublicKeyRetrieval", "true");
     this.login.setProperty("allowMultiQueries", "true");
+    // What the agent does is not replicated, unless it says so.
+    this.login.setProperty("sessionVariables", "sql_log_bin=0");
   }
 
   /** Returns the settings without which a failover is not safe, each with its remedy. */
@@ -93,8 +140,9 @@ final class MysqlServer implements AutoCloseable {
       required.put("rpl_semi_sync_replica_enabled", "ON");
       required.put("rpl_semi_sync_source_wait_point", "AFTER_SYNC");
     }
+    Map<String, String> variables = variables(required.keySet());
     for (Map.Entry<String, String> setting : required.entrySet()) {
-      String found = variable(setting.getKey());
+      String found = variables.get(setting.getKey());
       if (!setting.getValue().equals(found)) {
         problems.add("%s is %s: set it to %s"
             .formatted(
@@ -107,53 +155,100 @@ final class MysqlServer implements AutoCloseable {
     return problems;
   }
 
-  private @Nullable String variable(String name) throws SQLException {
+  private Map<String, String> variables(Set<String> names) throws SQLException {
+    Map<String, String> variables = new HashMap<>();
     try (Statement statement = connection().createStatement();
-        ResultSet row = statement.executeQuery("SHOW GLOBAL VARIABLES LIKE '" + name + "'")) {
-      return row.next() ? row.getString(2) : null;
+        ResultSet row = statement.executeQuery(
+            "SELECT variable_name, variable_value FROM performance_schema.global_variables WHERE variable_name IN ('%s')"
+                .formatted(String.join("', '", names)))) {
+      while (row.next()) {
+        variables.put(row.getString(1).toLowerCase(Locale.ROOT), text(row, 2));
+      }
+      return variables;
     } catch (SQLException ex) {
       close();
       throw ex;
     }
   }
 
+  /** Looks at the server, with one statement. */
   ServerState state() throws SQLException {
-    Connection connection = connection();
-    long term = term(connection);
-    try (Statement statement = connection.createStatement();
-        ResultSet row = statement.executeQuery(STATE)) {
+    return look("0", 0).state();
+  }
+
+  /**
+   * Tells the guard that the agent lives, and looks at the server: with one statement, or two if the
+   * first one comes too late to count.
+   */
+  ServerState stateAndResetGuard() throws SQLException {
+    connection(); // nothing is told if there is none
+    try {
+      Look look = lookAndResetGuard();
+      return look.late() ? lookAndResetGuard().state() : look.state();
+    } catch (SQLException ex) {
+      // The server may have heard it without an answer, or hear it yet.
+      this.guardToldAt = this.guardSeenAt + LATE.toNanos();
+      throw ex;
+    }
+  }
+
+  private Look lookAndResetGuard() throws SQLException {
+    long seen = this.guardSeconds;
+    Look look = look("mysql_failover.agent_lives(%d)".formatted(seen), seen);
+    this.guardSeconds = look.guardSeconds();
+    this.guardSeenAt = System.nanoTime();
+    if (!look.late()) {
+      this.guardToldAt = this.guardSeenAt;
+    }
+    return look;
+  }
+
+  /**
+   * A server as it was looked at.
+   *
+   * @param guardSeconds what its guard had counted
+   * @param late whether the guard was not told that the agent lives, since it had counted too much
+   */
+  private record Look(ServerState state, long guardSeconds, boolean late) {}
+
+  private Look look(String guard, long seen) throws SQLException {
+    try {
+      Look look = look(guard, seen, this.hasTerm ? TERM : NO_TERM);
+      if (look.state().term() >= 0) {
+        return look;
+      }
+      this.hasTerm = true;
+      return look(guard, seen, TERM);
+    } catch (SQLException ex) {
+      if (!this.hasTerm || !(ex.getErrorCode() == 1146 || ex.getErrorCode() == 1049)) {
+        close();
+        throw ex;
+      }
+      this.hasTerm = false; // the next look finds out why, if it fails too
+      return look(guard, seen);
+    }
+  }
+
+  private Look look(String guard, long seen, String term) throws SQLException {
+    try (Statement statement = connection().createStatement();
+        ResultSet row = statement.executeQuery(STATE.formatted(term, guard))) {
       row.next();
       GtidSet executed = GtidSet.parse(text(row, 1));
-      return new ServerState(
-          text(row, 9),
+      ServerState state = new ServerState(
+          text(row, 10),
           executed,
           executed.union(GtidSet.parse(text(row, 4))),
           row.getBoolean(2),
           row.getBoolean(3),
-          term,
+          row.getLong(12),
           text(row, 5),
           row.getBoolean(6),
           row.getBoolean(7),
-          Math.max(row.getLong(8), 0),
-          row.getInt(10));
-    } catch (SQLException ex) {
-      close();
-      throw ex;
-    }
-  }
-
-  private long term(Connection connection) throws SQLException {
-    try (Statement statement = connection.createStatement();
-        ResultSet row =
-            statement.executeQuery("SELECT COALESCE(MAX(term), 0) FROM mysql_failover.promotion")) {
-      row.next();
-      return row.getLong(1);
-    } catch (SQLException ex) {
-      if ("42S02".equals(ex.getSQLState()) || ex.getErrorCode() == 1049) {
-        return 0; // a server that has never replicated from a promoted one
-      }
-      close();
-      throw ex;
+          row.getBoolean(8),
+          Math.max(row.getLong(9), 0),
+          row.getInt(11));
+      long seconds = row.getLong(13);
+      return new Look(state, seconds, seconds > seen + 1);
     }
   }
 
@@ -211,13 +306,16 @@ final class MysqlServer implements AutoCloseable {
         String.join(
             ";",
             "SET GLOBAL super_read_only = OFF",
+            "SET SESSION sql_log_bin = 1",
             "CREATE DATABASE IF NOT EXISTS mysql_failover",
             "SET SESSION sql_log_bin = 0",
             "DROP TABLE IF EXISTS mysql_failover.guard",
-            "CREATE TABLE mysql_failover.guard (silent int NOT NULL) ENGINE = MEMORY",
-            "INSERT INTO mysql_failover.guard VALUES (0)",
+            "CREATE TABLE mysql_failover.guard (silent int NOT NULL, seconds bigint NOT NULL) ENGINE = MEMORY",
+            "INSERT INTO mysql_failover.guard VALUES (0, 0)",
+            "DROP FUNCTION IF EXISTS mysql_failover.agent_lives",
+            AGENT_LIVES.strip(),
             "DROP EVENT IF EXISTS mysql_failover.guard",
-            GUARD.formatted(silentSeconds),
+            GUARD.formatted(silentSeconds).strip(),
             "SET SESSION sql_log_bin = 1"),
         """
         CREATE TABLE IF NOT EXISTS mysql_failover.promotion (
@@ -226,7 +324,10 @@ final class MysqlServer implements AutoCloseable {
             promoted_at timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6))
         """,
         "INSERT INTO mysql_failover.promotion (term, server) VALUES (%d, '%s') ON DUPLICATE KEY UPDATE term = term"
-            .formatted(term, server.replace("'", "''")));
+            .formatted(term, server.replace("'", "''")),
+        "SET SESSION sql_log_bin = 0");
+    this.guardSeconds = 0;
+    this.guardSeenAt = System.nanoTime();
   }
 
   /** Lets clients write. */
@@ -252,19 +353,6 @@ final class MysqlServer implements AutoCloseable {
     execute("SET GLOBAL rpl_semi_sync_source_enabled = ON");
     // Who has connected before would never acknowledge.
     end("command LIKE 'Binlog Dump%'");
-  }
-
-  /** Tells the guard that the agent lives. */
-  void resetGuard() throws SQLException {
-    connection(); // nothing is told if there is none
-    try {
-      execute(
-          "SET SESSION sql_log_bin = 0",
-          "UPDATE mysql_failover.guard SET silent = 0",
-          "SET SESSION sql_log_bin = 1");
-    } finally {
-      this.guardToldAt = System.nanoTime(); // the server may have heard it without an answer
-    }
   }
 
   /** Returns when the guard may have been told last that the agent lives. */
@@ -338,9 +426,7 @@ final class MysqlServer implements AutoCloseable {
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
         "SET GLOBAL super_read_only = OFF",
         // A clone takes longer than the guard lets an agent be silent.
-        "SET SESSION sql_log_bin = 0",
-        "DROP EVENT IF EXISTS mysql_failover.guard",
-        "SET SESSION sql_log_bin = 1");
+        "DROP EVENT IF EXISTS mysql_failover.guard");
     try (Statement statement = connection().createStatement()) {
       statement.execute("INSTALL PLUGIN clone SONAME 'mysql_clone.so'");
     } catch (SQLException ex) {

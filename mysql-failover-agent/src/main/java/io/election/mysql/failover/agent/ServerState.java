@@ -13,6 +13,7 @@ import io.election.mysql.failover.GtidSet;
  * @param term the term that its data show; 0 if they show none
  * @param source the address of the source from which it replicates, {@code host:port}; empty if none
  * @param receiving whether its receiver is connected or tries to connect
+ * @param connected whether its receiver is connected
  * @param applying whether its applier runs
  * @param lagSeconds how far the applier is behind, in seconds
  * @param acknowledging how many connected replicas acknowledge its transactions
@@ -26,6 +27,7 @@ record ServerState(
     long term,
     String source,
     boolean receiving,
+    boolean connected,
     boolean applying,
     long lagSeconds,
     int acknowledging) {}

@@ -247,7 +247,7 @@ class SourceDuty {
     this.server.answerWithin(LOOK);
     long looked = System.nanoTime();
     this.acknowledgedAt = looked;
-    while (!this.ends.tryAcquire(100, TimeUnit.MILLISECONDS)) {
+    while (!this.ends.tryAcquire(untilNextStep(looked), TimeUnit.NANOSECONDS)) {
       if (!leads(electionTerm)) {
         return "its agent does not lead any longer, or could not renew its lease in time";
       }
@@ -283,6 +283,13 @@ class SourceDuty {
     return "its agent ends";
   }
 
+  /** Returns how long to wait, in nanoseconds: until the next look, and no longer than a tenth of a second. */
+  private static long untilNextStep(long looked) {
+    long step = INTERVAL_NANOS / 10;
+    long untilLook = INTERVAL_NANOS - (System.nanoTime() - looked);
+    return untilLook > 0 ? Math.min(untilLook, step) : step;
+  }
+
   private static boolean isGone(SQLException failure) {
     return causes(failure)
         .anyMatch((cause) ->
@@ -307,10 +314,7 @@ class SourceDuty {
    */
   private boolean look() throws SQLException {
     boolean open = OPEN.equals(this.status);
-    if (open) {
-      this.server.resetGuard();
-    }
-    ServerState state = this.server.state();
+    ServerState state = open ? this.server.stateAndResetGuard() : this.server.state();
     long now = System.nanoTime();
     int needed = this.properties.acknowledgingReplicas();
     this.acknowledging = state.acknowledging();
@@ -329,8 +333,7 @@ class SourceDuty {
     } else if (!open && this.acknowledgedAt == now) {
       log.info("{} accepts writes again", this.properties.server());
       this.server.openForWrites(needed);
-      this.server.resetGuard();
-      state = this.server.state();
+      state = this.server.stateAndResetGuard();
       open = true;
     }
     Status status = open

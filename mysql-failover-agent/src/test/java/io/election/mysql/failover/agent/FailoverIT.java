@@ -13,7 +13,9 @@ import io.election.test.TestDatabase;
 import io.election.zookeeper.Zookeeper;
 import java.nio.file.Path;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,7 +23,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
@@ -31,6 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 
@@ -41,6 +46,9 @@ import org.springframework.context.ConfigurableApplicationContext;
 class FailoverIT {
 
   private final EtcdProcess etcd = EtcdProcess.shared();
+
+  /** Where the agents elect. */
+  private String endpoints = this.etcd.url();
 
   private final String service = "set-" + UUID.randomUUID();
 
@@ -78,7 +86,7 @@ class FailoverIT {
   }
 
   private List<String> arguments(Server server) {
-    return AgentProcess.arguments(server, this.set.servers.keySet(), this.service, this.etcd.url());
+    return AgentProcess.arguments(server, this.set.servers.keySet(), this.service, this.endpoints);
   }
 
   private Status status(String server) {
@@ -112,6 +120,7 @@ class FailoverIT {
   }
 
   @Test
+  @Tag("faults")
   void theFreshestReplicaBecomesTheSourceAndNoAcknowledgedTransactionIsLost() throws Exception {
     this.agents.remove("a").close();
     startKillingAgent(this.set.get("a"));
@@ -157,6 +166,7 @@ class FailoverIT {
   }
 
   @Test
+  @Tag("faults")
   void aPlannedSwitchOverLosesNothing() throws Exception {
     awaitSet("a", "b", "c");
     Writer writer = new Writer(this::source, 0);
@@ -183,20 +193,37 @@ class FailoverIT {
         .containsAll(writer.written().stream().map(Written::id).toList());
   }
 
-  /** The agent is dead or paused: the server itself ends its service. */
+  /** What the agent asks its server, whether that is the source or a replica. */
   @Test
-  void theServersOwnGuardEndsItWithoutItsAgent() throws Exception {
-    this.agents.values().forEach(ConfigurableApplicationContext::close);
-    Server server = this.set.get("a");
-    try (MysqlServer agent = new MysqlServer(server.url(), "root", ReplicationSet.PASSWORD)) {
-      agent.noteTerm(1, "a", 2);
-      agent.openForWrites(0);
-      for (int i = 0; i < 40; i++) {
-        agent.resetGuard();
-        assertThat(agent.state().readOnly()).isFalse();
-        TimeUnit.MILLISECONDS.sleep(100); // the guard counts seconds of the server
+  void anAgentSendsOneStatementASecond() throws Exception {
+    awaitSet("a", "b", "c");
+    for (Server server : this.set.servers.values()) {
+      try (Connection connection = server.connect();
+          Statement statement = connection.createStatement()) {
+        long began = System.nanoTime();
+        long before = statements(statement);
+        TimeUnit.SECONDS.sleep(20);
+        double seconds = (System.nanoTime() - began) / 1e9;
+        long sent = statements(statement) - before;
+        System.out.printf(
+            "Measured: the agent of %s sends %.2f statements a second%n",
+            server.name, sent / seconds);
+        assertThat(sent).isBetween((long) seconds / 2, (long) (seconds * 1.3));
       }
-      patiently().until(() -> !server.isRunning());
+    }
+  }
+
+  /** Returns how many statements the agent of a server has sent on the connections that it has. */
+  private static long statements(Statement statement) throws SQLException {
+    try (ResultSet row = statement.executeQuery("""
+        SELECT SUM(count_star)
+        FROM performance_schema.events_statements_summary_by_thread_by_event_name
+            JOIN performance_schema.threads USING (thread_id)
+        WHERE name = 'thread/sql/one_connection' AND processlist_user = 'root'
+            AND processlist_id <> CONNECTION_ID() AND event_name NOT LIKE 'statement/sp/%'
+        """)) {
+      row.next();
+      return row.getLong(1);
     }
   }
 
@@ -219,6 +246,70 @@ class FailoverIT {
     patiently().until(() -> !this.set.get(server).isRunning());
     this.set.get(server).startAgain();
     patiently().untilAsserted(() -> assertThat(status(server).role()).isEqualTo(Role.REPLICA));
+  }
+
+  /** Whoever holds a lock keeps the source from being drained, and a replica from catching up. */
+  @Test
+  void aSwitchOverThatIsNotDoneInTimeLeavesTheSourceWhereItWas() throws Exception {
+    awaitSet("a", "b", "c");
+    Server source = this.set.get("a");
+    source.execute("CREATE TABLE orders.other (id int)");
+    Writer writer = new Writer(this::source, 0);
+    try (writer) {
+      awaitWrites(writer, 100);
+      try (Connection lock = source.connect()) {
+        lock.createStatement().execute("LOCK TABLES orders.other WRITE");
+        refuseSwitchOver("Lock wait timeout exceeded");
+      }
+      awaitWrites(writer, 100);
+      for (String slow : List.of(
+          "CREATE TABLE orders.slow AS SELECT SLEEP(4) AS slept",
+          "INSERT INTO orders.other SELECT SLEEP(4)")) {
+        FutureTask<Boolean> done = new FutureTask<>(() -> {
+          source.execute(slow);
+          return true;
+        });
+        new Thread(done, "slow").start();
+        patiently()
+            .until(() -> !source
+                .query("SELECT COUNT(*) FROM performance_schema.processlist WHERE info LIKE '"
+                    + slow.substring(0, 20) + "%'")
+                .equals("0"));
+        refuseSwitchOver("Lock wait timeout exceeded");
+        awaitWrites(writer, 100);
+        assertThat(done.get(10, TimeUnit.SECONDS)).as(slow).isTrue();
+      }
+      try (Connection lock = this.set.get("b").connect()) {
+        lock.createStatement().execute("LOCK TABLES orders.written READ");
+        awaitWrites(writer, 10);
+        refuseSwitchOver("the target has not caught up within PT2S");
+      }
+      awaitWrites(writer, 100);
+      patiently().until(() -> status("b").role() == Role.REPLICA);
+
+      // A transaction that is open is rolled back, and its client knows.
+      try (Connection open = source.connect()) {
+        open.setAutoCommit(false);
+        open.createStatement().execute("INSERT INTO orders.other VALUES (1000)");
+        this.agents.get("a").getBean(SourceDuty.class).switchOver("b").get(20, TimeUnit.SECONDS);
+        assertThatThrownBy(open::commit).isInstanceOf(SQLException.class);
+      }
+      awaitSet("b", "a", "c");
+      awaitWrites(writer, 100);
+    }
+    Server target = this.set.get("b");
+    assertThat(target.ids())
+        .containsAll(writer.written().stream().map(Written::id).toList());
+    assertThat(target.query("SELECT COUNT(*) FROM orders.slow")).isEqualTo("1");
+    assertThat(target.query("SELECT GROUP_CONCAT(id) FROM orders.other")).isEqualTo("0");
+  }
+
+  private void refuseSwitchOver(String reason) {
+    assertThat(this.agents.get("a").getBean(SourceDuty.class).switchOver("b"))
+        .failsWithin(Duration.ofSeconds(10))
+        .withThrowableThat()
+        .withMessageContaining(reason);
+    assertThat(status("a").role()).isEqualTo(Role.SOURCE);
   }
 
   @Test
@@ -320,6 +411,137 @@ class FailoverIT {
     }
   }
 
+  /** With two members lost nobody can be elected, and the source ends in time. */
+  @Test
+  void membersOfEtcdAreLost() throws Exception {
+    List<EtcdProcess> cluster = EtcdProcess.startCluster(3);
+    try {
+      this.endpoints = cluster.stream().map(EtcdProcess::url).collect(Collectors.joining(","));
+      startOver(List.of("a", "b", "c"));
+      awaitSet("a", "b", "c");
+      EtcdProcess first =
+          cluster.stream().filter(EtcdProcess::leads).findFirst().orElseThrow();
+      Writer writer = new Writer(this::source, 0);
+      try (writer) {
+        awaitWrites(writer, 100);
+        first.kill();
+        awaitWrites(writer, 1_000);
+        this.set.get("a").kill();
+        patiently().until(() -> !writer.lastServer().equals("a"));
+        awaitWrites(writer, 100);
+        EtcdProcess second =
+            cluster.stream().filter((each) -> each != first).findFirst().orElseThrow();
+        second.kill();
+        patiently().until(() -> source().isEmpty());
+        for (String server : List.of("b", "c")) {
+          assertThat(this.set.get(server).query("SELECT @@GLOBAL.super_read_only"))
+              .isEqualTo("1");
+        }
+        second.run();
+        awaitWrites(writer, 100);
+      }
+      assertThat(source().orElseThrow().ids())
+          .containsAll(writer.written().stream().map(Written::id).toList());
+    } finally {
+      cluster.forEach(EtcdProcess::close);
+    }
+  }
+
+  /** Nobody is promoted until an operator has written the record of the last promotion again. */
+  @Test
+  void theDataOfEtcdAreDeleted() throws Exception {
+    awaitSet("a", "b", "c");
+    Server source = this.set.get("a");
+    Writer writer = new Writer(this::source, 0);
+    try (writer) {
+      awaitWrites(writer, 100);
+      this.etcd.ctl("del", "", "--from-key");
+      patiently().until(() -> source().isEmpty());
+      // Its lease has ended without a warning, so that its agent or its guard has ended the server.
+      TimeUnit.SECONDS.sleep(10);
+      if (!source.isRunning()) {
+        source.startAgain();
+      }
+      patiently().until(() -> status("a").role() == Role.WAITING);
+      TimeUnit.SECONDS.sleep(10);
+      System.out.println("Waiting: " + status("a").reason());
+      assertThat(this.agents.keySet()).allSatisfy((name) -> {
+        assertThat(status(name).role()).isEqualTo(Role.WAITING);
+        assertThat(this.set.get(name).query("SELECT @@GLOBAL.super_read_only")).isEqualTo("1");
+      });
+      this.etcd.ctl(
+          "put",
+          "/mysql-failover/" + this.service,
+          String.join(
+              "\n",
+              "term=1",
+              "server=a",
+              "uuid=" + source.query("SELECT @@GLOBAL.server_uuid"),
+              "host=" + source.host(),
+              "port=3306",
+              "position=" + source.query("SELECT REPLACE(@@GLOBAL.gtid_executed, '\\n', '')"),
+              "election=0"));
+      awaitWrites(writer, 100);
+      awaitSet("a", "b", "c");
+    }
+    assertThat(source.ids())
+        .containsAll(writer.written().stream().map(Written::id).toList());
+  }
+
+  /**
+   * One that was down has missed too much to compare. One that was paused may catch up by the
+   * connection that it has.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aServerSleepsDuringThreeFailovers(boolean down) throws Exception {
+    startOver(List.of("a", "b", "c", "d"), "--as.failover.acknowledging-replicas=2");
+    awaitSet("a", "b", "c", "d");
+    patiently().ignoreExceptions().until(() -> promotions("d").equals("1"));
+    this.agents.remove("d").close();
+    if (down) {
+      this.set.get("d").kill();
+    } else {
+      this.set.get("d").pause();
+    }
+    List<Long> written = new ArrayList<>();
+    for (int failover = 0; failover < 3; failover++) {
+      written.addAll(write(failover * 1_000_000L));
+      Server source = source().orElseThrow();
+      source.kill();
+      patiently().until(() -> source().filter((each) -> each != source).isPresent());
+      source.startAgain();
+      patiently().until(() -> status(source.name).role() == Role.REPLICA);
+    }
+    written.addAll(write(3_000_000));
+    Server source = source().orElseThrow();
+    assertThat(promotions(source.name)).isEqualTo("4");
+    if (down) {
+      this.set.get("d").startAgain();
+    } else {
+      this.set.get("d").resume();
+    }
+    startAgent(this.set.get("d"));
+    patiently()
+        .until(() -> status("d").role() == Role.REPLICA || status("d").role() == Role.REFUSED);
+    System.out.printf(
+        "Afterwards d is %s: %s%n", status("d").role(), status("d").reason());
+    if (down || status("d").role() == Role.REFUSED) {
+      assertThat(status("d").reason()).contains("term 1");
+      rebuild("d");
+    }
+    assertThat(source.ids()).containsAll(written);
+    patiently().untilAsserted(() -> assertThat(this.set.get("d").ids()).containsAll(written));
+  }
+
+  private List<Long> write(long firstId) {
+    Writer writer = new Writer(this::source, firstId);
+    try (writer) {
+      awaitWrites(writer, 100);
+    }
+    return writer.written().stream().map(Written::id).toList();
+  }
+
   @Test
   void agentsElectOverAMysqlElsewhere() throws Exception {
     TestDatabase election = TestDatabase.newDatabase();
@@ -341,12 +563,7 @@ class FailoverIT {
 
   /** The election and the record of promotions are on a server that is none of the set. */
   private void electOver(String... arguments) throws Exception {
-    this.agents.values().forEach(ConfigurableApplicationContext::close);
-    this.agents.clear();
-    this.set.close(); // its data may show a promotion
-    this.set = new ReplicationSet("a", "b", "c");
-    this.more.addAll(List.of(arguments));
-    this.set.servers.values().forEach(this::startAgent);
+    startOver(List.of("a", "b", "c"), arguments);
     awaitSet("a", "b", "c");
     Writer writer = new Writer(this::source, 0);
     try (writer) {
@@ -372,6 +589,16 @@ class FailoverIT {
         last.electionTerm() - 1);
     assertThat(promotions.record(late)).as("in a term that has ended").isFalse();
     assertThat(promotions.last()).contains(last);
+  }
+
+  /** Starts another set, whose data show no promotion. */
+  private void startOver(List<String> servers, String... arguments) throws SQLException {
+    this.agents.values().forEach(ConfigurableApplicationContext::close);
+    this.agents.clear();
+    this.set.close();
+    this.set = new ReplicationSet(servers.toArray(String[]::new));
+    this.more.addAll(List.of(arguments));
+    this.set.servers.values().forEach(this::startAgent);
   }
 
   private String promotions(String server) throws SQLException {

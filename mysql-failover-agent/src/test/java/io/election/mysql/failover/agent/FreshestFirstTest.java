@@ -83,6 +83,7 @@ class FreshestFirstTest {
             position.term(),
             "",
             false,
+            false,
             true,
             0,
             0),

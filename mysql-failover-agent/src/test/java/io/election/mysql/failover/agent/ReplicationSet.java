@@ -4,6 +4,7 @@ import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.exception.DockerException;
 import com.github.dockerjava.api.model.ContainerNetwork;
 import com.github.dockerjava.api.model.Network.Ipam;
+import io.election.test.TestServer;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -16,7 +17,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import org.junit.jupiter.api.Assumptions;
-import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.Network;
 import org.testcontainers.lifecycle.Startables;
 import org.testcontainers.mysql.MySQLContainer;
@@ -172,7 +172,7 @@ final class ReplicationSet implements AutoCloseable {
   private final Network network;
 
   ReplicationSet(String... names) throws SQLException {
-    Assumptions.assumeTrue(DockerClientFactory.instance().isDockerAvailable(), "no Docker");
+    Assumptions.assumeTrue(TestServer.hasDocker(), "no Docker");
     Map.Entry<String, Network> network = newNetwork();
     this.network = network.getValue();
     for (String name : names) {

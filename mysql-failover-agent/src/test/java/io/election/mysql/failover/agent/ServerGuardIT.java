@@ -1,0 +1,136 @@
+package io.election.mysql.failover.agent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.election.mysql.failover.agent.ReplicationSet.Server;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** The agent is dead or paused: the server itself ends its service. */
+@Tag("faults")
+@Tag("failover")
+class ServerGuardIT {
+
+  private static final int SILENT_SECONDS = 2;
+
+  private static ReplicationSet set;
+
+  private Server server;
+
+  private MysqlServer agent;
+
+  @BeforeAll
+  static void startServer() throws SQLException {
+    set = new ReplicationSet("a");
+  }
+
+  @AfterAll
+  static void end() {
+    if (set != null) {
+      set.close();
+    }
+  }
+
+  @BeforeEach
+  void connect() {
+    this.server = set.get("a");
+    this.agent = new MysqlServer(this.server.url(), "root", ReplicationSet.PASSWORD);
+    patiently().ignoreExceptions().until(() -> this.agent.state().superReadOnly());
+  }
+
+  @AfterEach
+  void close() {
+    this.agent.close();
+    if (this.server.isRunning()) {
+      this.server.kill();
+    }
+    this.server.startAgain();
+  }
+
+  private static ConditionFactory patiently() {
+    return await().atMost(Duration.ofSeconds(30)).pollInterval(Duration.ofMillis(50));
+  }
+
+  private void awaitEnd() {
+    patiently().until(() -> !this.server.isRunning());
+  }
+
+  /** The guard counts seconds of the server. */
+  private static void pass(int millis) throws InterruptedException {
+    TimeUnit.MILLISECONDS.sleep(millis);
+  }
+
+  @Test
+  void aServerServesWhileItsAgentLives() throws Exception {
+    this.agent.noteTerm(1, "a", SILENT_SECONDS);
+    this.agent.openForWrites(0);
+    for (int i = 0; i < 10; i++) {
+      pass(500);
+      assertThat(this.agent.stateAndResetGuard().readOnly()).isFalse();
+    }
+    awaitEnd();
+  }
+
+  /** An agent has died while it promoted the server, or gave it up. */
+  @Test
+  void aServerToWhichOnlyAnAdministratorCanWriteEndsToo() throws Exception {
+    this.agent.noteTerm(1, "a", SILENT_SECONDS);
+    ServerState state = this.agent.state();
+    assertThat(state.superReadOnly()).isFalse();
+    assertThat(state.readOnly()).isTrue();
+    awaitEnd();
+  }
+
+  /** Its transaction keeps the server from being read-only. */
+  @Test
+  void aServerWhoseClientWaitsForAnAcknowledgementEndsToo() throws Exception {
+    this.agent.noteTerm(1, "a", SILENT_SECONDS);
+    this.agent.openForWrites(1);
+    Writer writer = new Writer(() -> Optional.of(this.server), 0);
+    try (writer) {
+      awaitEnd();
+    }
+    assertThat(writer.count()).as("what nobody has acknowledged").isZero();
+  }
+
+  /** The network has delayed what the agent sent before it died. */
+  @Test
+  void aRequestThatComesLateTellsTheGuardNothing() throws Exception {
+    this.agent.noteTerm(1, "a", 2 * SILENT_SECONDS);
+    this.agent.openForWrites(0);
+    pass(2_500);
+    AtomicInteger heard = new AtomicInteger();
+    patiently().until(() -> {
+      try {
+        this.server.execute("SET SESSION sql_log_bin = 0", "DO mysql_failover.agent_lives(0)");
+        heard.incrementAndGet();
+        return false;
+      } catch (SQLException ex) {
+        return !this.server.isRunning();
+      }
+    });
+    assertThat(heard).hasPositiveValue();
+  }
+
+  @Test
+  void anAgentThatWasLateIsHeardAgain() throws Exception {
+    this.agent.noteTerm(1, "a", 2 * SILENT_SECONDS);
+    this.agent.openForWrites(0);
+    pass(2_500);
+    for (int i = 0; i < 5; i++) {
+      assertThat(this.agent.stateAndResetGuard().readOnly()).isFalse();
+      pass(1_000);
+    }
+  }
+}
