@@ -1,6 +1,7 @@
 package io.election.mysql.failover.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.when;
 
@@ -8,7 +9,9 @@ import io.election.mysql.failover.agent.Status.Role;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.config.NamingConvention;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.File;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.OptionalInt;
@@ -64,5 +67,24 @@ class AgentMetricsTest {
         .map((MatchResult found) -> found.group(1))
         .collect(Collectors.toSet());
     assertThat(Stream.of(Role.values()).map(Enum::name)).containsAll(roles);
+  }
+
+  @Test
+  void alertsFireWhenTheyShouldAndNeverElse() throws Exception {
+    assumeTrue(
+        Stream.of(System.getenv("PATH").split(File.pathSeparator))
+            .anyMatch((folder) -> Files.isExecutable(Path.of(folder, "promtool"))),
+        "promtool is not installed: the alert rules are not run");
+    promtool("check", "rules", Path.of("..", "docs", "mysql-failover-alerts.yaml"));
+    promtool(
+        "test", "rules", Path.of("src", "test", "resources", "mysql-failover-alerts-test.yaml"));
+  }
+
+  private static void promtool(String command, String kind, Path file) throws Exception {
+    Process promtool = new ProcessBuilder("promtool", command, kind, file.toString())
+        .redirectErrorStream(true)
+        .start();
+    String told = new String(promtool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(promtool.waitFor()).as(told).isZero();
   }
 }
