@@ -11,6 +11,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -103,6 +104,15 @@ final class AgentProcess implements AutoCloseable {
 
   boolean isRunning() {
     return this.process.isAlive();
+  }
+
+  /** Returns how much memory it has had at most, in megabytes. */
+  long mostResidentMegabytes() throws IOException {
+    return Files.readAllLines(Path.of("/proc", Long.toString(this.process.pid()), "status"))
+        .stream()
+        .filter((line) -> line.startsWith("VmHWM:"))
+        .mapToLong((line) -> Long.parseLong(line.replaceAll("\\D", "")) / 1024)
+        .sum();
   }
 
   void send(Signal signal) {

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
  * properties: {@code failover.rounds}, {@code failover.seed}, and {@code failover.fault} for one
  * fault in all rounds.
  */
+@Tag("faults")
 @Tag("failover")
 class FailoverFaultsIT {
 
@@ -61,6 +62,9 @@ class FailoverFaultsIT {
         System.out.println(line);
         summary.add(line);
         judge(set, round + " (" + fault + ")", source, began);
+      }
+      for (AgentProcess agent : set.agents.values()) {
+        System.out.printf("Measured: an agent takes %d MB%n", agent.mostResidentMegabytes());
       }
     } finally {
       summary.forEach(System.out::println);

@@ -38,6 +38,17 @@ enum Fault {
       set.set.get(source).plugIn();
     }
   },
+  SOURCE_AND_AGENT_CUT_OFF {
+    @Override
+    void strike(FailoverSet set, String source, Random random) {
+      set.set.get(source).unplug();
+      set.proxies.get(source).cut();
+      passLongerThanALease(random);
+      set.awaitWrites((server) -> !server.equals(source));
+      set.set.get(source).plugIn();
+      set.proxies.get(source).heal();
+    }
+  },
   SOURCE_CUT_OFF_FROM_ETCD {
     @Override
     void strike(FailoverSet set, String source, Random random) {
