@@ -22,9 +22,11 @@ import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What keys and heartbeats do beyond the contract, with both kinds of versions. */
@@ -333,8 +335,23 @@ class KeyValueLeaseStoreTest {
     assertThat(take(this.a, "x", seen, "a")).isFalse();
   }
 
+  static Stream<String> whateverIsWrittenByHandIsRead() {
+    return Stream.of(
+        "{",
+        "{\"leader\":[1]}",
+        "\u0000",
+        "a\nb",
+        "{}",
+        "",
+        "x".repeat(1_000_000),
+        "{" + "\"x\":[".repeat(100_000),
+        // Of a later version, or of none.
+        "{\"leader\":\"c\",\"term\":9,\"leaseMillis\":5000,\"heartbeat\":\"t\",\"priority\":{\"a\":1}}",
+        "{\"leader\":\"c\",\"term\":-9,\"leaseMillis\":-5000,\"heartbeat\":\"a/b\"}");
+  }
+
   @ParameterizedTest
-  @ValueSource(strings = {"{", "{\"leader\":[1]}", "\u0000", "a\nb", "{}", ""})
+  @MethodSource
   void whateverIsWrittenByHandIsRead(String text) throws Exception {
     lead(this.a, "x", "a");
     this.cluster.put("x", text);
