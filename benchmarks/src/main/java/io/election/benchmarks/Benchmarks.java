@@ -35,13 +35,7 @@ public final class Benchmarks {
     this.results = results;
   }
 
-  /**
-   * Runs all benchmarks. Exits with 1 if one of the programs does not exit with 0.
-   *
-   * @param arguments {@code --quick}; {@code --results=folder}, by default a folder below {@code
-   *     benchmarks}
-   * @throws Exception if a program or a server does not start
-   */
+  /** Exits with 1 if one of the programs does not exit with 0. */
   public static void main(String[] arguments) throws Exception {
     var options = new SimpleCommandLinePropertySource(arguments);
     boolean quick = options.containsProperty("quick");

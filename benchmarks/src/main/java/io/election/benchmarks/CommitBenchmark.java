@@ -14,9 +14,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.transaction.support.TransactionTemplate;
 
-/**
- * Measures what the commit fence adds to a transaction with one insert.
- */
+/** Measures what the commit fence adds to a transaction with one insert. */
 @SuppressWarnings("NullAway.Init")
 public class CommitBenchmark extends DatabaseBenchmark {
 

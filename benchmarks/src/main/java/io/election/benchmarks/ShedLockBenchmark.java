@@ -13,9 +13,7 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.TearDown;
 import org.springframework.jdbc.core.JdbcTemplate;
 
-/**
- * Measures what ShedLock adds to a job, for comparison with {@link LeadershipBenchmark}.
- */
+/** Measures what ShedLock adds to a job, for comparison with {@link LeadershipBenchmark}. */
 @SuppressWarnings("NullAway.Init")
 public class ShedLockBenchmark extends DatabaseBenchmark {
 

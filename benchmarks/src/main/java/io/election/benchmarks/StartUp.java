@@ -73,11 +73,6 @@ public class StartUp {
     }
   }
 
-  /**
-   * Measures.
-   *
-   * @param arguments the application's arguments, above all its database; {@code --results}, a file
-   */
   public static void main(String[] arguments) throws IOException {
     Map<String, List<double[]>> starts = new LinkedHashMap<>();
     start("true", arguments);

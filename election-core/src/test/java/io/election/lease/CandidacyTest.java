@@ -726,9 +726,7 @@ class CandidacyTest {
     return Candidacy.start(new Node("me", settings), at(0));
   }
 
-  /**
-   * A leader that took its term with a request sent at the given instant and answered 10 ms later.
-   */
+  /** A leader of a term that was requested at an instant and granted 10 ms later. */
   private static Candidacy leader(long term, long sent) {
     Acquire take = new Acquire(row("", term - 1, 5, 0), RELEASED);
     return saw(take.row(), sent).onAcquired(take, OptionalLong.of(term), timing(sent, sent + 10));

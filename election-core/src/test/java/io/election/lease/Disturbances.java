@@ -171,10 +171,7 @@ record Disturbances(Simulation world) {
             .allMatch((process) -> process.candidacy().remembered().promisedMillis() >= lease);
   }
 
-  /**
-   * A lease that nobody should write by hand. It is never 0, because 0 is a release and works as
-   * one.
-   */
+  /** A lease that nobody should write by hand; never 0, which is a release. */
   private @Nullable Long someLease() {
     return switch (this.world.draw(this.world.mixed ? 2 : 3)) {
       case 0 -> null;

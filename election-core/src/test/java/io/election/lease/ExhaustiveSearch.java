@@ -96,18 +96,10 @@ final class ExhaustiveSearch {
     }
   }
 
-  /**
-   * A request that its sender has given up and that is still under way.
-   *
-   * @param life the life of its process in which it was sent
-   */
+  /** A request that its sender has given up in one of its lives, and that is still under way. */
   private record Late(Sent call, int life) {}
 
-  /**
-   * A process.
-   *
-   * @param life how often it has died
-   */
+  /** A process, and how often it has died. */
   private record Part(
       Candidacy candidacy,
       @Nullable Pending pending,
@@ -483,10 +475,7 @@ final class ExhaustiveSearch {
 
   // ---- life
 
-  /**
-   * Whether a process leads soon if nothing fails any more, no process is paused, and all take
-   * turns.
-   */
+  /** Whether a process leads soon if nothing fails, no process is paused, and all take turns. */
   private boolean leads(World world) {
     this.database.restore(Sent.SERVICE, world.tables());
     List<Candidacy> candidacies = new ArrayList<>();
@@ -521,12 +510,7 @@ final class ExhaustiveSearch {
 
   // ---- the trace of a broken promise
 
-  /**
-   * How a state was reached first.
-   *
-   * @param parent the number of the state before
-   * @param move the number of the move among those that are possible there
-   */
+  /** How a state was reached first: by a move, of those that are possible in the state before. */
   private record Origin(int parent, int move) {}
 
   private String trace(int index, World last) {

@@ -149,10 +149,7 @@ enum Mutant {
   /** A lease that an older tool or a manual edit left unknown counts as the last term's lease. */
   AN_UNKNOWN_LEASE_COUNTS_AS_ONES_OWN(new Blind(Mutant::withoutTheHistorysLease)),
 
-  /**
-   * Rule 3: a row that was handed to another node is left to that node for as long as the row
-   * changes.
-   */
+  /** Rule 3: a row that was handed to another node is left to it while the row changes. */
   A_ROW_HANDED_TO_ANOTHER_IS_TAKEN_AT_ONCE(new Hasty(
       Reason.RELEASED,
       (candidacy, seen, now) -> rowOf(seen).isReleased() && isFree(candidacy, now))),
@@ -173,9 +170,7 @@ enum Mutant {
   /** Rule 4: a copy of this process, made while it followed, has the same seal. */
   A_SEAL_COUNTS_FOR_WHO_WAS_NOT_ANSWERED_TO_LEAD(new BySealAlone()),
 
-  /**
-   * Rule 4: each life of a process has its own token, even if all are restored from one checkpoint.
-   */
+  /** Rule 4: each life of a process has its own token, even if restored from one checkpoint. */
   WHO_IS_RESTORED_FROM_ONE_CHECKPOINT_HAS_ONE_TOKEN(new Rules() {
     @Override
     String token(String checkpoint, String life) {
@@ -344,9 +339,7 @@ enum Mutant {
   /** Clocks: the database's clock proves nothing because it can be set. */
   THE_DATABASES_CLOCK_TELLS_WHEN_A_LEASE_IS_OVER(new ByAge()),
 
-  /**
-   * Clocks: {@code now()} jumps by an hour when clocks go forward, although nobody sets the clock.
-   */
+  /** Clocks: {@code now()} jumps by an hour when summer time begins. */
   NOW_TELLS_WHEN_A_LEASE_IS_OVER(new ByAge() {
     @Override
     Object execute(Sent call, Access access) throws LeaseStoreException {
@@ -374,9 +367,7 @@ enum Mutant {
     }
   }),
 
-  /**
-   * Rule 5: the same row on another server, which may have missed renewals, counts as another row.
-   */
+  /** Rule 5: the row on another server, which may have missed renewals, is another row. */
   THE_SERVER_IS_NOT_COMPARED(new Blind((row) -> with(row, Version.of(row).lastTerm(), ""))),
 
   /** Every write compares all that was read: an operator may write exactly the same row twice. */

@@ -24,10 +24,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 class MutationTest {
 
-  /**
-   * Bounds for mutants that take few but exact steps to find; with equal leases and without
-   * operators.
-   */
+  /** Bounds for mutants that take few but exact steps to find. */
   private static final Bounds PLAIN =
       new Bounds(List.of("a", "b"), List.of(2, 2), 2, 0, 0, 0, 0, false, false);
 
@@ -48,9 +45,7 @@ class MutationTest {
 
   private static final int BLOCK = 50;
 
-  /**
-   * The expected violation, as a pattern, for rules that do not keep two processes from leading.
-   */
+  /** Patterns of the violations where it is not that two processes lead. */
   private static final Map<Mutant, String> OTHERWISE = Map.of(
       Mutant.A_RENEWAL_DOES_NOT_NAME_ITS_TERM, "which the history has ended|after a clean stop",
       Mutant.A_LATE_ANSWER_REVIVES_A_LEADERSHIP, "was told",

@@ -94,11 +94,7 @@ class Rules {
   }
 
   /**
-   * Returns the token that distinguishes a process from all others.
-   *
-   * @param checkpoint the same for all processes that are restored from one checkpoint, which was
-   *     taken before the first of them started
-   * @param life the process
+   * Returns the token that distinguishes a life of a process, also from those of one checkpoint.
    */
   String token(String checkpoint, String life) {
     return life;

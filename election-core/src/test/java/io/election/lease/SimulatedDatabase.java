@@ -21,8 +21,8 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The two tables in remembered, which operators, older tools and failing servers can change, and stores
- * that access them and can be made to fail.
+ * The two tables in memory, which operators, older tools and failing servers change, and their
+ * stores.
  */
 public final class SimulatedDatabase extends MemoryLeaseStore {
 
@@ -43,11 +43,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     this.clock = null;
   }
 
-  /**
-   * A database with a clock.
-   *
-   * @param clock the time in microseconds; right or wrong
-   */
+  /** A database with a clock in microseconds, right or wrong. */
   public SimulatedDatabase(LongSupplier clock) {
     this.clock = clock;
   }
@@ -125,11 +121,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     write(serviceId, leaderId, 0, 0, null);
   }
 
-  /**
-   * Replaces a row by a statement that names the time, so that the row is the same each time.
-   *
-   * @param written the time
-   */
+  /** Replaces a row by a statement that names the time, so that the row is the same each time. */
   public synchronized void replace(
       String serviceId, String leaderId, @Nullable Long leaseMillis, long written) {
     this.writes++;
@@ -137,16 +129,8 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
   }
 
   /**
-   * Runs the statement that a node of an older tool runs every second; needs a clock.
-   *
-   * <pre>
-   * INSERT INTO leader_election (service_id, leader_id, last_active_time) VALUES (?, ?, now())
-   * ON DUPLICATE KEY UPDATE
-   *     leader_id = if(last_active_time &lt;= now() - interval 5 second, values(leader_id), leader_id),
-   *     last_active_time = if(leader_id = values(leader_id), values(last_active_time), last_active_time)
-   * </pre>
-   *
-   * @return whether the statement changed a row, in which case such a node believes that it leads
+   * Runs the statement of {@code HandWrittenLease}, as a node of an older tool does every second,
+   * and returns whether it changed a row: then that node believes that it leads. Needs a clock.
    */
   public synchronized boolean contend(String serviceId, String nodeId, Duration interval) {
     // now() has no fraction.
@@ -277,11 +261,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
       this(newToken());
     }
 
-    /**
-     * Creates the store of a process.
-     *
-     * @param token distinguishes it from all other processes
-     */
+    /** Creates the store of the process that a token distinguishes from all others. */
     public Store(String token) {
       this.token = token;
     }

@@ -65,9 +65,7 @@ final class SimulatedProcess implements Claimant {
   /** Whether a request is under way, or the elector is in its step. */
   private boolean busy;
 
-  /**
-   * Whether the elector's own loop body runs at this instant, rather than waiting for its store.
-   */
+  /** Whether the elector's own loop body runs now, rather than waiting for its store. */
   private boolean stepping;
 
   /** Whether it was stopped in the middle of a step, possibly while it held a lock. */
@@ -94,11 +92,8 @@ final class SimulatedProcess implements Claimant {
   private @Nullable Object heard;
 
   /**
-   * Creates a process.
-   *
-   * @param original the process of which it is a copy; {@code null} if it is none
-   * @param running whether the copy has all that the original knows, rather than only what there
-   *     was before the original started
+   * Creates a process, or the copy of one: with all that the original knows, or with what there was
+   * before it started.
    */
   SimulatedProcess(
       Simulation world, String id, int life, @Nullable SimulatedProcess original, boolean running) {
@@ -166,10 +161,7 @@ final class SimulatedProcess implements Claimant {
     return this.wallOrigin + this.wallStep + (long) (this.world.now * this.rate) / Simulation.MILLI;
   }
 
-  /**
-   * The monotonic clock as the production code reads it: the process may be paused after the
-   * reading.
-   */
+  /** The monotonic clock as production reads it: the process may be paused after the reading. */
   private long tick() {
     long reading = monotonic();
     if (this.stepping && this.world.faulty && this.world.draw(1_000) == 0) {

@@ -135,10 +135,7 @@ final class Simulation {
 
   int lives;
 
-  /**
-   * Whether a process lost a race since the last fault: it found another row than the one that it
-   * tried to take or create.
-   */
+  /** Whether a process found another row than it tried to take or create, since the last fault. */
   boolean raceLost;
 
   /** A promise that was broken where an exception would be caught. */
@@ -187,12 +184,7 @@ final class Simulation {
     this.late = draw(2) == 0 ? 0 : this.random.nextDouble(0.2);
   }
 
-  /**
-   * Runs the schedule.
-   *
-   * @return what the schedule showed
-   * @throws AssertionError if a promise was broken
-   */
+  /** Runs the schedule, and fails if a promise was broken. */
   Tally run() {
     this.tally.schedules = 1;
     for (String id : this.ids) {
@@ -284,10 +276,7 @@ final class Simulation {
     return Math.max(first, last);
   }
 
-  /**
-   * The longest time without a leader after the faults: a lease, a poll and two calls, on slow
-   * clocks.
-   */
+  /** The longest time without a leader: a lease, a poll and two calls, on slow clocks. */
   long gap() {
     return (this.longestLease + longestInterval() + this.longestLease / 5) * 101 / 100;
   }

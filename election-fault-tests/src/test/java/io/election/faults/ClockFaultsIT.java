@@ -15,12 +15,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Faults of the wall clocks of the database and of the nodes. They are skipped without libfaketime,
- * and those of the database without Docker. Two faults cannot be produced here: monotonic clocks
- * with different rates, and a suspended machine. {@code
- * LeaseSettingsTest.fault_28_clock_rates_differ}, {@code
- * CandidacyTest.fault_28_machine_is_suspended} and the schedules of {@code SimulationTest} cover
- * them.
+ * Faults of the wall clocks of the database and of the nodes, skipped without libfaketime or
+ * Docker. Clocks with different rates and suspended machines cannot be produced here: see the tests
+ * {@code fault_28} of {@code LeaseSettingsTest} and {@code CandidacyTest}, and {@code
+ * SimulationTest}.
  */
 @Tag("faults")
 class ClockFaultsIT {

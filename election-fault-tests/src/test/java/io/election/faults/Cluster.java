@@ -152,10 +152,7 @@ final class Cluster {
     return cluster;
   }
 
-  /**
-   * Creates the tables, unless there are some. The first node then waits for a lease before it
-   * leads, so that the others have started.
-   */
+  /** Creates missing tables: the first node waits for a lease, so that the others have started. */
   static void prepare(TestDatabase database) {
     if (database.query("SHOW TABLES LIKE 'leader_election'") != null) {
       return;
@@ -401,12 +398,7 @@ final class Cluster {
             .collect(Collectors.toSet()));
   }
 
-  /**
-   * Waits for a leader after a fault, and prints how long that took.
-   *
-   * @param fault the fault that is over
-   * @param end the instant at which it ended
-   */
+  /** Waits for a leader after a fault that ended at an instant, and prints how long that took. */
   NodeProcess awaitRecovery(String fault, long end) {
     return awaitRecovery(fault, end, patience());
   }
@@ -479,18 +471,13 @@ final class Cluster {
   }
 
   /**
-   * Declares that the database has lost a term with all its traces. Another node may lead in this
-   * term, but no two nodes at the same time.
-   *
-   * @param claim a claim made in that term
+   * Declares that the term of a claim is lost with its traces, so that another node may lead in it.
    */
   void expectTermLost(Claim claim) {
     this.lost = claim;
   }
 
-  /**
-   * Waits until a node has led without a break for a duration. That time may already have passed.
-   */
+  /** Waits until a node has led without a break for a duration, which may already have passed. */
   void awaitSteady(NodeProcess node, Duration duration) {
     within(patience().plus(duration.multipliedBy(2)), node + " leads for " + duration)
         .until(() ->

@@ -13,9 +13,7 @@ record CpuQuota(Path group) implements AutoCloseable {
 
   private static final int PERIOD_MICROS = 100_000;
 
-  /**
-   * Creates a group. Aborts the test (reported as skipped with a reason) if that is not allowed.
-   */
+  /** Creates a group, or skips the test if that is not allowed. */
   static CpuQuota ofPercent(int percent) {
     int quota = PERIOD_MICROS / 100 * percent;
     String name = "election-test-" + ProcessHandle.current().pid();

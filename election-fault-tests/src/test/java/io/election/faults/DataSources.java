@@ -26,10 +26,7 @@ final class DataSources {
 
   private DataSources() {}
 
-  /**
-   * The election's connections through a proxy that keeps its clients over a failover. They lead to
-   * the server whose URL is in a file.
-   */
+  /** Connections through a proxy that keeps them over a failover, to the server in a file. */
   @Configuration(proxyBeanMethods = false)
   static class KeepingProxy {
 

@@ -140,9 +140,7 @@ class DatabaseFaultsIT {
     });
   }
 
-  /**
-   * The row proves that no other node has led meanwhile, so the leader need not wait for a lease.
-   */
+  /** The row proves that no other node has led, so the leader need not wait for a lease. */
   @Test
   void fault_19_leader_leads_again_at_once_after_the_database_was_paused() throws Exception {
     Cluster.run(server.newDatabase(), Cluster.threeNodes().subList(0, 1), (cluster, leader) -> {

@@ -26,12 +26,7 @@ final class FencedRegister {
         """);
   }
 
-  /**
-   * Writes with a single statement: a process that is paused inside a transaction would hold its
-   * locks against the next leader.
-   *
-   * @return whether the register accepted it
-   */
+  /** Returns whether a write was accepted; it locks nothing while its process is paused. */
   static boolean write(JdbcTemplate jdbc, long term, String node, long n) {
     String accept = "UPDATE register SET term = ?, node = ?, n = ? WHERE id = 1 AND term <= ?";
     if (jdbc.update(accept, term, node, n, term) > 0) {

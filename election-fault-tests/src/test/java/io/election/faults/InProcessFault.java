@@ -27,9 +27,7 @@ import org.springframework.core.annotation.Order;
 enum InProcessFault {
   /** The heap is exhausted for some seconds. */
   NO_MEMORY(() -> SamplingNode.daemon("allocator", InProcessFault::allocate)),
-  /**
-   * Hundreds of threads compete; the common pool and the carriers of virtual threads are occupied.
-   */
+  /** Hundreds of threads compete; the common pool and all carriers are occupied. */
   NO_PROCESSOR(InProcessFault::occupyProcessors),
   LISTENER_BLOCKS(InProcessFault::block),
   LISTENER_THROWS(() -> {
@@ -111,9 +109,7 @@ enum InProcessFault {
     }
   }
 
-  /**
-   * Starts a virtual thread that never leaves its carrier, which affects others as pinning does.
-   */
+  /** Starts a virtual thread that never leaves its carrier, as pinning does. */
   private static void startVirtual(Runnable task) {
     try {
       Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);

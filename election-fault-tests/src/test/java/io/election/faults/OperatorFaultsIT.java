@@ -75,9 +75,7 @@ class OperatorFaultsIT {
     });
   }
 
-  /**
-   * Designates and forces continuously, during a fault longer than a lease and after it is healed.
-   */
+  /** Designates and forces during a fault that outlasts a lease, and after it is healed. */
   private static void decideDuring(
       String fault, Cluster cluster, Consumer<NodeProcess> how, Consumer<NodeProcess> heal) {
     NodeProcess leader = cluster.awaitLeader();

@@ -7,10 +7,7 @@ import java.util.Deque;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 
-/**
- * Drops packets of some ports on the loopback interface, in the kernel. The rules end with this
- * object or with the JVM.
- */
+/** Drops packets of ports on the loopback interface, until it is closed or the JVM ends. */
 final class PacketFilter implements AutoCloseable {
 
   private final List<Integer> ports;

@@ -258,10 +258,7 @@ class ProcessFaultsIT {
         });
   }
 
-  /**
-   * Needs cgroups. On a JVM with virtual threads the fault also occupies their carriers. That JVM
-   * is the test's own, or the first in {@code /usr/lib/jvm} with virtual threads.
-   */
+  /** Needs cgroups, and takes the carriers of virtual threads on a JVM that has them. */
   @Test
   @Tag("faults")
   void fault_08_no_processor(@TempDir Path folder) throws Exception {
@@ -321,10 +318,7 @@ class ProcessFaultsIT {
     return Optional.empty();
   }
 
-  /**
-   * Starts the node on another JVM: the shell drops its first argument, which is the JVM of the
-   * test.
-   */
+  /** Starts the node on another JVM: the shell drops its first argument, the JVM of the test. */
   private static Node startedBy(Path java, Node node) {
     return node.startedBy("sh", "-c", "shift; exec \"$0\" \"$@\"", java.toString())
         .with("spring.threads.virtual.enabled=true");

@@ -12,10 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/**
- * A cluster on which the tests of a class play their scenarios one after the other. It starts with
- * the first of them, and anew after one that fails.
- */
+/** A cluster for all tests of a class, started with the first and anew after one that fails. */
 final class SharedCluster implements AfterAllCallback {
 
   private final Duration lease;

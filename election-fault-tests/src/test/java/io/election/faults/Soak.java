@@ -25,10 +25,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 
-/**
- * Random faults of the kinds that a test names, one after the other and together. At intervals all
- * of them end, and a leader must appear.
- */
+/** Random faults of some kinds, alone and together; at intervals all end, and a leader appears. */
 final class Soak {
 
   /** The place of faults that end before all others, since those may need the server to end. */
@@ -69,11 +66,7 @@ final class Soak {
 
   private Cluster cluster;
 
-  /**
-   * Creates a soak of a few nodes, named by letters.
-   *
-   * @param nodes a process of a node: by the name of the node, and the name of the process
-   */
+  /** Creates a soak of a few nodes, from the name of each and of its process. */
   Soak(BiFunction<String, String, Node> nodes) {
     this.nodes = nodes;
     int size = Integer.getInteger("soak.nodes", 3 + (int) (this.seed % 3));
@@ -105,10 +98,7 @@ final class Soak {
   }
 
   /**
-   * Adds a kind of fault. Each place has one fault at a time; {@code *} stands for the node.
-   *
-   * @param fault begins the fault of a node, and returns what ends it, which reports whether that
-   *     succeeded
+   * Adds a fault, one at a time in each place ({@code *} is the node); its end may fail at first.
    */
   void add(String name, String place, Function<String, BooleanSupplier> fault) {
     this.kinds.add(new Kind(name, place, fault));
@@ -134,11 +124,7 @@ final class Soak {
     this.refusal = why;
   }
 
-  /**
-   * Injects faults for as long as the test is to take.
-   *
-   * @param healed is run each time that all faults have ended
-   */
+  /** Injects faults for as long as the test is to take; each time that all have ended, tells so. */
   void run(Cluster started, Runnable healed) {
     this.cluster = started;
     started.nodes().forEach((node) -> this.lives.put(node.name(), node));

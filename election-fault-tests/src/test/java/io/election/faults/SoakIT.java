@@ -251,8 +251,8 @@ class SoakIT {
     }
 
     /**
-     * Returns whether the statement has had its effect. The server may be away, or the rows locked. A
-     * table that already has its new name was renamed by an attempt whose answer came too late.
+     * Returns whether the statement has had its effect, now or in an attempt that was answered
+     * late.
      */
     private boolean attempt(String sql) {
       try (Connection connection = connect();

@@ -31,9 +31,8 @@ final class Workload {
   private Workload() {}
 
   /**
-   * Asks whether the node leads, pauses, and then writes to a {@link FencedRegister}. It spends
-   * most of its time between the question and the write, so that a pause of the process falls
-   * there.
+   * Asks whether the node leads, and writes to a {@link FencedRegister} after a pause that most
+   * pauses of the process hit.
    */
   @Configuration(proxyBeanMethods = false)
   static class LateWrites {
@@ -186,10 +185,7 @@ final class Workload {
       run(2);
     }
 
-    /**
-     * Works until it is done or its scheduler interrupts it. The recorded instants lie within the
-     * run.
-     */
+    /** Works until it is done or interrupted. The recorded instants lie within the run. */
     private void run(int job) {
       long began = System.nanoTime();
       long nanos = this.durations[job].toNanos();

@@ -34,9 +34,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/**
- * Shows that the store works and has lost nothing after any call of the driver failed in any way.
- */
+/** The store works and has lost nothing after any call of the driver failed in any way. */
 class FailingCallsIT {
 
   private static final AuditNote ALICE = new AuditNote("alice", "canary");
@@ -174,11 +172,7 @@ class FailingCallsIT {
     }
   }
 
-  /**
-   * Lets one call of the driver fail.
-   *
-   * @return how many calls there were
-   */
+  /** Lets one call of the driver fail, and returns how many there were. */
   private int failAt(int number, ThrowingCallable work) {
     this.calls.set(0);
     this.failing = number;

@@ -556,20 +556,14 @@ class LeaderElectionSchemaIT extends ServerDatabase {
         String.join(", ", history) + " ON %s.leader_election_history");
   }
 
-  /**
-   * The problem of a user with these privileges on the two tables; {@code null} if the user can
-   * take part.
-   */
+  /** The problem of a user with these privileges on the two tables, if there is one. */
   private @Nullable String problemOfUser(List<String> leases, List<String> history)
       throws Exception {
     TestDatabase database = Database.withTables(server().newDatabase());
     return problem(database, newUser(database, leases, history), SchemaMode.VALIDATE);
   }
 
-  /**
-   * The problem of a user with these privileges; {@code null} if the user can create, upgrade and
-   * repair the tables.
-   */
+  /** The problem of a user with these privileges who makes, upgrades or repairs the tables. */
   private @Nullable String problemOfMaker(List<String> grants) throws Exception {
     TestDatabase empty = server().newDatabase();
     TestDatabase handMade = server().newDatabase();

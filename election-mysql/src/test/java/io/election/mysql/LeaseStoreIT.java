@@ -162,8 +162,7 @@ class LeaseStoreIT {
     }
 
     /**
-     * A checkpoint contains the state before the first use, and each process restored from it uses
-     * that state.
+     * Each process that is restored from a checkpoint begins with the state before the first use.
      */
     @Test
     void a_record_is_own_to_one_of_the_stores_that_were_restored_from_one_checkpoint()

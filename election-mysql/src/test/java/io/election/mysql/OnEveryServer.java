@@ -18,10 +18,9 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Runs a class on every supported server: on the default server in each build, and on the others
- * with {@code -Pfaults}, which leaves out tests with the tag {@code default-server}: what they show
- * does not depend on the server. The class has a {@link Server} as its parameter. A server that is
- * not available is reported as skipped, with its name.
+ * Runs a class on every server: on the default one in each build, and with {@code -Pfaults} on the
+ * others, without the tests that are tagged {@code default-server}. Its parameter is a {@link
+ * Server}; one that is not available is skipped by name.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
@@ -74,10 +73,7 @@ import org.junit.jupiter.params.provider.MethodSource;
     }
   }
 
-  /**
-   * Skips the tests of a server that is not available, and names the servers in reports, which only
-   * number them.
-   */
+  /** Skips a server that is not available, and names the servers in reports. */
   final class Start
       implements BeforeClassTemplateInvocationCallback, TestExecutionExceptionHandler {
 

@@ -9,9 +9,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.Parameter;
 
-/**
- * Base class of tests that run on every server, with a new database and all tables for each test.
- */
+/** A test that runs on every server, with a new database that has all tables. */
 abstract class ServerDatabase {
 
   @Parameter

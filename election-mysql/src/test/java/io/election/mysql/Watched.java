@@ -28,10 +28,8 @@ final class Watched {
   interface Watcher {
 
     /**
-     * Called before each call.
-     *
-     * @param sql the text of the statement that the call executes or prepares, if it does
-     * @return the text to use instead
+     * Called before each call, with the text of the statement, if any, that it executes or
+     * prepares; returns the text to use.
      */
     @Nullable
     String before(Method method, @Nullable String sql) throws Throwable;

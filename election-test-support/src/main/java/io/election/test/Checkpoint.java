@@ -12,12 +12,8 @@ public final class Checkpoint {
   private Checkpoint() {}
 
   /**
-   * Gives an object the state of another. Values are copied; parts from its own package remain its
-   * own objects and get the state of the other object's parts.
-   *
-   * @param original the object in the checkpoint
-   * @param restored an object of the same class, created in the same way
-   * @throws IllegalAccessException if the state cannot be read or written
+   * Gives an object the state of one in the checkpoint that was created in the same way. Values are
+   * copied; parts from its own package stay its own, and get the state of the other's parts.
    */
   public static void restore(Object original, Object restored) throws IllegalAccessException {
     restore(original, restored, Collections.newSetFromMap(new IdentityHashMap<>()));

@@ -10,10 +10,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/**
- * An embedded MariaDB with grant tables. All JVMs of a user share its unpacked programs; each
- * server has its own data folder.
- */
+/** An embedded MariaDB with grant tables and its own data; a user's JVMs share the programs. */
 final class EmbeddedServer extends TestServer {
 
   private final MariaDbPrograms programs;

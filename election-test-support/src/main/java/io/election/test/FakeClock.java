@@ -12,10 +12,7 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 
-/**
- * The wall clock of other processes, controlled by libfaketime: it can be moved while they run.
- * Their monotonic clocks do not change.
- */
+/** The wall clock of other processes, moved by libfaketime; their monotonic clocks stay. */
 public record FakeClock(Path library, Path folder) {
 
   private static final String LIBRARY = "libfaketimeMT.so.1";

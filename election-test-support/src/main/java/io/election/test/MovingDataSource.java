@@ -15,12 +15,9 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connections through a proxy that keeps its clients during a failover, such as MaxScale's
- * readwritesplit with {@code master_reconnection}. Between two transactions they move to another
- * server, on which the proxy repeats what the client has {@code SET} before. A connection in the
- * middle of a transaction breaks.
- *
- * @param server called before each statement; supplies the server that must execute it
+ * Connections through a proxy such as MaxScale's readwritesplit with {@code master_reconnection}.
+ * Between two transactions they move to the server that is supplied then, where the proxy repeats
+ * what the client has {@code SET}; within a transaction they break.
  */
 public record MovingDataSource(Supplier<DataSource> server) implements ConnectionSource {
 

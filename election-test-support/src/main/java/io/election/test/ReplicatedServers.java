@@ -116,10 +116,7 @@ public final class ReplicatedServers implements AutoCloseable {
                 "SELECT GTID_SUBSET('%s', @@GLOBAL.gtid_executed)".formatted(executed))));
   }
 
-  /**
-   * Stops the replica from receiving: transactions that the source acknowledges from now on exist
-   * only there.
-   */
+  /** Stops the replica from receiving: what the source acknowledges now exists only there. */
   public void stopReceiving() {
     this.replica.execute("STOP REPLICA IO_THREAD");
   }

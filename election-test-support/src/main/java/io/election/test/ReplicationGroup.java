@@ -15,10 +15,7 @@ import org.testcontainers.containers.Network;
  */
 public final class ReplicationGroup implements AutoCloseable {
 
-  /**
-   * The time in which a member must find the group, fetch the transactions that it missed, and be
-   * online.
-   */
+  /** The time in which a member must find the group and fetch what it missed. */
   private static final Duration PATIENCE = Duration.ofSeconds(90);
 
   private final Network network = Network.newNetwork();
@@ -98,10 +95,7 @@ public final class ReplicationGroup implements AutoCloseable {
         });
   }
 
-  /**
-   * Asks the member and another one: a member that was paused does not know yet that it was
-   * expelled.
-   */
+  /** Asks another member too: one that was paused does not know yet that it was expelled. */
   private boolean isIn(ContainerServer member) {
     String id = member.query("SELECT @@server_uuid");
     String sql = """
@@ -164,10 +158,7 @@ public final class ReplicationGroup implements AutoCloseable {
     this.members.get(0).execute("SELECT group_replication_switch_to_single_primary_mode()");
   }
 
-  /**
-   * Restores all members that were killed, paused or cut off, and waits until the group is
-   * complete.
-   */
+  /** Restores all members, and waits until the group is complete. */
   public void restore() {
     for (ContainerServer member : this.members) {
       member.revive();

@@ -37,21 +37,13 @@ public record TestDatabase(TestServer server, String name, String username) {
     return this.server.url(this.name);
   }
 
-  /**
-   * The URL for a given driver, without credentials.
-   *
-   * @param driver {@code mysql} or {@code mariadb}
-   * @param parameters further parameters, for example {@code useAffectedRows=true}; may be empty
-   */
+  /** The URL for {@code mysql} or {@code mariadb}, without credentials, with parameters or none. */
   public String jdbcUrl(String driver, String parameters) {
     String url = TestServer.url(driver, "127.0.0.1:" + this.server.port(), this.name);
     return parameters.isEmpty() ? url : url + "&" + parameters;
   }
 
-  /**
-   * The Connector/J URL, without credentials, of this database on several servers, each of which
-   * may be the one that accepts writes.
-   */
+  /** The Connector/J URL of this database on servers of which any may be the one to write to. */
   public String jdbcUrl(List<? extends TestServer> servers) {
     String hosts = servers.stream()
         .map(server -> "127.0.0.1:" + server.port())
@@ -112,13 +104,7 @@ public record TestDatabase(TestServer server, String name, String username) {
     return newUser("least_" + this.name, "SELECT, INSERT, UPDATE ON " + this.name + ".*");
   }
 
-  /**
-   * Creates a user.
-   *
-   * @param username the name
-   * @param grants its privileges, for example {@code SELECT ON election_1.*}; each is granted
-   * @return the name
-   */
+  /** Creates a user with grants such as {@code SELECT ON election_1.*}, and returns the name. */
   public String newUser(String username, String... grants) {
     this.server.execute(
         "CREATE USER '" + username + "'@'%' IDENTIFIED BY '" + TestServer.ROOT_PASSWORD + "'");

@@ -20,11 +20,9 @@ import org.jspecify.annotations.Nullable;
 import org.testcontainers.DockerClientFactory;
 
 /**
- * A database server for tests: a container where there is Docker, otherwise an embedded MariaDB. A
- * test that needs Docker, or an image, that is not there is aborted: it is skipped with a reason.
- *
- * <p>All tests of a JVM use {@link #shared()} and must leave it running. Tests that pause, stop or
- * kill a server start one of their own; its port stays the same across stop and start.
+ * A database server for tests: a container, or an embedded MariaDB where there is no Docker. A test
+ * whose image is not there is skipped with the reason. The tests of a JVM share {@link #shared()};
+ * those that pause, stop or kill a server start their own, which keeps its port.
  */
 public abstract class TestServer implements AutoCloseable {
 
@@ -38,27 +36,18 @@ public abstract class TestServer implements AutoCloseable {
     this.port = port;
   }
 
-  /**
-   * Whether containers can be started: whether there is a Docker engine, and
-   * {@code -Delection.test.docker=false} does not hide it.
-   */
+  /** Whether there is a Docker engine, not hidden by {@code -Delection.test.docker=false}. */
   public static boolean hasDocker() {
     return !"false".equals(System.getProperty("election.test.docker"))
         && DockerClientFactory.instance().isDockerAvailable();
   }
 
-  /**
-   * The server for all tests of this JVM: MySQL where there is Docker, otherwise the embedded
-   * MariaDB. Must not be closed.
-   */
+  /** The server for all tests of this JVM, which must not be closed. */
   public static TestServer shared() {
     return shared("default", TestServer::startOwn);
   }
 
-  /**
-   * The MariaDB server for all tests of this JVM: a container where there is Docker, otherwise the
-   * same as {@link #shared()}.
-   */
+  /** The same on MariaDB: a container where there is Docker. */
   public static TestServer sharedMariaDb() {
     return hasDocker() ? shared(DatabaseImage.MARIADB_11_8) : shared();
   }
@@ -80,11 +69,8 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   /**
-   * Starts an embedded MariaDB, which must be closed.
-   *
-   * @param programs the folder of its programs, which other servers may share; they are unpacked to
-   *     it if they are missing
-   * @param folder the folder of its data, which is deleted at its end
+   * Starts an embedded MariaDB, which must be closed and then deletes its data. Servers may share
+   * the folder of programs, to which missing ones are unpacked.
    */
   public static TestServer startEmbedded(Path programs, Path folder) {
     return EmbeddedServer.launch(programs, folder);
@@ -95,12 +81,7 @@ public abstract class TestServer implements AutoCloseable {
     return ContainerServer.launch(image).told("Testcontainers " + image.imageName());
   }
 
-  /**
-   * Starts MySQL in a container whose data are on a small disk, in memory. The data are lost when
-   * the server stops.
-   *
-   * @param megabytes the size of the disk, of which a new server takes 200
-   */
+  /** Starts MySQL in a container with a clock and a time zone such as {@code America/New_York}. */
   public static TestServer startOnDisk(int megabytes) {
     return ContainerServer.launch(DatabaseImage.MYSQL_9_7, megabytes)
         .told("Testcontainers " + DatabaseImage.MYSQL_9_7.imageName() + " on a small disk");

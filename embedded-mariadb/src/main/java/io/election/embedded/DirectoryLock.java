@@ -7,11 +7,7 @@ import java.nio.file.StandardOpenOption;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Provides mutual exclusion for changes to a directory: between processes by a lock on the file
- * {@code lock} in it, and between threads by a monitor, because a file lock does not exclude
- * threads of one process.
- */
+/** Excludes other processes by a lock on the file {@code lock}, and other threads by a monitor. */
 public final class DirectoryLock {
 
   private static final Logger log = LoggerFactory.getLogger(DirectoryLock.class);

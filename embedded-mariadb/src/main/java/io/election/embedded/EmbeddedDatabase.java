@@ -41,11 +41,7 @@ public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoClosea
     }
   }
 
-  /**
-   * Joins the database in a directory, and starts it if it is not running.
-   *
-   * @param directory the directory for the server and its data, about 500 MB; created if missing
-   */
+  /** Joins the database in a directory of about 500 MB, and starts it if it is not running. */
   public static EmbeddedDatabase join(Path directory) {
     Path absolute = directory.toAbsolutePath().normalize();
     try {

@@ -19,10 +19,7 @@ import org.springframework.context.annotation.Bean;
     matchIfMissing = true)
 public final class EmbeddedDatabaseAutoConfiguration {
 
-  /**
-   * Joins the database. The database is left after everything that uses it has ended, including the
-   * election, because Spring destroys a bean after those that depend on it.
-   */
+  /** Joins the database, which is left after everything that uses it has ended. */
   @Bean
   EmbeddedDatabase embeddedDatabase(@Value("${sample.database.directory}") Path directory) {
     return EmbeddedDatabase.join(directory);

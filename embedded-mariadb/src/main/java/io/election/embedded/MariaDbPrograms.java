@@ -52,10 +52,7 @@ public final class MariaDbPrograms {
     return base;
   }
 
-  /**
-   * Unpacks the programs together with the data of one server, unless they are already there. Their
-   * directory gets its name only when it is complete; an incomplete one is deleted.
-   */
+  /** Unpacks the programs and the data of one server, unless they are there, and all or nothing. */
   public void unpack() throws IOException {
     if (Files.isDirectory(base)) {
       return;
@@ -96,13 +93,8 @@ public final class MariaDbPrograms {
   }
 
   /**
-   * Starts a server on a port of 127.0.0.1. It may not accept connections yet.
-   *
-   * @param prefix the beginning of the command line, for instance a program that starts the server
-   * @param data the data directory, beside which a directory for temporary files is created
-   * @param init SQL to run first
-   * @param output the file for the server's output
-   * @param more further options
+   * Starts a server on a port of 127.0.0.1, which may not accept connections yet. It runs {@code
+   * init} first; a {@code prefix} is a program that starts it.
    */
   public Process start(
       List<String> prefix, int port, Path data, Path init, Path output, String... more)

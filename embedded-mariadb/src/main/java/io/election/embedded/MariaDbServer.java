@@ -101,11 +101,7 @@ final class MariaDbServer {
         .toList();
   }
 
-  /**
-   * The running server, identified by its executable, which no other process uses. It is therefore
-   * found whichever process started it, even one that died meanwhile, and no other process is
-   * mistaken for it.
-   */
+  /** The running server, whichever process started it: no other process has its executable. */
   private Optional<ProcessHandle> process() {
     Optional<String> executable = Optional.of(programs.executable());
     return ProcessHandle.allProcesses()

@@ -12,12 +12,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Marks a database as used by this process, by a shared lock on a file. The operating system
- * releases the lock when the process ends, however it ends. A process that gets the lock
- * exclusively is the last one.
- *
- * <p>The lock belongs to the process. The application contexts of one process, for instance cached
- * test contexts, share it and are counted here.
+ * Marks a database as used by this process, by a shared lock on a file, which the operating system
+ * ends with the process. Who gets the lock alone is the last one. The contexts of one process share
+ * it and are counted here.
  */
 final class Presence {
 

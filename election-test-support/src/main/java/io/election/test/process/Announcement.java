@@ -4,13 +4,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/**
- * An event that a process published.
- *
- * @param node the process
- * @param acquired whether leadership was acquired, rather than lost
- * @param term the term that began or ended
- */
+/** An event that a process published: a term began or ended. */
 public record Announcement(String node, boolean acquired, long term) {
 
   private static final Pattern LINE = Pattern.compile(

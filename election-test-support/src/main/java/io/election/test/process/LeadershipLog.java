@@ -57,10 +57,7 @@ public final class LeadershipLog {
     return open(path, Duration.ofNanos(Long.MAX_VALUE));
   }
 
-  /**
-   * Opens a log in which a claim ends if the process is not sampled for some time, for example
-   * because it is paused.
-   */
+  /** Opens a log in which a claim ends if the process is not sampled for some time. */
   public static LeadershipLog open(Path path, Duration silence) {
     try (FileChannel channel = FileChannel.open(
         path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
@@ -104,14 +101,7 @@ public final class LeadershipLog {
     sample(0, before, after, term);
   }
 
-  /**
-   * Records an answer.
-   *
-   * @param track the election and node that the answer is for
-   * @param before the instant before the call
-   * @param after the instant after the call
-   * @param term the term in which the process leads, or {@link #NOT_LEADING}
-   */
+  /** Records an answer between two instants: on a track, the term or {@link #NOT_LEADING}. */
   public void sample(int track, long before, long after, long term) {
     Integer current = this.open.get(track);
     if (term == NOT_LEADING) {
@@ -152,10 +142,7 @@ public final class LeadershipLog {
     return this.buffer.getLong(LEADING) == 1;
   }
 
-  /**
-   * The instant at which the lease of the process ended or will end, according to the last sample
-   * of its election; {@link #NO_DEADLINE} if there is none.
-   */
+  /** The end of the lease by the last sample; {@link #NO_DEADLINE} if there is none. */
   public long deadline() {
     return this.buffer.getLong(DEADLINE);
   }

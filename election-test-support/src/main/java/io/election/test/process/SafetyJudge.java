@@ -8,11 +8,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Decides from the claims and events of the processes whether the promise was kept.
- *
- * @param claims the claims of all processes, the oldest first
- * @param announcements the events of all processes, those of each process in their order
- * @param ended the processes that had time to publish all their events
+ * Decides whether the promise was kept, from all claims, the oldest first, and from the events of
+ * each process in their order. {@code ended} had time to publish all of theirs.
  */
 public record SafetyJudge(List<Claim> claims, List<Announcement> announcements, Set<String> ended) {
 
@@ -25,10 +22,7 @@ public record SafetyJudge(List<Claim> claims, List<Announcement> announcements, 
     this(claims, List.of(), Set.of());
   }
 
-  /**
-   * Describes violations: two processes that claimed to lead at the same instant, a term that did
-   * not increase, or events that do not alternate.
-   */
+  /** Describes processes that led at once, terms that did not grow, and events out of order. */
   public List<String> violations() {
     List<String> violations = new ArrayList<>();
     overlaps().forEach(pair -> violations.add(pair.first() + " and " + pair.second() + " overlap"));

@@ -28,11 +28,8 @@ import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The network between processes and a server, which can be broken on purpose: a TCP proxy on its
- * own port.
- *
- * <p>Lost data are held, and flow when the proxy is healed, as if TCP had sent them again:
- * statements of a client that has long given up do run.
+ * A TCP proxy that breaks the network to a server on purpose. Lost data are held, and flow when it
+ * is healed: statements of a client that has long given up do run.
  */
 public final class TcpProxy implements AutoCloseable {
 
@@ -70,12 +67,7 @@ public final class TcpProxy implements AutoCloseable {
     this.address = (InetSocketAddress) listen(where).getLocalSocketAddress();
   }
 
-  /**
-   * Opens a proxy to a port of this machine, for a known protocol.
-   *
-   * @param port the port
-   * @param requestCounters supplies the counter of the requests in the packets of a connection
-   */
+  /** Opens a proxy to a port of this machine; counters are told each packet of a connection. */
   public static TcpProxy to(int port, Supplier<ToIntFunction<byte[]>> requestCounters) {
     return to(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), requestCounters);
   }
@@ -166,12 +158,7 @@ public final class TcpProxy implements AutoCloseable {
     });
   }
 
-  /**
-   * Delays all bytes, in each direction.
-   *
-   * @param delay the shortest delay
-   * @param jitter the longest random addition
-   */
+  /** Delays all bytes, in each direction, by a time and a random addition. */
   public void delay(Duration delay, Duration jitter) {
     this.requests.delay(delay, jitter);
     this.answers.delay(delay, jitter);
@@ -183,11 +170,8 @@ public final class TcpProxy implements AutoCloseable {
   }
 
   /**
-   * Lets the server answer the last of a sequence of statements, discards the answer, and resets
-   * the connection. Happens once.
-   *
-   * @param texts parts of statements that follow each other on one connection; case does not matter
-   * @return whether it has happened
+   * Resets a connection, once, in place of the answer to the last of some statements that follow
+   * each other on it; they are known by parts, in any case.
    */
   public Trap resetAfterAnswerTo(String... texts) {
     Trap armed = new Trap(texts);
@@ -208,10 +192,7 @@ public final class TcpProxy implements AutoCloseable {
     }
   }
 
-  /**
-   * The number of requests that clients have sent; the number of packets if the protocol is not
-   * known.
-   */
+  /** The number of requests, or of packets if the protocol is not known. */
   public long requestCount() {
     return this.requestCount.get();
   }
