@@ -715,11 +715,7 @@ class CandidacyTest {
 
   private static LeaseSettings settings(boolean eligible) {
     return new LeaseSettings(
-        Duration.ofMillis(LEASE),
-        Duration.ofMillis(RENEW),
-        Duration.ofSeconds(1),
-        Duration.ofSeconds(3),
-        eligible);
+        ofMillis(LEASE), ofMillis(RENEW), Duration.ofSeconds(1), Duration.ofSeconds(3), eligible);
   }
 
   private static Candidacy candidacy(LeaseSettings settings) {

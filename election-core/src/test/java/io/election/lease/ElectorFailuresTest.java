@@ -105,7 +105,6 @@ class ElectorFailuresTest extends ElectorFixture {
     await().until(() -> watchers.stream().noneMatch(Thread::isAlive));
   }
 
-  /** Advances in small steps, because the lease is brief. */
   private void until(BooleanSupplier condition) {
     await().pollInterval(Duration.ofMillis(1)).until(() -> {
       tick(BRIEF.dividedBy(20));

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Semaphore;
@@ -18,6 +19,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.slf4j.LoggerFactory;
@@ -49,6 +51,10 @@ abstract class ElectorFixture {
 
   /** Who goes first among the nodes that are created next. */
   Precedence precedence = Precedence.NONE;
+
+  /** When the nodes that are created next may stand; by default always. */
+  @Nullable
+  StandingCondition condition;
 
   long stepMillis = 50;
 
@@ -133,7 +139,9 @@ abstract class ElectorFixture {
           () -> ElectorFixture.this.ticker.read(),
           () -> Instant.EPOCH.plusNanos(
               ElectorFixture.this.clock.get() + ElectorFixture.this.wallAhead.get()),
-          StandingCondition.of(ElectorFixture.this.precedence));
+          Objects.requireNonNullElseGet(
+              ElectorFixture.this.condition,
+              () -> StandingCondition.of(ElectorFixture.this.precedence)));
       this.services = Stream.of(serviceIds)
           .map((serviceId) -> new LeaseElectionService(serviceId, this.elector))
           .toList();

@@ -467,11 +467,8 @@ class ElectorThreadsTest extends ElectorFixture {
 
   @Test
   void aFollowerThatItsStoreWakesTakesOverBeforeItsNextPoll() {
-    elect();
     Watching watching = new Watching();
-    Node follower = new Node("b", SETTINGS, watching.store, "jobs").start();
-    await().until(() -> follower.service.leaderId().equals(Optional.of("a")));
-    this.node.elector.stop();
+    Node follower = followerOfNobody(watching);
     assertThat(follower.service.isLeader()).isFalse();
     assertThat(watching.nodeId).isEqualTo("b");
     watching.wake.now();
@@ -484,11 +481,8 @@ class ElectorThreadsTest extends ElectorFixture {
   /** Others came before it, and have died without a word. */
   @Test
   void aFollowerThatIsWokenLetsTheCandidatesBeforeItTryFirst() {
-    elect();
     Watching watching = new Watching();
-    Node follower = new Node("b", SETTINGS, watching.store, "jobs").start();
-    await().until(() -> follower.service.leaderId().equals(Optional.of("a")));
-    this.node.elector.stop();
+    Node follower = followerOfNobody(watching);
     watching.ahead = 8;
     watching.wake.now();
     assertThat(follower.service.leaderId()).isEmpty();
@@ -503,11 +497,8 @@ class ElectorThreadsTest extends ElectorFixture {
 
   @Test
   void aFollowerThatLetsOthersTryFirstSeesAtOnceWhichOfThemLeads() throws Exception {
-    elect();
     Watching watching = new Watching();
-    Node follower = new Node("b", SETTINGS, watching.store, "jobs").start();
-    await().until(() -> follower.service.leaderId().equals(Optional.of("a")));
-    this.node.elector.stop();
+    Node follower = followerOfNobody(watching);
     watching.ahead = 1;
     watching.wake.now();
     this.database.acquire(
@@ -521,11 +512,8 @@ class ElectorThreadsTest extends ElectorFixture {
   /** Others came before it, and have died without a word. */
   @Test
   void aFollowerReadsARecordThatWasHandedBackOnlyInItsTurn() {
-    elect();
     Watching watching = new Watching();
-    Node follower = new Node("b", SETTINGS, watching.store, "jobs").start();
-    await().until(() -> follower.service.leaderId().equals(Optional.of("a")));
-    this.node.elector.stop();
+    Node follower = followerOfNobody(watching);
     watching.ahead = 8;
     long before = follower.calls("read");
 
@@ -624,6 +612,15 @@ class ElectorThreadsTest extends ElectorFixture {
         return () -> Watching.this.closed = true;
       }
     };
+  }
+
+  /** Follows a node that has just handed back, and is not told of that. */
+  private Node followerOfNobody(Watching watching) {
+    elect();
+    Node follower = new Node("b", SETTINGS, watching.store, "jobs").start();
+    await().until(() -> follower.service.leaderId().equals(Optional.of("a")));
+    this.node.elector.stop();
+    return follower;
   }
 
   private void elect() {

@@ -123,7 +123,6 @@ final class ExhaustiveSearch {
     }
   }
 
-  /** How many of the events that the bounds limit have happened. */
   private record Spent(int crashes, int commands, int edits) {}
 
   private record World(
@@ -164,7 +163,6 @@ final class ExhaustiveSearch {
     }
   }
 
-  /** Receives each next state, with the move that leads to it. */
   @FunctionalInterface
   private interface Visitor {
     void visit(World next, String format, Object... arguments);
@@ -189,7 +187,6 @@ final class ExhaustiveSearch {
 
   private final Set<Fingerprint> visited = new HashSet<>();
 
-  /** How each visited state was reached first, in the order of the visits. */
   private final List<Origin> origins = new ArrayList<>();
 
   private @Nullable String broken;

@@ -93,7 +93,6 @@ final class Judge {
     this.epochs.put(term, this.world.emptied);
   }
 
-  /** Terms may start again. */
   void forgetTerms() {
     this.granted = 0;
   }

@@ -40,17 +40,6 @@ class LeaseSettingsTest {
         });
   }
 
-  @Test
-  void theDefaultsFit() {
-    LeaseSettings settings = new LeaseSettings(
-        Duration.ofSeconds(10),
-        Duration.ofSeconds(2),
-        Duration.ofSeconds(1),
-        Duration.ofSeconds(10),
-        true);
-    assertThat(settings.margin()).isEqualTo(Duration.ofMillis(200));
-  }
-
   /** The margin covers a rate error of one percent on both sides. */
   @Test
   void fault_28_clock_rates_differ() {

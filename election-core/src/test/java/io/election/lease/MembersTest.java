@@ -20,12 +20,10 @@ import org.junit.jupiter.api.Test;
 /** Tests nodes that announce themselves, stepped by a ticked clock. */
 class MembersTest extends ElectorFixture {
 
-  /** The announcements, visible to all nodes. */
   private final Map<String, ElectionDirectory.Announcement> entries = new TreeMap<>();
 
   private final class Register extends SimulatedDatabase.Store {
 
-    /** The times at which the node was announced. */
     final List<Duration> announced = new ArrayList<>();
 
     final List<String> written = new ArrayList<>();

@@ -34,24 +34,17 @@ import org.jspecify.annotations.Nullable;
  */
 enum Mutant {
   /** Rule 1. */
-  THE_DEADLINE_COUNTS_FROM_THE_ANSWERS_ARRIVAL(new Rules() {
-    @Override
-    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      return super.answered(candidacy, step, outcome, atOnce(timing.now(), timing.wall()));
-    }
-  }),
+  THE_DEADLINE_COUNTS_FROM_THE_ANSWERS_ARRIVAL(answering((candidacy, step, outcome, timing) ->
+      Rules.PRODUCTION.answered(candidacy, step, outcome, atOnce(timing.now(), timing.wall())))),
 
   /** Clocks differ in rate. */
-  THE_DEADLINE_HAS_NO_MARGIN(new Rules() {
-    @Override
-    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      Candidacy after = super.answered(candidacy, step, outcome, timing);
-      boolean renewed = !after.state().equals(candidacy.state());
-      return renewed && after.state() instanceof Leader leader
-          ? extended(after, leader, after.node().settings().margin().toNanos())
-          : after;
-    }
-  }),
+  THE_DEADLINE_HAS_NO_MARGIN(answering((candidacy, step, outcome, timing) -> {
+    Candidacy after = Rules.PRODUCTION.answered(candidacy, step, outcome, timing);
+    boolean renewed = !after.state().equals(candidacy.state());
+    return renewed && after.state() instanceof Leader leader
+        ? extended(after, leader, after.node().settings().margin().toNanos())
+        : after;
+  })),
 
   /** Rule 1: an unknown outcome extends nothing. */
   AN_UNKNOWN_OUTCOME_EXTENDS_THE_LEASE(new Rules() {
@@ -79,43 +72,31 @@ enum Mutant {
   }),
 
   /** A suspended machine stops its monotonic clock, not its wall clock. */
-  THE_WALL_CLOCK_IS_NOT_LOOKED_AT(new Rules() {
-    @Override
-    Candidacy after(Candidacy candidacy) {
-      return candidacy.state() instanceof Leader leader
-          ? state(candidacy, until(leader, leader.deadline(), Long.MAX_VALUE))
-          : candidacy;
-    }
-  }),
+  THE_WALL_CLOCK_IS_NOT_LOOKED_AT(leaving((candidacy) -> candidacy.state() instanceof Leader leader
+      ? state(candidacy, until(leader, leader.deadline(), Long.MAX_VALUE))
+      : candidacy)),
 
   /** Rule 1: the renewal names the term. */
-  A_RENEWAL_DOES_NOT_NAME_ITS_TERM(new Rules() {
-    @Override
-    Object execute(Sent call, Access access) throws LeaseStoreException {
-      LeaseRow row = access.row();
-      return super.execute(
-          call.step() instanceof Renew && row != null ? call.with(new Renew(row.term())) : call,
-          access);
-    }
-  }),
+  A_RENEWAL_DOES_NOT_NAME_ITS_TERM(executing((call, access) -> {
+    LeaseRow row = access.row();
+    return Rules.PRODUCTION.execute(
+        call.step() instanceof Renew && row != null ? call.with(new Renew(row.term())) : call,
+        access);
+  })),
 
   /** Rule 1: an answer that arrives after stepping down revives nothing. */
-  A_LATE_ANSWER_REVIVES_A_LEADERSHIP(new Rules() {
-    @Override
-    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      Candidacy after = super.answered(candidacy, step, outcome, timing);
-      if (step instanceof Renew renew
-          && SimulatedProcess.renewed(outcome)
-          && after.state() instanceof Draining) {
-        Acquire acquire =
-            new Acquire(new LeaseRow("", renew.term(), 0L, "", false), Reason.RELEASED);
-        return after
-            .campaign(timing.now())
-            .onAcquired(acquire, OptionalLong.of(renew.term()), timing);
-      }
-      return after;
+  A_LATE_ANSWER_REVIVES_A_LEADERSHIP(answering((candidacy, step, outcome, timing) -> {
+    Candidacy after = Rules.PRODUCTION.answered(candidacy, step, outcome, timing);
+    if (step instanceof Renew renew
+        && SimulatedProcess.renewed(outcome)
+        && after.state() instanceof Draining) {
+      Acquire acquire = new Acquire(new LeaseRow("", renew.term(), 0L, "", false), Reason.RELEASED);
+      return after
+          .campaign(timing.now())
+          .onAcquired(acquire, OptionalLong.of(renew.term()), timing);
     }
-  }),
+    return after;
+  })),
 
   /** Rule 2. */
   WHO_CREATES_THE_ROW_LEADS_AT_ONCE(leadingIf(Claimant::created)),
@@ -125,26 +106,20 @@ enum Mutant {
       leadingIf((claimant) -> claimant.created() && claimant.row().term() == 1)),
 
   /** Rule 2: the lease of the process that led before both tables were emptied. */
-  THE_PROMISE_THAT_WAS_SEEN_IS_FORGOTTEN(new Rules() {
-    @Override
-    Step next(Candidacy candidacy, long now, boolean working) {
-      Step step = super.next(candidacy, now, working);
-      return step instanceof Create ? new Create(ownMillis(candidacy)) : step;
-    }
-  }),
+  THE_PROMISE_THAT_WAS_SEEN_IS_FORGOTTEN(deciding((candidacy, now, working) -> {
+    Step step = Rules.PRODUCTION.next(candidacy, now, working);
+    return step instanceof Create ? new Create(ownMillis(candidacy)) : step;
+  })),
 
   /** Rules 2 and 4: a process that waits under its own name waits for the row's lease. */
-  ONES_OWN_LEASE_COUNTS_WHILE_KEEPING_WARM(new Rules() {
-    @Override
-    Step next(Candidacy candidacy, long now, boolean working) {
-      if (!(candidacy.state() instanceof Claimant claimant)) {
-        return super.next(candidacy, now, working);
-      }
-      LeaseRow shortened = withLease(claimant.row(), ownMillis(candidacy));
-      Claimant hasty = new Claimant(shortened, claimant.since(), claimant.created());
-      return onRow(super.next(state(candidacy, hasty), now, working), claimant.row());
+  ONES_OWN_LEASE_COUNTS_WHILE_KEEPING_WARM(deciding((candidacy, now, working) -> {
+    if (!(candidacy.state() instanceof Claimant claimant)) {
+      return Rules.PRODUCTION.next(candidacy, now, working);
     }
-  }),
+    LeaseRow shortened = withLease(claimant.row(), ownMillis(candidacy));
+    Claimant hasty = new Claimant(shortened, claimant.since(), claimant.created());
+    return onRow(Rules.PRODUCTION.next(state(candidacy, hasty), now, working), claimant.row());
+  })),
 
   /** A lease that an older tool or a manual edit left unknown counts as the last term's lease. */
   AN_UNKNOWN_LEASE_COUNTS_AS_ONES_OWN(new Blind(Mutant::withoutTheHistorysLease)),
@@ -179,20 +154,17 @@ enum Mutant {
   }),
 
   /** Rule 4: a sealed row may have been written by a tool that does not know seals. */
-  A_SEAL_OUTLASTS_WHAT_OTHERS_WRITE(new Rules() {
-    @Override
-    Object execute(Sent call, Access access) throws LeaseStoreException {
-      Object outcome = super.execute(call, access);
-      if (!(call.step() instanceof Read)) {
-        return outcome;
-      }
-      MemoryLeaseStore.Row row = access.database().rows.get(Sent.SERVICE);
-      return reading(outcome)
-          .map((found) -> new Reading(
-              found.row().own(row.seal() != null && row.seal().owner().equals(access.token())),
-              found.age()));
+  A_SEAL_OUTLASTS_WHAT_OTHERS_WRITE(executing((call, access) -> {
+    Object outcome = Rules.PRODUCTION.execute(call, access);
+    if (!(call.step() instanceof Read)) {
+      return outcome;
     }
-  }),
+    MemoryLeaseStore.Row row = access.database().rows.get(Sent.SERVICE);
+    return reading(outcome)
+        .map((found) -> new Reading(
+            found.row().own(row.seal() != null && row.seal().owner().equals(access.token())),
+            found.age()));
+  })),
 
   /**
    * Rules 2 and 4: a process may create the row while another leads. Even so, the row is not taken
@@ -211,70 +183,53 @@ enum Mutant {
   }),
 
   /** Rule 4: a process may keep the row warm while another leads. */
-  WHO_KEEPS_THE_ROW_WARM_SEALS_IT(new Rules() {
-    @Override
-    Object execute(Sent call, Access access) throws LeaseStoreException {
-      Object outcome = super.execute(call, access);
-      if (call.step() instanceof Touch && Rules.row(outcome) != null) {
-        seal(access);
-      }
-      return outcome;
+  WHO_KEEPS_THE_ROW_WARM_SEALS_IT(executing((call, access) -> {
+    Object outcome = Rules.PRODUCTION.execute(call, access);
+    if (call.step() instanceof Touch && Rules.row(outcome) != null) {
+      seal(access);
     }
-  }),
+    return outcome;
+  })),
 
   /** Rule 2: the lease of the process that led before the row was deleted. */
-  THE_HISTORYS_LEASE_IS_IGNORED(new Rules() {
-    @Override
-    Object execute(Sent call, Access access) throws LeaseStoreException {
-      NavigableMap<Long, Term> terms = access.database().history(Sent.SERVICE);
-      if (!(call.step() instanceof Create) || terms.isEmpty()) {
-        return super.execute(call, access);
-      }
-      Step.Caller caller = call.caller();
-      long above = Math.max(caller.highestTerm(), terms.lastKey());
-      Sent aware = new Sent(
-          call.step(),
-          new Step.Caller(caller.serviceId(), caller.nodeId(), caller.leaseMillis(), above),
-          call.at(),
-          call.wallAt());
-      return withoutTerms(access, Long.MIN_VALUE, () -> super.execute(aware, access));
+  THE_HISTORYS_LEASE_IS_IGNORED(executing((call, access) -> {
+    NavigableMap<Long, Term> terms = access.database().history(Sent.SERVICE);
+    if (!(call.step() instanceof Create) || terms.isEmpty()) {
+      return Rules.PRODUCTION.execute(call, access);
     }
-  }),
+    Step.Caller caller = call.caller();
+    long above = Math.max(caller.highestTerm(), terms.lastKey());
+    Sent aware = new Sent(
+        call.step(),
+        new Step.Caller(caller.serviceId(), caller.nodeId(), caller.leaseMillis(), above),
+        call.at(),
+        call.wallAt());
+    return withoutTerms(access, Long.MIN_VALUE, aware);
+  })),
 
   /** Take: the new term is higher than every term in the history. */
-  THE_HISTORYS_TERM_IS_IGNORED(new Rules() {
-    @Override
-    Object execute(Sent call, Access access) throws LeaseStoreException {
-      NavigableMap<Long, Term> terms = access.database().history(Sent.SERVICE);
-      if (!(call.step() instanceof Create create) || terms.isEmpty()) {
-        return super.execute(call, access);
-      }
-      long lease = Math.max(terms.lastEntry().getValue().leaseMillis(), create.leaseMillis());
-      return withoutTerms(
-          access, Long.MIN_VALUE, () -> super.execute(call.with(new Create(lease)), access));
+  THE_HISTORYS_TERM_IS_IGNORED(executing((call, access) -> {
+    NavigableMap<Long, Term> terms = access.database().history(Sent.SERVICE);
+    if (!(call.step() instanceof Create create) || terms.isEmpty()) {
+      return Rules.PRODUCTION.execute(call, access);
     }
-  }),
+    long lease = Math.max(terms.lastEntry().getValue().leaseMillis(), create.leaseMillis());
+    return withoutTerms(access, Long.MIN_VALUE, call.with(new Create(lease)));
+  })),
 
   /** Rule 4. */
-  WHO_IS_NAMED_BY_HAND_LEADS_AT_ONCE(new Rules() {
-    @Override
-    Step next(Candidacy candidacy, long now, boolean working) {
-      Step step = super.next(candidacy, now, working);
-      return step instanceof Touch touch && candidacy.state() instanceof Follower
-          ? new Acquire(touch.row(), Reason.DESIGNATED)
-          : step;
-    }
-  }),
+  WHO_IS_NAMED_BY_HAND_LEADS_AT_ONCE(deciding((candidacy, now, working) -> {
+    Step step = Rules.PRODUCTION.next(candidacy, now, working);
+    return step instanceof Touch touch && candidacy.state() instanceof Follower
+        ? new Acquire(touch.row(), Reason.DESIGNATED)
+        : step;
+  })),
 
   /** Rule 4. */
-  THE_ROW_IS_KEPT_WARM_AGAINST_A_TWIN(new Rules() {
-    @Override
-    Candidacy after(Candidacy candidacy) {
-      return candidacy.state() instanceof Follower follower
+  THE_ROW_IS_KEPT_WARM_AGAINST_A_TWIN(leaving(
+      (candidacy) -> candidacy.state() instanceof Follower follower
           ? state(candidacy, new Follower(follower.seen(), false))
-          : candidacy;
-    }
-  }),
+          : candidacy)),
 
   /** Rule 4. */
   AN_UNKNOWN_KEEP_WARM_COUNTS_AS_ONES_OWN(new Rules() {
@@ -311,30 +266,23 @@ enum Mutant {
   THE_ROW_IS_KEPT_WARM_WITHOUT_COMPARING(comparing(Touch.class::isInstance, Mutant::isSameTerm)),
 
   /** Rule 5. */
-  ONES_OWN_LEASE_COUNTS_INSTEAD_OF_THE_HOLDERS(new Rules() {
-    @Override
-    Step next(Candidacy candidacy, long now, boolean working) {
-      Observation seen = fresh(candidacy);
-      if (seen == null || rowOf(seen).isReleased()) {
-        return super.next(candidacy, now, working);
-      }
-      LeaseRow shortened = withLease(rowOf(seen), ownMillis(candidacy));
-      Candidacy hasty = seen(candidacy, new Observation(shortened, seen.since(), false));
-      return onRow(super.next(hasty, now, working), rowOf(seen));
+  ONES_OWN_LEASE_COUNTS_INSTEAD_OF_THE_HOLDERS(deciding((candidacy, now, working) -> {
+    Observation seen = fresh(candidacy);
+    if (seen == null || rowOf(seen).isReleased()) {
+      return Rules.PRODUCTION.next(candidacy, now, working);
     }
-  }),
+    LeaseRow shortened = withLease(rowOf(seen), ownMillis(candidacy));
+    Candidacy hasty = seen(candidacy, new Observation(shortened, seen.since(), false));
+    return onRow(Rules.PRODUCTION.next(hasty, now, working), rowOf(seen));
+  })),
 
   /** Rule 5. */
-  AN_OBSERVATION_BEGINS_BEFORE_THE_REQUEST_IS_SENT(new Rules() {
-    @Override
-    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      return super.answered(
+  AN_OBSERVATION_BEGINS_BEFORE_THE_REQUEST_IS_SENT(answering(
+      (candidacy, step, outcome, timing) -> Rules.PRODUCTION.answered(
           candidacy,
           step,
           outcome,
-          step instanceof Read ? atOnce(timing.sent(), timing.wallSent()) : timing);
-    }
-  }),
+          step instanceof Read ? atOnce(timing.sent(), timing.wallSent()) : timing))),
 
   /** Clocks: the database's clock proves nothing because it can be set. */
   THE_DATABASES_CLOCK_TELLS_WHEN_A_LEASE_IS_OVER(new ByAge()),
@@ -381,60 +329,48 @@ enum Mutant {
   THE_ROW_IS_TAKEN_COMPARING_ONLY_HOLDER_AND_TERM(comparing(Mutant::takesOver, Mutant::isSameTerm)),
 
   /** Affected rows: drivers also count a row that a losing statement left unchanged. */
-  A_LOSING_STATEMENT_COUNTS_AS_WON(new Rules() {
-    @Override
-    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      boolean lost = takesOver(step) && ((OptionalLong) outcome).isEmpty();
-      Object won = lost ? OptionalLong.of(((Acquire) step).row().term() + 1) : outcome;
-      return super.answered(candidacy, step, won, timing);
-    }
-  }),
+  A_LOSING_STATEMENT_COUNTS_AS_WON(answering((candidacy, step, outcome, timing) -> {
+    boolean lost = takesOver(step) && ((OptionalLong) outcome).isEmpty();
+    Object won = lost ? OptionalLong.of(((Acquire) step).row().term() + 1) : outcome;
+    return Rules.PRODUCTION.answered(candidacy, step, won, timing);
+  })),
 
   /** Rule 1: a renewal that hit no row extends nothing. */
-  A_RENEWAL_THAT_HIT_NO_ROW_COUNTS(new Rules() {
-    @Override
-    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      return super.answered(
+  A_RENEWAL_THAT_HIT_NO_ROW_COUNTS(
+      answering((candidacy, step, outcome, timing) -> Rules.PRODUCTION.answered(
           candidacy,
           step,
           step instanceof Renew ? RenewalListener.Outcome.CONFIRMED : outcome,
-          timing);
-    }
-  }),
+          timing))),
 
   /** Every write compares all that was read. */
   A_CREATED_TERM_IS_LED_WITHOUT_COMPARING(comparing(Mutant::beginsItsTerm, (row, seen) -> true)),
 
   /** A process that was paused while it took the election over hands it back. */
-  A_TAKE_THAT_WAS_UNDER_WAY_ENDS_A_PAUSE(new Rules() {
-    @Override
-    Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
-      AuditNote pause = candidacy.participation().pausedBy();
-      if (step instanceof Acquire && pause != null) {
-        Candidacy after = super.answered(candidacy.resume(timing.now()), step, outcome, timing);
-        return new Candidacy(
-            after.node(),
-            after.participation().pause(pause),
-            after.remembered(),
-            after.state(),
-            after.dueAt());
-      }
-      return super.answered(candidacy, step, outcome, timing);
+  A_TAKE_THAT_WAS_UNDER_WAY_ENDS_A_PAUSE(answering((candidacy, step, outcome, timing) -> {
+    AuditNote pause = candidacy.participation().pausedBy();
+    if (step instanceof Acquire && pause != null) {
+      Candidacy after =
+          Rules.PRODUCTION.answered(candidacy.resume(timing.now()), step, outcome, timing);
+      return new Candidacy(
+          after.node(),
+          after.participation().pause(pause),
+          after.remembered(),
+          after.state(),
+          after.dueAt());
     }
-  }),
+    return Rules.PRODUCTION.answered(candidacy, step, outcome, timing);
+  })),
 
   /** Rule 7: the release names the term. */
-  A_RELEASE_DOES_NOT_NAME_ITS_TERM(new Rules() {
-    @Override
-    Object execute(Sent call, Access access) throws LeaseStoreException {
-      LeaseRow row = access.row();
-      return super.execute(
-          call.step() instanceof Release release && row != null
-              ? call.with(new Release(row.term(), release.successor(), release.ending()))
-              : call,
-          access);
-    }
-  }),
+  A_RELEASE_DOES_NOT_NAME_ITS_TERM(executing((call, access) -> {
+    LeaseRow row = access.row();
+    return Rules.PRODUCTION.execute(
+        call.step() instanceof Release release && row != null
+            ? call.with(new Release(row.term(), release.successor(), release.ending()))
+            : call,
+        access);
+  })),
 
   /**
    * Rule 7: a late release may find a row that another process has led meanwhile. This mutant does
@@ -458,46 +394,36 @@ enum Mutant {
   A_RELEASE_IS_NOT_OF_THE_NEWEST_TERM(new Forgiving()),
 
   /** Rule 7: no row is ever deleted. */
-  A_RELEASE_DELETES_THE_ROW(new Rules() {
-    @Override
-    Object execute(Sent call, Access access) throws LeaseStoreException {
-      Object outcome = super.execute(call, access);
-      if (call.step() instanceof Release && (boolean) outcome) {
-        access.database().deleteRow(Sent.SERVICE);
-      }
-      return outcome;
+  A_RELEASE_DELETES_THE_ROW(executing((call, access) -> {
+    Object outcome = Rules.PRODUCTION.execute(call, access);
+    if (call.step() instanceof Release && (boolean) outcome) {
+      access.database().deleteRow(Sent.SERVICE);
     }
-  }),
+    return outcome;
+  })),
 
   /** Rule 6: giving way names the term. */
-  GIVING_WAY_NAMES_NEITHER_TERM_NOR_HISTORY(new Rules() {
-    @Override
-    Object execute(Sent call, Access access) throws LeaseStoreException {
-      if (!(call.step() instanceof Cede)) {
-        return super.execute(call, access);
-      }
-      LeaseRow row = access.row();
-      if (row == null || row.leaderId().equals(call.caller().nodeId())) {
-        return false;
-      }
-      access
-          .database()
-          .edit(
-              Sent.SERVICE, (old) -> SimulatedDatabase.edited(old, old.leaderId(), old.term(), 0L));
-      return true;
+  GIVING_WAY_NAMES_NEITHER_TERM_NOR_HISTORY(executing((call, access) -> {
+    if (!(call.step() instanceof Cede)) {
+      return Rules.PRODUCTION.execute(call, access);
     }
-  }),
+    LeaseRow row = access.row();
+    if (row == null || row.leaderId().equals(call.caller().nodeId())) {
+      return false;
+    }
+    access
+        .database()
+        .edit(Sent.SERVICE, (old) -> SimulatedDatabase.edited(old, old.leaderId(), old.term(), 0L));
+    return true;
+  })),
 
   /** Rule 5: a row is read again after a lost race or a failure. */
-  A_ROW_IS_NOT_READ_AGAIN_AFTER_A_FAILURE(new Rules() {
-    @Override
-    Candidacy after(Candidacy candidacy) {
-      Observation seen = candidacy.seen();
-      return seen != null
-          ? seen(candidacy, new Observation(seen.row(), seen.since(), false))
-          : candidacy;
-    }
-  }),
+  A_ROW_IS_NOT_READ_AGAIN_AFTER_A_FAILURE(leaving((candidacy) -> {
+    Observation seen = candidacy.seen();
+    return seen != null
+        ? seen(candidacy, new Observation(seen.row(), seen.since(), false))
+        : candidacy;
+  })),
 
   /** A lease that was read counts as at least as long as the process's own. */
   A_ROWS_SHORTER_LEASE_COUNTS_AS_IT_IS(new Hasty(Reason.EXPIRED, (candidacy, seen, now) -> {
@@ -513,6 +439,59 @@ enum Mutant {
 
   Mutant(Rules rules) {
     this.rules = rules;
+  }
+
+  // ---- one method of production in another way
+
+  @FunctionalInterface
+  private interface Execution {
+    Object of(Sent call, Access access) throws LeaseStoreException;
+  }
+
+  private static Rules executing(Execution other) {
+    return new Rules() {
+      @Override
+      Object execute(Sent call, Access access) throws LeaseStoreException {
+        return other.of(call, access);
+      }
+    };
+  }
+
+  @FunctionalInterface
+  private interface Answer {
+    Candidacy to(Candidacy candidacy, Step step, Object outcome, Timing timing);
+  }
+
+  private static Rules answering(Answer other) {
+    return new Rules() {
+      @Override
+      Candidacy answered(Candidacy candidacy, Step step, Object outcome, Timing timing) {
+        return other.to(candidacy, step, outcome, timing);
+      }
+    };
+  }
+
+  @FunctionalInterface
+  private interface Decision {
+    Step of(Candidacy candidacy, long now, boolean working);
+  }
+
+  private static Rules deciding(Decision other) {
+    return new Rules() {
+      @Override
+      Step next(Candidacy candidacy, long now, boolean working) {
+        return other.of(candidacy, now, working);
+      }
+    };
+  }
+
+  private static Rules leaving(UnaryOperator<Candidacy> after) {
+    return new Rules() {
+      @Override
+      Candidacy after(Candidacy candidacy) {
+        return after.apply(candidacy);
+      }
+    };
   }
 
   // ---- broken decisions
@@ -574,27 +553,18 @@ enum Mutant {
   }
 
   private static Rules leadingIf(Predicate<Claimant> condition) {
-    return new Rules() {
-      @Override
-      Step next(Candidacy candidacy, long now, boolean working) {
-        return candidacy.state() instanceof Claimant claimant && condition.test(claimant)
+    return deciding((candidacy, now, working) ->
+        candidacy.state() instanceof Claimant claimant && condition.test(claimant)
             ? new Acquire(claimant.row(), Reason.CREATED)
-            : super.next(candidacy, now, working);
-      }
-    };
+            : Rules.PRODUCTION.next(candidacy, now, working));
   }
 
   // ---- servers whose statements compare less than they should
 
   /** One kind of call finds the row unchanged if the row and the one that was seen are similar. */
   private static Rules comparing(Predicate<Step> call, BiPredicate<LeaseRow, LeaseRow> similar) {
-    return new Rules() {
-      @Override
-      Object execute(Sent sent, Access access) throws LeaseStoreException {
-        return super.execute(
-            call.test(sent.step()) ? onSimilarRow(sent, access, similar) : sent, access);
-      }
-    };
+    return executing((sent, access) -> Rules.PRODUCTION.execute(
+        call.test(sent.step()) ? onSimilarRow(sent, access, similar) : sent, access));
   }
 
   /** Neither the processes nor the server see some components of the row. */
@@ -625,7 +595,7 @@ enum Mutant {
     @Override
     Object execute(Sent call, Access access) throws LeaseStoreException {
       return call.step() instanceof Release release
-          ? withoutTerms(access, release.term(), () -> super.execute(call, access))
+          ? withoutTerms(access, release.term(), call)
           : super.execute(call, access);
     }
   }
@@ -652,18 +622,13 @@ enum Mutant {
     return step instanceof Touch touch ? new Touch(row, touch.since()) : step;
   }
 
-  @FunctionalInterface
-  private interface Execution {
-    Object execute() throws LeaseStoreException;
-  }
-
   /** Executes a call that does not see the terms above one. */
-  private static Object withoutTerms(Access access, long above, Execution execution)
+  private static Object withoutTerms(Access access, long above, Sent call)
       throws LeaseStoreException {
     NavigableMap<Long, Term> terms = access.database().history(Sent.SERVICE);
     NavigableMap<Long, Term> hidden = new TreeMap<>(terms.tailMap(above, false));
     terms.keySet().removeAll(hidden.keySet());
-    Object outcome = execution.execute();
+    Object outcome = Rules.PRODUCTION.execute(call, access);
     hidden.forEach(terms::putIfAbsent);
     return outcome;
   }

@@ -74,12 +74,10 @@ class Rules {
     return step.after(candidacy, (R) outcome, timing);
   }
 
-  /** The candidacy after a call whose outcome is unknown. */
   Candidacy failed(Candidacy candidacy, Step step, long now) {
     return after(candidacy.onFailure(step, now));
   }
 
-  /** The candidacy after an answer or a failure. */
   Candidacy after(Candidacy candidacy) {
     return candidacy;
   }

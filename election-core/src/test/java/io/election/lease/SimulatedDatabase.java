@@ -35,7 +35,6 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
 
   private final AtomicInteger stores = new AtomicInteger();
 
-  /** How often another server has replaced the last one. */
   private int failovers;
 
   /** A database that gives every write its own time, which means nothing. */
@@ -232,7 +231,6 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     put(serviceId, Objects.requireNonNull(behind.row()), behind.seal());
   }
 
-  /** Measured by the database's clock. */
   @Override
   synchronized Duration age(LeaseRow row) {
     return this.clock == null
@@ -240,7 +238,6 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
         : Duration.of(time() - Version.of(row).written(), ChronoUnit.MICROS);
   }
 
-  /** One node's access to the database. */
   public class Store implements LeaseStore, ElectionDirectory {
 
     /** Runs before each call; may throw, block or let time pass. */

@@ -202,7 +202,6 @@ final class SimulatedProcess implements Claimant {
     return this.alive && !this.stopping && !isPaused() && this.settings.eligible();
   }
 
-  /** Whether an operator told it to stand aside until further notice. */
   boolean isPaused() {
     return this.alive && candidacy().participation().pausedBy() != null;
   }
@@ -283,7 +282,6 @@ final class SimulatedProcess implements Claimant {
     });
   }
 
-  /** Delivers events to the listener and checks the deadline. */
   private void settle() {
     if (!isStill()) {
       this.elector.events().deliverNow();
@@ -553,7 +551,6 @@ final class SimulatedProcess implements Claimant {
     return this.id + " (life " + this.life + ")";
   }
 
-  /** Thrown to end the code of a process that died. */
   private static final class Died extends Error {
     private static final long serialVersionUID = 1L;
 

@@ -24,7 +24,6 @@ final class SimulatedServer {
   static final class Request {
     boolean over;
 
-    /** Set when it is executed. */
     @Nullable
     Object outcome;
 

@@ -105,7 +105,6 @@ final class Simulation {
   /** Who goes first; by default all nodes stand at once. */
   Precedence precedence = Precedence.NONE;
 
-  /** True time, in nanoseconds. */
   long now;
 
   long order;
@@ -341,7 +340,6 @@ final class Simulation {
     advance(time);
   }
 
-  /** Runs until the next event, if it comes in time. */
   private boolean runUntilNext(long bound) {
     Event next = this.events.peek();
     if (next == null || next.at() > bound) {
