@@ -6,12 +6,6 @@ import io.election.ElectionRegistry;
 import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.actuate.EndpointAccess;
-import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
-import io.election.autoconfigure.joint.ElectionPartsAutoConfiguration;
-import io.election.autoconfigure.joint.JointElectionAutoConfiguration;
-import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
-import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
-import io.election.autoconfigure.zookeeper.ZookeeperElectionAutoConfiguration;
 import io.election.joint.JointElectionService;
 import io.election.lease.MemoryLeaseStore;
 import java.lang.reflect.Method;
@@ -45,6 +39,7 @@ import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.context.aot.ApplicationContextAotGenerator;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.core.annotation.AnnotatedElementUtils;
@@ -217,17 +212,8 @@ class AheadOfTimeTest {
   }
 
   @Configuration(proxyBeanMethods = false)
-  @ImportAutoConfiguration({
-    AopAutoConfiguration.class,
-    DataSourceAutoConfiguration.class,
-    ElectionAutoConfiguration.class,
-    MysqlElectionAutoConfiguration.class,
-    ZookeeperElectionAutoConfiguration.class,
-    ElectionPartsAutoConfiguration.class,
-    JointElectionAutoConfiguration.class,
-    LeaderOnlyAutoConfiguration.class,
-    LeaderEndpointAutoConfiguration.class
-  })
+  @ImportAutoConfiguration({AopAutoConfiguration.class, DataSourceAutoConfiguration.class})
+  @Import(MysqlNode.Starter.class)
   static class Application {
 
     @Bean
@@ -247,13 +233,8 @@ class AheadOfTimeTest {
   }
 
   @Configuration(proxyBeanMethods = false)
-  @ImportAutoConfiguration({
-    AopAutoConfiguration.class,
-    ElectionAutoConfiguration.class,
-    ElectionPartsAutoConfiguration.class,
-    JointElectionAutoConfiguration.class,
-    LeaderOnlyAutoConfiguration.class
-  })
+  @ImportAutoConfiguration(AopAutoConfiguration.class)
+  @Import(MysqlNode.Starter.class)
   static class ApplicationOnAList {
 
     @Bean

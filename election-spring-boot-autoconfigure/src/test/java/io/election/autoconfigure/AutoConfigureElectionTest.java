@@ -8,9 +8,6 @@ import io.election.LeaderOnly;
 import io.election.LeadershipEvent;
 import io.election.NotLeaderException;
 import io.election.autoconfigure.actuate.EndpointAccess;
-import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
-import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
-import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
 import io.election.testing.AutoConfigureElection;
 import io.election.testing.ScriptedElection;
 import java.util.ArrayList;
@@ -93,14 +90,8 @@ class AutoConfigureElectionTest {
   }
 
   @Configuration(proxyBeanMethods = false)
-  @ImportAutoConfiguration({
-    DataSourceAutoConfiguration.class,
-    ElectionAutoConfiguration.class,
-    MysqlElectionAutoConfiguration.class,
-    LeaderOnlyAutoConfiguration.class,
-    LeaderEndpointAutoConfiguration.class
-  })
-  @Import(Jobs.class)
+  @ImportAutoConfiguration(DataSourceAutoConfiguration.class)
+  @Import({MysqlNode.Starter.class, Jobs.class})
   static class Application {}
 
   static class Jobs {

@@ -41,8 +41,6 @@ import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.EventListener;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
 import org.springframework.scheduling.TaskScheduler;
@@ -186,7 +184,7 @@ class ElectionAutoConfigurationTest {
 
   @Test
   void applicationsOwnServiceReplacesOurs() {
-    this.contextRunner.withUserConfiguration(OwnElection.class).run((context) -> {
+    this.contextRunner.withBean(SwitchedElection.class).run((context) -> {
       assertThat(context).hasSingleBean(ElectionService.class);
       assertThat(context).doesNotHaveBean(ElectionBackend.class);
       assertThat(context).doesNotHaveBean(ElectionLifecycle.class);
@@ -297,7 +295,7 @@ class ElectionAutoConfigurationTest {
   @Test
   void noBeanIsMadeTooEarlyToBeProcessed(CapturedOutput output) {
     this.manual
-        .withUserConfiguration(OwnElection.class)
+        .withBean(SwitchedElection.class)
         .run((context) -> assertThat(output)
             .doesNotContain("not eligible for getting processed by all BeanPostProcessors"));
   }
@@ -451,7 +449,9 @@ class ElectionAutoConfigurationTest {
 
   @Test
   void twoDataSourcesAreRefusedByName() {
-    assertThat(failure(this.billing.withUserConfiguration(TwoDataSources.class)))
+    assertThat(failure(this.billing
+            .withBean("orders", DataSource.class, HikariDataSource::new)
+            .withBean("invoices", DataSource.class, HikariDataSource::new)))
         .contains("several DataSource beans")
         .contains("orders, invoices")
         .contains("@ElectionDataSource");
@@ -508,15 +508,6 @@ class ElectionAutoConfigurationTest {
     return StartFailure.text(runner);
   }
 
-  @Configuration(proxyBeanMethods = false)
-  static class OwnElection {
-
-    @Bean
-    SwitchedElection ownElection() {
-      return new SwitchedElection();
-    }
-  }
-
   record Consumer(
       ElectionService byDefault,
       @Qualifier("reports") ElectionService reports,
@@ -527,20 +518,6 @@ class ElectionAutoConfigurationTest {
     @EventListener
     void on(LeadershipEvent event) {
       this.events.add(event);
-    }
-  }
-
-  @Configuration(proxyBeanMethods = false)
-  static class TwoDataSources {
-
-    @Bean
-    DataSource orders() {
-      return new HikariDataSource();
-    }
-
-    @Bean
-    DataSource invoices() {
-      return new HikariDataSource();
     }
   }
 }

@@ -6,17 +6,7 @@ import static org.mockito.BDDMockito.willReturn;
 
 import io.election.ElectionService;
 import io.election.LeaderOnly;
-import io.election.autoconfigure.actuate.ElectionHealthAutoConfiguration;
-import io.election.autoconfigure.actuate.ElectionInfoAutoConfiguration;
-import io.election.autoconfigure.actuate.ElectionMetricsAutoConfiguration;
 import io.election.autoconfigure.actuate.EndpointAccess;
-import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
-import io.election.autoconfigure.etcd.EtcdElectionAutoConfiguration;
-import io.election.autoconfigure.joint.ElectionPartsAutoConfiguration;
-import io.election.autoconfigure.joint.JointElectionAutoConfiguration;
-import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
-import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
-import io.election.autoconfigure.zookeeper.ZookeeperElectionAutoConfiguration;
 import io.election.mysql.ElectionDatabase;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Nested;
@@ -157,20 +147,9 @@ class MockedElectionTest {
     DataSourceAutoConfiguration.class,
     MetricsAutoConfiguration.class,
     CompositeMeterRegistryAutoConfiguration.class,
-    SimpleMetricsExportAutoConfiguration.class,
-    ElectionAutoConfiguration.class,
-    MysqlElectionAutoConfiguration.class,
-    ZookeeperElectionAutoConfiguration.class,
-    EtcdElectionAutoConfiguration.class,
-    ElectionPartsAutoConfiguration.class,
-    JointElectionAutoConfiguration.class,
-    LeaderOnlyAutoConfiguration.class,
-    LeaderEndpointAutoConfiguration.class,
-    ElectionHealthAutoConfiguration.class,
-    ElectionInfoAutoConfiguration.class,
-    ElectionMetricsAutoConfiguration.class
+    SimpleMetricsExportAutoConfiguration.class
   })
-  @Import(Job.class)
+  @Import({MysqlNode.Starter.class, Job.class})
   static class Application {}
 
   /** Calls both methods, and returns how many of the calls ran. */

@@ -3,16 +3,6 @@ package io.election.autoconfigure;
 import static org.awaitility.Awaitility.await;
 
 import io.election.ElectionService;
-import io.election.autoconfigure.actuate.ElectionHealthAutoConfiguration;
-import io.election.autoconfigure.actuate.ElectionInfoAutoConfiguration;
-import io.election.autoconfigure.actuate.ElectionMetricsAutoConfiguration;
-import io.election.autoconfigure.actuate.LeaderEndpointAutoConfiguration;
-import io.election.autoconfigure.etcd.EtcdElectionAutoConfiguration;
-import io.election.autoconfigure.joint.ElectionPartsAutoConfiguration;
-import io.election.autoconfigure.joint.JointElectionAutoConfiguration;
-import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
-import io.election.autoconfigure.mysql.MysqlElectionAutoConfiguration;
-import io.election.autoconfigure.zookeeper.ZookeeperElectionAutoConfiguration;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.MysqlLeaseStore;
 import io.election.test.TestDatabase;
@@ -20,28 +10,39 @@ import io.election.test.TestServer;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 import org.awaitility.core.ConditionFactory;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.context.annotation.Configurations;
+import org.springframework.boot.context.annotation.ImportCandidates;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.DeferredImportSelector;
+import org.springframework.core.type.AnnotationMetadata;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.StringUtils;
 
 /** A node of the election {@code orders} on a real database. */
 public final class MysqlNode {
 
   /** All that the starter configures. */
   public static final AutoConfigurations STARTER = AutoConfigurations.of(
-      ElectionAutoConfiguration.class,
-      EtcdElectionAutoConfiguration.class,
-      MysqlElectionAutoConfiguration.class,
-      ElectionPartsAutoConfiguration.class,
-      JointElectionAutoConfiguration.class,
-      ZookeeperElectionAutoConfiguration.class,
-      LeaderOnlyAutoConfiguration.class,
-      LeaderEndpointAutoConfiguration.class,
-      ElectionHealthAutoConfiguration.class,
-      ElectionInfoAutoConfiguration.class,
-      ElectionMetricsAutoConfiguration.class);
+      ImportCandidates.load(AutoConfiguration.class, null).getCandidates().stream()
+          .filter((name) -> name.startsWith("io.election.autoconfigure."))
+          .map((name) -> ClassUtils.resolveClassName(name, null))
+          .toArray(Class<?>[]::new));
+
+  /** Imports all that the starter configures. */
+  public static final class Starter implements DeferredImportSelector {
+
+    @Override
+    public String[] selectImports(AnnotationMetadata importing) {
+      return StringUtils.toStringArray(
+          Stream.of(Configurations.getClasses(STARTER)).map(Class::getName).toList());
+    }
+  }
 
   private static final Map<TestServer, TestDatabase> TEMPLATES = new ConcurrentHashMap<>();
 
@@ -96,7 +97,6 @@ public final class MysqlNode {
     };
   }
 
-  /** Returns a node without a data source of its own. */
   public static ApplicationContextRunner withoutDataSource(TestDatabase database) {
     return new ApplicationContextRunner()
         .withConfiguration(STARTER)

@@ -18,10 +18,9 @@ class Housekeeping {
 
   @Scheduled(fixedDelay = 50, timeUnit = TimeUnit.MILLISECONDS)
   void clean() {
-    this.runs.cleanings().incrementAndGet();
+    this.runs.cleanings.incrementAndGet();
   }
 
-  /** Runs for as long as the copying takes. */
   void archive(Runnable copying) {
     copying.run();
   }

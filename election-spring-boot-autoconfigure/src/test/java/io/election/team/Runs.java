@@ -9,26 +9,14 @@ import org.springframework.stereotype.Component;
 @Component
 class Runs {
 
-  private final AtomicInteger sendings = new AtomicInteger();
+  final AtomicInteger sendings = new AtomicInteger();
 
-  private final AtomicInteger cleanings = new AtomicInteger();
+  final AtomicInteger cleanings = new AtomicInteger();
 
-  private final AtomicInteger heartbeats = new AtomicInteger();
+  final AtomicInteger heartbeats = new AtomicInteger();
 
   @Scheduled(fixedDelay = 50, timeUnit = TimeUnit.MILLISECONDS)
   void beat() {
     this.heartbeats.incrementAndGet();
-  }
-
-  AtomicInteger sendings() {
-    return this.sendings;
-  }
-
-  AtomicInteger cleanings() {
-    return this.cleanings;
-  }
-
-  AtomicInteger heartbeats() {
-    return this.heartbeats;
   }
 }

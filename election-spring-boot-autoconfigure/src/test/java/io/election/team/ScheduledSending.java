@@ -16,7 +16,7 @@ abstract class ScheduledSending {
   @LeaderOnly
   @Scheduled(fixedDelay = 50, timeUnit = TimeUnit.MILLISECONDS)
   public void send() {
-    this.runs.sendings().incrementAndGet();
+    this.runs.sendings.incrementAndGet();
     sendAll();
   }
 

@@ -33,7 +33,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import kotlin.coroutines.Continuation;
 import org.flywaydb.core.Flyway;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -64,18 +64,12 @@ class TeamApplicationIT {
 
   private static final TestDatabase DATABASE = TestDatabase.newDatabase();
 
+  @AutoClose
   private static ConfigurableApplicationContext application;
 
   @BeforeAll
   static void start() {
     application = run(WebApplicationType.SERVLET, TeamApplication.class);
-  }
-
-  @AfterAll
-  static void stop() {
-    if (application != null) {
-      application.close();
-    }
   }
 
   @BeforeEach
@@ -88,23 +82,23 @@ class TeamApplicationIT {
   @Test
   void jobsRunOnTheLeaderAloneWhateverTheirClassesLookLike() throws Exception {
     Runs runs = application.getBean(Runs.class);
-    assertGoesOn(runs.sendings());
-    assertGoesOn(runs.cleanings());
+    assertGoesOn(runs.sendings);
+    assertGoesOn(runs.cleanings);
 
     pause();
     awaitSkipped("InvoiceSending.send");
     awaitSkipped("Housekeeping.clean");
-    int sendings = runs.sendings().get();
-    int cleanings = runs.cleanings().get();
+    int sendings = runs.sendings.get();
+    int cleanings = runs.cleanings.get();
     awaitSkipped("InvoiceSending.send");
     awaitSkipped("Housekeeping.clean");
-    assertGoesOn(runs.heartbeats());
-    assertThat(runs.sendings()).hasValue(sendings);
-    assertThat(runs.cleanings()).hasValue(cleanings);
+    assertGoesOn(runs.heartbeats);
+    assertThat(runs.sendings).hasValue(sendings);
+    assertThat(runs.cleanings).hasValue(cleanings);
 
     election().resume(RESUMED);
-    assertGoesOn(runs.sendings());
-    assertGoesOn(runs.cleanings());
+    assertGoesOn(runs.sendings);
+    assertGoesOn(runs.cleanings);
   }
 
   @Test
@@ -231,12 +225,12 @@ class TeamApplicationIT {
       begun.await();
 
       stopping.close();
-      int cleanings = runs.cleanings().get();
+      int cleanings = runs.cleanings.get();
       long version = version();
       // The renewals last longer than a lease.
       await().atMost(LONG).until(() -> version() >= version + 8);
-      assertGoesOn(runs.heartbeats());
-      assertThat(runs.cleanings()).hasValue(cleanings);
+      assertGoesOn(runs.heartbeats);
+      assertThat(runs.cleanings).hasValue(cleanings);
       assertThat(election().isLeader()).isFalse();
       assertThat(output)
           .contains(
@@ -244,7 +238,7 @@ class TeamApplicationIT {
 
       copied.countDown();
       job.join();
-      assertGoesOn(runs.cleanings());
+      assertGoesOn(runs.cleanings);
     } finally {
       copied.countDown();
       stopping.close();

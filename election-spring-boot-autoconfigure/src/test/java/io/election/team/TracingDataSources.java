@@ -1,11 +1,11 @@
 package io.election.team;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.concurrent.atomic.AtomicLong;
 import javax.sql.DataSource;
+import org.springframework.aop.MethodBeforeAdvice;
+import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.stereotype.Component;
@@ -33,18 +33,11 @@ public class TracingDataSources implements BeanPostProcessor {
 
     @Override
     public Connection getConnection() throws SQLException {
-      Connection connection = super.getConnection();
-      return (Connection) Proxy.newProxyInstance(
-          Connection.class.getClassLoader(),
-          new Class<?>[] {Connection.class},
-          (proxy, method, arguments) -> {
-            TracingDataSources.this.calls.incrementAndGet();
-            try {
-              return method.invoke(connection, arguments);
-            } catch (InvocationTargetException ex) {
-              throw ex.getTargetException();
-            }
-          });
+      ProxyFactory factory = new ProxyFactory(new Class<?>[] {Connection.class});
+      factory.setTarget(super.getConnection());
+      factory.addAdvice((MethodBeforeAdvice)
+          (method, arguments, connection) -> TracingDataSources.this.calls.incrementAndGet());
+      return (Connection) factory.getProxy();
     }
   }
 }

@@ -28,7 +28,6 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -84,11 +83,6 @@ class DashboardAndAlertsIT {
   private static boolean hasOutcome(String metric, String outcome) {
     return scraped.getOrDefault(metric, List.of()).stream()
         .anyMatch((labels) -> outcome.equals(labels.get("outcome")));
-  }
-
-  @AfterAll
-  static void forget() {
-    scraped = null;
   }
 
   /** Tests the check itself. */

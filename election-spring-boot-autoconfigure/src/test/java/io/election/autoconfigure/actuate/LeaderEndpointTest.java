@@ -12,7 +12,6 @@ import static org.mockito.Mockito.reset;
 import static org.mockito.Mockito.verify;
 
 import io.election.AuditNote;
-import io.election.ElectionService;
 import io.election.ExpectedLeader;
 import io.election.Leadership;
 import io.election.Member;
@@ -75,8 +74,11 @@ class LeaderEndpointTest {
   private static final HttpClient CLIENT = HttpClient.newHttpClient();
 
   @BeforeEach
-  void forget() {
+  void forget() throws Exception {
     reset(ELECTION);
+    willDoNothing().given(ELECTION).forceElection();
+    willDoNothing().given(ELECTION).pause(any());
+    willDoNothing().given(ELECTION).resume(any());
   }
 
   @AfterAll
@@ -441,19 +443,7 @@ class LeaderEndpointTest {
     }
   }
 
-  /** An application's own service. */
-  static class OwnElection implements ElectionService {
-
-    @Override
-    public boolean isLeader() {
-      return false;
-    }
-
-    @Override
-    public void becomeLeader() {}
-
-    @Override
-    public void lostLeader() {}
+  static class OwnElection extends SwitchedElection {
 
     @Override
     public String serviceId() {
@@ -469,14 +459,5 @@ class LeaderEndpointTest {
     public void designate(String leaderId) {
       Names.requireUsable("leader id", leaderId);
     }
-
-    @Override
-    public void forceElection() {}
-
-    @Override
-    public void pause(AuditNote auditNote) {}
-
-    @Override
-    public void resume(AuditNote auditNote) {}
   }
 }

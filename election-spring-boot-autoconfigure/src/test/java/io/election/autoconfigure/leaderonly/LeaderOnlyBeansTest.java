@@ -34,6 +34,7 @@ import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.CustomScopeConfigurer;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -77,7 +78,10 @@ class LeaderOnlyBeansTest {
         shape("interface with an annotation", IsTyped.class, IsTyped::text),
         shape("interface with an annotation, JDK proxy", interfaces(IsTyped.class), Typed.class),
         shape("class behind a JDK proxy", interfaces(Job.class), Plain.class),
-        shape("lambda", lambda(), Late.class),
+        shape(
+            "lambda",
+            (runner) -> runner.withBean("job", Late.class, () -> () -> "ran"),
+            Late.class),
         shape("configuration class", ConfigurationClass.class, ConfigurationClass::text),
         shape("package-private method of a class", Unpublic.class, Unpublic::packagePrivate),
         shape("protected method of a class", Unpublic.class, Unpublic::text),
@@ -86,9 +90,9 @@ class LeaderOnlyBeansTest {
         shape("factory's Spring proxy", factory(Late.class, true), Late.class),
         shape("factory's interface with an annotation", factory(Typed.class, true), Typed.class),
         shape("factory's inherited interface", factory(SubTyped.class, false), Plain.class),
-        shape("prototype", prototype(), Job.class),
+        shape("prototype", job((definition) -> definition.setScope("prototype")), Job.class),
         shape("scoped proxy", (runner) -> runner.withUserConfiguration(Scopes.class), Job.class),
-        shape("lazy bean", lazy(), Job.class),
+        shape("lazy bean", job((definition) -> definition.setLazyInit(true)), Job.class),
         shape("placeholder", Placeholder.class, Placeholder::text));
   }
 
@@ -294,18 +298,8 @@ class LeaderOnlyBeansTest {
         runner.withPropertyValues("spring.aop.proxy-target-class=false").withBean("job", type);
   }
 
-  private static UnaryOperator<ApplicationContextRunner> lambda() {
-    return (runner) -> runner.withBean("job", Late.class, () -> () -> "ran");
-  }
-
-  private static UnaryOperator<ApplicationContextRunner> prototype() {
-    return (runner) -> runner.withBean(
-        "job", Job.class, Job::new, (definition) -> definition.setScope("prototype"));
-  }
-
-  private static UnaryOperator<ApplicationContextRunner> lazy() {
-    return (runner) ->
-        runner.withBean("job", Job.class, Job::new, (definition) -> definition.setLazyInit(true));
+  private static UnaryOperator<ApplicationContextRunner> job(BeanDefinitionCustomizer how) {
+    return (runner) -> runner.withBean("job", Job.class, Job::new, how);
   }
 
   private static UnaryOperator<ApplicationContextRunner> factory(Class<?> type, boolean spring) {

@@ -36,7 +36,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -71,12 +71,8 @@ class LeaderOnlyTest {
 
   private final ApplicationContextRunner jobs = this.contextRunner.withBean(Jobs.class);
 
+  @AutoClose("shutdownNow")
   private final ExecutorService executor = Executors.newCachedThreadPool();
-
-  @AfterEach
-  void shutDown() {
-    this.executor.shutdownNow();
-  }
 
   /** Returns contexts that guard their beans, but have no election of their own. */
   static ApplicationContextRunner contexts() {

@@ -135,7 +135,6 @@ class CommitFenceIT {
         MysqlNode.properties(database), "as.election.lease-duration=10s");
   }
 
-  /** Runs a test with an application of its own. */
   private static void run(Class<?> configuration, Consumer<Node> test, String... properties) {
     TestDatabase database = newDatabase(TestServer.shared());
     new ApplicationContextRunner()
@@ -499,7 +498,6 @@ class CommitFenceIT {
     });
   }
 
-  /** An application that leads the election, and its database. */
   private record Node(TestDatabase database, ApplicationContext context) {
 
     /** Lets the node lead again after a take-over, with empty tables. */

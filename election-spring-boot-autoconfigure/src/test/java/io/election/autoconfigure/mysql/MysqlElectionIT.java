@@ -28,7 +28,7 @@ import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.flywaydb.core.Flyway;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -41,7 +41,6 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Primary;
 
 /** The complete election in an application, on a real database. */
 @ExtendWith(OutputCaptureExtension.class)
@@ -55,12 +54,8 @@ class MysqlElectionIT {
 
   private final ApplicationContextRunner application = MysqlNode.on(this.database);
 
+  @AutoClose("shutdownNow")
   private final ExecutorService executor = Executors.newCachedThreadPool();
-
-  @AfterEach
-  void shutDown() {
-    this.executor.shutdownNow();
-  }
 
   @Test
   void leadsAndHandsTheLeaseBack(CapturedOutput output) {
@@ -201,8 +196,12 @@ class MysqlElectionIT {
   @Test
   void settingsOfThePrimaryPoolAreUsed() {
     MysqlNode.withoutDataSource(this.empty)
-        .withBean(TestDatabase.class, () -> this.database)
-        .withUserConfiguration(PrimaryDataSource.class)
+        .withBean(
+            "primary",
+            DataSource.class,
+            () -> pool(this.database),
+            (definition) -> definition.setPrimary(true))
+        .withBean("another", DataSource.class, HikariDataSource::new)
         .run((context) -> {
           awaitLeader(context);
           HikariDataSource pool = (HikariDataSource) context.getBean("primary");
@@ -336,21 +335,6 @@ class MysqlElectionIT {
     }
   }
 
-  @Configuration(proxyBeanMethods = false)
-  static class PrimaryDataSource {
-
-    @Bean
-    @Primary
-    DataSource primary(TestDatabase database) {
-      return pool(database);
-    }
-
-    @Bean
-    DataSource another() {
-      return new HikariDataSource();
-    }
-  }
-
   static class Job {
 
     private final CountDownLatch begun = new CountDownLatch(1);
@@ -365,7 +349,6 @@ class MysqlElectionIT {
       return this.end;
     }
 
-    /** Returns whether the call came to its end. */
     @LeaderOnly
     public Boolean run() {
       this.begun.countDown();
