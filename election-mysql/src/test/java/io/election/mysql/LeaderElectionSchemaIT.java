@@ -42,7 +42,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.awaitility.Awaitility;
-import org.flywaydb.core.Flyway;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -131,23 +130,6 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
     assertThat(tables())
         .containsExactly("leader_election", "leader_election_history", "leader_election_member");
-  }
-
-  @Test
-  void an_application_with_its_own_flyway_is_not_disturbed() throws Exception {
-    Flyway application = Flyway.configure()
-        .dataSource(this.database.dataSource())
-        .locations("classpath:db/migration")
-        .load();
-    application.migrate();
-
-    migrate();
-    application.migrate();
-
-    assertThat(this.database.query("SELECT COUNT(*) FROM flyway_schema_history"))
-        .isEqualTo("1");
-    assertThat(migrationsRun()).isEqualTo("1");
-    assertIsUsable();
   }
 
   @Test

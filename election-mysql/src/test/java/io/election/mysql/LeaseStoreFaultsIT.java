@@ -119,7 +119,6 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     assertRenews(row);
   }
 
-  /** Connections through a proxy that drops one of the settings. */
   private DataSource without(String setting, String parameters) {
     DataSource source = this.database.dataSource("mysql", parameters);
     Pattern set = Pattern.compile("([ ,])" + Pattern.quote(setting) + "(?=,|$)");
@@ -421,7 +420,6 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     return Database.led(this.store, service, "a");
   }
 
-  /** Lets the node lead some elections, and returns their terms. */
   private Map<String, Long> led(int elections) throws LeaseStoreException {
     Map<String, Long> terms = new HashMap<>();
     for (int i = 0; i < elections; i++) {

@@ -52,7 +52,6 @@ class ManyElectionsIT {
     this.nodes.forEach(node -> node.elector.stop());
   }
 
-  /** One process with its elections. */
   private final class Node {
 
     final ConcurrentLinkedQueue<LeadershipEvent> lost = new ConcurrentLinkedQueue<>();

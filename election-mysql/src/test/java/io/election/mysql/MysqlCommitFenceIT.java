@@ -406,7 +406,6 @@ class MysqlCommitFenceIT extends ServerDatabase {
     });
   }
 
-  /** An object that changes the result of one of its methods. */
   private static <T> T proxy(
       Class<T> type, Object target, String changed, UnaryOperator<Object> change) {
     return type.cast(Proxy.newProxyInstance(

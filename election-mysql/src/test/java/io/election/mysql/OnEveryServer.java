@@ -30,7 +30,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 @ExtendWith(OnEveryServer.Start.class)
 @interface OnEveryServer {
 
-  /** A server for all classes of a JVM. */
   enum Server {
     /** The newest MySQL, or the embedded MariaDB where there is no Docker. */
     DEFAULT(

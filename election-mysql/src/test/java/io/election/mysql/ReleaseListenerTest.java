@@ -28,7 +28,6 @@ class ReleaseListenerTest {
 
   private final Bell bell = new Bell();
 
-  /** What the elector's poll finds. */
   private Runnable found = () -> {};
 
   private final ReleaseListener listener = new ReleaseListener(

@@ -12,11 +12,10 @@ import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
 import io.election.test.ConnectionSource;
 import io.election.test.TestDatabase;
+import io.election.test.TestServer;
 import io.election.testing.Leases;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -263,13 +262,9 @@ class ReleaseWatchIT extends ServerDatabase {
   }
 
   private void kill(Connection connection) throws SQLException {
-    try (Statement statement = connection.createStatement();
-        ResultSet rows = statement.executeQuery("SELECT CONNECTION_ID()")) {
-      rows.next();
-      String id = rows.getString(1);
-      server().execute("KILL " + id);
-      within().until(() -> !isConnected(id));
-    }
+    String id = TestServer.query(connection, "SELECT CONNECTION_ID()");
+    server().execute("KILL " + id);
+    within().until(() -> !isConnected(id));
   }
 
   @Test
@@ -322,7 +317,6 @@ class ReleaseWatchIT extends ServerDatabase {
     assertThat(attempts).as("attempts to connect").hasValue(before);
   }
 
-  /** A store that runs an action before each statement about a user-level lock. */
   private MysqlLeaseStore store(String driver, ThrowingConsumer<Connection> beforeLock) {
     this.holder.close();
     this.database.execute("DELETE FROM leader_election", "DELETE FROM leader_election_history");

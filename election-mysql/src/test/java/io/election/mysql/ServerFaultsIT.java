@@ -34,8 +34,7 @@ import javax.sql.DataSource;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -48,20 +47,19 @@ class ServerFaultsIT {
 
   private static final Duration TIMEOUT = Duration.ofMillis(500);
 
+  @AutoClose
   private static TestServer server;
 
   private TestDatabase database;
+
+  @AutoClose
   private MysqlLeaseStore store;
+
   private LeaseRow row;
 
   @BeforeAll
   static void start() {
     server = TestServer.startOwn();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
   }
 
   @BeforeEach
@@ -76,13 +74,6 @@ class ServerFaultsIT {
         SchemaMode.VALIDATE,
         TIMEOUT);
     this.row = Database.led(this.store, driver, "a");
-  }
-
-  @AfterEach
-  void close() {
-    if (this.store != null) {
-      this.store.close();
-    }
   }
 
   @ParameterizedTest

@@ -23,7 +23,6 @@ final class Watched {
 
   private Watched() {}
 
-  /** Sees each call, and may let it fail. */
   @FunctionalInterface
   interface Watcher {
 

@@ -1,1 +1,0 @@
-CREATE TABLE customer (id int PRIMARY KEY);
