@@ -33,7 +33,6 @@ public class CommitBenchmark extends DatabaseBenchmark {
       this.jdbc = jdbc;
     }
 
-    /** Works on any node. */
     public void work() {
       this.transaction.executeWithoutResult(
           (status) -> this.jdbc.update("INSERT INTO benchmark_work () VALUES ()"));
@@ -43,7 +42,6 @@ public class CommitBenchmark extends DatabaseBenchmark {
     @LeaderOnly
     public void rest() {}
 
-    /** Sends a statement that does nothing. */
     public void ask() {
       this.jdbc.execute("DO 1");
     }
@@ -96,13 +94,11 @@ public class CommitBenchmark extends DatabaseBenchmark {
     this.job.ask();
   }
 
-  /** Commits a transaction without the fence. */
   @Benchmark
   public void plainCommit() {
     this.job.work();
   }
 
-  /** Commits the same transaction on the leader, with the fence. */
   @Benchmark
   public void fencedCommit() {
     this.job.workOnLeader();

@@ -23,7 +23,6 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 2)
 public abstract class DatabaseBenchmark {
 
-  /** The JDBC URL of an empty database. */
   @Param("jdbc:mysql://localhost/benchmark")
   public String url = "";
 

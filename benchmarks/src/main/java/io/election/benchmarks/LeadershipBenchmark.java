@@ -106,7 +106,6 @@ public class LeadershipBenchmark {
     this.elector.stop();
   }
 
-  /** Reads the monotonic clock once. */
   @Benchmark
   public long clockRead() {
     return System.nanoTime();

@@ -66,13 +66,11 @@ public class ShedLockBenchmark extends DatabaseBenchmark {
     this.dataSource.close();
   }
 
-  /** Runs a job that gets the lock and releases it. */
   @Benchmark
   public void lockedCall() {
     call("free");
   }
 
-  /** Runs a job whose lock another process holds. */
   @Benchmark
   public void refusedCall() {
     call("held");

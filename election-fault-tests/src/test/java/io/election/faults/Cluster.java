@@ -49,7 +49,6 @@ final class Cluster {
   /** The extra time for events that must happen at some point, on a busy machine. */
   static final Duration SLACK = Duration.ofSeconds(30);
 
-  /** The properties that name the store. */
   private final Map<String, String> store;
 
   /** Is {@code null} if the store is no database. */
@@ -63,7 +62,6 @@ final class Cluster {
 
   private final List<NodeProcess> nodes = new ArrayList<>();
 
-  /** The processes that ended in earlier scenarios. */
   private final List<NodeProcess> replaced = new ArrayList<>();
 
   private @Nullable RowAudit audit;
@@ -101,12 +99,10 @@ final class Cluster {
     void run(Cluster cluster, NodeProcess leader) throws Exception;
   }
 
-  /** Plays a scenario on three identical nodes, and judges what they claimed. */
   static void run(TestDatabase database, Scenario scenario) throws Exception {
     run(database, threeNodes(), scenario);
   }
 
-  /** Plays a scenario on the given nodes, and judges what they claimed. */
   static void run(TestDatabase database, List<Node> nodes, Scenario scenario) throws Exception {
     run(database, LEASE, RENEW, nodes, scenario);
   }
@@ -118,19 +114,16 @@ final class Cluster {
     start(database, lease, renew, nodes, (cluster) -> cluster.play(scenario));
   }
 
-  /** Plays a scenario on running nodes that may have no leader yet. */
   static void start(
       TestDatabase database, Duration lease, Duration renew, List<Node> nodes, Start scenario)
       throws Exception {
     start(database, lease, renew, nodes).playAll(scenario);
   }
 
-  /** Plays scenarios on three identical nodes on a store that is no database. */
   static void run(Map<String, String> store, Start scenarios) throws Exception {
     run(store, threeNodes(), scenarios);
   }
 
-  /** Plays scenarios on the given nodes on a store that is no database. */
   static void run(Map<String, String> store, List<Node> nodes, Start scenarios) throws Exception {
     Cluster cluster = new Cluster(store, null, LEASE, RENEW);
     nodes.forEach(cluster::add);
@@ -145,7 +138,6 @@ final class Cluster {
     });
   }
 
-  /** Starts nodes without waiting for them. */
   static Cluster start(TestDatabase database, Duration lease, Duration renew, List<Node> nodes) {
     Cluster cluster = new Cluster(properties(database), database, lease, renew);
     nodes.forEach(cluster::add);
@@ -229,7 +221,6 @@ final class Cluster {
     void run() throws Exception;
   }
 
-  /** The properties of an application with an election. */
   static Map<String, String> properties(TestDatabase database, Duration lease, Duration renew) {
     return properties(properties(database), lease, renew);
   }
@@ -265,7 +256,6 @@ final class Cluster {
     return properties;
   }
 
-  /** Starts a node without waiting for it. */
   NodeProcess add(Node node) {
     Map<String, String> properties = properties(this.store, this.lease, this.renew);
     node.properties().forEach((property) -> {
@@ -337,7 +327,6 @@ final class Cluster {
     });
   }
 
-  /** Waits until the record was written {@code count} more times. */
   void awaitWrites(int count) {
     long goal = version() + count;
     within(patience().plus(this.renew.multipliedBy(2L * count)), count + " writes")
@@ -367,14 +356,12 @@ final class Cluster {
     within(Duration.ofSeconds(60), what).until(condition);
   }
 
-  /** Waits for a process that is in a certain state. */
   NodeProcess awaitAny(String what, Callable<Optional<NodeProcess>> search) {
     return within(Duration.ofSeconds(60), what)
         .until(search, Optional::isPresent)
         .orElseThrow();
   }
 
-  /** Lets a fault last for a duration. */
   void letPass(Duration duration) {
     long end = System.nanoTime() + duration.toNanos();
     within(duration, duration + " have passed").until(() -> System.nanoTime() - end > 0);
@@ -414,7 +401,6 @@ final class Cluster {
     return leader;
   }
 
-  /** Prints how long no node led between two successive claims. */
   void printGap(String what, NodeProcess last, NodeProcess next) {
     print("%s: %.3f s without a leader", what, gapSeconds(last, next));
   }

@@ -50,7 +50,6 @@ import org.springframework.jdbc.core.JdbcTemplate;
 @Tag("faults")
 class ConfigurationFaultsIT {
 
-  /** One of many nodes in this process. */
   private record LocalNode(LeaseElectionService service, Elector elector, AtomicBoolean dead) {
 
     void start() {

@@ -107,16 +107,7 @@ class DatabaseFaultsIT {
   @Test
   void fault_17_database_away_for_longer_than_the_lease() throws Exception {
     THREE_NODES.run((cluster, leader) -> {
-      long term = leader.lastClaim().term();
-      server.stop();
-      try {
-        cluster.awaitNoLeader();
-        cluster.awaitLoss(leader);
-      } finally {
-        server.start();
-      }
-      NodeProcess next = cluster.awaitRecovery("17 database away", System.nanoTime());
-      assertThat(next.lastClaim().term()).isGreaterThan(term);
+      outage("17 database away", server::stop, server::start, cluster, leader);
       for (NodeProcess node : cluster.nodes()) {
         assertThat(node.logLines(" WARN ").size()).as("warnings of %s", node).isLessThan(12);
         cluster.awaitLog(node, "the mysql store works again");
@@ -126,18 +117,23 @@ class DatabaseFaultsIT {
 
   @Test
   void fault_19_database_paused_for_longer_than_the_lease() throws Exception {
-    THREE_NODES.run((cluster, leader) -> {
-      long term = leader.lastClaim().term();
-      server.pause();
-      try {
-        cluster.awaitNoLeader();
-        cluster.awaitLoss(leader);
-      } finally {
-        server.resume();
-      }
-      NodeProcess next = cluster.awaitRecovery("19 database paused", System.nanoTime());
-      assertThat(next.lastClaim().term()).isGreaterThan(term);
-    });
+    THREE_NODES.run((cluster, leader) ->
+        outage("19 database paused", server::pause, server::resume, cluster, leader));
+  }
+
+  /** The leader steps down, and when all is well a node leads in a later term. */
+  private static void outage(
+      String fault, Runnable begin, Runnable end, Cluster cluster, NodeProcess leader) {
+    long term = leader.lastClaim().term();
+    begin.run();
+    try {
+      cluster.awaitNoLeader();
+      cluster.awaitLoss(leader);
+    } finally {
+      end.run();
+    }
+    NodeProcess next = cluster.awaitRecovery(fault, System.nanoTime());
+    assertThat(next.lastClaim().term()).isGreaterThan(term);
   }
 
   /** The row proves that no other node has led, so the leader need not wait for a lease. */
@@ -289,14 +285,12 @@ class DatabaseFaultsIT {
   }
 
   private static void readOnly(String variable, Cluster cluster, NodeProcess leader) {
-    server.execute("SET GLOBAL " + variable + " = 1");
-    try {
-      cluster.awaitNoLeader();
-      cluster.awaitLoss(leader);
-      cluster.awaitLog(leader, "is read-only (");
-    } finally {
-      server.execute("SET GLOBAL read_only = 0");
-    }
-    cluster.awaitRecovery("29 " + variable, System.nanoTime());
+    outage(
+        "29 " + variable,
+        () -> server.execute("SET GLOBAL " + variable + " = 1"),
+        () -> server.execute("SET GLOBAL read_only = 0"),
+        cluster,
+        leader);
+    cluster.awaitLog(leader, "is read-only (");
   }
 }

@@ -38,7 +38,6 @@ final class Endpoint {
         .with("management.endpoint.health.show-details=always");
   }
 
-  /** Returns the status of the node's election health: 200 if it is healthy, else 503. */
   int health() {
     return this.client
         .get()

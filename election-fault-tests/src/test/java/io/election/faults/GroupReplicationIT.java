@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Order;
@@ -36,6 +36,7 @@ class GroupReplicationIT {
 
   private static final int ROUNDS = Integer.getInteger("group.rounds", 1);
 
+  @AutoClose
   private static ReplicationGroup group;
 
   private TestDatabase database;
@@ -43,13 +44,6 @@ class GroupReplicationIT {
   @BeforeAll
   static void startGroup() {
     group = ReplicationGroup.start();
-  }
-
-  @AfterAll
-  static void stopGroup() {
-    if (group != null) {
-      group.close();
-    }
   }
 
   @BeforeEach
@@ -227,7 +221,6 @@ class GroupReplicationIT {
     });
   }
 
-  /** Writes to the election's row continuously. */
   private void write(TestServer member, AtomicBoolean over) {
     while (!over.get()) {
       try {

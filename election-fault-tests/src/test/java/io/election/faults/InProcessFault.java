@@ -25,7 +25,6 @@ import org.springframework.core.annotation.Order;
 
 /** The faults that a node inflicts on itself when it has become leader. */
 enum InProcessFault {
-  /** The heap is exhausted for some seconds. */
   NO_MEMORY(() -> SamplingNode.daemon("allocator", InProcessFault::allocate)),
   /** Hundreds of threads compete; the common pool and all carriers are occupied. */
   NO_PROCESSOR(InProcessFault::occupyProcessors),
@@ -122,7 +121,6 @@ enum InProcessFault {
     }
   }
 
-  /** A listener that begins the trouble, and a job. */
   @Configuration(proxyBeanMethods = false)
   static class Beans {
 

@@ -16,7 +16,6 @@ final class PacketFilter implements AutoCloseable {
 
   private final Thread cleanup = new Thread(this::removeAll, "packet-filter-cleanup");
 
-  /** Creates a filter for packets from and to some ports. */
   PacketFilter(Integer... ports) {
     this.ports = List.of(ports);
     Runtime.getRuntime().addShutdownHook(this.cleanup);
@@ -42,7 +41,6 @@ final class PacketFilter implements AutoCloseable {
     loseAnswers();
   }
 
-  /** Drops some packets in each direction. */
   void lose(double probability) {
     String[] some = {"-m", "statistic", "--mode", "random", "--probability", "" + probability};
     add("--dport", some);

@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Order;
@@ -41,18 +41,12 @@ class ReplicaFaultsIT {
   }
 
   /** The servers of the tests in which both clocks agree. */
+  @AutoClose
   private static ReplicatedServers shared;
 
   @BeforeAll
   static void startServers() {
     shared = ReplicatedServers.start();
-  }
-
-  @AfterAll
-  static void stopServers() {
-    if (shared != null) {
-      shared.close();
-    }
   }
 
   @BeforeEach

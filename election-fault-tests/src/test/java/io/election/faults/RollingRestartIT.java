@@ -9,6 +9,7 @@ import io.election.test.process.NodeProcess;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -19,12 +20,6 @@ class RollingRestartIT {
   private static final Duration RENEW = Duration.ofSeconds(1);
 
   private final TestDatabase database = TestDatabase.newDatabase();
-
-  @FunctionalInterface
-  private interface Stop {
-
-    void stop(NodeProcess node) throws InterruptedException;
-  }
 
   @Test
   void rolling_restart_of_three_nodes_cuts_no_job_off() throws Exception {
@@ -97,8 +92,7 @@ class RollingRestartIT {
   }
 
   /** Restarts the leader first as long as it is an old node, which is the worst order. */
-  private void restartAll(Cluster cluster, int times, int runs, Stop stop)
-      throws InterruptedException {
+  private void restartAll(Cluster cluster, int times, int runs, Consumer<NodeProcess> stop) {
     for (int i = 1; i <= times; i++) {
       List<NodeProcess> old =
           new ArrayList<>(cluster.nodes().stream().filter(NodeProcess::isAlive).toList());
@@ -106,7 +100,7 @@ class RollingRestartIT {
         NodeProcess leader = cluster.awaitLeader();
         awaitRuns(cluster, runs);
         NodeProcess restarted = old.contains(leader) ? leader : old.get(0);
-        stop.stop(restarted);
+        stop.accept(restarted);
         old.remove(restarted);
         // The same node id, with its own files.
         cluster.join(restarted.node().called(restarted.name() + i));

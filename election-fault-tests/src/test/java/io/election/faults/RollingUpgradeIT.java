@@ -85,7 +85,6 @@ class RollingUpgradeIT {
             cluster.awaitLeaderOtherThan(leader)));
   }
 
-  /** Cuts our leader off, and lets an old node take over. */
   private static void cutOff(Duration lease, Cluster.Scenario then) throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     String user = database.newUser("off_" + database.name(), "ALL ON " + database.name() + ".*");
@@ -121,7 +120,6 @@ class RollingUpgradeIT {
     });
   }
 
-  /** Ends a node, then waits for a leader and for the replacement. */
   private static void replace(Cluster cluster, NodeProcess node, boolean kill, Node next) {
     boolean led = node.leads();
     if (kill) {

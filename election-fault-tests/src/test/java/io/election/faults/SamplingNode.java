@@ -28,7 +28,6 @@ class SamplingNode {
     return new Node(name, SamplingNode.class).with("as.election.node-id=" + name);
   }
 
-  /** Returns a process that has further beans. */
   static Node with(Class<?> configuration, Node node) {
     return node.with("spring.main.sources=" + configuration.getName());
   }

@@ -27,7 +27,6 @@ final class SharedCluster implements AfterAllCallback {
 
   private @Nullable Cluster cluster;
 
-  /** Creates a cluster of three identical nodes on a database of the shared server. */
   SharedCluster() {
     this(
         Cluster.LEASE,

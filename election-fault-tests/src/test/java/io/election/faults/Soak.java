@@ -31,7 +31,6 @@ final class Soak {
   /** The place of faults that end before all others, since those may need the server to end. */
   static final String SERVER = "server";
 
-  /** The end of a fault that has already ended. */
   static final BooleanSupplier NOTHING = () -> true;
 
   private static final Duration CHAOS = Duration.ofSeconds(20);
@@ -92,7 +91,6 @@ final class Soak {
     return this.names;
   }
 
-  /** The processes to begin with. */
   List<Node> nodes() {
     return this.names.stream().map((name) -> this.nodes.apply(name, name)).toList();
   }
@@ -119,7 +117,6 @@ final class Soak {
     return this.nodes.apply(node, node + "." + ++this.starts).with("as.election.node-id=" + node);
   }
 
-  /** Notes why an attempt to begin or end a fault failed. */
   void refused(String why) {
     this.refusal = why;
   }

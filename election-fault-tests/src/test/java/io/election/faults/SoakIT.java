@@ -203,7 +203,6 @@ class SoakIT {
       });
     }
 
-    /** A mistake of an operator, and its undo. */
     private void sql(String name, String begin, String end) {
       this.undoings.add(end);
       this.soak.add(name, "sql", (node) -> {
@@ -212,7 +211,6 @@ class SoakIT {
       });
     }
 
-    /** A lock that a session holds until the session ends. */
     private void held(String name, String lock) {
       this.soak.add(name, "sql", (node) -> {
         try {

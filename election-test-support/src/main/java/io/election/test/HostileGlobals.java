@@ -32,7 +32,6 @@ public final class HostileGlobals implements AutoCloseable {
         entry("lock_wait_timeout", "30"));
   }
 
-  /** Sets the variables of a server that no other test shares, until it is closed. */
   public static HostileGlobals set(TestServer server) {
     HostileGlobals globals = new HostileGlobals(server);
     server.execute(globals.values.entrySet().stream()

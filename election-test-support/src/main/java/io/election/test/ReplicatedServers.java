@@ -30,7 +30,6 @@ public final class ReplicatedServers implements AutoCloseable {
     this.source = source;
   }
 
-  /** Starts both servers; see {@link TestServer} about Docker. */
   public static ReplicatedServers start() {
     return start(Duration.ZERO);
   }

@@ -25,7 +25,6 @@ public final class ReplicationGroup implements AutoCloseable {
 
   private ReplicationGroup() {}
 
-  /** Starts a group; see {@link TestServer} about Docker. */
   public static ReplicationGroup start() {
     ReplicationGroup group = new ReplicationGroup();
     try {

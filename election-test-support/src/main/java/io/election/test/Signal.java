@@ -5,13 +5,9 @@ import java.io.UncheckedIOException;
 
 /** A signal to a process. */
 public enum Signal {
-  /** Ends it at once. */
   KILL,
-  /** Asks it to end. */
   TERM,
-  /** Pauses it. */
   STOP,
-  /** Resumes it. */
   CONT;
 
   /** Sends the signal. A process that has ended ignores it. */

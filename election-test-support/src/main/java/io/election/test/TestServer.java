@@ -102,12 +102,10 @@ public abstract class TestServer implements AutoCloseable {
     return TestDatabase.create(this);
   }
 
-  /** The port of the server on 127.0.0.1, which never changes. */
   public int port() {
     return this.port;
   }
 
-  /** Connects as root without a database. */
   public Connection connectAsRoot() throws SQLException {
     return connectAsRoot(url(""));
   }
@@ -144,7 +142,6 @@ public abstract class TestServer implements AutoCloseable {
     }
   }
 
-  /** The same on a connection. */
   public static @Nullable String query(Connection connection, String sql) throws SQLException {
     try (Statement statement = connection.createStatement();
         ResultSet rows = statement.executeQuery(sql)) {
@@ -152,7 +149,6 @@ public abstract class TestServer implements AutoCloseable {
     }
   }
 
-  /** The version of the server, for example {@code 11.4.5-MariaDB}. */
   public String version() {
     return Objects.requireNonNull(query("SELECT VERSION()"));
   }
@@ -181,7 +177,6 @@ public abstract class TestServer implements AutoCloseable {
     throw new UnsupportedOperationException("This server has no disk of its own");
   }
 
-  /** Stops the server and deletes its data. */
   @Override
   public abstract void close();
 

@@ -69,7 +69,6 @@ public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoClosea
     return MariaDbServer.PASSWORD;
   }
 
-  /** Leaves the database, and stops it if no other node uses it. */
   @Override
   public void close() throws IOException {
     DirectoryLock.oneAtATime(directory, () -> {

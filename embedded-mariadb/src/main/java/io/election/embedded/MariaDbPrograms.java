@@ -70,7 +70,6 @@ public final class MariaDbPrograms {
     Files.move(unfinished, base, StandardCopyOption.ATOMIC_MOVE);
   }
 
-  /** Creates the data of one more server in a directory that does not exist. */
   public void createData(Path data) {
     create(configuration(base).setDataDir(data.toFile()).setUnpackingFromClasspath(false));
   }
@@ -148,7 +147,6 @@ public final class MariaDbPrograms {
         .setDeletingTemporaryBaseAndDataDirsOnShutdown(false);
   }
 
-  /** Deletes a directory, which need not exist, and its contents. */
   public static void delete(Path directory) throws IOException {
     FileSystemUtils.deleteRecursively(directory);
   }

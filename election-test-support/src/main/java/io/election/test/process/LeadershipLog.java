@@ -73,7 +73,6 @@ public final class LeadershipLog {
     return new LeadershipLog(ByteBuffer.allocate(at(1_000)), Long.MAX_VALUE);
   }
 
-  /** Asks an election once, and records its answer. */
   public void sample(ElectionService election) {
     long before = System.nanoTime();
     boolean leader = election.isLeader();

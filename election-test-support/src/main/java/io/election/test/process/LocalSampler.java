@@ -20,7 +20,6 @@ public final class LocalSampler implements AutoCloseable {
   private final Thread thread = new Thread(this::run, "sampler");
   private volatile boolean closed;
 
-  /** Begins with no nodes. */
   public LocalSampler() {
     this.thread.setDaemon(true);
     this.thread.start();

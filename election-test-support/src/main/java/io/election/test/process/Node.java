@@ -20,17 +20,14 @@ public record Node(
     List<String> jvmOptions,
     List<String> prefix) {
 
-  /** Describes a process without options. */
   public Node(String name, Class<?> program) {
     this(name, program, List.of(), List.of(), List.of());
   }
 
-  /** Returns a copy with another name and the same properties. */
   public Node called(String name) {
     return new Node(name, this.program, this.properties, this.jvmOptions, this.prefix);
   }
 
-  /** Returns a copy with another main class. */
   public Node running(Class<?> program) {
     return new Node(this.name, program, this.properties, this.jvmOptions, this.prefix);
   }
@@ -41,12 +38,10 @@ public record Node(
     return new Node(this.name, this.program, more, this.jvmOptions, this.prefix);
   }
 
-  /** Returns a copy whose database is behind a proxy. */
   public Node through(TcpProxy proxy) {
     return with("spring.datasource.url=" + proxy.jdbcUrl());
   }
 
-  /** Returns a copy with one more option of its JVM. */
   public Node withJvmOption(String option) {
     List<String> more = and(this.jvmOptions, option);
     return new Node(this.name, this.program, this.properties, more, this.prefix);

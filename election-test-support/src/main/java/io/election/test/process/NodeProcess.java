@@ -82,7 +82,6 @@ public final class NodeProcess {
     }
   }
 
-  /** Starts the process again after it has ended; its files are kept. */
   public void restart() {
     this.startedAt = System.nanoTime();
     this.process = launch();
@@ -154,7 +153,6 @@ public final class NodeProcess {
     return all.get(all.size() - 1);
   }
 
-  /** The events that the process has published in an election. */
   public List<Announcement> announcements(String serviceId) {
     return log()
         .lines()
@@ -202,9 +200,9 @@ public final class NodeProcess {
   }
 
   /** Requests a clean stop, kills the process after a time, and returns whether it ended before. */
-  public boolean stopWithin(Duration grace) throws InterruptedException {
+  public boolean stopWithin(Duration grace) {
     signal(Signal.TERM);
-    boolean ended = this.process.waitFor(grace.toMillis(), TimeUnit.MILLISECONDS);
+    boolean ended = endsWithin(grace);
     if (!ended) {
       kill();
     }
@@ -226,7 +224,6 @@ public final class NodeProcess {
     signal(Signal.CONT);
   }
 
-  /** Ends the process, whatever its state. */
   public void destroy() {
     if (this.process.isAlive()) {
       this.process.destroyForcibly();
@@ -239,10 +236,14 @@ public final class NodeProcess {
   }
 
   public void awaitEnd() {
+    if (!endsWithin(Duration.ofSeconds(60))) {
+      throw new IllegalStateException("Node " + name() + " does not end:\n" + log());
+    }
+  }
+
+  private boolean endsWithin(Duration patience) {
     try {
-      if (!this.process.waitFor(60, TimeUnit.SECONDS)) {
-        throw new IllegalStateException("Node " + name() + " does not end:\n" + log());
-      }
+      return this.process.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException(ex);

@@ -72,19 +72,16 @@ public final class TcpProxy implements AutoCloseable {
     return to(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), requestCounters);
   }
 
-  /** Opens a proxy to a port of any machine. */
   public static TcpProxy to(
       InetSocketAddress target, Supplier<ToIntFunction<byte[]>> requestCounters) {
     return new TcpProxy(
         new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), target, null, requestCounters);
   }
 
-  /** Opens a proxy to the server of a database. */
   public static TcpProxy to(TestDatabase database) {
     return at(InetAddress.getLoopbackAddress(), 0, database);
   }
 
-  /** Opens a proxy that listens at a given address. */
   public static TcpProxy at(InetAddress host, int port, TestDatabase database) {
     return new TcpProxy(
         new InetSocketAddress(host, port),
@@ -98,7 +95,6 @@ public final class TcpProxy implements AutoCloseable {
     return this.address.getPort();
   }
 
-  /** The URL of the database through this proxy. */
   public String jdbcUrl() {
     return jdbcUrl(this.address.getAddress().getHostAddress());
   }
@@ -110,17 +106,14 @@ public final class TcpProxy implements AutoCloseable {
         .replaceFirst("//[^/]*/", "//" + host + ":" + port() + "/");
   }
 
-  /** Loses everything that clients send. */
   public void loseRequests() {
     this.requests.hold();
   }
 
-  /** Loses everything that the server sends. */
   public void loseAnswers() {
     this.answers.hold();
   }
 
-  /** Loses everything in both directions. */
   public void cut() {
     loseRequests();
     loseAnswers();
