@@ -12,12 +12,9 @@ class BackoffTest {
 
   private static final long INTERVAL = Duration.ofSeconds(2).toNanos();
 
-  private static final LeaseSettings SETTINGS = new LeaseSettings(
-      Duration.ofSeconds(10), Duration.ofSeconds(2), Duration.ofSeconds(1), Duration.ZERO, true);
-
   private static final long NOW = Long.MAX_VALUE - INTERVAL / 8;
 
-  private final Backoff backoff = new Backoff(new Node("a", SETTINGS));
+  private final Backoff backoff = new Backoff(new Node("a", ElectorFixture.SETTINGS));
 
   @Test
   void nothingHasFailedAtFirst() {
@@ -47,7 +44,7 @@ class BackoffTest {
     long first = pauses.get(0);
     assertThat(pauses).containsExactly(first, 2 * first, 4 * first, 4 * first, 4 * first);
     assertThat(4 * first).isBetween(INTERVAL / 2, INTERVAL);
-    Backoff other = new Backoff(new Node("b", SETTINGS));
+    Backoff other = new Backoff(new Node("b", ElectorFixture.SETTINGS));
     assertThat(pauses(other, false)).doesNotContainAnyElementsOf(pauses);
   }
 

@@ -18,6 +18,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -400,19 +402,16 @@ class ElectorThreadsTest extends ElectorFixture {
     other.store.before((name) -> gate.pass());
     other.start();
     await().until(gate::isReached);
-    List<Throwable> outcomes = new CopyOnWriteArrayList<>();
-    Thread asking = new Thread(() -> {
-      try {
-        other.service.becomeLeader();
-      } catch (Exception ex) {
-        outcomes.add(ex);
-      }
+    FutureTask<Object> asking = new FutureTask<>(() -> {
+      other.service.becomeLeader();
+      return null;
     });
-    asking.start();
-    await().until(() -> asking.getState() == Thread.State.TIMED_WAITING);
+    Thread thread = new Thread(asking);
+    thread.start();
+    await().until(() -> thread.getState() == Thread.State.TIMED_WAITING);
     stopWithoutPatience(other);
-    await().until(() -> !outcomes.isEmpty());
-    assertThat(outcomes.get(0))
+    assertThatThrownBy(() -> asking.get(10, TimeUnit.SECONDS))
+        .cause()
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("is not running on this node");
   }

@@ -135,31 +135,34 @@ class MutationTest {
       case NOW_TELLS_WHEN_A_LEASE_IS_OVER -> Set.of(Fault.DATABASE_CLOCK_STEPS);
       // Rare among all faults, less rare among only the faults that it needs.
       case A_RELEASE_IS_NOT_OF_WHO_LED_LAST ->
-        EnumSet.complementOf(EnumSet.of(
+        only(
             Fault.PAUSE,
             Fault.DESIGNATED_BY_SQL,
             Fault.DESIGNATED_AND_BACK,
             Fault.TERM_LOWERED,
             Fault.RESIGN,
             Fault.HAND_OVER,
-            Fault.STOP));
+            Fault.STOP);
       case WHO_IS_RESTORED_FROM_ONE_CHECKPOINT_HAS_ONE_TOKEN ->
-        EnumSet.complementOf(EnumSet.of(
+        only(
             Fault.RESTORED_AGAIN,
             Fault.PAUSE,
             Fault.CUT_OFF,
             Fault.TABLES_EMPTIED,
             Fault.TERM_LOWERED,
-            Fault.DESIGNATED_BY_SQL));
+            Fault.DESIGNATED_BY_SQL);
       case A_SEAL_COUNTS_FOR_WHO_WAS_NOT_ANSWERED_TO_LEAD ->
-        EnumSet.complementOf(EnumSet.of(Fault.COPIED, Fault.PAUSE, Fault.CUT_OFF));
+        only(Fault.COPIED, Fault.PAUSE, Fault.CUT_OFF);
       case THE_SERVER_IS_NOT_COMPARED ->
-        EnumSet.complementOf(EnumSet.of(
-            Fault.FAILOVER, Fault.PAUSE, Fault.CUT_OFF, Fault.CRASH, Fault.DATABASE_STALLS));
+        only(Fault.FAILOVER, Fault.PAUSE, Fault.CUT_OFF, Fault.CRASH, Fault.DATABASE_STALLS);
       case THE_HISTORY_OF_A_ROW_BY_HAND_IS_NOT_COMPARED ->
-        EnumSet.complementOf(
-            EnumSet.of(Fault.PAUSE, Fault.CUT_OFF, Fault.REPLACED, Fault.DATABASE_STALLS));
+        only(Fault.PAUSE, Fault.CUT_OFF, Fault.REPLACED, Fault.DATABASE_STALLS);
       default -> Set.of();
     };
+  }
+
+  /** Leaves out all faults but these. */
+  private static Set<Fault> only(Fault first, Fault... others) {
+    return EnumSet.complementOf(EnumSet.of(first, others));
   }
 }

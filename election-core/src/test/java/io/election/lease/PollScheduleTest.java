@@ -12,9 +12,6 @@ class PollScheduleTest {
 
   private static final long RENEW = 2_000;
 
-  private static final LeaseSettings SETTINGS = new LeaseSettings(
-      Duration.ofSeconds(10), Duration.ofMillis(RENEW), Duration.ofSeconds(1), Duration.ZERO, true);
-
   @Test
   void aPollComesShortlyAfterTheLeadersNextRenewalIsExpected() {
     long lag = next(0) - nanos(RENEW);
@@ -119,7 +116,7 @@ class PollScheduleTest {
   }
 
   private static PollSchedule schedule(String id) {
-    return new PollSchedule(new Node(id, SETTINGS));
+    return new PollSchedule(new Node(id, ElectorFixture.SETTINGS));
   }
 
   private static long nanos(long millis) {

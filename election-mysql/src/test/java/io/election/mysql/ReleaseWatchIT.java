@@ -22,9 +22,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
@@ -73,11 +74,11 @@ class ReleaseWatchIT extends ServerDatabase {
 
   /** Asserts that a follower hears a call of the holder, and nothing before. */
   private void assertSignals(ThrowingCallable call) throws Exception {
-    CompletableFuture<Boolean> heard = await(signal(), () -> {});
+    Future<Boolean> heard = await(signal(), () -> {});
     awaitWaiting(1);
     assertThat(heard).isNotDone();
     assertThatCode(call).doesNotThrowAnyException();
-    assertThat(heard.join()).isTrue();
+    assertThat(heard.get()).isTrue();
   }
 
   /** With a threshold of 0 every statement counts as slow, so the test does not wait long. */
@@ -157,9 +158,9 @@ class ReleaseWatchIT extends ServerDatabase {
       looking.countDown();
       Awaitility.await().atMost(Duration.ofMinutes(1)).until(() -> seen.getCount() == 0);
     };
-    CompletableFuture<Boolean> first = await(signal(), look);
+    Future<Boolean> first = await(signal(), look);
     awaitWaiting(1);
-    CompletableFuture<Boolean> second = await(signal(), () -> {});
+    Future<Boolean> second = await(signal(), () -> {});
     awaitWaiting(2);
 
     release(this.holder, this.term);
@@ -168,26 +169,26 @@ class ReleaseWatchIT extends ServerDatabase {
     awaitWaiting(1);
     assertThat(second).isNotDone();
     seen.countDown();
-    assertThat(first.join()).isTrue();
-    assertThat(second.join()).isTrue();
+    assertThat(first.get()).isTrue();
+    assertThat(second.get()).isTrue();
   }
 
   @Test
   void nobody_waits_for_the_namesake_in_another_database() throws Exception {
     TestDatabase other = Database.withTables(server().newDatabase());
 
-    assertThat(await(signal(other), () -> {}).join()).as("there it is free").isTrue();
+    assertThat(await(signal(other), () -> {}).get()).as("there it is free").isTrue();
   }
 
   @Test
   void closing_ends_the_waiting_for_good() throws Exception {
     ReleaseWatch signal = signal();
-    CompletableFuture<Boolean> heard = await(signal, () -> {});
+    Future<Boolean> heard = await(signal, () -> {});
     awaitWaiting(1);
 
     signal.close();
 
-    assertThatThrownBy(heard::join).hasCauseInstanceOf(LeaseStoreException.class);
+    assertThatThrownBy(heard::get).hasCauseInstanceOf(LeaseStoreException.class);
     assertThatThrownBy(() -> signal.await("holder", () -> {}))
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageContaining("closed");
@@ -289,7 +290,7 @@ class ReleaseWatchIT extends ServerDatabase {
         Duration.ofSeconds(1)));
     MysqlLeaseStore follower = patientStore(few);
     assertThat(follower.read(Set.of("jobs"))).hasSize(1);
-    CompletableFuture<Boolean> listens = inBackground(() -> {
+    Future<Boolean> listens = inBackground(() -> {
       while (!signal.await("holder", () -> {})) {}
       return true;
     });
@@ -310,7 +311,7 @@ class ReleaseWatchIT extends ServerDatabase {
       another.read(Set.of("jobs"));
       return listens.isDone();
     });
-    assertThatThrownBy(listens::join).hasCauseInstanceOf(LeaseStoreException.class);
+    assertThatThrownBy(listens::get).hasCauseInstanceOf(LeaseStoreException.class);
     int before = attempts.get();
     assertThatThrownBy(() -> signal.await("holder", () -> {}))
         .hasMessageContaining("as.election.mysql.hand-back-signals=false");
@@ -354,21 +355,13 @@ class ReleaseWatchIT extends ServerDatabase {
     return closing(Database.store(database).releaseWatch().orElseThrow());
   }
 
-  private static CompletableFuture<Boolean> await(ReleaseWatch signal, Runnable look) {
+  private static Future<Boolean> await(ReleaseWatch signal, Runnable look) {
     return inBackground(() -> signal.await("holder", look));
   }
 
-  private static CompletableFuture<Boolean> inBackground(Callable<Boolean> task) {
-    CompletableFuture<Boolean> result = new CompletableFuture<>();
-    Thread thread = new Thread(
-        () -> {
-          try {
-            result.complete(task.call());
-          } catch (Exception ex) {
-            result.completeExceptionally(ex);
-          }
-        },
-        "waits-for-a-signal");
+  private static Future<Boolean> inBackground(Callable<Boolean> task) {
+    FutureTask<Boolean> result = new FutureTask<>(task);
+    Thread thread = new Thread(result, "waits-for-a-signal");
     thread.setDaemon(true);
     thread.start();
     return result;

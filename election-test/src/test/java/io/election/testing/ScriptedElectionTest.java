@@ -12,10 +12,7 @@ import io.election.LeadershipLostEvent;
 import io.election.OtherLeaderException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class ScriptedElectionTest {
@@ -143,28 +140,11 @@ class ScriptedElectionTest {
   }
 
   @Test
-  void eventsAlternateWhoeverDecides() throws Exception {
-    ExecutorService threads = Executors.newFixedThreadPool(4);
-    try {
-      CountDownLatch begin = new CountDownLatch(1);
-      List<Future<?>> deciding = new ArrayList<>();
-      for (int thread = 0; thread < 4; thread++) {
-        deciding.add(threads.submit(() -> {
-          begin.await();
-          for (int i = 0; i < 1_000; i++) {
-            this.election.lead();
-            this.election.lostLeader();
-          }
-          return null;
-        }));
-      }
-      begin.countDown();
-      for (Future<?> decided : deciding) {
-        decided.get();
-      }
-    } finally {
-      threads.shutdownNow();
-    }
+  void eventsAlternateWhoeverDecides() {
+    IntStream.range(0, 4_000).parallel().forEach((i) -> {
+      this.election.lead();
+      this.election.lostLeader();
+    });
     assertThat(this.events).hasSizeGreaterThanOrEqualTo(2_000);
     for (int i = 0; i < this.events.size(); i++) {
       assertThat(this.events.get(i))

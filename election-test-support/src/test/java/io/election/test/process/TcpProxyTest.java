@@ -29,28 +29,29 @@ class TcpProxyTest {
   @AutoClose
   private final TcpProxy proxy = TcpProxy.to(this.echo.port(), () -> packet -> packet.length);
 
+  @AutoClose
+  private final Socket client = connect();
+
   TcpProxyTest() throws IOException {}
 
   @Test
   void what_is_sent_comes_back() throws IOException {
-    try (Socket client = connect()) {
-      assertThat(ask(client, "hello")).isEqualTo("hello");
-      String longText = "x".repeat(10_000);
-      assertThat(ask(client, longText)).isEqualTo(longText);
-      assertThat(this.proxy.connectionCount()).isEqualTo(1);
-      assertThat(this.proxy.requestCount()).as("as the protocol counts").isEqualTo(10_005);
-    }
+    assertThat(ask(this.client, "hello")).isEqualTo("hello");
+    String longText = "x".repeat(10_000);
+    assertThat(ask(this.client, longText)).isEqualTo(longText);
+    assertThat(this.proxy.connectionCount()).isEqualTo(1);
+    assertThat(this.proxy.requestCount()).as("as the protocol counts").isEqualTo(10_005);
+    this.client.close();
     Awaitility.await().until(() -> this.proxy.connectionCount() == 0);
   }
 
   @Test
   void lost_requests_arrive_after_the_client_has_gone() throws IOException {
-    try (Socket client = connect()) {
-      this.proxy.loseRequests();
-      send(client, "late");
-      assertNoAnswer(client);
-      assertThat(this.echo.received()).isEmpty();
-    }
+    this.proxy.loseRequests();
+    send(this.client, "late");
+    assertNoAnswer(this.client);
+    assertThat(this.echo.received()).isEmpty();
+    this.client.close();
     this.proxy.heal();
     Awaitility.await().until(() -> this.echo.received().equals("late"));
     Awaitility.await().until(() -> this.proxy.connectionCount() == 0);
@@ -58,68 +59,58 @@ class TcpProxyTest {
 
   @Test
   void of_a_request_whose_answer_is_lost_the_server_knows() throws IOException {
-    try (Socket client = connect()) {
-      this.proxy.loseAnswers();
-      send(client, "heard");
-      assertNoAnswer(client);
-      assertThat(this.echo.received()).isEqualTo("heard");
-      this.proxy.heal();
-      assertThat(receive(client, 5)).isEqualTo("heard");
-    }
+    this.proxy.loseAnswers();
+    send(this.client, "heard");
+    assertNoAnswer(this.client);
+    assertThat(this.echo.received()).isEqualTo("heard");
+    this.proxy.heal();
+    assertThat(receive(this.client, 5)).isEqualTo("heard");
   }
 
   @Test
   void a_proxy_that_refuses_keeps_what_it_has_and_lets_others_in_when_healed() throws IOException {
-    try (Socket client = connect()) {
-      assertThat(ask(client, "before")).isEqualTo("before");
-      this.proxy.refuse();
-      assertThatThrownBy(this::connect).isInstanceOf(ConnectException.class);
-      assertThat(ask(client, "still")).isEqualTo("still");
-      this.proxy.heal();
-      try (Socket other = connect()) {
-        assertThat(ask(other, "again")).isEqualTo("again");
-      }
+    assertThat(ask(this.client, "before")).isEqualTo("before");
+    this.proxy.refuse();
+    assertThatThrownBy(this::connect).isInstanceOf(ConnectException.class);
+    assertThat(ask(this.client, "still")).isEqualTo("still");
+    this.proxy.heal();
+    try (Socket other = connect()) {
+      assertThat(ask(other, "again")).isEqualTo("again");
     }
   }
 
   @Test
   void connections_are_reset() throws IOException {
-    try (Socket client = connect()) {
-      assertThat(ask(client, "before")).isEqualTo("before");
-      this.proxy.reset();
-      assertThatThrownBy(() -> receive(client, 1)).isInstanceOf(SocketException.class);
-      assertThat(this.proxy.connectionCount()).isZero();
-    }
+    assertThat(ask(this.client, "before")).isEqualTo("before");
+    this.proxy.reset();
+    assertThatThrownBy(() -> receive(this.client, 1)).isInstanceOf(SocketException.class);
+    assertThat(this.proxy.connectionCount()).isZero();
   }
 
   @Test
   void the_answer_to_the_last_of_some_statements_is_swallowed_once() throws IOException {
     TcpProxy.Trap trap = this.proxy.resetAfterAnswerTo("INSERT", "COMMIT");
-    try (Socket client = connect()) {
-      assertThat(ask(client, "commit")).isEqualTo("commit");
-      assertThat(ask(client, "an insert")).isEqualTo("an insert");
-      assertThat(trap.isSprung()).isFalse();
-      send(client, "com");
-      assertThat(receive(client, 3)).isEqualTo("com");
-      send(client, "mit");
-      assertThatThrownBy(() -> receive(client, 1)).isInstanceOf(SocketException.class);
-    }
+    assertThat(ask(this.client, "commit")).isEqualTo("commit");
+    assertThat(ask(this.client, "an insert")).isEqualTo("an insert");
+    assertThat(trap.isSprung()).isFalse();
+    send(this.client, "com");
+    assertThat(receive(this.client, 3)).isEqualTo("com");
+    send(this.client, "mit");
+    assertThatThrownBy(() -> receive(this.client, 1)).isInstanceOf(SocketException.class);
     assertThat(this.echo.received()).endsWith("commit");
     Awaitility.await().until(trap::isSprung);
-    try (Socket client = connect()) {
-      assertThat(ask(client, "insert, commit")).isEqualTo("insert, commit");
+    try (Socket other = connect()) {
+      assertThat(ask(other, "insert, commit")).isEqualTo("insert, commit");
     }
   }
 
   @Test
   void no_more_bytes_pass_than_the_limit() throws IOException {
-    try (Socket client = connect()) {
-      this.proxy.limit(10_000);
-      long start = System.nanoTime();
-      String text = "x".repeat(3_000);
-      assertThat(ask(client, text)).isEqualTo(text);
-      assertThat(System.nanoTime() - start).isGreaterThan(Duration.ofMillis(300).toNanos());
-    }
+    this.proxy.limit(10_000);
+    long start = System.nanoTime();
+    String text = "x".repeat(3_000);
+    assertThat(ask(this.client, text)).isEqualTo(text);
+    assertThat(System.nanoTime() - start).isGreaterThan(Duration.ofMillis(300).toNanos());
   }
 
   private Socket connect() throws IOException {
