@@ -349,8 +349,7 @@ class ElectionAutoConfigurationTest {
   @Test
   void missingNameIsRefusedAndBothPropertiesAreNamed() {
     assertThat(failure(this.contextRunner))
-        .contains("as.election.service-id is not set")
-        .contains("spring.application.name");
+        .contains("as.election.service-id is not set", "spring.application.name");
   }
 
   @ParameterizedTest
@@ -370,16 +369,14 @@ class ElectionAutoConfigurationTest {
   void nameOfTheApplicationThatCannotBeAnElectionIsRefused() {
     assertThat(
             failure(this.manual.withPropertyValues("spring.application.name=" + "x".repeat(129))))
-        .contains("spring.application.name is 'xxx")
-        .contains("set as.election.service-id to another");
+        .contains("spring.application.name is 'xxx", "set as.election.service-id to another");
   }
 
   @Test
   void missingLibraryIsRefused() {
     assertThat(
             failure(this.billing.withClassLoader(new FilteredClassLoader(MysqlLeaseStore.class))))
-        .contains("as.election.algorithm is 'Mysql' by default")
-        .contains("io.election:election-mysql");
+        .contains("as.election.algorithm is 'Mysql' by default", "io.election:election-mysql");
   }
 
   @ParameterizedTest
@@ -406,9 +403,7 @@ class ElectionAutoConfigurationTest {
   void missingDataSourceIsRefused() {
     assertThat(failure(this.billing))
         .contains("there is neither a DataSource bean nor spring.datasource.url")
-        .contains("Set spring.datasource.url")
-        .contains("beside R2DBC too")
-        .contains("as.election.enabled=false");
+        .contains("Set spring.datasource.url", "beside R2DBC too", "as.election.enabled=false");
   }
 
   /** Fails whether or not the election is switched off, since the starter brings JDBC. */
@@ -421,8 +416,7 @@ class ElectionAutoConfigurationTest {
     assertThat(failure(withoutDatabase))
         .contains("spring.datasource.url is not set")
         .contains("spring.autoconfigure.exclude=" + DataSourceAutoConfiguration.class.getName())
-        .contains("as.election.enabled=false")
-        .contains("as.election.algorithm=ManualAllocation");
+        .contains("as.election.enabled=false", "as.election.algorithm=ManualAllocation");
   }
 
   /** With R2DBC, Spring Boot creates no DataSource from these settings. */
@@ -452,9 +446,7 @@ class ElectionAutoConfigurationTest {
     assertThat(failure(this.billing
             .withBean("orders", DataSource.class, HikariDataSource::new)
             .withBean("invoices", DataSource.class, HikariDataSource::new)))
-        .contains("several DataSource beans")
-        .contains("orders, invoices")
-        .contains("@ElectionDataSource");
+        .contains("several DataSource beans", "orders, invoices", "@ElectionDataSource");
   }
 
   @ParameterizedTest
@@ -472,8 +464,7 @@ class ElectionAutoConfigurationTest {
     assertThat(failure(this.jdbc
             .withPropertyValues("spring.datasource.url=jdbc:mysql://127.0.0.1:1/orders")
             .withClassLoader(new FilteredClassLoader("com.mysql.cj"))))
-        .contains("JDBC driver")
-        .contains("com.mysql:mysql-connector-j");
+        .contains("JDBC driver", "com.mysql:mysql-connector-j");
   }
 
   @ParameterizedTest

@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 
 import io.election.AuditNote;
 import io.election.ElectionService;
-import io.election.LeaderOnly;
 import io.election.LeadershipLostException;
 import io.election.NotLeaderException;
 import io.election.lease.LeaseRow;
@@ -30,27 +29,17 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Stream;
-import kotlin.coroutines.Continuation;
 import org.flywaydb.core.Flyway;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
-import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.event.EventListener;
-import org.springframework.core.NestedExceptionUtils;
-import org.springframework.core.PriorityOrdered;
-import org.springframework.messaging.handler.annotation.MessageMapping;
 
 /** The starter keeps its promises in a typical application on a real database. */
 @ExtendWith(OutputCaptureExtension.class)
@@ -69,7 +58,7 @@ class TeamApplicationIT {
 
   @BeforeAll
   static void start() {
-    application = run(WebApplicationType.SERVLET, TeamApplication.class);
+    application = run(WebApplicationType.SERVLET, List.of("--as.election.node-id=team-node"));
   }
 
   @BeforeEach
@@ -245,37 +234,14 @@ class TeamApplicationIT {
     }
   }
 
-  @ParameterizedTest
-  @CsvSource({
-    "early, 'a BeanPostProcessor or a similar bean needs it'",
-    "listener, 'it consumes its input (@MessageMapping)'",
-    "suspending, 'it is a suspending function'"
-  })
-  void mistakeStopsTheStartByName(String mistake, String message) {
-    Class<?> type = Stream.of(Mistakes.class.getDeclaredClasses())
-        .filter((candidate) -> candidate.getSimpleName().equalsIgnoreCase(mistake))
-        .findFirst()
-        .orElseThrow();
-    assertThatExceptionOfType(Exception.class)
-        .isThrownBy(
-            () -> run(WebApplicationType.NONE, TeamApplication.class, type).close())
-        .satisfies((ex) -> assertThat(NestedExceptionUtils.getMostSpecificCause(ex))
-            .hasMessageContainingAll("@LeaderOnly", message));
-  }
-
-  private static ConfigurableApplicationContext run(WebApplicationType web, Class<?>... sources) {
-    return run(web, List.of("--as.election.node-id=team-node"), sources);
-  }
-
   /** Starts another node of the service, without a web server. */
   private static ConfigurableApplicationContext neighbour(String nodeId, String... arguments) {
     List<String> own = new ArrayList<>(List.of(arguments));
     own.add("--as.election.node-id=" + nodeId);
-    return run(WebApplicationType.NONE, own, TeamApplication.class);
+    return run(WebApplicationType.NONE, own);
   }
 
-  private static ConfigurableApplicationContext run(
-      WebApplicationType web, List<String> own, Class<?>... sources) {
+  private static ConfigurableApplicationContext run(WebApplicationType web, List<String> own) {
     List<String> arguments = new ArrayList<>(own);
     arguments.addAll(List.of(
         "--server.port=0",
@@ -294,7 +260,9 @@ class TeamApplicationIT {
         "--spring.liquibase.enabled=false",
         "--management.endpoint.leader.access=unrestricted",
         "--management.endpoints.web.exposure.include=health,leader,prometheus"));
-    return new SpringApplicationBuilder(sources).web(web).run(arguments.toArray(String[]::new));
+    return new SpringApplicationBuilder(TeamApplication.class)
+        .web(web)
+        .run(arguments.toArray(String[]::new));
   }
 
   private static ElectionService election() {
@@ -380,53 +348,6 @@ class TeamApplicationIT {
       }
     } catch (Exception ex) {
       throw new IllegalStateException(ex);
-    }
-  }
-
-  /** Misuses that would run on no node, or on every node. Component scanning does not find them. */
-  static final class Mistakes {
-
-    static class Early {
-
-      @Bean
-      static Tidy tidy() {
-        return new Tidy();
-      }
-
-      @Bean
-      static NeedsTidy needsTidy(Tidy tidy) {
-        return new NeedsTidy(tidy);
-      }
-    }
-
-    record NeedsTidy(Tidy tidy) implements BeanPostProcessor, PriorityOrdered {
-
-      @Override
-      public int getOrder() {
-        return 0;
-      }
-    }
-
-    static class Tidy {
-
-      @LeaderOnly
-      @EventListener
-      public void on(String event) {}
-    }
-
-    static class Listener {
-
-      @LeaderOnly
-      @MessageMapping("orders")
-      public void on(String order) {}
-    }
-
-    static class Suspending {
-
-      @LeaderOnly
-      public Object run(Continuation<? super String> continuation) {
-        return "ran";
-      }
     }
   }
 }

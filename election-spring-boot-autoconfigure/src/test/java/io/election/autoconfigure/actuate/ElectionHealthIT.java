@@ -61,8 +61,7 @@ class ElectionHealthIT {
       patiently().until(() -> health(context).getStatus().equals(Status.DOWN));
       assertThat(context.getBean(ElectionService.class).isLeader()).isFalse();
       assertThat(health(context).getDetails().get("problem").toString())
-          .contains("No answer from the store for ")
-          .contains("A table is missing")
+          .contains("No answer from the store for ", "A table is missing")
           .doesNotContain(this.database.password() + "@");
       this.database.execute("RENAME TABLE away TO leader_election");
       patiently().until(() -> health(context).getStatus().equals(Status.UP));
@@ -78,8 +77,7 @@ class ElectionHealthIT {
         .run((context) -> {
           patiently().until(() -> health(context).getStatus().equals(Status.DOWN));
           assertThat(health(context).getDetails().get("problem").toString())
-              .contains("The store answers, but some calls have failed for ")
-              .contains("denied");
+              .contains("The store answers, but some calls have failed for ", "denied");
         });
     // MariaDB's driver logs each refused login itself.
     assertThat(output.getAll().lines())

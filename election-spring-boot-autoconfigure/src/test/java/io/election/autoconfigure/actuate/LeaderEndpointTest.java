@@ -36,6 +36,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.Stream;
+import org.assertj.core.api.AbstractStringAssert;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -177,9 +178,7 @@ class LeaderEndpointTest {
   @ParameterizedTest
   @ValueSource(strings = {"GET", "HEAD"})
   void loadBalancersFindTheLeaderByTheStatusAlone(String method) throws Exception {
-    HttpResponse<String> follower = ask(READ_ONLY, method, "/sample-app/check", null);
-    assertThat(follower.statusCode()).isEqualTo(503);
-    assertThat(follower.body()).isEmpty();
+    assertAnswer(503, ask(READ_ONLY, method, "/sample-app/check", null)).isEmpty();
     lead(Leadership.UNLIMITED);
     assertThat(ask(READ_ONLY, method, "/sample-app/check", null).statusCode()).isEqualTo(200);
     assertThat(ask(READ_ONLY, method, "/other/check", null).statusCode()).isEqualTo(404);
@@ -236,10 +235,10 @@ class LeaderEndpointTest {
       })
   void badRequestIsRefusedWithItsReason(
       String method, String path, String body, int status, String reason) throws Exception {
-    HttpResponse<String> refused =
-        ask(WRITABLE, method, path, body != null ? body.replace("LONG", "x".repeat(999)) : null);
-    assertThat(refused.statusCode()).isEqualTo(status);
-    assertThat(refused.body()).contains(reason != null ? reason : "").hasSizeLessThan(400);
+    String json = body != null ? body.replace("LONG", "x".repeat(999)) : null;
+    assertAnswer(status, ask(WRITABLE, method, path, json))
+        .contains(reason != null ? reason : "")
+        .hasSizeLessThan(400);
     verify(ELECTION, never()).forceElection(any());
     verify(ELECTION, never()).forceElection(any(), any());
     verify(ELECTION, never()).pause(any());
@@ -248,9 +247,7 @@ class LeaderEndpointTest {
   @Test
   void operatorDesignatesAndForcesElections() throws Exception {
     see("b");
-    HttpResponse<String> designated = designate("b", "");
-    assertThat(designated.statusCode()).isEqualTo(202);
-    assertThat(designated.body())
+    assertAnswer(202, designate("b", ""))
         .isEqualTo("{\"leader\":false,\"leaderId\":\"b\",\"term\":3,\"designated\":\"b\"}");
     verify(ELECTION).designate("b", new AuditNote("endpoint", ""));
     assertThat(ask(WRITABLE, "DELETE", "/sample-app", null).statusCode()).isEqualTo(204);
@@ -268,9 +265,7 @@ class LeaderEndpointTest {
     willThrow(new OtherLeaderException("sample-app", "c", OptionalLong.of(4)))
         .given(ELECTION)
         .forceElection(upgrade, expected);
-    HttpResponse<String> refused = ask(WRITABLE, "DELETE", path, null);
-    assertThat(refused.statusCode()).isEqualTo(409);
-    assertThat(refused.body())
+    assertAnswer(409, ask(WRITABLE, "DELETE", path, null))
         .isEqualTo(
             "{\"message\":\"election 'sample-app' is led by 'c' in term 4, which is not the expected leader\",\"leaderId\":\"c\",\"term\":4}");
     willThrow(new OtherLeaderException("sample-app", null, OptionalLong.empty()))
@@ -287,9 +282,7 @@ class LeaderEndpointTest {
   @ValueSource(strings = {"typo", "host:808", "host", "host:8081", "HOST:8082:3"})
   void nodeThatIsNoMemberIsDesignatedOnlyByForce(String name) throws Exception {
     members("host:8081:1", "host:8081:22", "host:8082:3", "five", "host:9:x");
-    HttpResponse<String> refused = designate(name, "");
-    assertThat(refused.statusCode()).isEqualTo(409);
-    assertThat(refused.body())
+    assertAnswer(409, designate(name, ""))
         .startsWith("{\"message\":\"")
         .contains("'" + name + "'", "\\\"force\\\": true")
         .contains(
@@ -310,9 +303,7 @@ class LeaderEndpointTest {
   })
   void memberIsDesignatedByItsIdOrByHostAndPort(String name, String nodeId) throws Exception {
     members("host:8081:1", "host:8081:22", "host:8082:3", "five");
-    HttpResponse<String> accepted = designate(name, "");
-    assertThat(accepted.statusCode()).isEqualTo(202);
-    assertThat(accepted.body()).contains("\"designated\":\"" + nodeId + "\"");
+    assertAnswer(202, designate(name, "")).contains("\"designated\":\"" + nodeId + "\"");
     verify(ELECTION).designate(nodeId, new AuditNote("endpoint", ""));
   }
 
@@ -368,15 +359,11 @@ class LeaderEndpointTest {
     willThrow(new IllegalStateException("has no record yet"))
         .given(ELECTION)
         .designate(any(), any());
-    HttpResponse<String> early = designate("b", "");
-    assertThat(early.statusCode()).isEqualTo(409);
-    assertThat(early.body()).isEqualTo("{\"message\":\"has no record yet\"}");
+    assertAnswer(409, designate("b", "")).isEqualTo("{\"message\":\"has no record yet\"}");
     willThrow(new UnsupportedOperationException("never")).given(ELECTION).pause(any());
     assertThat(ask(WRITABLE, "POST", "/sample-app/pause", "{}").statusCode()).isEqualTo(409);
     willThrow(new LeaseStoreException("no answer")).given(ELECTION).forceElection(any());
-    HttpResponse<String> unavailable = ask(WRITABLE, "DELETE", "/sample-app", null);
-    assertThat(unavailable.statusCode()).isEqualTo(503);
-    assertThat(unavailable.body()).contains("no answer");
+    assertAnswer(503, ask(WRITABLE, "DELETE", "/sample-app", null)).contains("no answer");
   }
 
   private static void lead(Duration remaining) {
@@ -402,6 +389,11 @@ class LeaderEndpointTest {
         .map((id) -> new Member(id, TIME, TIME.plusSeconds(1), true, false, "1.0", "mysql", ""))
         .toList();
     willReturn(Optional.of(members)).given(ELECTION).members();
+  }
+
+  private static AbstractStringAssert<?> assertAnswer(int status, HttpResponse<String> answer) {
+    assertThat(answer.statusCode()).isEqualTo(status);
+    return assertThat(answer.body());
   }
 
   private static HttpResponse<String> designate(String leaderId, String more) throws Exception {

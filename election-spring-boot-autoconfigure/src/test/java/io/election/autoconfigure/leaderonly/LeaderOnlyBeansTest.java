@@ -22,6 +22,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
+import kotlin.coroutines.Continuation;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aspectj.lang.annotation.Aspect;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +33,6 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.BeanCreationException;
-import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -131,6 +131,8 @@ class LeaderOnlyBeansTest {
         refusal("final scheduled method of a class", FinalTick.class, "it is final"),
         refusal("callback", Callback.class, "Spring calls it when it creates or destroys"),
         refusal("message handler", Handler.class, "(MessageHandler)"),
+        refusal("message listener", Listener.class, "it consumes its input (@MessageMapping)"),
+        refusal("suspending function", Suspending.class, "it is a suspending function"),
         refusal(
             "generic publisher",
             InterruptibleMono.class,
@@ -182,15 +184,17 @@ class LeaderOnlyBeansTest {
 
   static Stream<Arguments> early() {
     return Stream.of(
-        arguments(bean(Job.class), Early.class, Job.class),
-        arguments(factory(Late.class, false), EarlyProduct.class, Late.class));
+        arguments(bean(Job.class), Job.class), arguments(factory(Late.class, false), Late.class));
   }
 
   @ParameterizedTest
   @MethodSource("early")
   void beanOrProductThatIsMadeTooEarlyIsRefused(
-      UnaryOperator<ApplicationContextRunner> beans, Class<?> processor, Class<?> type) {
-    assertThat(StartFailure.text(beans.apply(this.contextRunner).withUserConfiguration(processor)))
+      UnaryOperator<ApplicationContextRunner> beans, Class<?> type) {
+    ApplicationContextRunner needy = beans
+        .apply(this.contextRunner)
+        .withBean(Early.class, Early::new, (definition) -> definition.setDependsOn("job"));
+    assertThat(StartFailure.text(needy))
         .contains("bean 'job', method " + type.getName() + ".text()")
         .contains("a BeanPostProcessor or a similar bean needs it");
   }
@@ -610,6 +614,21 @@ class LeaderOnlyBeansTest {
     public void begin() {}
   }
 
+  static class Listener {
+
+    @LeaderOnly
+    @MessageMapping("orders")
+    public void on(String order) {}
+  }
+
+  static class Suspending {
+
+    @LeaderOnly
+    public Object run(Continuation<? super String> continuation) {
+      return "ran";
+    }
+  }
+
   static class ThrowingListener {
 
     @LeaderOnly(onFollower = OnFollower.THROW)
@@ -691,26 +710,7 @@ class LeaderOnlyBeansTest {
     }
   }
 
-  @Configuration(proxyBeanMethods = false)
-  static class Early {
-
-    @Bean
-    static EarlyProcessor early(Job job) {
-      return new EarlyProcessor();
-    }
-  }
-
-  @Configuration(proxyBeanMethods = false)
-  static class EarlyProduct {
-
-    @Bean
-    static EarlyProcessor early(BeanFactory beanFactory) {
-      assertThat(beanFactory.getBean("job")).isInstanceOf(Late.class);
-      return new EarlyProcessor();
-    }
-  }
-
-  static class EarlyProcessor implements BeanPostProcessor, PriorityOrdered {
+  static class Early implements BeanPostProcessor, PriorityOrdered {
 
     @Override
     public int getOrder() {

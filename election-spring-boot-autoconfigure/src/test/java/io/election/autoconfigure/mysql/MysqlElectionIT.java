@@ -64,8 +64,7 @@ class MysqlElectionIT {
       assertThat(election).isInstanceOf(LeaseElectionService.class);
       assertThat(election.term()).hasValue(1);
       assertThat(output)
-          .contains("become leader by mysql")
-          .contains("try acquire leader by mysql with result: true");
+          .contains("become leader by mysql", "try acquire leader by mysql with result: true");
     });
     assertThat(this.empty.query("SELECT leader_id FROM leader_election")).isEmpty();
     assertThat(this.empty.query("SELECT lease_millis FROM leader_election")).isEqualTo("0");
@@ -285,8 +284,7 @@ class MysqlElectionIT {
   void tablesThatAreMissingEndTheStartWhereTheyAreLeftToOthers() {
     assertThat(
             StartFailure.text(this.first.withPropertyValues("as.election.mysql.schema=validate")))
-        .contains("as.election.mysql.schema=validate")
-        .contains("CREATE TABLE");
+        .contains("as.election.mysql.schema=validate", "CREATE TABLE");
   }
 
   private long version() {
