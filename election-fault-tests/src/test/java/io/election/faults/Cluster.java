@@ -131,7 +131,7 @@ final class Cluster {
   }
 
   private void playAll(Start scenarios) throws Exception {
-    guard(() -> {
+    guard((cluster) -> {
       awaitUp();
       scenarios.run(this);
       close();
@@ -200,9 +200,9 @@ final class Cluster {
   }
 
   /** Ends all nodes if the action fails, and prints their logs. */
-  void guard(Action action) throws Exception {
+  void guard(Start action) throws Exception {
     try {
-      action.run();
+      action.run(this);
     } catch (Exception | Error ex) {
       this.nodes.forEach((node) -> System.out.println("---- " + node + "\n" + node.log()));
       this.nodes.forEach(NodeProcess::destroy);
@@ -213,12 +213,6 @@ final class Cluster {
       }
       throw ex;
     }
-  }
-
-  @FunctionalInterface
-  interface Action {
-
-    void run() throws Exception;
   }
 
   static Map<String, String> properties(TestDatabase database, Duration lease, Duration renew) {

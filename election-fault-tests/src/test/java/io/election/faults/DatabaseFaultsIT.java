@@ -15,11 +15,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Faults of a database server, started for the test, under three nodes. */
@@ -33,12 +33,9 @@ class DatabaseFaultsIT {
   /** The extra time of a call beyond its time-out on a busy machine. */
   private static final Duration GRACE = Duration.ofSeconds(2);
 
+  /** Is closed after the clusters. */
+  @AutoClose
   private static TestServer server;
-
-  /** Runs after the clusters have been closed. */
-  @RegisterExtension
-  @Order(1)
-  static final AfterAllCallback STOP = (context) -> server.close();
 
   private static final TcpProxies PROXIES = new TcpProxies();
 

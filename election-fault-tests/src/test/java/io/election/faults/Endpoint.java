@@ -51,20 +51,16 @@ final class Endpoint {
 
   /** Designates with {@code force}, since a node that is cut off is not a member. */
   void designate(String node) {
-    post(ELECTION, Map.of("leaderId", node, "force", true));
+    this.client
+        .post()
+        .uri(ELECTION)
+        .contentType(MediaType.APPLICATION_JSON)
+        .body(Map.of("leaderId", node, "force", true))
+        .retrieve()
+        .toBodilessEntity();
   }
 
   void forceElection() {
     this.client.delete().uri(ELECTION).retrieve().toBodilessEntity();
-  }
-
-  private void post(String path, Map<String, Object> body) {
-    this.client
-        .post()
-        .uri(path)
-        .contentType(MediaType.APPLICATION_JSON)
-        .body(body)
-        .retrieve()
-        .toBodilessEntity();
   }
 }

@@ -15,11 +15,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.web.client.RestClientException;
 
@@ -27,12 +26,11 @@ import org.springframework.web.client.RestClientException;
 @Tag("faults")
 class OperatorFaultsIT {
 
-  private static TestServer server;
+  private static final Random RANDOM = new Random(46);
 
-  /** Runs after the cluster has been closed. */
-  @RegisterExtension
-  @Order(1)
-  static final AfterAllCallback STOP = (context) -> server.close();
+  /** Is closed after the cluster. */
+  @AutoClose
+  private static TestServer server;
 
   private static final TcpProxies PROXIES = new TcpProxies();
 
@@ -81,7 +79,7 @@ class OperatorFaultsIT {
     NodeProcess leader = cluster.awaitLeader();
     int during;
     int after;
-    try (Loop operator = new Loop("operator", Duration.ofMillis(200), new Decisions())) {
+    try (Loop operator = new Loop("operator", Duration.ofMillis(200), OperatorFaultsIT::decide)) {
       operator.awaitRounds(5);
       how.accept(leader);
       try {
@@ -100,23 +98,17 @@ class OperatorFaultsIT {
   }
 
   /** Asks a random node to designate another, or to force a new election. */
-  private static final class Decisions implements Runnable {
-
-    private final Random random = new Random(46);
-
-    @Override
-    public void run() {
-      Endpoint endpoint = ENDPOINTS.get(anyone());
-      if (this.random.nextInt(4) == 0) {
-        endpoint.forceElection();
-      } else {
-        endpoint.designate(anyone());
-      }
+  private static void decide() {
+    Endpoint endpoint = ENDPOINTS.get(anyone());
+    if (RANDOM.nextInt(4) == 0) {
+      endpoint.forceElection();
+    } else {
+      endpoint.designate(anyone());
     }
+  }
 
-    private String anyone() {
-      return List.of("a", "b", "c").get(this.random.nextInt(3));
-    }
+  private static String anyone() {
+    return List.of("a", "b", "c").get(RANDOM.nextInt(3));
   }
 
   @Test

@@ -14,7 +14,7 @@ final class PacketFilter implements AutoCloseable {
 
   private final Deque<List<String>> rules = new ArrayDeque<>();
 
-  private final Thread cleanup = new Thread(this::removeAll, "packet-filter-cleanup");
+  private final Thread cleanup = new Thread(this::heal, "packet-filter-cleanup");
 
   PacketFilter(Integer... ports) {
     this.ports = List.of(ports);
@@ -47,10 +47,6 @@ final class PacketFilter implements AutoCloseable {
     add("--sport", some);
   }
 
-  void heal() {
-    removeAll();
-  }
-
   private synchronized void add(String direction, String... matches) {
     for (int port : this.ports) {
       List<String> rule = new ArrayList<>(
@@ -62,7 +58,7 @@ final class PacketFilter implements AutoCloseable {
     }
   }
 
-  private synchronized void removeAll() {
+  synchronized void heal() {
     while (!this.rules.isEmpty()) {
       change("-D", this.rules.pop());
     }
@@ -94,7 +90,7 @@ final class PacketFilter implements AutoCloseable {
 
   @Override
   public void close() {
-    removeAll();
+    heal();
     Runtime.getRuntime().removeShutdownHook(this.cleanup);
   }
 }

@@ -35,14 +35,11 @@ class ReplicaFaultsIT {
 
   private static final Duration RENEW = Duration.ofSeconds(1);
 
-  @FunctionalInterface
-  private interface Scenario {
-    void run(Cluster cluster, ReplicatedServers servers, TestDatabase database) throws Exception;
-  }
-
   /** The servers of the tests in which both clocks agree. */
   @AutoClose
   private static ReplicatedServers shared;
+
+  private TestDatabase database;
 
   @BeforeAll
   static void startServers() {
@@ -54,44 +51,40 @@ class ReplicaFaultsIT {
     shared.replicateAgain();
   }
 
-  private static void onThreeNodes(ReplicatedServers servers, Scenario scenario) throws Exception {
-    TestDatabase database = servers.source().newDatabase();
-    Cluster.prepare(database);
-    Cluster.start(
-        database,
-        LEASE,
-        RENEW,
-        nodes(database, List.of(servers.source(), servers.replica())),
-        (cluster) -> {
-          cluster.awaitLeader();
-          servers.awaitSameData();
-          scenario.run(cluster, servers, database);
-        });
+  private void onThreeNodes(ReplicatedServers servers, Cluster.Start scenario) throws Exception {
+    this.database = servers.source().newDatabase();
+    Cluster.prepare(this.database);
+    List<Node> nodes = nodes(List.of(servers.source(), servers.replica()));
+    Cluster.start(this.database, LEASE, RENEW, nodes, (cluster) -> {
+      cluster.awaitLeader();
+      servers.awaitSameData();
+      scenario.run(cluster);
+    });
   }
 
-  private static List<Node> nodes(TestDatabase database, List<TestServer> servers) {
-    return Cluster.threeNodes((node) -> Cluster.on(database, servers, node));
+  private List<Node> nodes(List<TestServer> servers) {
+    return Cluster.threeNodes((node) -> Cluster.on(this.database, servers, node));
   }
 
   @Test
   void fault_30_failover_to_a_replica_that_lost_the_last_writes() throws Exception {
-    onThreeNodes(shared, (cluster, servers, database) -> {
+    onThreeNodes(shared, (cluster) -> {
       NodeProcess first = cluster.awaitLeader();
       // This node sees only the replica, from before the failover.
       NodeProcess replicas = cluster.add(
-          Cluster.on(database, List.of(servers.replica()), SamplingNode.named("replicas")));
+          Cluster.on(this.database, List.of(shared.replica()), SamplingNode.named("replicas")));
       cluster.awaitUp();
-      servers.stopReceiving();
+      shared.stopReceiving();
       first.kill();
       NodeProcess second = cluster.awaitLeaderOtherThan(first);
       long lost = second.lastClaim().term();
-      awaitReplicaStale(cluster, servers, database);
+      awaitReplicaStale(cluster);
 
       // At the failover the row on the replica has not changed for more than a lease. The second
       // leader leads by a write that is lost, and its lease still holds.
-      servers.source().kill();
+      shared.source().kill();
       long promoted = System.nanoTime();
-      servers.promote();
+      shared.promote();
       cluster.awaitNoLeader();
       NodeProcess third = cluster.awaitLeader();
       Claim claim = third.lastClaim();
@@ -111,14 +104,13 @@ class ReplicaFaultsIT {
   }
 
   /** Waits until the replica has shown an older term, unchanged, for longer than a lease. */
-  private static void awaitReplicaStale(
-      Cluster cluster, ReplicatedServers servers, TestDatabase database) {
+  private void awaitReplicaStale(Cluster cluster) {
     String row = "SELECT CONCAT_WS(' ', leader_id, term, version) FROM %s.leader_election"
-        .formatted(database.name());
-    String stale = String.valueOf(servers.replica().query(row));
+        .formatted(this.database.name());
+    String stale = String.valueOf(shared.replica().query(row));
     cluster.letPass(LEASE.plus(RENEW));
-    assertThat(servers.replica().query(row)).isEqualTo(stale);
-    assertThat(servers.source().query(row)).isNotEqualTo(stale);
+    assertThat(shared.replica().query(row)).isEqualTo(stale);
+    assertThat(shared.source().query(row)).isNotEqualTo(stale);
     assertThat(cluster.leader()).isPresent();
   }
 
@@ -126,15 +118,15 @@ class ReplicaFaultsIT {
   @ValueSource(ints = {1, -1})
   void fault_32_failover_to_a_server_whose_clock_differs_by_an_hour(int hours) throws Exception {
     try (ReplicatedServers apart = ReplicatedServers.start(Duration.ofHours(hours))) {
-      onThreeNodes(apart, (cluster, servers, database) -> {
-        long difference = seconds(servers.replica()) - seconds(servers.source());
+      onThreeNodes(apart, (cluster) -> {
+        long difference = seconds(apart.replica()) - seconds(apart.source());
         assertThat(difference).isBetween(hours * 3600L - 60, hours * 3600L + 60);
         NodeProcess leader = cluster.awaitLeader();
         Claim before = leader.lastClaim();
 
-        servers.source().execute("SET GLOBAL super_read_only = ON");
-        servers.awaitSameData();
-        servers.promote();
+        apart.source().execute("SET GLOBAL super_read_only = ON");
+        apart.awaitSameData();
+        apart.promote();
 
         // No decision reads the time: the leader finds its row and continues.
         cluster.await(
@@ -164,34 +156,33 @@ class ReplicaFaultsIT {
       throws Exception {
     Duration lease = Duration.ofSeconds(12);
     Duration renew = Duration.ofSeconds(4);
-    ReplicatedServers servers = shared;
-    TestDatabase database = servers.source().newDatabase();
-    Cluster.prepare(database);
-    String url = database.jdbcUrl(List.of(servers.source()));
+    this.database = shared.source().newDatabase();
+    Cluster.prepare(this.database);
+    String url = this.database.jdbcUrl(List.of(shared.source()));
     List<Node> nodes = new ArrayList<>();
     for (Node node : Cluster.threeNodes()) {
       Path file = Files.writeString(folder.resolve(node.name()), url);
-      nodes.add(
-          DataSources.KeepingProxy.on(Cluster.on(database, List.of(servers.source()), node), file));
+      nodes.add(DataSources.KeepingProxy.on(
+          Cluster.on(this.database, List.of(shared.source()), node), file));
     }
-    Cluster.start(database, lease, renew, nodes, (cluster) -> {
+    Cluster.start(this.database, lease, renew, nodes, (cluster) -> {
       NodeProcess leader = cluster.awaitLeader();
       List<NodeProcess> followers =
           cluster.nodes().stream().filter((node) -> node != leader).toList();
       cluster.awaitWrites(3);
       long renewed = System.nanoTime();
-      servers.awaitSameData();
-      servers.stopReceiving();
+      shared.awaitSameData();
+      shared.stopReceiving();
       cluster.letPass(renew.dividedBy(2).minusNanos(System.nanoTime() - renewed));
       // Pauses the followers, but for less than their sessions may idle.
       followers.forEach(NodeProcess::pause);
       cluster.awaitWrites(1);
-      servers.source().execute("SET GLOBAL super_read_only = ON");
+      shared.source().execute("SET GLOBAL super_read_only = ON");
       long promoted = System.nanoTime();
-      servers.promote();
+      shared.promote();
       for (NodeProcess follower : followers) {
         Files.writeString(
-            folder.resolve(follower.name()), database.jdbcUrl(List.of(servers.replica())));
+            folder.resolve(follower.name()), this.database.jdbcUrl(List.of(shared.replica())));
       }
       followers.forEach(NodeProcess::resume);
 
@@ -208,13 +199,13 @@ class ReplicaFaultsIT {
 
   @Test
   void fault_33_reads_from_a_lagging_replica() throws Exception {
-    onThreeNodes(shared, (cluster, servers, database) -> {
+    onThreeNodes(shared, (cluster) -> {
       NodeProcess leader = cluster.awaitLeader();
       NodeProcess lagging = cluster.add(
-          Cluster.on(database, List.of(servers.replica()), SamplingNode.named("lagging")));
+          Cluster.on(this.database, List.of(shared.replica()), SamplingNode.named("lagging")));
       cluster.awaitUp();
-      servers.stopApplying();
-      awaitReplicaLags(cluster, servers, database);
+      shared.stopApplying();
+      awaitReplicaLags(cluster);
       assertThat(lagging.claims()).isEmpty();
       assertThat(lagging.logLines("is read-only (")).isNotEmpty();
 
@@ -226,34 +217,32 @@ class ReplicaFaultsIT {
     });
   }
 
-  private static void awaitReplicaLags(
-      Cluster cluster, ReplicatedServers servers, TestDatabase database) {
-    String version = "SELECT MAX(version) FROM %s.leader_election".formatted(database.name());
+  private void awaitReplicaLags(Cluster cluster) {
+    String version = "SELECT MAX(version) FROM %s.leader_election".formatted(this.database.name());
     cluster.await(
         "the replica is more than a lease behind",
-        () -> Long.parseLong(String.valueOf(servers.source().query(version)))
-                - Long.parseLong(String.valueOf(servers.replica().query(version)))
+        () -> Long.parseLong(String.valueOf(shared.source().query(version)))
+                - Long.parseLong(String.valueOf(shared.replica().query(version)))
             > LEASE.dividedBy(RENEW) + 1);
   }
 
   @Test
   void fault_31_a_on_the_old_primary_and_b_on_the_new() throws Exception {
-    ReplicatedServers servers = shared;
-    TestDatabase database = servers.source().newDatabase();
-    Cluster.prepare(database);
-    List<Node> nodes = nodes(database, List.of(servers.source()));
-    Cluster.start(database, LEASE, RENEW, nodes, (cluster) -> {
+    this.database = shared.source().newDatabase();
+    Cluster.prepare(this.database);
+    List<Node> nodes = nodes(List.of(shared.source()));
+    Cluster.start(this.database, LEASE, RENEW, nodes, (cluster) -> {
       NodeProcess old = cluster.awaitLeader();
       NodeProcess moved = cluster.add(Cluster.on(
-          database, List.of(servers.replica(), servers.source()), SamplingNode.named("moved")));
+          this.database, List.of(shared.replica(), shared.source()), SamplingNode.named("moved")));
       cluster.awaitUp();
       cluster.await(
           "the node follows on the source",
           () -> !moved.logLines("is held by " + old).isEmpty());
-      servers.awaitSameData();
+      shared.awaitSameData();
       long promoted = System.nanoTime();
-      servers.promote();
-      Sessions.kill(servers.source(), database.username());
+      shared.promote();
+      Sessions.kill(shared.source(), this.database.username());
 
       // Not promised: two servers that take writes are two databases, each with a leader.
       cluster.expectViolations();

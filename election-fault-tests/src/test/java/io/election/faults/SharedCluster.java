@@ -56,7 +56,7 @@ final class SharedCluster implements AfterAllCallback {
     }
     Cluster current = this.cluster;
     this.cluster = null;
-    current.guard(() -> current.play((cluster, leader) -> {
+    current.guard((all) -> all.play((cluster, leader) -> {
       cluster.nodes().forEach(NodeProcess::forget);
       scenario.run(cluster, leader);
     }));
