@@ -18,7 +18,6 @@ import org.junit.jupiter.api.Test;
  * properties: {@code failover.rounds}, {@code failover.seed}, and {@code failover.fault} for one
  * fault in all rounds.
  */
-@Tag("faults")
 @Tag("failover")
 class FailoverFaultsIT {
 
