@@ -45,6 +45,10 @@ import org.springframework.context.ConfigurableApplicationContext;
 @Tag("failover")
 class FailoverIT {
 
+  /** The server gives up after a second, or the agent does. */
+  private static final String NOT_DRAINED =
+      "Lock wait timeout exceeded|Communications link failure";
+
   private final EtcdProcess etcd = EtcdProcess.shared();
 
   /** Where the agents elect. */
@@ -259,7 +263,7 @@ class FailoverIT {
       awaitWrites(writer, 100);
       try (Connection lock = source.connect()) {
         lock.createStatement().execute("LOCK TABLES orders.other WRITE");
-        refuseSwitchOver("Lock wait timeout exceeded");
+        refuseSwitchOver(NOT_DRAINED);
       }
       awaitWrites(writer, 100);
       for (String slow : List.of(
@@ -275,7 +279,7 @@ class FailoverIT {
                 .query("SELECT COUNT(*) FROM performance_schema.processlist WHERE info LIKE '"
                     + slow.substring(0, 20) + "%'")
                 .equals("0"));
-        refuseSwitchOver("Lock wait timeout exceeded");
+        refuseSwitchOver(NOT_DRAINED);
         awaitWrites(writer, 100);
         assertThat(done.get(10, TimeUnit.SECONDS)).as(slow).isTrue();
       }
@@ -308,7 +312,7 @@ class FailoverIT {
     assertThat(this.agents.get("a").getBean(SourceDuty.class).switchOver("b"))
         .failsWithin(Duration.ofSeconds(10))
         .withThrowableThat()
-        .withMessageContaining(reason);
+        .satisfies((ex) -> assertThat(ex.getMessage()).containsPattern(reason));
     assertThat(status("a").role()).isEqualTo(Role.SOURCE);
   }
 
