@@ -141,7 +141,7 @@ final class Agent implements SmartLifecycle {
     if (!state.superReadOnly()) {
       log.warn(
           "{} is writable, but not the source: it is made read-only", this.properties.server());
-      this.server.fence();
+      this.server.fenceFormerSource();
     }
     Optional<Promotion> last = this.promotions.last();
     this.freshest.know(last);

@@ -379,10 +379,25 @@ final class MysqlServer implements AutoCloseable {
     try {
       drain();
     } catch (SQLException ex) {
-      // Somebody waits for an acknowledgement that never comes. This takes up to a second.
-      execute("SET GLOBAL rpl_semi_sync_source_enabled = OFF", "SET GLOBAL super_read_only = ON");
+      closeWithoutAcknowledgements(); // Somebody waits for one that never comes.
     }
     execute("SET GLOBAL offline_mode = OFF");
+  }
+
+  /**
+   * Does the same on a server that is not the source any more. Its replicas have left, so nothing
+   * waits for their acknowledgements.
+   */
+  void fenceFormerSource() throws SQLException {
+    execute("SET GLOBAL offline_mode = ON");
+    endClients();
+    closeWithoutAcknowledgements();
+    execute("SET GLOBAL offline_mode = OFF");
+  }
+
+  /** Takes up to a second if somebody waits for an acknowledgement. */
+  private void closeWithoutAcknowledgements() throws SQLException {
+    execute("SET GLOBAL rpl_semi_sync_source_enabled = OFF", "SET GLOBAL super_read_only = ON");
   }
 
   /** Ends all connections but those of the server itself and of replicas. */

@@ -23,6 +23,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -435,15 +436,42 @@ class SourceDuty {
     }
   }
 
-  /** Keeps the lease until the guard has made the server read-only, if that is still running. */
+  /**
+   * Keeps the lease until the guard has made the server read-only, if that is still running. A server
+   * that was paused may go on before that, so it is fenced again and again meanwhile.
+   */
   private void awaitGuard() {
     Duration acts = Duration.ofSeconds(guardSeconds() + 2); // it counts whole seconds
+    FutureTask<Void> fenced = new FutureTask<>(this::fenceAgainAndAgain, null);
+    Thread thread = new Thread(fenced, "fence");
+    thread.setDaemon(true);
+    thread.start();
     try {
-      while (System.nanoTime() - this.server.guardToldAt() < acts.toNanos()) {
+      while (!fenced.isDone() && System.nanoTime() - this.server.guardToldAt() < acts.toNanos()) {
         TimeUnit.MILLISECONDS.sleep(10);
       }
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
+    }
+    if (fenced.cancel(true)) {
+      this.server.abort();
+    }
+  }
+
+  /** Ends when the server is read-only or has ended, or by an interrupt. */
+  private void fenceAgainAndAgain() {
+    while (!Thread.currentThread().isInterrupted()) {
+      try {
+        this.server.fence();
+        log.info("{} answers again, and is read-only", this.properties.server());
+        return;
+      } catch (SQLException ex) {
+        log.debug("{} does not answer", this.properties.server(), ex);
+        if (isRefused(ex)) {
+          return;
+        }
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
+      }
     }
   }
 
