@@ -247,7 +247,6 @@ function showAction(action) {
   made.action = action;
   // aria-disabled keeps the button in the order of the Tab key, so that its reason can be read.
   made.button.setAttribute('aria-disabled', String(!action.enabled));
-  made.button.classList.toggle('off', !action.enabled);
 }
 
 function field(its, type, value, label) {

@@ -13,7 +13,7 @@ import java.util.Map;
 
 /**
  * Marks a database as used by this process, by a shared lock on a file, which the operating system
- * ends with the process. Who gets the lock alone is the last one. The contexts of one process share
+ * ends with the process. The last process is the one that gets it alone. The contexts of a process share
  * it and are counted here.
  */
 final class Presence {

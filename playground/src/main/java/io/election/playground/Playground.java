@@ -230,7 +230,7 @@ final class Playground implements AutoCloseable {
         new Story.Incident(target, what, now, led && member != null ? member.deadline() : 0);
     timeline.mark(target, kind, now, continues ? null : Long.valueOf(now), what);
     if (member == null) {
-      incidents.keySet().removeIf(name -> true);
+      incidents.clear();
       members().stream()
           .filter(Member::leads)
           .forEach(each -> incidents.put(
