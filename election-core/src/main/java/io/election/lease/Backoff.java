@@ -1,23 +1,36 @@
 package io.election.lease;
 
+import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Restricts the calls to the store to renewals for a while after a failed call. The pause doubles
- * with each failure, up to one renew interval, and differs from node to node, so that a server that
- * hundreds of nodes have overloaded can recover. Used by the elector's thread.
+ * Restricts the calls to the store to renewals for a while after a failed call, so that a server
+ * that hundreds of nodes have overloaded can recover. The pause doubles with each failure, halves
+ * with each answer, and differs from node to node. It is one renew interval at most, and with more
+ * than a hundred members an interval for each hundred, at most a lease. Used by the elector's thread.
  */
 final class Backoff {
 
+  private static final int MEMBERS = 100;
+
   private final Node node;
+
+  private final IntSupplier members;
 
   private @Nullable Long until;
 
-  /** The number of consecutive failed calls. */
-  private int failures;
+  /** The longest pause after the next failure, unless this node led last. */
+  private long longest;
 
-  Backoff(Node node) {
+  /**
+   * Creates a back-off.
+   *
+   * @param members how many members there are, as far as is known
+   */
+  Backoff(Node node, IntSupplier members) {
     this.node = node;
+    this.members = members;
+    this.longest = shortest();
   }
 
   /** Returns the remaining back-off in nanoseconds; 0 if it is over. */
@@ -35,7 +48,8 @@ final class Backoff {
 
   /** Applies an answer. */
   void answered() {
-    this.failures = 0;
+    // If one answer ended the growth, a few answers would bring the full load back at once.
+    this.longest = Math.max(this.longest / 2, shortest());
   }
 
   /**
@@ -45,9 +59,16 @@ final class Backoff {
    *     and other nodes wait for it, so its pauses do not grow
    */
   void failed(long now, boolean ledLast) {
-    long interval = this.node.settings().renewInterval().toNanos();
-    long longest = ledLast ? interval / 4 : interval >> Math.max(2 - this.failures, 0);
-    this.failures++;
-    this.until = now + longest / 2 + this.node.spread(longest / 2);
+    long most = ledLast ? shortest() : this.longest;
+    this.until = now + most / 2 + this.node.spread(most / 2);
+    long hundreds = Math.max(this.members.getAsInt() / MEMBERS, 1);
+    long limit = Math.min(
+        this.node.settings().renewInterval().toNanos() * hundreds,
+        this.node.settings().leaseDuration().toNanos());
+    this.longest = Math.min(this.longest * 2, limit);
+  }
+
+  private long shortest() {
+    return this.node.settings().renewInterval().toNanos() / 4;
   }
 }

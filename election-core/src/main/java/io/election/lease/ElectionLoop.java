@@ -44,8 +44,6 @@ final class ElectionLoop {
     this.mayTend = mayTend;
     this.context = context;
     this.candidates = candidates;
-    this.backoff = new Backoff(node);
-    this.calls = new StoreCalls(context, node, candidates, this.backoff);
     this.histories =
         new HistoryReader(context.directory(), context.settings(), context.clocks(), context.log());
     this.members = new Members(
@@ -54,6 +52,8 @@ final class ElectionLoop {
         () -> algorithm(context),
         context.condition().precedence(),
         context.log());
+    this.backoff = new Backoff(node, this.members::count);
+    this.calls = new StoreCalls(context, node, candidates, this.backoff);
     this.openings = new Openings(context.condition().precedence(), this.members, context.log());
     this.agenda = new Agenda(
         node,

@@ -55,6 +55,12 @@ final class Members {
 
   private @Nullable String announced;
 
+  /** Whether the last call failed. */
+  private boolean failed;
+
+  /** The number of members of the largest election of this node, as read last. */
+  private volatile int count;
+
   /** Whether the log shows that a position could not be told. */
   private boolean positionFailed;
 
@@ -110,12 +116,16 @@ final class Members {
         this.readAt = now;
         this.wanted = this.known == null;
         read(candidates);
+        this.failed = false;
         this.log.membersKnown();
       }
     } catch (LeaseStoreException | RuntimeException ex) {
       this.readAt = now;
       this.known = null;
-      this.wanted = true;
+      // Only the first failed call is repeated soon: calls of hundreds of nodes could keep the
+      // server overloaded.
+      this.wanted = !this.failed;
+      this.failed = true;
       this.log.membersUnknown(ex);
     }
     return this.directory != null;
@@ -192,6 +202,15 @@ final class Members {
               .toList());
     }
     this.known = members;
+    this.count = members.values().stream().mapToInt(List::size).max().orElse(0);
+  }
+
+  /**
+   * Returns how many members the largest election of this node had when they were read last; 0 if
+   * they never were. A failed call does not change it.
+   */
+  int count() {
+    return this.count;
   }
 
   /** Returns whether the store has a directory. */

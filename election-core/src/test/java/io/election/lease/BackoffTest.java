@@ -14,7 +14,10 @@ class BackoffTest {
 
   private static final long NOW = Long.MAX_VALUE - INTERVAL / 8;
 
-  private final Backoff backoff = new Backoff(new Node("a", ElectorFixture.SETTINGS));
+  private int members = 3;
+
+  private final Backoff backoff =
+      new Backoff(new Node("a", ElectorFixture.SETTINGS), () -> this.members);
 
   @Test
   void nothingHasFailedAtFirst() {
@@ -44,7 +47,7 @@ class BackoffTest {
     long first = pauses.get(0);
     assertThat(pauses).containsExactly(first, 2 * first, 4 * first, 4 * first, 4 * first);
     assertThat(4 * first).isBetween(INTERVAL / 2, INTERVAL);
-    Backoff other = new Backoff(new Node("b", ElectorFixture.SETTINGS));
+    Backoff other = new Backoff(new Node("b", ElectorFixture.SETTINGS), () -> this.members);
     assertThat(pauses(other, false)).doesNotContainAnyElementsOf(pauses);
   }
 
@@ -56,13 +59,26 @@ class BackoffTest {
   }
 
   @Test
-  void anAnswerBeginsAnew() {
-    this.backoff.failed(NOW, false);
-    long first = this.backoff.remaining(NOW);
-    this.backoff.failed(NOW, false);
+  void forEachHundredMembersThePauseGrowsUpToOneMoreIntervalButNeverAboveALease() {
+    this.members = 300;
+    List<Long> pauses = pauses(this.backoff, false);
+    assertThat(pauses.get(4)).isGreaterThan(2 * pauses.get(2)).isLessThanOrEqualTo(3 * INTERVAL);
+    this.members = 100_000;
+    assertThat(pauses(this.backoff, false).get(4))
+        .isBetween(ElectorFixture.LEASE.toNanos() / 2, ElectorFixture.LEASE.toNanos());
+  }
+
+  @Test
+  void anAnswerHalvesTheNextPause() {
+    List<Long> pauses = pauses(this.backoff, false);
     this.backoff.answered();
     this.backoff.failed(NOW, false);
-    assertThat(this.backoff.remaining(NOW)).isEqualTo(first);
+    assertThat(this.backoff.remaining(NOW)).isEqualTo(pauses.get(1));
+    for (int i = 0; i < 10; i++) {
+      this.backoff.answered();
+    }
+    this.backoff.failed(NOW, false);
+    assertThat(this.backoff.remaining(NOW)).isEqualTo(pauses.get(0));
   }
 
   private static List<Long> pauses(Backoff backoff, boolean ledLast) {

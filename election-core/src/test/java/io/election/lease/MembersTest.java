@@ -30,13 +30,15 @@ class MembersTest extends ElectorFixture {
 
     boolean broken;
 
+    boolean readsFail;
+
     Register() {
       MembersTest.this.database.super();
     }
 
     private void call(String name) throws LeaseStoreException {
       this.calls.add(name);
-      if (this.broken) {
+      if (this.broken || (this.readsFail && name.equals("members"))) {
         throw new LeaseStoreException("there is no such table.");
       }
     }
@@ -139,6 +141,19 @@ class MembersTest extends ElectorFixture {
       run(LEASE.plusSeconds(2), leader, follower);
     }
     assertThat(leader.calls("members") - reads).isEqualTo(10);
+  }
+
+  @Test
+  void aFailedReadIsRepeatedSoonOnlyOnce() {
+    MemberNode node = new MemberNode("a");
+    run(LEASE.multipliedBy(4), node);
+    node.register.readsFail = true;
+    node.register.calls.clear();
+    run(LEASE.multipliedBy(41), node);
+    assertThat(node.calls("members")).isBetween(6L, 7L);
+    node.register.readsFail = false;
+    run(LEASE.multipliedBy(11), node);
+    assertThat(node.members()).containsExactly("a");
   }
 
   /** Each node's position is its own; the greatest one goes first. */
