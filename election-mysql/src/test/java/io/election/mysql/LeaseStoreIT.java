@@ -42,6 +42,7 @@ class LeaseStoreIT {
   Server server;
 
   @Nested
+  @Tag("other-connections")
   class ConnectorJ extends Contract {
 
     ConnectorJ() {
@@ -50,7 +51,7 @@ class LeaseStoreIT {
   }
 
   @Nested
-  @Tag("other-settings")
+  @Tag("other-connections")
   class ConnectorJWithAffectedRows extends Contract {
 
     ConnectorJWithAffectedRows() {
@@ -59,7 +60,7 @@ class LeaseStoreIT {
   }
 
   @Nested
-  @Tag("other-settings")
+  @Tag("other-connections")
   class ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone extends Contract {
 
     ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone() {
@@ -71,6 +72,7 @@ class LeaseStoreIT {
   }
 
   @Nested
+  @Tag("other-connections")
   class MariaDbDriver extends Contract {
 
     MariaDbDriver() {
@@ -79,7 +81,7 @@ class LeaseStoreIT {
   }
 
   @Nested
-  @Tag("other-settings")
+  @Tag("other-connections")
   class MariaDbDriverWithAffectedRows extends Contract {
 
     MariaDbDriverWithAffectedRows() {
