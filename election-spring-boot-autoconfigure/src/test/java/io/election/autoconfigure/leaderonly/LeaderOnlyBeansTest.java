@@ -10,26 +10,24 @@ import io.election.LeaderOnly.OnFollower;
 import io.election.NotLeaderException;
 import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.SwitchedElection;
-import io.election.autoconfigure.leaderonly.elsewhere.Neighbour;
-import jakarta.annotation.PostConstruct;
-import java.lang.annotation.Retention;
-import java.lang.annotation.RetentionPolicy;
 import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
-import kotlin.coroutines.Continuation;
 import org.aopalliance.intercept.MethodInterceptor;
-import org.aspectj.lang.annotation.Aspect;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.aggregator.ArgumentsAccessor;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.BeanCreationException;
@@ -48,15 +46,33 @@ import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.support.SimpleThreadScope;
 import org.springframework.core.PriorityOrdered;
-import org.springframework.messaging.Message;
-import org.springframework.messaging.MessageHandler;
+import org.springframework.core.test.tools.SourceFile;
+import org.springframework.core.test.tools.TestCompiler;
 import org.springframework.messaging.handler.annotation.MessageMapping;
-import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
 import reactor.core.publisher.Mono;
 
 /** Beans, proxies, contexts and return types of every kind are guarded, or refused by name. */
 @ExtendWith(OutputCaptureExtension.class)
 class LeaderOnlyBeansTest {
+
+  private static final String IMPORTS = """
+      import io.election.LeaderOnly;
+      import io.election.autoconfigure.leaderonly.elsewhere.Neighbour;
+      import jakarta.annotation.PostConstruct;
+      import java.lang.annotation.Retention;
+      import java.lang.annotation.RetentionPolicy;
+      import kotlin.coroutines.Continuation;
+      import org.aspectj.lang.annotation.Aspect;
+      import org.springframework.context.annotation.Bean;
+      import org.springframework.context.annotation.Configuration;
+      import org.springframework.messaging.Message;
+      import org.springframework.messaging.MessageHandler;
+      import org.springframework.messaging.handler.annotation.MessageMapping;
+      import org.springframework.scheduling.annotation.Scheduled;
+      import reactor.core.publisher.Mono;
+      """;
 
   private final SwitchedElection election = new SwitchedElection();
 
@@ -65,35 +81,20 @@ class LeaderOnlyBeansTest {
 
   static Stream<Arguments> guarded() {
     return Stream.of(
-        shape("method of a package-private base", Inherits.class, Inherits::text),
-        shape("package-private base with an annotation", InheritsType.class, InheritsType::text),
-        shape("annotation within another", Nightly.class, Nightly::text),
-        shape("method of an interface", Implementation.class, Implementation::text),
-        shape("inherited method of a class with an annotation", OnHeir.class, OnHeir::text),
         shape("implementation of a generic class", Texts.class, (Texts job) -> job.take("x")),
         shape("bridge of a generic class", Texts.class, (Texts job) -> take(job, "x")),
         shape("inherited method of a generic class", Longs.class, (Longs job) -> job.give()),
-        shape("default method", HasDefault.class, HasDefault::text),
-        shape("default method, JDK proxy", interfaces(HasDefault.class), Defaults.class),
-        shape("interface with an annotation", IsTyped.class, IsTyped::text),
-        shape("interface with an annotation, JDK proxy", interfaces(IsTyped.class), Typed.class),
-        shape("class behind a JDK proxy", interfaces(Job.class), Plain.class),
         shape(
             "lambda",
             (runner) -> runner.withBean("job", Late.class, () -> () -> "ran"),
             Late.class),
-        shape("configuration class", ConfigurationClass.class, ConfigurationClass::text),
-        shape("package-private method of a class", Unpublic.class, Unpublic::packagePrivate),
-        shape("protected method of a class", Unpublic.class, Unpublic::text),
-        shape("inherited protected method", UnpublicHeir.class, UnpublicHeir::text),
         shape("factory's JDK proxy", factory(Late.class, false), Late.class),
         shape("factory's Spring proxy", factory(Late.class, true), Late.class),
         shape("factory's interface with an annotation", factory(Typed.class, true), Typed.class),
         shape("factory's inherited interface", factory(SubTyped.class, false), Plain.class),
         shape("prototype", job((definition) -> definition.setScope("prototype")), Job.class),
         shape("scoped proxy", (runner) -> runner.withUserConfiguration(Scopes.class), Job.class),
-        shape("lazy bean", job((definition) -> definition.setLazyInit(true)), Job.class),
-        shape("placeholder", Placeholder.class, Placeholder::text));
+        shape("lazy bean", job((definition) -> definition.setLazyInit(true)), Job.class));
   }
 
   @ParameterizedTest(name = "{0}")
@@ -102,7 +103,43 @@ class LeaderOnlyBeansTest {
       String name,
       UnaryOperator<ApplicationContextRunner> beans,
       Function<ApplicationContext, @Nullable Object> call) {
-    beans.apply(this.contextRunner).run((context) -> {
+    assertGuarded(beans.apply(this.contextRunner), call);
+  }
+
+  /** The method {@code text()} of a class {@code Job}, behind a proxy of the class or its interfaces. */
+  @ParameterizedTest(name = "{0}")
+  @CsvSource(delimiter = '|', textBlock = """
+      method of a package-private base        | class Base { @LeaderOnly public String text() { return "ran"; } } public class Job extends Base {}
+      package-private base with an annotation | @LeaderOnly class Base { public String text() { return "ran"; } } public class Job extends Base {}
+      annotation within another               | @LeaderOnly @Retention(RetentionPolicy.RUNTIME) @interface Nightly {} class Job { @Nightly public String text() { return "ran"; } }
+      method of an interface                  | interface Late { @LeaderOnly String text(); } class Job implements Late { public String text() { return "ran"; } }
+      interface with an annotation            | @LeaderOnly interface Typed { String text(); } class Job implements Typed { public String text() { return "ran"; } }
+      default method                          | interface Late { @LeaderOnly default String text() { return "ran"; } } class Job implements Late {}
+      inherited method of an annotated class  | class Base { public String text() { return "ran"; } } @LeaderOnly public class Job extends Base {}
+      method of a class with an interface     | interface Plain { String text(); } class Job implements Plain { @LeaderOnly public String text() { return "ran"; } }
+      package-private method                  | @LeaderOnly class Job { String text() { return "ran"; } }
+      protected method                        | @LeaderOnly class Job { protected String text() { return hidden(); } private String hidden() { return "ran"; } }
+      inherited protected method              | @LeaderOnly class Base { protected String text() { return "ran"; } } class Job extends Base {}
+      configuration class                     | @Configuration class Job { @LeaderOnly public String text() { return "ran"; } }
+      placeholder                             | class Job { @LeaderOnly("${which:default}") public String text() { return "ran"; } }
+      """)
+  void guardedWhateverItsClassLooksLike(String name, String code) {
+    for (boolean proxyOfTheClass : new boolean[] {true, false}) {
+      this.election.lostLeader();
+      assertGuarded(
+          jobOf(code).withPropertyValues("spring.aop.proxy-target-class=" + proxyOfTheClass),
+          (context) -> {
+            Object job = context.getBean("job");
+            Method text = ReflectionUtils.findMethod(job.getClass(), "text");
+            ReflectionUtils.makeAccessible(text);
+            return ReflectionUtils.invokeMethod(text, job);
+          });
+    }
+  }
+
+  private void assertGuarded(
+      ApplicationContextRunner beans, Function<ApplicationContext, @Nullable Object> call) {
+    beans.run((context) -> {
       assertThat(context).hasNotFailed();
       assertThat(call.apply(context)).isNull();
       this.election.becomeLeader();
@@ -110,52 +147,47 @@ class LeaderOnlyBeansTest {
     });
   }
 
-  static Stream<Arguments> refused() {
-    return Stream.of(
-        refusal(
-            "primitive",
-            Primitive.class,
-            "count(): it returns the primitive type int",
-            "return Integer, Optional or void, or use onFollower = THROW"),
-        refusal("primitive of a class", PrimitiveOnType.class, "the primitive type int"),
-        refusal("final method", FinalMethod.class, "it is final, so that no proxy"),
-        refusal("private method", PrivateMethod.class, "it is private"),
-        refusal("static method", StaticMethod.class, "it is static"),
-        refusal("final method of a class", FinalOnType.class, "it is final"),
-        refusal("final class", FinalClass.class, "FinalClass is final"),
-        refusal("method that makes a bean", BeanMethod.class, "it creates a bean"),
-        refusal("aspect", AspectJob.class, "it is an aspect"),
-        refusal("method of another package", FromElsewhere.class, "another package"),
-        refusal("scheduled method of another package", TicksElsewhere.class, "another package"),
-        refusal("private scheduled method of a class", PrivateTick.class, "it is private"),
-        refusal("final scheduled method of a class", FinalTick.class, "it is final"),
-        refusal("callback", Callback.class, "Spring calls it when it creates or destroys"),
-        refusal("message handler", Handler.class, "(MessageHandler)"),
-        refusal("message listener", Listener.class, "it consumes its input (@MessageMapping)"),
-        refusal("suspending function", Suspending.class, "it is a suspending function"),
-        refusal(
-            "generic publisher",
-            InterruptibleMono.class,
-            "it returns the reactive type Mono",
-            "no thread of its own that interruptOnLoss could interrupt"),
-        refusal(
-            "unknown election",
-            Unknown.class,
-            "run() names election 'reports', but this node only knows [default]",
-            "Add 'reports' to as.election.services"),
-        refusal("unknown placeholder", Nowhere.class, "election '${nowhere}'"));
+  /** Compiles a class {@code Job} and others, nested in one, and makes a bean of it. */
+  private ApplicationContextRunner jobOf(String code) {
+    String nested = code.replaceAll("(public |final )?class ", "static $0");
+    SourceFile source = SourceFile.of("package job;\n" + IMPORTS + "class Code {" + nested + "}");
+    AtomicReference<Class<?>> job = new AtomicReference<>();
+    TestCompiler.forSystem()
+        .withSources(source)
+        .compile((compiled) ->
+            job.set(ClassUtils.resolveClassName("job.Code$Job", compiled.getClassLoader())));
+    return this.contextRunner
+        .withClassLoader(job.get().getClassLoader())
+        .withBean("job", job.get());
   }
 
-  private static Arguments refusal(String name, Class<?> type, String... messages) {
-    return arguments(name, type, messages);
-  }
-
-  @ParameterizedTest(name = "{0}")
-  @MethodSource
-  void refused(String name, Class<?> type, String[] messages) {
-    assertThat(StartFailure.text(this.contextRunner.withBean("job", type)))
-        .contains("@LeaderOnly", "bean 'job'", type.getName())
-        .contains(messages);
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', textBlock = """
+      class Job { @LeaderOnly public int count() { return 1; } }                         | count(): it returns the primitive type int | return Integer, Optional or void, or use onFollower = THROW
+      @LeaderOnly class Job { int count() { return 1; } }                                | the primitive type int
+      class Job { @LeaderOnly public final void run() {} }                               | it is final, so that no proxy
+      @LeaderOnly class Job { public final void run() {} }                               | it is final
+      @LeaderOnly class Job { @Scheduled(fixedDelay = 1) final void tick() {} }          | it is final
+      class Job { @LeaderOnly private void run() {} }                                    | it is private
+      @LeaderOnly class Job { @Scheduled(fixedDelay = 1) private void tick() {} }        | it is private
+      class Job { @LeaderOnly public static void run() {} }                              | it is static
+      final class Job { @LeaderOnly public void run() {} }                               | Job is final
+      @Configuration(proxyBeanMethods = false) class Job { @Bean @LeaderOnly public String text() { return ""; } } | it creates a bean
+      @Aspect class Job { @LeaderOnly public void run() {} }                             | it is an aspect
+      class Job extends Neighbour {}                                                     | another package
+      @LeaderOnly class Job extends Neighbour.Ticking {}                                 | another package
+      class Job { @LeaderOnly @PostConstruct public void begin() {} }                    | Spring calls it when it creates or destroys
+      class Job implements MessageHandler { @LeaderOnly public void handleMessage(Message<?> message) {} } | (MessageHandler)
+      class Job { @LeaderOnly @MessageMapping("orders") public void on(String order) {} } | it consumes its input (@MessageMapping)
+      class Job { @LeaderOnly public Object run(Continuation<? super String> next) { return "ran"; } } | it is a suspending function
+      class Base<T> { @LeaderOnly(interruptOnLoss = true) public T work() { return null; } } class Job extends Base<Mono<String>> {} | it returns the reactive type Mono | no thread of its own that interruptOnLoss could interrupt
+      class Job { @LeaderOnly("reports") public void run() {} }                          | run() names election 'reports', but this node only knows [default] | Add 'reports' to as.election.services
+      class Job { @LeaderOnly("${nowhere}") public void run() {} }                       | election '${nowhere}'
+      """)
+  void refused(ArgumentsAccessor row) {
+    assertThat(StartFailure.text(jobOf(row.getString(0))))
+        .contains("@LeaderOnly", "bean 'job'", "job.Code$Job")
+        .contains(row.toList().stream().skip(1).map(String::valueOf).toList());
   }
 
   @Test
@@ -170,8 +202,11 @@ class LeaderOnlyBeansTest {
 
   @Test
   void methodThatNoInterfaceOfTheProxyHasIsRefused() {
-    assertThat(StartFailure.text(interfaces(Hidden.class).apply(this.contextRunner)))
-        .contains("Hidden.text()", "only the methods of its interfaces");
+    String code =
+        "class Job implements Runnable { public void run() {} @LeaderOnly public void text() {} }";
+    assertThat(StartFailure.text(
+            jobOf(code).withPropertyValues("spring.aop.proxy-target-class=false")))
+        .contains("Job.text()", "only the methods of its interfaces");
   }
 
   @Test
@@ -360,14 +395,6 @@ class LeaderOnlyBeansTest {
 
   interface SubTyped extends Typed {}
 
-  interface Defaults extends Plain {
-    @Override
-    @LeaderOnly
-    default @Nullable String text() {
-      return "ran";
-    }
-  }
-
   interface Gen<T> {
     T work();
   }
@@ -389,48 +416,6 @@ class LeaderOnlyBeansTest {
       return "ran";
     }
   }
-
-  public static class Inherits extends Job {}
-
-  @LeaderOnly
-  static class AbstractTypedJob {
-
-    public @Nullable String text() {
-      return "ran";
-    }
-  }
-
-  public static class InheritsType extends AbstractTypedJob {}
-
-  @LeaderOnly
-  @Retention(RetentionPolicy.RUNTIME)
-  @interface OncePerNight {}
-
-  static class Nightly {
-
-    @OncePerNight
-    public @Nullable String text() {
-      return "ran";
-    }
-  }
-
-  static class Implementation implements Late {
-
-    @Override
-    public @Nullable String text() {
-      return "ran";
-    }
-  }
-
-  static class PlainJob {
-
-    public @Nullable String text() {
-      return "ran";
-    }
-  }
-
-  @LeaderOnly
-  public static class OnHeir extends PlainJob {}
 
   abstract static class Taker<T> {
 
@@ -456,52 +441,6 @@ class LeaderOnlyBeansTest {
 
   public static class Longs extends Giver<Long> {}
 
-  static class HasDefault implements Defaults {}
-
-  static class IsTyped implements Typed {
-
-    @Override
-    public @Nullable String text() {
-      return "ran";
-    }
-  }
-
-  @Configuration
-  static class ConfigurationClass {
-
-    @LeaderOnly
-    public @Nullable String text() {
-      return "ran";
-    }
-  }
-
-  @LeaderOnly
-  static class Unpublic {
-
-    @Nullable
-    String packagePrivate() {
-      return "ran";
-    }
-
-    protected @Nullable String text() {
-      return hidden();
-    }
-
-    private String hidden() {
-      return "ran";
-    }
-  }
-
-  static class UnpublicHeir extends Unpublic {}
-
-  static class Placeholder {
-
-    @LeaderOnly("${which:default}")
-    public @Nullable String text() {
-      return "ran";
-    }
-  }
-
   @Configuration(proxyBeanMethods = false)
   static class Scopes {
 
@@ -519,114 +458,10 @@ class LeaderOnlyBeansTest {
     }
   }
 
-  static class Primitive {
-
-    @LeaderOnly
-    public int count() {
-      return 1;
-    }
-  }
-
-  static class FinalMethod {
-
-    @LeaderOnly
-    public final void run() {}
-  }
-
-  static class PrivateMethod {
-
-    @LeaderOnly
-    private void run() {}
-  }
-
-  static class StaticMethod {
-
-    @LeaderOnly
-    public static void run() {}
-  }
-
-  @LeaderOnly
-  static class FinalOnType {
-
-    public final void run() {}
-  }
-
-  static final class FinalClass {
-
-    @LeaderOnly
-    public void run() {}
-  }
-
-  @Configuration(proxyBeanMethods = false)
-  static class BeanMethod {
-
-    @Bean
-    @LeaderOnly
-    public String text() {
-      return "";
-    }
-  }
-
   static class Unknown {
 
     @LeaderOnly("reports")
     public void run() {}
-  }
-
-  @Aspect
-  static class AspectJob {
-
-    @LeaderOnly
-    public void run() {}
-  }
-
-  static class FromElsewhere extends Neighbour {}
-
-  @LeaderOnly
-  static class TicksElsewhere extends Neighbour.Ticking {}
-
-  @LeaderOnly
-  static class PrivateTick {
-
-    @Scheduled(fixedDelay = 1000)
-    private void tick() {}
-  }
-
-  @LeaderOnly
-  static class FinalTick {
-
-    @Scheduled(fixedDelay = 1000)
-    final void tick() {}
-  }
-
-  @LeaderOnly
-  static class PrimitiveOnType {
-
-    int count() {
-      return 1;
-    }
-  }
-
-  static class Callback {
-
-    @LeaderOnly
-    @PostConstruct
-    public void begin() {}
-  }
-
-  static class Listener {
-
-    @LeaderOnly
-    @MessageMapping("orders")
-    public void on(String order) {}
-  }
-
-  static class Suspending {
-
-    @LeaderOnly
-    public Object run(Continuation<? super String> continuation) {
-      return "ran";
-    }
   }
 
   static class ThrowingListener {
@@ -634,13 +469,6 @@ class LeaderOnlyBeansTest {
     @LeaderOnly(onFollower = OnFollower.THROW)
     @MessageMapping
     public void on() {}
-  }
-
-  static class Handler implements MessageHandler {
-
-    @Override
-    @LeaderOnly
-    public void handleMessage(Message<?> message) {}
   }
 
   static class MonoBase<T> {
@@ -680,33 +508,6 @@ class LeaderOnlyBeansTest {
     @LeaderOnly
     public Optional<String> work() {
       return Optional.of("ran");
-    }
-  }
-
-  static class InterruptibleBase<T> {
-
-    @LeaderOnly(interruptOnLoss = true)
-    public @Nullable T work() {
-      return null;
-    }
-  }
-
-  static class InterruptibleMono extends InterruptibleBase<Mono<String>> {}
-
-  static class Nowhere {
-
-    @LeaderOnly("${nowhere}")
-    public void run() {}
-  }
-
-  static class Hidden implements Runnable {
-
-    @Override
-    public void run() {}
-
-    @LeaderOnly
-    public @Nullable String text() {
-      return "ran";
     }
   }
 
