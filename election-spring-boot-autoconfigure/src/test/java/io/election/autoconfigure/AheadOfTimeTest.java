@@ -14,11 +14,14 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aot.generate.GeneratedFiles.Kind;
 import org.springframework.aot.hint.RuntimeHints;
@@ -35,6 +38,7 @@ import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceProperties;
 import org.springframework.boot.test.util.TestPropertyValues;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -59,52 +63,37 @@ class AheadOfTimeTest {
     "management.endpoints.web.exposure.include=leader"
   };
 
-  @Test
-  void electionsInADatabaseCanBeProcessed() {
+  @ParameterizedTest
+  @CsvSource({
+    "Mysql, MysqlElectionAutoConfiguration",
+    "'Zookeeper,Mysql', JointElectionAutoConfiguration"
+  })
+  void electionsInADatabaseAndByAListCanBeProcessed(String algorithm, String configuration) {
     TestGenerationContext generated = process(
         "spring.application.name=default",
-        "as.election.services=reports",
-        "spring.datasource.url=jdbc:mysql://localhost/nowhere");
-    assertThat(generated.getGeneratedFiles().getGeneratedFiles(Kind.SOURCE))
-        .anySatisfy((path, source) -> assertThat(path).contains("MysqlElectionAutoConfiguration"));
-  }
-
-  @Test
-  void electionsByAListCanBeProcessed() {
-    TestGenerationContext generated = process(
-        "spring.application.name=default",
-        "as.election.algorithm=Zookeeper,Mysql",
+        "as.election.services=" + (algorithm.equals("Mysql") ? "reports" : ""),
+        "as.election.algorithm=" + algorithm,
         "as.election.zookeeper.connect-string=127.0.0.1:1",
         "spring.datasource.url=jdbc:mysql://localhost/nowhere");
     assertThat(generated.getGeneratedFiles().getGeneratedFiles(Kind.SOURCE))
-        .anySatisfy((path, source) -> assertThat(path).contains("JointElectionAutoConfiguration"));
+        .anySatisfy((path, source) -> assertThat(path).contains(configuration));
   }
 
   @Test
   @CompileWithForkedClassLoader
-  @SuppressWarnings("unchecked")
   void processedApplicationStarts() {
-    TestGenerationContext generated = process(DISABLED);
-    TestCompiler.forSystem().with(generated).compile((compiled) -> {
-      try (GenericApplicationContext context = new GenericApplicationContext()) {
-        TestPropertyValues.of(DISABLED).applyTo(context);
-        ApplicationContextInitializer<GenericApplicationContext> processed =
-            compiled.getInstance(ApplicationContextInitializer.class);
-        processed.initialize(context);
-        context.refresh();
-        assertThat(context.getBean(ElectionService.class).serviceId()).isEqualTo("default");
-        Job job = context.getBean(Job.class);
-        assertThat(job.reports().serviceId()).isEqualTo("reports");
-        assertThat(job.text()).isEqualTo("ran");
-        job.reports().lostLeader();
-        assertThat(job.text()).isNull();
-      }
+    start(Application.class, DISABLED, (context) -> {
+      assertThat(context.getBean(ElectionService.class).serviceId()).isEqualTo("default");
+      Job job = context.getBean(Job.class);
+      assertThat(job.reports().serviceId()).isEqualTo("reports");
+      assertThat(job.text()).isEqualTo("ran");
+      job.reports().lostLeader();
+      assertThat(job.text()).isNull();
     });
   }
 
   @Test
   @CompileWithForkedClassLoader
-  @SuppressWarnings("unchecked")
   void processedApplicationOnAListLeads() {
     String[] properties = {
       "spring.application.name=orders",
@@ -114,18 +103,24 @@ class AheadOfTimeTest {
       "as.election.renew-interval=100ms",
       "as.election.operation-timeout=500ms"
     };
-    TestCompiler.forSystem()
-        .with(process(ApplicationOnAList.class, properties))
-        .compile((compiled) -> {
-          try (GenericApplicationContext context = new GenericApplicationContext()) {
-            TestPropertyValues.of(properties).applyTo(context);
-            compiled.getInstance(ApplicationContextInitializer.class).initialize(context);
-            context.refresh();
-            assertThat(MysqlNode.awaitLeader(context)).isInstanceOf(JointElectionService.class);
-            assertThat(context.getBean(SwitchedElection.class).isLeader()).isTrue();
-            assertThat(context.getBean(ElectionRegistry.class).all()).containsOnlyKeys("orders");
-          }
-        });
+    start(ApplicationOnAList.class, properties, (context) -> {
+      assertThat(MysqlNode.awaitLeader(context)).isInstanceOf(JointElectionService.class);
+      assertThat(context.getBean(SwitchedElection.class).isLeader()).isTrue();
+      assertThat(context.getBean(ElectionRegistry.class).all()).containsOnlyKeys("orders");
+    });
+  }
+
+  @SuppressWarnings("unchecked")
+  private static void start(
+      Class<?> application, String[] properties, Consumer<ApplicationContext> test) {
+    TestCompiler.forSystem().with(process(application, properties)).compile((compiled) -> {
+      try (GenericApplicationContext context = new GenericApplicationContext()) {
+        TestPropertyValues.of(properties).applyTo(context);
+        compiled.getInstance(ApplicationContextInitializer.class).initialize(context);
+        context.refresh();
+        test.accept(context);
+      }
+    });
   }
 
   @Test

@@ -19,18 +19,14 @@ import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.flywaydb.core.Flyway;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
@@ -300,50 +296,31 @@ class ElectionAutoConfigurationTest {
             .doesNotContain("not eligible for getting processed by all BeanPostProcessors"));
   }
 
-  static Stream<Arguments> refused() {
-    return Stream.of(
-        refusal(
-            "algorithm=Raft",
-            "algorithm is 'Raft'",
-            "it must be one of ManualAllocation, Mysql, Zookeeper, Etcd, or the name"),
-        refusal(
-            "algorithm=Zookeeper,Zookeeper",
-            "algorithm is 'Zookeeper, Zookeeper'",
-            "it names 'Zookeeper' twice"),
-        refusal("algorithm=ManualAllocation", "manual.leader-id is not set", "host:port"),
-        refusal("services=a,b,a", "services is 'a'", "listed twice"),
-        refusal("services=billing", "services is 'billing'", "it is the default election"),
-        refusal("lease-duration=0", "lease-duration is '0'", ""),
-        refusal("lease-duration=-5s", "lease-duration is '-5s'", ""),
-        refusal("lease-duration=3s", "lease-duration is '3s'", ""),
-        refusal(
-            "lease-duration=5",
-            "lease-duration is '5'",
-            "three times the renew-interval (2s): use at least 6s"),
-        refusal(
-            "operation-timeout=4s",
-            "lease-duration is '10s' by default",
-            "an operation-timeout of at most"),
-        refusal("operation-timeout=0", "operation-timeout is '0'", ""),
-        refusal(
-            "mysql.operation-timeout=2s",
-            "mysql.operation-timeout is '2s'",
-            "now called as.election.operation-timeout"),
-        refusal(
-            "enabled=false as.election.mysql.operation-timeout=2s",
-            "mysql.operation-timeout is '2s'",
-            "now called as.election.operation-timeout"));
-  }
-
-  private static Arguments refusal(String setting, String problem, String remedy) {
-    return Arguments.of("as.election." + setting, "as.election." + problem, remedy);
-  }
-
   @ParameterizedTest
-  @MethodSource
-  void refused(String properties, String problem, String remedy) {
-    assertThat(failure(this.billing.withPropertyValues(properties.split(" ", -1))))
-        .contains(problem, remedy);
+  @CsvSource(delimiter = '|', textBlock = """
+      algorithm=Raft                | algorithm is 'Raft'                  | it must be one of ManualAllocation, Mysql, Zookeeper, Etcd, or the name
+      algorithm=Zookeeper,Zookeeper | algorithm is 'Zookeeper, Zookeeper'  | it names 'Zookeeper' twice
+      algorithm=ManualAllocation    | manual.leader-id is not set          | host:port
+      services=a,b,a                | services is 'a'                      | listed twice
+      services=billing              | services is 'billing'                | it is the default election
+      lease-duration=0              | lease-duration is '0'                | it must be at least 1ms
+      lease-duration=-5s            | lease-duration is '-5s'              | it must be at least 1ms
+      lease-duration=3s             | lease-duration is '3s'               | three times the renew-interval (2s): use at least 6s
+      lease-duration=5              | lease-duration is '5'                | three times the renew-interval (2s): use at least 6s
+      operation-timeout=4s          | lease-duration is '10s' by default   | an operation-timeout of at most
+      operation-timeout=0           | operation-timeout is '0'             | it must be at least 1ms
+      mysql.operation-timeout=2s    | mysql.operation-timeout is '2s'      | now called as.election.operation-timeout
+      """)
+  void settingIsRefusedWithItsRemedy(String setting, String problem, String remedy) {
+    assertThat(failure(this.billing.withPropertyValues("as.election." + setting)))
+        .contains("as.election." + problem, remedy);
+  }
+
+  @Test
+  void formerSettingIsRefusedThoughTheElectionIsDisabled() {
+    assertThat(failure(this.disabled.withPropertyValues("as.election.mysql.operation-timeout=2s")))
+        .contains("as.election.mysql.operation-timeout is '2s'")
+        .contains("now called as.election.operation-timeout");
   }
 
   @Test
@@ -372,22 +349,18 @@ class ElectionAutoConfigurationTest {
         .contains("spring.application.name is 'xxx", "set as.election.service-id to another");
   }
 
-  @Test
-  void missingLibraryIsRefused() {
-    assertThat(
-            failure(this.billing.withClassLoader(new FilteredClassLoader(MysqlLeaseStore.class))))
-        .contains("as.election.algorithm is 'Mysql' by default", "io.election:election-mysql");
-  }
-
   @ParameterizedTest
-  @ValueSource(strings = {"Zookeeper", "Etcd"})
-  void missingLibraryOfAnotherStoreIsRefused(String algorithm) {
-    String module = algorithm.toLowerCase(Locale.ROOT);
+  @CsvSource(delimiter = '|', textBlock = """
+      mysql     |                                 | is 'Mysql' by default | and org.springframework.boot:spring-boot-starter-jdbc on the class path
+      zookeeper | as.election.algorithm=Zookeeper | is 'Zookeeper'        | on the class path
+      etcd      | as.election.algorithm=Etcd      | is 'Etcd'             | on the class path
+      """)
+  void missingLibraryIsRefused(String module, String property, String chosen, String more) {
     assertThat(failure(this.billing
-            .withPropertyValues("as.election.algorithm=" + algorithm)
+            .withPropertyValues(property != null ? property : "any=value")
             .withClassLoader(new FilteredClassLoader("io.election." + module))))
-        .contains("as.election.algorithm is '" + algorithm + "'")
-        .contains("it needs io.election:election-" + module + " on the class path");
+        .contains("as.election.algorithm " + chosen)
+        .contains("it needs io.election:election-" + module + " " + more);
   }
 
   @Test
