@@ -12,7 +12,6 @@ import io.election.test.process.NodeProcess;
 import io.election.test.process.SafetyJudge;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -29,7 +28,6 @@ import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.jspecify.annotations.Nullable;
-import org.springframework.core.io.ClassPathResource;
 import org.springframework.util.FileSystemUtils;
 
 /**
@@ -146,16 +144,8 @@ final class Cluster {
 
   /** Creates missing tables: the first node waits for a lease, so that the others have started. */
   static void prepare(TestDatabase database) {
-    if (database.query("SHOW TABLES LIKE 'leader_election'") != null) {
-      return;
-    }
-    try {
-      String ddl = new ClassPathResource("io/election/mysql/leader-election.sql")
-          .getContentAsString(StandardCharsets.UTF_8);
-      database.execute(
-          Stream.of(ddl.split(";\\R")).filter((sql) -> !sql.isBlank()).toArray(String[]::new));
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
+    if (database.query("SHOW TABLES LIKE 'leader_election'") == null) {
+      database.withTables();
     }
   }
 
@@ -400,8 +390,12 @@ final class Cluster {
   }
 
   private void print(String format, Object... values) {
-    System.out.println("Measured: " + format.formatted(values)
-        + " (lease %s, renew interval %s)".formatted(this.lease, this.renew));
+    measured("%s (lease %s, renew interval %s)", format.formatted(values), this.lease, this.renew);
+  }
+
+  /** Prints a figure for the documentation. */
+  static void measured(String format, Object... values) {
+    System.out.println("Measured: " + format.formatted(values));
   }
 
   /** Returns the time from the last claim of a node to the first claim of its successor. */

@@ -37,12 +37,6 @@ final class Database {
 
   private Database() {}
 
-  static TestDatabase withTables(TestDatabase database) {
-    database.execute(
-        LeaseTables.CREATE_LEASES, LeaseTables.CREATE_HISTORY, LeaseTables.CREATE_MEMBERS);
-    return database;
-  }
-
   /** Creates a user; {@code %s} in its grants is the name of the database. */
   static String newUser(TestDatabase database, String... grants) {
     return database.newUser(

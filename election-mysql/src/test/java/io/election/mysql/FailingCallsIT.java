@@ -50,7 +50,7 @@ class FailingCallsIT {
 
   private static final String THREADS = "connecting-for-failing-calls";
 
-  private final TestDatabase database = Database.withTables(TestDatabase.newDatabase());
+  private final TestDatabase database = TestDatabase.newDatabase().withTables();
   private final Statement administrator;
   private final ElectionDatabase watched = new ElectionDatabase(
       ConnectionSource.of(this::connect),

@@ -123,7 +123,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   @Test
   @Tag("default-server")
   void complete_tables_are_left_alone_without_flyway() throws Exception {
-    Database.withTables(this.database);
+    this.database.withTables();
 
     migrate();
     Database.schema(this.database, SchemaMode.VALIDATE).ensure();
@@ -203,8 +203,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   @Test
   void the_file_in_the_jar_makes_what_the_migrations_make() throws Exception {
     migrate();
-    TestDatabase byFile = server().newDatabase();
-    byFile.execute(LeaseTablesTest.file().split(";\\s*\n|;$"));
+    TestDatabase byFile = server().newDatabase().withTables();
 
     for (String table :
         List.of("leader_election", "leader_election_history", "leader_election_member")) {
@@ -517,7 +516,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   private String termsLeftByUser(List<String> history) throws Exception {
-    TestDatabase database = Database.withTables(server().newDatabase());
+    TestDatabase database = server().newDatabase().withTables();
     try (LeaseStore store =
         store(database.dataSourceOf(newUser(database, USE, history)), database.jdbcUrl())) {
       assertIsUsable(store);
@@ -541,7 +540,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   /** The problem of a user with these privileges on the two tables, if there is one. */
   private @Nullable String problemOfUser(List<String> leases, List<String> history)
       throws Exception {
-    TestDatabase database = Database.withTables(server().newDatabase());
+    TestDatabase database = server().newDatabase().withTables();
     return problem(database, newUser(database, leases, history), SchemaMode.VALIDATE);
   }
 

@@ -129,7 +129,7 @@ class LeaseStoreIT {
 
     @BeforeAll
     void connect() {
-      this.database = Database.withTables(LeaseStoreIT.this.server.running().newDatabase());
+      this.database = LeaseStoreIT.this.server.running().newDatabase().withTables();
       this.dataSource = this.connecting.apply(this.database);
       this.root = this.database.connect();
     }

@@ -175,7 +175,7 @@ class ReleaseWatchIT extends ServerDatabase {
 
   @Test
   void nobody_waits_for_the_namesake_in_another_database() throws Exception {
-    TestDatabase other = Database.withTables(server().newDatabase());
+    TestDatabase other = server().newDatabase().withTables();
 
     assertThat(await(signal(other), () -> {}).get()).as("there it is free").isTrue();
   }

@@ -25,7 +25,7 @@ abstract class ServerDatabase {
 
   @BeforeEach
   void newDatabase() {
-    this.database = Database.withTables(server().newDatabase());
+    this.database = server().newDatabase().withTables();
   }
 
   /** Closes an object after the test, before those that were opened earlier. */

@@ -3,13 +3,9 @@ package io.election.autoconfigure;
 import static org.awaitility.Awaitility.await;
 
 import io.election.ElectionService;
-import io.election.mysql.ElectionDatabase;
-import io.election.mysql.MysqlLeaseStore;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import java.time.Duration;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.awaitility.core.ConditionFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -44,44 +40,25 @@ public final class MysqlNode {
     }
   }
 
-  private static final Map<TestServer, TestDatabase> TEMPLATES = new ConcurrentHashMap<>();
-
   private MysqlNode() {}
 
   /** Creates a database whose lease is free, so that the first node leads at once. */
   public static TestDatabase newDatabase(TestServer server) {
-    TestDatabase template = TEMPLATES.computeIfAbsent(server, MysqlNode::newTemplate);
-    TestDatabase database = server.newDatabase();
-    for (String table : template
-        .query(
-            "SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()")
-        .split(",", -1)) {
-      database.execute(
-          "CREATE TABLE " + table + " LIKE " + template.name() + "." + table,
-          "INSERT INTO " + table + " SELECT * FROM " + template.name() + "." + table);
-    }
-    return database;
-  }
-
-  private static TestDatabase newTemplate(TestServer server) {
-    TestDatabase template = server.newDatabase();
-    try (MysqlLeaseStore store = new MysqlLeaseStore(
-        new ElectionDatabase(template.dataSource(), template.jdbcUrl()),
-        MysqlLeaseStore.SchemaMode.MIGRATE,
-        Duration.ofSeconds(30),
-        Duration.ofSeconds(30),
-        true)) {
-      store.ensureTables();
-    } catch (Exception ex) {
-      throw new IllegalStateException(ex);
-    }
-    template.execute(
+    TestDatabase database = server.newDatabase().withTables();
+    database.execute(
         "INSERT INTO leader_election (service_id, leader_id, lease_millis) VALUES ('orders', '', 0)");
-    return template;
+    return database;
   }
 
   public static TestDatabase newDatabase() {
     return newDatabase(TestServer.shared());
+  }
+
+  /** Takes all elections over, as another node does when the lease has expired. */
+  public static void takeOver(TestDatabase database) {
+    database.execute(
+        "UPDATE leader_election SET leader_id = 'b', lease_millis = 60000, term = term + 1, version = version + 1",
+        "UPDATE leader_election_history SET ended_at = NOW(6) WHERE ended_at IS NULL");
   }
 
   public static String[] properties(TestDatabase database) {

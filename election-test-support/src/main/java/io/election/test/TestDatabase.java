@@ -1,9 +1,14 @@
 package io.election.test;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
@@ -30,6 +35,17 @@ public record TestDatabase(TestServer server, String name, String username) {
     TestDatabase database = new TestDatabase(server, name, "owner_" + name);
     database.newUser(database.username, "ALL ON " + name + ".*");
     return database;
+  }
+
+  /** Creates the tables of the election as its jar describes them, which must be on the class path. */
+  public TestDatabase withTables() {
+    try (InputStream file = Objects.requireNonNull(
+        TestDatabase.class.getResourceAsStream("/io/election/mysql/leader-election.sql"))) {
+      execute(new String(file.readAllBytes(), StandardCharsets.UTF_8).strip().split(";\\R|;$"));
+      return this;
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
   }
 
   /** The URL for the driver of the server's product, without credentials but with parameters. */
