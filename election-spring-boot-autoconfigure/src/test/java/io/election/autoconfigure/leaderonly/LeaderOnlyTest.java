@@ -14,6 +14,7 @@ import io.election.LeaderOnly.OnFollower;
 import io.election.LeadershipLostEvent;
 import io.election.LeadershipLostEvent.Reason;
 import io.election.NotLeaderException;
+import io.election.autoconfigure.BlockingJob;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.SwitchedElection;
@@ -25,10 +26,8 @@ import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -261,10 +260,10 @@ class LeaderOnlyTest {
   @Test
   void onlyTheCallThatAsksForItIsInterruptedWhenItsElectionPublishesItsLoss() {
     this.election.becomeLeader();
-    this.contextRunner.withBean(Blocking.class).run((context) -> {
-      Blocking job = context.getBean(Blocking.class);
-      Future<Boolean> plain = begin(job, job::plain);
-      Future<Boolean> interruptible = begin(job, job::interruptible);
+    this.contextRunner.withBean(BlockingJob.class).run((context) -> {
+      BlockingJob job = context.getBean(BlockingJob.class);
+      Future<Boolean> plain = job.begin(this.executor, job::plain);
+      Future<Boolean> interruptible = job.begin(this.executor, job::interruptible);
       this.election.lostLeader();
       context.publishEvent(new LeadershipLostEvent("default", "a", 0, Reason.EXPIRED));
       assertThat(interruptible.get(30, TimeUnit.SECONDS)).isTrue();
@@ -282,8 +281,8 @@ class LeaderOnlyTest {
       })
   void callIsInterruptedAtOnceWhereNoLeaseCoversIt(String properties) {
     withoutLease(properties).run((context) -> {
-      Blocking job = context.getBean(Blocking.class);
-      Future<Boolean> interrupted = begin(job, job::interruptible);
+      BlockingJob job = context.getBean(BlockingJob.class);
+      Future<Boolean> interrupted = job.begin(this.executor, job::interruptible);
       context.getBean(ElectionService.class).lostLeader();
       assertThat(interrupted.get(30, TimeUnit.SECONDS)).isTrue();
     });
@@ -294,8 +293,8 @@ class LeaderOnlyTest {
     withoutLease("as.election.algorithm=ManualAllocation,as.election.manual.leader-id=a")
         .withPropertyValues("as.election.drain-timeout=50ms")
         .run((context) -> {
-          Blocking job = context.getBean(Blocking.class);
-          Future<Boolean> interrupted = begin(job, job::interruptible);
+          BlockingJob job = context.getBean(BlockingJob.class);
+          Future<Boolean> interrupted = job.begin(this.executor, job::interruptible);
           context.getSourceApplicationContext().stop();
           assertThat(interrupted.get(30, TimeUnit.SECONDS)).isTrue();
         });
@@ -305,14 +304,7 @@ class LeaderOnlyTest {
     return contexts()
         .withPropertyValues("spring.application.name=default", "as.election.node-id=a")
         .withPropertyValues(properties.split(",", -1))
-        .withBean(Blocking.class);
-  }
-
-  private Future<Boolean> begin(Blocking job, Callable<Boolean> call) {
-    int before = job.begun();
-    Future<Boolean> running = this.executor.submit(call);
-    await().until(() -> job.begun() > before);
-    return running;
+        .withBean(BlockingJob.class);
   }
 
   @Test
@@ -333,13 +325,13 @@ class LeaderOnlyTest {
     this.election.becomeLeader();
     this.contextRunner.run((parent) -> contexts()
         .withParent(parent)
-        .withBean(Blocking.class)
+        .withBean(BlockingJob.class)
         .run((child) -> {
-          Blocking job = child.getBean(Blocking.class);
+          BlockingJob job = child.getBean(BlockingJob.class);
           LeaderOnlyCalls calls = parent.getBean(LeaderOnlyCalls.class);
           AtomicInteger ends = new AtomicInteger();
           calls.onEnd(ends::incrementAndGet);
-          Future<Boolean> interrupted = begin(job, job::interruptible);
+          Future<Boolean> interrupted = job.begin(this.executor, job::interruptible);
           assertThat(child.getBean(LeaderOnlyCalls.class)).isNotSameAs(calls);
           assertThat(calls.isRunning("default")).isTrue();
           assertThat(calls.running("default")).isEqualTo(1);
@@ -383,10 +375,10 @@ class LeaderOnlyTest {
         .run((parent) -> contexts()
             .withParent(parent)
             .withBean("reports", ElectionService.class, () -> reports)
-            .withBean(Blocking.class)
+            .withBean(BlockingJob.class)
             .run((child) -> {
-              Blocking job = child.getBean(Blocking.class);
-              Future<Boolean> interrupted = begin(job, job::interruptible);
+              BlockingJob job = child.getBean(BlockingJob.class);
+              Future<Boolean> interrupted = job.begin(this.executor, job::interruptible);
               assertThat(parent.getBean(LeaderOnlyCalls.class).running("reports"))
                   .isZero();
               assertThat(child.getBean(LeaderOnlyCalls.class).running("reports"))
@@ -521,37 +513,6 @@ class LeaderOnlyTest {
     @Scheduled(fixedDelay = 5)
     public Mono<Integer> run() {
       return Mono.fromSupplier(this.runs::incrementAndGet);
-    }
-  }
-
-  static class Blocking {
-
-    private final AtomicInteger begun = new AtomicInteger();
-
-    private final CountDownLatch end = new CountDownLatch(1);
-
-    int begun() {
-      return this.begun.get();
-    }
-
-    void end() {
-      this.end.countDown();
-    }
-
-    @LeaderOnly(interruptOnLoss = true)
-    public Boolean interruptible() {
-      this.begun.incrementAndGet();
-      try {
-        this.end.await();
-        return false;
-      } catch (InterruptedException ex) {
-        return true;
-      }
-    }
-
-    @LeaderOnly
-    public Boolean plain() {
-      return interruptible();
     }
   }
 

@@ -242,20 +242,6 @@ class CommitFenceIT {
     assertThat(node.ids()).isEqualTo("1");
   }
 
-  @Test
-  void it_can_be_switched_off() {
-    run(
-        JdbcApplication.class,
-        (node) -> {
-          node.call(() -> node.transact(() -> {
-            node.insert(1);
-            node.takeOver();
-          }));
-          assertThat(node.ids()).isEqualTo("1");
-        },
-        "as.election.mysql.commit-fence=false");
-  }
-
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
   void transactions_by_hand_use_the_fence_themselves(TestServer server) throws Exception {
@@ -516,11 +502,8 @@ class CommitFenceIT {
       return MysqlNode.awaitLeader(this.context);
     }
 
-    /** Takes the election over, as another node does when the lease has expired. */
     void takeOver() {
-      this.database.execute(
-          "UPDATE leader_election SET leader_id = 'b', lease_millis = 60000, term = term + 1, version = version + 1",
-          "UPDATE leader_election_history SET ended_at = NOW(6) WHERE ended_at IS NULL");
+      MysqlNode.takeOver(this.database);
     }
 
     void call(Runnable work) {

@@ -8,11 +8,10 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 import com.mysql.cj.jdbc.NonRegisteringDriver;
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.ElectionService;
-import io.election.LeaderOnly;
+import io.election.autoconfigure.BlockingJob;
 import io.election.autoconfigure.ElectionDataSource;
 import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.StartFailure;
-import io.election.autoconfigure.leaderonly.LeaderOnlyCalls;
 import io.election.lease.LeaseElectionService;
 import io.election.test.TestDatabase;
 import java.sql.Connection;
@@ -20,7 +19,6 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -81,11 +79,10 @@ class MysqlElectionIT {
 
   @Test
   void stopLetsLeaderWorkEndBeforeTheLeaseIsHandedBack() {
-    this.application.withBean(Job.class).run((context) -> {
+    this.application.withBean(BlockingJob.class).run((context) -> {
       awaitLeader(context);
-      Job job = context.getBean(Job.class);
-      Future<Boolean> running = this.executor.submit(job::run);
-      job.begun().await();
+      BlockingJob job = context.getBean(BlockingJob.class);
+      Future<Boolean> running = job.begin(this.executor, job::plain);
       CompletableFuture<Void> closed = CompletableFuture.runAsync(context::close, this.executor);
       patiently().until(() -> !context.getBean(ElectionService.class).isLeader());
       long version = version();
@@ -93,8 +90,8 @@ class MysqlElectionIT {
       assertThat(this.database.query("SELECT lease_millis FROM leader_election"))
           .isEqualTo("2000");
       assertThat(closed).isNotDone();
-      job.end().countDown();
-      assertThat(running.get()).isTrue();
+      job.end();
+      assertThat(running.get()).isFalse();
       closed.get(30, TimeUnit.SECONDS);
       assertThat(this.database.query("SELECT lease_millis FROM leader_election"))
           .isEqualTo("0");
@@ -106,17 +103,16 @@ class MysqlElectionIT {
       CapturedOutput output) {
     ApplicationContextRunner node =
         this.application.withPropertyValues("as.election.drain-timeout=100ms");
-    Job[] jobs = new Job[1];
-    node.withBean(Job.class).run((context) -> {
+    BlockingJob[] jobs = new BlockingJob[1];
+    node.withBean(BlockingJob.class).run((context) -> {
       awaitLeader(context);
-      jobs[0] = context.getBean(Job.class);
-      this.executor.submit(jobs[0]::run);
-      jobs[0].begun().await();
+      jobs[0] = context.getBean(BlockingJob.class);
+      jobs[0].begin(this.executor, jobs[0]::plain);
     });
     patiently()
         .until(() -> output
             .getOut()
-            .contains("node a was stopped, but leader work still runs: Job.run since "));
+            .contains("node a was stopped, but leader work still runs: BlockingJob.plain since "));
     assertThat(output).doesNotContain("handed term 1 back");
     this.application.withPropertyValues("as.election.node-id=b").run((other) -> {
       ElectionService follower = other.getBean(ElectionService.class);
@@ -128,26 +124,11 @@ class MysqlElectionIT {
         assertThat(output).contains("node a was started again, and does not stand until");
         assertThat(next.getBean(ElectionService.class).isLeader()).isFalse();
       });
-      jobs[0].end().countDown();
+      jobs[0].end();
       patiently().until(follower::isLeader);
       assertThat(output).contains("handed term 1 back");
     });
     node.run(MysqlNode::awaitLeader);
-  }
-
-  @Test
-  void callIsInterruptedWhenAnotherNodeIsWrittenIn() {
-    this.application.withBean(Job.class).run((context) -> {
-      awaitLeader(context);
-      Job job = context.getBean(Job.class);
-      Future<Boolean> interruptible = this.executor.submit(job::runInterruptibly);
-      job.begun().await();
-      this.database.execute("UPDATE leader_election SET leader_id = 'another'");
-      assertThat(interruptible.get(30, TimeUnit.SECONDS)).isFalse();
-      // Counted once the call has been interrupted.
-      LeaderOnlyCalls calls = context.getBean(LeaderOnlyCalls.class);
-      patiently().until(() -> calls.interrupted("orders") == 1);
-    });
   }
 
   @Test
@@ -275,12 +256,6 @@ class MysqlElectionIT {
   }
 
   @Test
-  void tableOfAnotherShapeEndsTheStart() {
-    this.empty.execute("CREATE TABLE leader_election (id bigint PRIMARY KEY, node varchar(10))");
-    assertThat(StartFailure.text(this.first)).contains("leader_election");
-  }
-
-  @Test
   void tablesThatAreMissingEndTheStartWhereTheyAreLeftToOthers() {
     assertThat(
             StartFailure.text(this.first.withPropertyValues("as.election.mysql.schema=validate")))
@@ -330,37 +305,6 @@ class MysqlElectionIT {
     @ElectionDataSource
     DataSource forElections(TestDatabase database) {
       return pool(database);
-    }
-  }
-
-  static class Job {
-
-    private final CountDownLatch begun = new CountDownLatch(1);
-
-    private final CountDownLatch end = new CountDownLatch(1);
-
-    CountDownLatch begun() {
-      return this.begun;
-    }
-
-    CountDownLatch end() {
-      return this.end;
-    }
-
-    @LeaderOnly
-    public Boolean run() {
-      this.begun.countDown();
-      try {
-        this.end.await();
-        return true;
-      } catch (InterruptedException ex) {
-        return false;
-      }
-    }
-
-    @LeaderOnly(interruptOnLoss = true)
-    public Boolean runInterruptibly() {
-      return run();
     }
   }
 }
