@@ -25,8 +25,4 @@ class Invoice {
   void send() {
     this.sent = true;
   }
-
-  boolean isSent() {
-    return this.sent;
-  }
 }

@@ -5,8 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.election.ElectionService;
-import io.election.mysql.ElectionDatabase;
-import io.election.mysql.MysqlLeaseStore;
 import io.election.test.TestDatabase;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -66,14 +64,8 @@ class SecuredEndpointIT {
   private static ConfigurableApplicationContext application;
 
   @BeforeAll
-  static void start() throws Exception {
-    new MysqlLeaseStore(
-            new ElectionDatabase(DATABASE.dataSource(), DATABASE.jdbcUrl()),
-            MysqlLeaseStore.SchemaMode.MIGRATE,
-            Duration.ofSeconds(5),
-            Duration.ofSeconds(5),
-            false)
-        .ensureTables();
+  static void start() {
+    DATABASE.withTables();
     user = DATABASE.newUser(
         "sample_" + DATABASE.name(),
         "SELECT, INSERT, UPDATE ON " + DATABASE.name() + ".leader_election",
@@ -122,6 +114,16 @@ class SecuredEndpointIT {
     await().atMost(LONG).until(() -> "RESIGNED operator for a rest".equals(lastEndIn("")));
     assertThat(output)
         .contains("election 'sample-app': a new election was forced by operator: for a rest");
+    awaitLeader();
+    await()
+        .atMost(LONG)
+        .until(() -> ask("operator:writes", "GET", LEADER, "")
+            .body()
+            .contains(
+                "\"endReason\":\"RESIGNED\",\"endedBy\":\"operator\",\"note\":\"for a rest\""));
+    assertThat(ask("reader:reads", "GET", LEADER, "").body())
+        .contains("\"term\":")
+        .doesNotContain("history", "operator", "rest");
   }
 
   /** Returns the end of the last ended term when the record names the next leader, else {@code null}. */
@@ -130,30 +132,6 @@ class SecuredEndpointIT {
         ? DATABASE.query(
             "SELECT CONCAT_WS(' ', end_reason, ended_by, end_note) FROM leader_election_history WHERE service_id = 'sample-app' AND ended_at IS NOT NULL ORDER BY term DESC LIMIT 1")
         : null;
-  }
-
-  @Test
-  void operatorPausesAndResumesTheNode() throws Exception {
-    assertThat(status("operator:writes", "POST", LEADER + "/pause", "{\"reason\":\"canary\"}"))
-        .isEqualTo(204);
-    assertThat(ask("operator:writes", "GET", LEADER, "").body())
-        .contains("\"leader\":false")
-        .contains("\"paused\":true,\"pausedBy\":\"operator\",\"pausedReason\":\"canary\"");
-    assertThat(ask("reader:reads", "GET", LEADER, "").body())
-        .contains("\"leader\":false")
-        .doesNotContain("paused", "canary");
-    await().atMost(LONG).until(() -> "PAUSED operator canary".equals(lastEndIn("")));
-    assertThat(status("operator:writes", "DELETE", LEADER + "/pause", "")).isEqualTo(204);
-    awaitLeader();
-    await()
-        .atMost(LONG)
-        .until(() -> ask("operator:writes", "GET", LEADER, "")
-            .body()
-            .contains("\"endReason\":\"PAUSED\",\"endedBy\":\"operator\",\"note\":\"canary\""));
-    assertThat(ask("operator:writes", "GET", LEADER, "").body()).doesNotContain("\"paused\":");
-    assertThat(ask("reader:reads", "GET", LEADER, "").body())
-        .contains("\"term\":")
-        .doesNotContain("history", "operator", "canary");
   }
 
   private static ConfigurableApplicationContext run() {
