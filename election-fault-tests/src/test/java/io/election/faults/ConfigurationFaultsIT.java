@@ -95,8 +95,8 @@ class ConfigurationFaultsIT {
       assertThat(sampler.claims(next)).hasSize(1);
       statements = sum(database, "Com_update", "Com_insert") - statements;
       rows = sum(database, "Innodb_rows_updated", "Innodb_rows_inserted") - rows;
-      System.out.printf(
-          "Measured: leader of %d nodes cut off: next leader after %.3f s; %d statements that may write changed %d rows until it had led for 4 renewals (%s)%n",
+      Cluster.measured(
+          "leader of %d nodes cut off: next leader after %.3f s; %d statements that may write changed %d rows until it had led for 4 renewals (%s)",
           count, (first.from() - died) / 1e9, statements, rows, settings);
       // Each follower tries at most once, and only one succeeds. Then there are renewals.
       assertThat(statements).as("statements").isLessThan(count + 20);

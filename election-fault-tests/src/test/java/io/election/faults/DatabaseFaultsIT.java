@@ -83,7 +83,7 @@ class DatabaseFaultsIT {
       end.run();
       server.start();
       Duration away = Duration.ofNanos(System.nanoTime() - begin);
-      System.out.printf("Measured: %s: away for %.3f s%n", fault, away.toMillis() / 1e3);
+      Cluster.measured("%s: away for %.3f s", fault, away.toMillis() / 1e3);
       Assumptions.assumeTrue(
           away.multipliedBy(4).compareTo(LONG_LEASE.multipliedBy(3)) < 0,
           "here a database takes longer to start than a lease lasts: " + away);
@@ -185,8 +185,8 @@ class DatabaseFaultsIT {
         cluster.awaitRecovery("20 ALTER TABLE", System.nanoTime());
       }
       assertBounded(PROXIES);
-      System.out.printf(
-          "Measured: 20 locks: the leader waited at most %d ms for one answer (operation time-out 500 ms)%n",
+      Cluster.measured(
+          "20 locks: the leader waited at most %d ms for one answer (operation time-out 500 ms)",
           PROXIES.of(leader).longestWait().toMillis());
     });
   }

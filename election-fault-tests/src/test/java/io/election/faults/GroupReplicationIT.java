@@ -96,8 +96,8 @@ class GroupReplicationIT {
             "the leader has found the other primary",
             () -> leader.logLines("is another server now").size() > moves);
         NodeProcess next = cluster.awaitLeader();
-        System.out.printf(
-            "Measured: kill -9 of the primary, lease 10 s, renew interval 2 s: %s%n",
+        Cluster.measured(
+            "kill -9 of the primary, lease 10 s, renew interval 2 s: %s",
             cluster.judge().claims().size() == claims
                 ? "the same leader without a gap"
                 : "another leadership, %s after %s".formatted(next, leader));
@@ -116,8 +116,8 @@ class GroupReplicationIT {
         cluster.awaitLeader();
       }
     });
-    System.out.printf(
-        "Measured: %d times %s: %s s without a leader (lease %s, renew interval %s)%n",
+    Cluster.measured(
+        "%d times %s: %s s without a leader (lease %s, renew interval %s)",
         rounds, what, gaps, LEASE, RENEW);
   }
 
@@ -135,8 +135,8 @@ class GroupReplicationIT {
     assertThat(first.term()).isGreaterThan(last.term());
     // No node can have seen the record there before that server began to take writes.
     assertThat(first.from() - withoutPrimary).isGreaterThan(LEASE.toNanos());
-    System.out.printf(
-        "Measured: %s: another primary after %.3f s, leader stepped down after %.3f s, next leader after %.3f s%n",
+    Cluster.measured(
+        "%s: another primary after %.3f s, leader stepped down after %.3f s, next leader after %.3f s",
         what, (elected - begin) / 1e9, (last.to() - begin) / 1e9, (first.from() - begin) / 1e9);
     return (first.from() - last.to()) / 1e9;
   }
@@ -210,8 +210,8 @@ class GroupReplicationIT {
       NodeProcess leader = cluster.awaitLeader();
       leader.kill();
       NodeProcess next = cluster.awaitLeaderOtherThan(leader);
-      System.out.printf(
-          "Measured: conflicts on Group Replication: %s; then %s was killed and %s led%n",
+      Cluster.measured(
+          "conflicts on Group Replication: %s; then %s was killed and %s led",
           members
               .get(1)
               .query(

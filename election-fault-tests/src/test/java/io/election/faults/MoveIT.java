@@ -328,8 +328,8 @@ class MoveIT {
   private void move(String from, String to) throws LeaseStoreException {
     List<Claim> claims = move(from, to, () -> {});
     List<Double> gaps = gaps(claims);
-    System.out.printf(
-        "Measured: %s to %s and back, %d leaderships: longest times without a leader, in seconds: %s; the first record of a store takes a lease of %s%n",
+    Cluster.measured(
+        "%s to %s and back, %d leaderships: longest times without a leader, in seconds: %s; the first record of a store takes a lease of %s",
         from, to, claims.size(), gaps.stream().limit(4).toList(), LEASE);
     // The second store has no record at first, so its first leader waits for a lease.
     assertThat(gaps.get(0)).isLessThan(2.5 * LEASE.toSeconds());
@@ -395,8 +395,8 @@ class MoveIT {
         this.writers.stream().mapToLong((writer) -> writer.acknowledged).sum();
     long failed = this.writers.stream().mapToLong((writer) -> writer.failed).sum();
     long accepted = FencedRegister.accepted(database);
-    System.out.printf(
-        "Measured: Zookeeper to Mysql and back, ten times, with writes: %d starts of nodes, %d terms, %d writes accepted, %d refused, %d failed; longest time without a leader %.3f s%n",
+    Cluster.measured(
+        "Zookeeper to Mysql and back, ten times, with writes: %d starts of nodes, %d terms, %d writes accepted, %d refused, %d failed; longest time without a leader %.3f s",
         this.lives,
         FencedRegister.terms(database),
         accepted,

@@ -10,9 +10,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AutoClose;
@@ -79,7 +81,7 @@ class OperatorFaultsIT {
     NodeProcess leader = cluster.awaitLeader();
     int during;
     int after;
-    try (Loop operator = new Loop("operator", Duration.ofMillis(200), OperatorFaultsIT::decide)) {
+    try (Loop operator = new Loop(Duration.ofMillis(200), OperatorFaultsIT::decide)) {
       operator.awaitRounds(5);
       how.accept(leader);
       try {
@@ -92,8 +94,7 @@ class OperatorFaultsIT {
       after = operator.successes() - during;
     }
     assertThat(after).as("decisions that were accepted when all was well again").isPositive();
-    System.out.printf(
-        "Measured: 46 during %s: %d decisions accepted, then %d more%n", fault, during, after);
+    Cluster.measured("46 during %s: %d decisions accepted, then %d more", fault, during, after);
     cluster.awaitRecovery("46 decisions during " + fault, System.nanoTime());
   }
 
@@ -115,7 +116,7 @@ class OperatorFaultsIT {
   void fault_47_endpoint_scraped_during_a_partition_and_a_pause_of_the_database() throws Exception {
     THREE_NODES.run((cluster, first) -> {
       List<Long> nanos = new CopyOnWriteArrayList<>();
-      try (Loop monitor = new Loop("monitor", Duration.ofMillis(5), () -> {
+      try (Loop monitor = new Loop(Duration.ofMillis(5), () -> {
         for (Endpoint endpoint : ENDPOINTS.values()) {
           long begin = System.nanoTime();
           assertThat(endpoint.show()).contains("\"leader\":");
@@ -178,8 +179,8 @@ class OperatorFaultsIT {
   private static void printLatency(String what, List<Long> nanos) {
     List<Long> sorted = nanos.stream().sorted().toList();
     long median = sorted.get(sorted.size() / 2);
-    System.out.printf(
-        "Measured: %s: %d, median %.1f ms, slowest %.1f ms%n",
+    Cluster.measured(
+        "%s: %d, median %.1f ms, slowest %.1f ms",
         what, sorted.size(), median / 1e6, sorted.get(sorted.size() - 1) / 1e6);
     assertThat(Duration.ofNanos(median)).isLessThan(Cluster.OPERATION_TIMEOUT);
   }
@@ -187,29 +188,24 @@ class OperatorFaultsIT {
   /** A client that repeats a request, whether it succeeds or not. */
   private static final class Loop implements AutoCloseable {
 
-    private final Thread thread;
+    private final ScheduledExecutorService client = Executors.newSingleThreadScheduledExecutor();
 
     private final AtomicInteger rounds = new AtomicInteger();
 
     private final AtomicInteger failures = new AtomicInteger();
 
-    private volatile boolean closed;
-
-    Loop(String name, Duration pause, Runnable round) {
-      this.thread = new Thread(() -> run(pause, round), name);
-      this.thread.start();
+    Loop(Duration pause, Runnable round) {
+      this.client.scheduleWithFixedDelay(
+          () -> play(round), 0, pause.toNanos(), TimeUnit.NANOSECONDS);
     }
 
-    private void run(Duration pause, Runnable round) {
-      while (!this.closed) {
-        try {
-          round.run();
-        } catch (RestClientException | AssertionError ex) {
-          this.failures.incrementAndGet();
-        }
-        this.rounds.incrementAndGet();
-        LockSupport.parkNanos(pause.toNanos());
+    private void play(Runnable round) {
+      try {
+        round.run();
+      } catch (RestClientException | AssertionError ex) {
+        this.failures.incrementAndGet();
       }
+      this.rounds.incrementAndGet();
     }
 
     int rounds() {
@@ -232,8 +228,8 @@ class OperatorFaultsIT {
 
     @Override
     public void close() {
-      this.closed = true;
-      Awaitility.await("the last round").atMost(Cluster.SLACK).until(() -> !this.thread.isAlive());
+      this.client.shutdown();
+      Awaitility.await("the last round").atMost(Cluster.SLACK).until(this.client::isTerminated);
     }
   }
 }

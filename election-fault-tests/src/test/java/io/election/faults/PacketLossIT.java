@@ -51,8 +51,8 @@ class PacketLossIT {
         cluster.awaitWrites(20);
       }
       NodeProcess last = cluster.awaitRecovery("14 a tenth of all packets lost", System.nanoTime());
-      System.out.printf(
-          "Measured: 14 a tenth of all packets lost: %d terms until 20 writes were done%n",
+      Cluster.measured(
+          "14 a tenth of all packets lost: %d terms until 20 writes were done",
           last.lastClaim().term());
     });
   }

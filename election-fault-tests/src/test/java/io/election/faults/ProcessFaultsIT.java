@@ -103,9 +103,8 @@ class ProcessFaultsIT {
 
   private static void stopWithoutDatabase(String how, NodeProcess leader) {
     Duration taken = leader.timeToStop();
-    System.out.printf(
-        "Measured: SIGTERM of a leader whose database %s: the process ended after %s%n",
-        how, taken);
+    Cluster.measured(
+        "SIGTERM of a leader whose database %s: the process ended after %s", how, taken);
     assertThat(taken).isLessThan(TIME_TO_STOP);
     assertThat(leader.logLines("published LeadershipLostEvent")).hasSize(1);
   }
@@ -124,9 +123,8 @@ class ProcessFaultsIT {
         current = cluster.awaitLeader();
       }
       long changes = current.lastClaim().term() - term;
-      System.out.printf(
-          "Measured: leader paused %d times for half a lease: %d changes of leader%n",
-          pauses, changes);
+      Cluster.measured(
+          "leader paused %d times for half a lease: %d changes of leader", pauses, changes);
       assertThat(changes).as("changes of leader").isLessThanOrEqualTo(pauses);
     });
   }
@@ -168,8 +166,8 @@ class ProcessFaultsIT {
       }
       awaitWrite(cluster, database);
       long refused = FencedRegister.refused(database);
-      System.out.printf(
-          "Measured: leader paused %d times at random, nearly always between question and action: %d writes accepted, %d refused%n",
+      Cluster.measured(
+          "leader paused %d times at random, nearly always between question and action: %d writes accepted, %d refused",
           pauses, FencedRegister.accepted(database), refused);
       assertThat(refused).as("late writes").isBetween(1L, (long) pauses);
       assertThat(FencedRegister.falls(database)).isZero();
@@ -243,8 +241,8 @@ class ProcessFaultsIT {
           cluster.await(
               "memory is back", () -> !troubled.logLines("memory is back").isEmpty());
           NodeProcess next = cluster.awaitRecovery("a leader without memory", System.nanoTime());
-          System.out.printf(
-              "Measured: a leader without memory for %d s: %s leads afterwards; %s%n",
+          Cluster.measured(
+              "a leader without memory for %d s: %s leads afterwards; %s",
               InProcessFault.SECONDS,
               next == troubled ? "the same" : "another",
               String.join(", ", troubled.logLines("memory is back")));
@@ -354,7 +352,7 @@ class ProcessFaultsIT {
       }
       for (NodeProcess node : cluster.nodes()) {
         Duration taken = node.timeToStop();
-        System.out.printf("Measured: SIGTERM of %s: ended after %s%n", node, taken);
+        Cluster.measured("SIGTERM of %s: ended after %s", node, taken);
         assertThat(taken).isLessThan(TIME_TO_STOP);
         if (!node.name().equals(InProcessFault.LISTENER_BLOCKS.name())) {
           assertThat(node.endedCleanly()).as("%s delivered all events", node).isTrue();

@@ -96,8 +96,8 @@ class ReplicaFaultsIT {
       } else {
         assertThat(claim.term()).isGreaterThan(lost);
       }
-      System.out.printf(
-          "Measured: failover to a replica that lost term %d: %s led term %d on the replica %.3f s after its promotion%n",
+      Cluster.measured(
+          "failover to a replica that lost term %d: %s led term %d on the replica %.3f s after its promotion",
           lost, third, claim.term(), (claim.from() - promoted) / 1e9);
       assertThat(replicas.logLines("is read-only")).isNotEmpty();
     });

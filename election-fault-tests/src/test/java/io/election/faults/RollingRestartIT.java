@@ -41,8 +41,8 @@ class RollingRestartIT {
           SELECT MAX(pause) / 1e9
           FROM (SELECT began - LAG(began) OVER (ORDER BY began) AS pause FROM ledger) pauses
           """);
-      System.out.printf(
-          "Measured: rolling restart of three nodes, the leader first: %.3f s without a leader in all, in %d changes; %d runs of a job, none cut off, %s s at most from one to the next (lease %s, renew interval %s)%n",
+      Cluster.measured(
+          "rolling restart of three nodes, the leader first: %.3f s without a leader in all, in %d changes; %d runs of a job, none cut off, %s s at most from one to the next (lease %s, renew interval %s)",
           gaps / 1e9, claims.size() - 1, count("ledger"), pause, lease, RENEW);
     });
   }
@@ -76,8 +76,8 @@ class RollingRestartIT {
               ON a.job = b.job AND a.id < b.id AND a.began < b.ran_until AND b.began < a.ran_until
           """);
       long runs = count("ledger");
-      System.out.printf(
-          "Measured: %d rolling restarts of three nodes: %d runs of three jobs, %d overlaps, %d processes killed after %s%n",
+      Cluster.measured(
+          "%d rolling restarts of three nodes: %d runs of three jobs, %d overlaps, %d processes killed after %s",
           Math.max(1, restarts), runs, overlaps, killed.size(), grace);
       assertThat(overlaps).isZero();
       assertThat(runs).isGreaterThan(6);

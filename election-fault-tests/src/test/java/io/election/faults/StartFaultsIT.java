@@ -86,8 +86,8 @@ class StartFaultsIT {
             long moved = System.nanoTime();
             cluster.await(
                 "all are connected to the new address", () -> there.connectionCount() >= 3);
-            System.out.printf(
-                "Measured: 45 database moved: all nodes are connected to the new address after %.3f s%n",
+            Cluster.measured(
+                "45 database moved: all nodes are connected to the new address after %.3f s",
                 (System.nanoTime() - moved) / 1e9);
             cluster.awaitRecovery("45 database moved", moved);
             assertThat(here.connectionCount()).isZero();

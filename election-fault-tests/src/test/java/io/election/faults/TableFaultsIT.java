@@ -73,8 +73,8 @@ class TableFaultsIT {
     long edited = System.nanoTime();
     cluster.awaitNoLeader();
     NodeProcess next = cluster.awaitLeader();
-    System.out.printf(
-        "Measured: %s: next leader after %.3f s (lease %s, renew interval %s)%n",
+    Cluster.measured(
+        "%s: next leader after %.3f s (lease %s, renew interval %s)",
         edit, (next.lastClaim().from() - edited) / 1e9, LEASE, RENEW);
     assertThat(Duration.ofNanos(next.lastClaim().from() - before))
         .as("from the edit to the next leader")
