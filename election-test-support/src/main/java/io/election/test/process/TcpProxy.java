@@ -16,9 +16,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -296,16 +294,12 @@ public final class TcpProxy implements AutoCloseable {
     }
   }
 
-  /** Bytes in transit; none at the end of a stream. */
-  @SuppressWarnings("ArrayRecordComponent") // never compared
-  private record Packet(byte[] bytes, long due) {}
-
   /** One client with its connection to the server. */
   private final class Connection {
 
     private final Socket client;
     private final Socket server;
-    private final Set<Thread> writers = ConcurrentHashMap.newKeySet();
+    private final Set<Thread> carriers = ConcurrentHashMap.newKeySet();
     private final AtomicInteger open = new AtomicInteger(2);
     private final AtomicLong askedAt = new AtomicLong();
 
@@ -323,68 +317,60 @@ public final class TcpProxy implements AutoCloseable {
 
     void open() {
       TcpProxy.this.connections.add(this);
-      pump("proxy-requests", this.client, this.server, TcpProxy.this.requests, true);
-      pump("proxy-answers", this.server, this.client, TcpProxy.this.answers, false);
+      daemon("proxy-requests", () -> carry(this.client, this.server, TcpProxy.this.requests, true));
+      daemon("proxy-answers", () -> carry(this.server, this.client, TcpProxy.this.answers, false));
     }
 
-    private void pump(String name, Socket from, Socket to, Flow flow, boolean ask) {
-      BlockingQueue<Packet> packets = new LinkedBlockingQueue<>();
-      daemon(name + "-in", () -> receive(from, packets, flow, ask));
-      daemon(name + "-out", () -> {
-        this.writers.add(Thread.currentThread());
-        try {
-          send(packets, to, flow, ask);
-        } catch (IOException ex) {
-          // The other end is closed. Data in transit in the other direction may still arrive.
+    /** Carries bytes one way until either end is closed; the other way may go on. */
+    private void carry(Socket from, Socket to, Flow flow, boolean ask) throws InterruptedException {
+      this.carriers.add(Thread.currentThread());
+      try {
+        byte[] buffer = new byte[CHUNK];
+        ToIntFunction<byte[]> counter = TcpProxy.this.requestCounters.get();
+        for (int n = read(from, buffer); n > 0 && !isSwallowed(ask); n = read(from, buffer)) {
+          byte[] bytes = Arrays.copyOf(buffer, n);
+          if (ask) {
+            TcpProxy.this.requestCount.addAndGet(counter.applyAsInt(bytes));
+            this.askedAt.compareAndSet(0, System.nanoTime());
+          }
+          flow.pass(flow.due(), n);
+          if (ask) {
+            look(bytes);
+          } else {
+            answered();
+          }
+          to.getOutputStream().write(bytes);
         }
-        if (this.open.decrementAndGet() == 0) {
-          end();
-        }
-      });
-    }
-
-    private void receive(Socket from, BlockingQueue<Packet> packets, Flow flow, boolean ask) {
-      byte[] buffer = new byte[CHUNK];
-      ToIntFunction<byte[]> counter = TcpProxy.this.requestCounters.get();
-      int count;
-      do {
-        try {
-          count = from.getInputStream().read(buffer);
-        } catch (IOException ex) {
-          count = -1;
-        }
-        byte[] bytes = Arrays.copyOf(buffer, Math.max(0, count));
-        if (ask && count > 0) {
-          TcpProxy.this.requestCount.addAndGet(counter.applyAsInt(bytes));
-          this.askedAt.compareAndSet(0, System.nanoTime());
-        } else if (ask) {
-          answered();
-        }
-        packets.add(new Packet(bytes, flow.due()));
-      } while (count > 0);
-    }
-
-    private void send(BlockingQueue<Packet> packets, Socket to, Flow flow, boolean ask)
-        throws IOException, InterruptedException {
-      while (true) {
-        Packet packet = packets.take();
-        flow.pass(packet.due, packet.bytes.length);
-        if (packet.bytes.length == 0) {
-          to.shutdownOutput();
-          return;
-        }
-        Trap swallows = this.swallowing;
         if (ask) {
-          look(packet.bytes);
-        } else if (swallows != null) {
-          reset();
-          swallows.sprung = true;
-          return;
-        } else {
           answered();
         }
-        to.getOutputStream().write(packet.bytes);
+        flow.pass(flow.due(), 0);
+        to.shutdownOutput();
+      } catch (IOException ex) {
+        // One end is closed.
       }
+      if (this.open.decrementAndGet() == 0) {
+        end();
+      }
+    }
+
+    private static int read(Socket from, byte[] buffer) {
+      try {
+        return from.getInputStream().read(buffer);
+      } catch (IOException ex) {
+        return -1;
+      }
+    }
+
+    /** Resets the connection in place of the answer to the statements of a trap. */
+    private boolean isSwallowed(boolean ask) {
+      Trap swallows = this.swallowing;
+      if (ask || swallows == null) {
+        return false;
+      }
+      reset();
+      swallows.sprung = true;
+      return true;
     }
 
     private void answered() {
@@ -427,7 +413,7 @@ public final class TcpProxy implements AutoCloseable {
       }
       resetSocket(this.client);
       resetSocket(this.server);
-      this.writers.forEach(Thread::interrupt);
+      this.carriers.forEach(Thread::interrupt);
     }
 
     private void end() {

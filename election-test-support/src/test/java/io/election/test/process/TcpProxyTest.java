@@ -12,8 +12,8 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.time.Duration;
-import java.util.concurrent.Callable;
-import java.util.concurrent.FutureTask;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
@@ -140,15 +140,17 @@ class TcpProxyTest {
 
   private static final class Echo implements AutoCloseable {
 
-    private final ServerSocket listener;
+    private final ServerSocket listener = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
+
     private final StringBuffer received = new StringBuffer();
 
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+
     Echo() throws IOException {
-      this.listener = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
-      start(() -> {
+      this.threads.submit(() -> {
         while (true) {
           Socket client = this.listener.accept();
-          start(() -> answered(client));
+          this.threads.submit(() -> answer(client));
         }
       });
     }
@@ -161,31 +163,24 @@ class TcpProxyTest {
       return this.received.toString();
     }
 
-    private int answered(Socket client) throws IOException {
+    /** Ends when the client's connection is closed or reset. */
+    private Void answer(Socket client) throws IOException {
       byte[] buffer = new byte[10_000];
-      int answers = 0;
       try (client) {
         for (int n = client.getInputStream().read(buffer);
             n > 0;
             n = client.getInputStream().read(buffer)) {
           this.received.append(new String(buffer, 0, n, US_ASCII));
           client.getOutputStream().write(buffer, 0, n);
-          answers++;
         }
       }
-      return answers;
-    }
-
-    /** Starts a thread that ends when its socket is closed or reset. */
-    private static void start(Callable<?> task) {
-      Thread thread = new Thread(new FutureTask<>(task), "echo");
-      thread.setDaemon(true);
-      thread.start();
+      return null;
     }
 
     @Override
     public void close() throws IOException {
       this.listener.close();
+      this.threads.shutdownNow();
     }
   }
 }
