@@ -179,6 +179,13 @@ abstract class ElectorFixture {
       });
     }
 
+    /** Lets calls hang until the gate is opened. */
+    Gate hang() {
+      Gate gate = new Gate();
+      this.store.before((name) -> gate.pass());
+      return gate;
+    }
+
     void heal() {
       this.store.before((name) -> {});
     }

@@ -143,22 +143,6 @@ class ElectorTest extends ElectorFixture {
   }
 
   @Test
-  void aStoreIsSilentFromItsLastAnswerOn() {
-    assertThat(health(this.a).failure()).isNull();
-    elect(this.a, this.b);
-    this.a.fail("it is gone");
-    run(LEASE, this.a, this.b);
-    assertThat(health(this.a).silence()).isBetween(LEASE.minusSeconds(2), LEASE.plusSeconds(2));
-    assertThat(health(this.a).failure()).isEqualTo("it is gone");
-    this.a.heal();
-    run(ofSeconds(3), this.a, this.b);
-    assertThat(health(this.a).silence()).isLessThanOrEqualTo(ofSeconds(2));
-    assertThat(health(this.a).failure()).isNull();
-    this.a.elector.leave();
-    assertThat(this.a.elector.storeHealth()).isEmpty();
-  }
-
-  @Test
   void aHandOverDrainsAndLeadsToTheDesignatedNode() throws Exception {
     Node c = new Node("c").join();
     elect(this.a, this.b, c);
@@ -450,6 +434,7 @@ class ElectorTest extends ElectorFixture {
 
   @Test
   void anUnreachableStoreEndsALeadershipThatGoesOnAtOnceWhenTheStoreIsBack() {
+    assertThat(health(this.a).failure()).isNull();
     elect(this.a, this.b);
     this.logged.list.clear();
     this.a.fail("the store is away");
@@ -460,10 +445,16 @@ class ElectorTest extends ElectorFixture {
     assertThat(lines().get(0))
         .matches(
             "the store is away \\(keeps trying; leads 'jobs' for another \\d+ ms unless a renewal succeeds\\)");
+    assertThat(health(this.a).silence()).isBetween(ofSeconds(177), ofSeconds(181));
+    assertThat(health(this.a).failure()).isEqualTo("the store is away");
     this.a.heal();
     run(ofSeconds(2), this.a);
+    assertThat(health(this.a).silence()).isLessThanOrEqualTo(ofSeconds(2));
+    assertThat(health(this.a).failure()).isNull();
     assertThat(this.a.service.leadership()).map(Leadership::term).contains(2L);
     assertThat(linesWith(this.database.name() + " store works again after")).hasSize(1);
+    this.a.elector.leave();
+    assertThat(this.a.elector.storeHealth()).isEmpty();
   }
 
   @Test
@@ -617,13 +608,15 @@ class ElectorTest extends ElectorFixture {
   }
 
   @Test
-  void aLeaderThatIsDisplacedHoldsNoLease() {
+  void aLeaderThatIsDisplacedHoldsNoLeaseAndItsWorkIsUncoveredAtOnce() {
     elect(this.a, this.b);
     this.a.works("Jobs.nightly since 48 s");
     nameInRecord("b");
     run(ofMillis(2_200), this.a);
     assertThat(this.a.service.isLeader()).isFalse();
     assertThat(this.a.service.standing().holdsLease()).isFalse();
+    assertThat(this.a.uncovered).containsExactly(1L);
+    assertThat(lines()).containsOnlyOnce(STILL_RUNS);
     nameInRecord("moved to etcd");
     run(ofSeconds(3), this.b);
     assertThat(this.b.service.moved()).contains("moved to etcd");
@@ -673,17 +666,6 @@ class ElectorTest extends ElectorFixture {
       run(ofMillis(50), this.a);
     }
     this.a.elector.step();
-    assertThat(this.a.uncovered).containsExactly(1L);
-    assertThat(lines()).containsOnlyOnce(STILL_RUNS);
-  }
-
-  @Test
-  void leaderWorkIsUncoveredAtOnceWhenSomebodyElseIsWrittenIn() {
-    elect(this.a, this.b);
-    this.a.works("Jobs.nightly since 48 s");
-    nameInRecord("b");
-    run(ofMillis(2_200), this.a);
-    assertThat(this.a.service.isLeader()).isFalse();
     assertThat(this.a.uncovered).containsExactly(1L);
     assertThat(lines()).containsOnlyOnce(STILL_RUNS);
   }

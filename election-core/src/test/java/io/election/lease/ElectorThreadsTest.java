@@ -49,16 +49,14 @@ class ElectorThreadsTest extends ElectorFixture {
     this.ticker = System::nanoTime;
     Node other = new Node("b", brief, this.database.new Store(), "others").start();
     await().until(other.service::isLeader);
-    Gate gate = new Gate();
-    other.store.before((name) -> gate.pass());
+    Gate gate = other.hang();
     await().until(gate::isReached);
     await().until(() -> other.events.size() == 2);
   }
 
   @Test
   void aListenerThatBlocksDelaysNeitherRenewalsNorTheLoss() {
-    Gate listening = new Gate();
-    this.node.listener = (event) -> listening.pass();
+    Gate listening = listenAndHang();
     elect();
     await().until(listening::isReached);
     for (int i = 0; i < 10; i++) {
@@ -71,8 +69,7 @@ class ElectorThreadsTest extends ElectorFixture {
 
   @Test
   void leaderWorkIsUncoveredAtTheDeadlineWhileACallHangsAndAListenerBlocks() {
-    Gate listening = new Gate();
-    this.node.listener = (event) -> listening.pass();
+    Gate listening = listenAndHang();
     elect();
     await().until(listening::isReached);
     hangInTheNextCall(this.node);
@@ -86,10 +83,8 @@ class ElectorThreadsTest extends ElectorFixture {
   void aStopWaitsUntilTheLossIsPublished() {
     elect();
     await().until(() -> this.node.events.size() == 1);
-    Gate listening = new Gate();
-    this.node.listener = (event) -> listening.pass();
-    Thread stopping = new Thread(this.node.elector::stop);
-    stopping.start();
+    Gate listening = listenAndHang();
+    Thread stopping = started(this.node.elector::stop);
     await().until(listening::isReached);
     await()
         .until(() -> Thread.getAllStackTraces().keySet().stream()
@@ -163,8 +158,7 @@ class ElectorThreadsTest extends ElectorFixture {
   @Test
   void becomeLeaderWaitsNoLongerThanOneOperationTimeout() {
     Node other = new Node("b", IMPATIENT).start();
-    Gate gate = new Gate();
-    other.store.before((name) -> gate.pass());
+    Gate gate = other.hang();
     assertThatThrownBy(other.service::becomeLeader)
         .isInstanceOf(TimeoutException.class)
         .hasMessage("The " + this.database.name()
@@ -381,8 +375,7 @@ class ElectorThreadsTest extends ElectorFixture {
     elect();
     Node other = new Node("b", IMPATIENT).start();
     await().until(() -> other.service.leaderId().isPresent());
-    Gate gate = new Gate();
-    other.store.before((name) -> gate.pass());
+    Gate gate = other.hang();
     advanceUntil(gate::isReached);
     assertThatThrownBy(() -> other.service.designate("c")).isInstanceOf(TimeoutException.class);
     stopWithoutPatience(other);
@@ -398,16 +391,14 @@ class ElectorThreadsTest extends ElectorFixture {
         "b",
         new LeaseSettings(
             Duration.ofMinutes(10), ofSeconds(2), Duration.ofMinutes(4), Duration.ZERO, true));
-    Gate gate = new Gate();
-    other.store.before((name) -> gate.pass());
+    Gate gate = other.hang();
     other.start();
     await().until(gate::isReached);
     FutureTask<Object> asking = new FutureTask<>(() -> {
       other.service.becomeLeader();
       return null;
     });
-    Thread thread = new Thread(asking);
-    thread.start();
+    Thread thread = started(asking);
     await().until(() -> thread.getState() == Thread.State.TIMED_WAITING);
     stopWithoutPatience(other);
     assertThatThrownBy(() -> asking.get(10, TimeUnit.SECONDS))
@@ -454,8 +445,7 @@ class ElectorThreadsTest extends ElectorFixture {
       }
       return false;
     };
-    Thread stopping = new Thread(this.node.elector::stop);
-    stopping.start();
+    Thread stopping = started(this.node.elector::stop);
     await().until(() -> {
       this.node.elector.wakeUp();
       return !stopping.isAlive();
@@ -576,8 +566,7 @@ class ElectorThreadsTest extends ElectorFixture {
   void stopsThoughTheStoreIsDead() {
     elect();
     this.node.fail("the store is away");
-    Thread stopping = new Thread(this.node.elector::stop);
-    stopping.start();
+    Thread stopping = started(this.node.elector::stop);
     await().until(() -> this.node.store.calls.contains("release"));
     assertThat(this.node.service.isLeader()).isFalse();
     advanceUntil(() -> !stopping.isAlive());
@@ -622,6 +611,19 @@ class ElectorThreadsTest extends ElectorFixture {
     return follower;
   }
 
+  /** Lets the listeners of the node hang until the gate is opened. */
+  private Gate listenAndHang() {
+    Gate gate = new Gate();
+    this.node.listener = (event) -> gate.pass();
+    return gate;
+  }
+
+  private static Thread started(Runnable task) {
+    Thread thread = new Thread(task);
+    thread.start();
+    return thread;
+  }
+
   private void elect() {
     advanceUntil(this.node.service::isLeader);
   }
@@ -646,8 +648,7 @@ class ElectorThreadsTest extends ElectorFixture {
   }
 
   private Gate hangInTheNextCall(Node node) {
-    Gate gate = new Gate();
-    node.store.before((name) -> gate.pass());
+    Gate gate = node.hang();
     tick(SETTINGS.renewInterval());
     node.elector.wakeUp();
     await().until(gate::isReached);

@@ -14,13 +14,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Tests nodes that announce themselves, stepped by a ticked clock. */
 class MembersTest extends ElectorFixture {
 
-  private final Map<String, ElectionDirectory.Announcement> entries = new TreeMap<>();
+  private final MemoryMembers members = new MemoryMembers();
 
   private final class Register extends SimulatedDatabase.Store {
 
@@ -48,27 +47,13 @@ class MembersTest extends ElectorFixture {
       this.announced.add(Duration.ofNanos(MembersTest.this.clock.get()));
       call("announce");
       this.written.add(self.positions().getOrDefault("jobs", ""));
-      if (self.serviceIds().isEmpty()) {
-        MembersTest.this.entries.remove(self.nodeId());
-      } else {
-        MembersTest.this.entries.put(self.nodeId(), self);
-      }
+      MembersTest.this.members.announce(self, Instant.EPOCH);
     }
 
     @Override
     public Map<String, List<Member>> members(Set<String> serviceIds) throws LeaseStoreException {
       call("members");
-      Stream<Member> members = MembersTest.this.entries.values().stream()
-          .map((entry) -> new Member(
-              entry.nodeId(),
-              Instant.EPOCH,
-              Instant.EPOCH,
-              entry.eligible(),
-              entry.paused().contains("jobs"),
-              entry.version(),
-              entry.algorithm(),
-              entry.positions().getOrDefault("jobs", "")));
-      return Map.of("jobs", members.toList());
+      return MembersTest.this.members.read(serviceIds, Instant.EPOCH);
     }
   }
 
@@ -291,10 +276,10 @@ class MembersTest extends ElectorFixture {
     assertThat(a.members()).containsExactly("a");
     // Reads them again, because they were asked for; then no read is due for a while.
     step(a);
-    this.entries.put(
-        "b",
+    this.members.announce(
         new ElectionDirectory.Announcement(
-            "b", Set.of("jobs"), Set.of(), true, LEASE, "1.0", "memory", Map.of()));
+            "b", Set.of("jobs"), Set.of(), true, LEASE, "1.0", "memory", Map.of()),
+        Instant.EPOCH);
     assertThat(a.members()).containsExactly("a");
     assertThat(a.service.currentMembers().orElseThrow())
         .extracting(Member::nodeId)
