@@ -4,14 +4,7 @@ import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
-import io.election.lease.Elector;
-import io.election.lease.LeaseElectionService;
-import io.election.lease.LeaseSettings;
 import io.election.lease.MemoryLeaseStore;
-import java.time.Duration;
-import java.time.InstantSource;
-import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -26,8 +19,12 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
-import org.springframework.context.annotation.AnnotationConfigApplicationContext;
-import org.springframework.core.env.MapPropertySource;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 
 /** Measures a leadership query and a guarded call, next to the clock reads that they consist of. */
 @State(Scope.Benchmark)
@@ -42,11 +39,9 @@ public class LeadershipBenchmark {
   @Param({"true", "false"})
   public boolean leader;
 
-  private Elector elector;
-
   private ElectionService election;
 
-  private AnnotationConfigApplicationContext context;
+  private ConfigurableApplicationContext context;
 
   private Job guarded;
 
@@ -63,47 +58,39 @@ public class LeadershipBenchmark {
     }
   }
 
+  @Configuration(proxyBeanMethods = false)
+  @ImportAutoConfiguration({ElectionAutoConfiguration.class, LeaderOnlyAutoConfiguration.class})
+  static class Application {
+
+    @Bean
+    MemoryLeaseStore memoryLeaseStore() {
+      return new MemoryLeaseStore();
+    }
+  }
+
   /** Starts a node that leads, or one that is not eligible. */
   @Setup(Level.Trial)
   public void start() {
-    // The node waits for a lease before it leads.
-    LeaseSettings settings = new LeaseSettings(
-        Duration.ofSeconds(3),
-        Duration.ofMillis(500),
-        Duration.ofSeconds(1),
-        Duration.ZERO,
-        this.leader);
-    this.elector = new Elector(
-        new MemoryLeaseStore(),
-        settings,
-        () -> "benchmark",
-        (serviceId) -> false,
-        (event) -> {},
-        System::nanoTime,
-        InstantSource.system());
-    LeaseElectionService service = new LeaseElectionService("benchmark", this.elector);
-    this.election = service;
-    this.elector.start(List.of(service));
+    this.context = new SpringApplicationBuilder(Application.class, Job.class)
+        .web(WebApplicationType.NONE)
+        .run(
+            "--spring.application.name=benchmark",
+            "--spring.main.banner-mode=off",
+            "--as.election.algorithm=Memory",
+            // The node waits for a lease before it leads.
+            "--as.election.lease-duration=3s",
+            "--as.election.renew-interval=500ms",
+            "--as.election.eligible=" + this.leader);
+    this.guarded = this.context.getBean(Job.class);
+    this.election = this.context.getBean(ElectionService.class);
     while (this.election.isLeader() != this.leader) {
       Thread.onSpinWait();
     }
-    this.context = new AnnotationConfigApplicationContext();
-    this.context
-        .getEnvironment()
-        .getPropertySources()
-        .addFirst(
-            new MapPropertySource("benchmark", Map.of("spring.application.name", "benchmark")));
-    this.context.registerBean(ElectionService.class, () -> service);
-    this.context.registerBean(Job.class);
-    this.context.register(ElectionAutoConfiguration.class, LeaderOnlyAutoConfiguration.class);
-    this.context.refresh();
-    this.guarded = this.context.getBean(Job.class);
   }
 
   @TearDown(Level.Trial)
   public void stop() {
     this.context.close();
-    this.elector.stop();
   }
 
   @Benchmark

@@ -37,7 +37,7 @@ final class Ensemble implements Server {
       Path folder = Files.createTempDirectory(backend.name());
       List<String> command = zooKeeper ? zooKeeper(host, folder) : etcd(host, folder);
       this.members.add(
-          new ServerProcess(version, CLIENT_PORT, folder, this.hosts.on(host, command)));
+          ServerProcess.start(version, CLIENT_PORT, folder, this.hosts.on(host, command)));
     }
     awaitUp();
   }

@@ -47,7 +47,7 @@ record Load(Results results, Servers servers, Timing timing) {
     }
     long start = System.nanoTime();
     try (Contestant contestant = new Contestant(kind, this.timing, server, scenario, elections)) {
-      Figures figures = new Figures(contestant, server, scenario, elections);
+      Figures figures = new Figures(this, contestant, server, scenario, elections);
       try {
         action.run(figures);
       } catch (ConditionTimeoutException ex) {
@@ -59,22 +59,8 @@ record Load(Results results, Servers servers, Timing timing) {
         "%s, %s: %d s%n", scenario, kind.id(), (System.nanoTime() - start) / 1_000_000_000);
   }
 
-  private final class Figures {
-
-    private final Contestant contestant;
-
-    private final Server server;
-
-    private final String scenario;
-
-    private final int elections;
-
-    Figures(Contestant contestant, Server server, String scenario, int elections) {
-      this.contestant = contestant;
-      this.server = server;
-      this.scenario = scenario;
-      this.elections = elections;
-    }
+  private record Figures(
+      Load load, Contestant contestant, Server server, String scenario, int elections) {
 
     void measureLoad() throws InterruptedException {
       boolean shedLock = this.contestant.kind == CandidateKind.SHEDLOCK;
@@ -146,7 +132,6 @@ record Load(Results results, Servers servers, Timing timing) {
       if (mysql) {
         add("row_lock_waits_of_take_over", rowLockWaits() - waited);
       }
-      add("led_count", crowd.leadershipLog().led());
     }
 
     private double rowLockWaits() {
@@ -162,8 +147,8 @@ record Load(Results results, Servers servers, Timing timing) {
     }
 
     void add(String measure, double value) {
-      Load.this.results.add(
-          Load.this.timing, this.scenario, this.contestant.kind, 1, measure, value);
+      this.load.results.add(
+          this.load.timing, this.scenario, this.contestant.kind, 1, measure, value);
     }
   }
 }

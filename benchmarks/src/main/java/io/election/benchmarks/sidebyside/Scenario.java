@@ -34,7 +34,6 @@ enum Scenario {
       long start = System.nanoTime();
       leader.pause();
       sleep(contestant, 1.6);
-      recorder.add("paused_ms", millis(System.nanoTime() - start));
       leader.resume();
       sleep(contestant, 0.8);
       recordGap(contestant, leader, start, recorder);

@@ -18,25 +18,16 @@ import org.awaitility.Awaitility;
 import org.springframework.util.FileSystemUtils;
 
 /** A server that runs as a process of this machine. */
-final class ServerProcess implements Server {
+record ServerProcess(String version, int port, Path folder, Process process) implements Server {
 
-  private final String version;
-
-  private final int port;
-
-  private final Path folder;
-
-  private final Process process;
-
-  ServerProcess(String version, int port, Path folder, List<String> command) throws IOException {
-    this.version = version;
-    this.port = port;
-    this.folder = folder;
-    this.process = new ProcessBuilder(command)
+  static ServerProcess start(String version, int port, Path folder, List<String> command)
+      throws IOException {
+    Process process = new ProcessBuilder(command)
         .redirectErrorStream(true)
         .redirectOutput(folder.resolve("log").toFile())
         .start();
-    Runtime.getRuntime().addShutdownHook(new Thread(this.process::destroyForcibly));
+    Runtime.getRuntime().addShutdownHook(new Thread(process::destroyForcibly));
+    return new ServerProcess(version, port, folder, process);
   }
 
   private Server awaitUp() {
@@ -58,17 +49,9 @@ final class ServerProcess implements Server {
   static Server zooKeeper() throws IOException {
     Path folder = Files.createTempDirectory("zookeeper-");
     int port = TestServer.freePort();
-    return new ServerProcess(
-            zooKeeperVersion(),
-            port,
-            folder,
-            zooKeeper(
-                ZooKeeperServerMain.class,
-                Integer.toString(port),
-                folder.resolve("data").toString(),
-                "2000",
-                "0"))
-        .awaitUp();
+    List<String> command = zooKeeper(
+        ZooKeeperServerMain.class, "" + port, folder.resolve("data").toString(), "2000", "0");
+    return start(zooKeeperVersion(), port, folder, command).awaitUp();
   }
 
   static String zooKeeperVersion() {
@@ -91,16 +74,12 @@ final class ServerProcess implements Server {
 
   /** Starts one etcd with its default settings. */
   static Server etcd() throws IOException {
-    String version = etcdVersion();
     Path folder = Files.createTempDirectory("etcd-");
     int port = TestServer.freePort();
     String peers = "http://127.0.0.1:" + TestServer.freePort();
-    return new ServerProcess(
-            version,
-            port,
-            folder,
-            etcd("default", folder, "http://127.0.0.1:" + port, peers, "default=" + peers))
-        .awaitUp();
+    List<String> command =
+        etcd("default", folder, "http://127.0.0.1:" + port, peers, "default=" + peers);
+    return start(etcdVersion(), port, folder, command).awaitUp();
   }
 
   static String etcdVersion() throws IOException {
@@ -121,11 +100,6 @@ final class ServerProcess implements Server {
         "--listen-peer-urls=" + peers,
         "--initial-advertise-peer-urls=" + peers,
         "--initial-cluster=" + cluster);
-  }
-
-  @Override
-  public String version() {
-    return this.version;
   }
 
   @Override
