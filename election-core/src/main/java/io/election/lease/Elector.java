@@ -244,6 +244,16 @@ public final class Elector {
   }
 
   /**
+   * Makes the elector announce the {@linkplain Precedence#position position} of this node at once if
+   * it has changed, also while a leader lives: then a new position is otherwise announced once per
+   * lease. Never blocks.
+   */
+  public void announcePosition() {
+    members().announceSoon();
+    wakeUp();
+  }
+
+  /**
    * Sets the listener that is notified of renewals from now on. There is none initially.
    *
    * @param listener the listener, which replaces the previous one

@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Announces this node every two leases, and caches the other members, if the store is an
  * {@link ElectionDirectory}. Reads them once per lease while they are asked for, otherwise every
- * eight leases. Used by the elector's thread; {@link #known} by any thread.
+ * eight leases. Used by the elector's thread; {@link #known} and {@link
+ * #announceSoon} by any thread.
  */
 final class Members {
 
@@ -53,6 +54,9 @@ final class Members {
   /** Whether the members were asked for since the last read, or were not read twice yet. */
   private volatile boolean wanted = true;
 
+  /** Whether a new position is to be announced at once. */
+  private volatile boolean urgent;
+
   private @Nullable String announced;
 
   /** Whether the last call failed. */
@@ -79,8 +83,8 @@ final class Members {
 
   /**
    * Announces this node or reads the members with one call, if either is due. A new position is
-   * announced at once if an election is open, otherwise once per lease; the positions of others are
-   * read while an election is open.
+   * announced at once if an election is open or somebody has asked for that, otherwise once per
+   * lease; the positions of others are read while an election is open.
    *
    * @param openSince since when an election in which positions matter has been open, by the ticker;
    *     empty if none is
@@ -91,11 +95,13 @@ final class Members {
       return false;
     }
     long lease = this.settings.leaseDuration().toNanos();
+    boolean urgent = this.urgent;
+    this.urgent = false; // before the positions are asked for
     Map<String, String> positions = positions(candidates);
     boolean announces = this.dueAt == null
         || now - this.dueAt >= 0
         || (!positions.equals(this.positions)
-            && (openSince.isPresent() || isDue(this.announcedAt, openSince, now, lease)));
+            && (urgent || openSince.isPresent() || isDue(this.announcedAt, openSince, now, lease)));
     boolean reads = this.readAt == null
         || now - this.readAt >= (this.wanted ? lease : 8 * lease)
         || (!positions.isEmpty()
@@ -129,6 +135,11 @@ final class Members {
       this.log.membersUnknown(ex);
     }
     return this.directory != null;
+  }
+
+  /** Announces a new position at once. Called by any thread. */
+  void announceSoon() {
+    this.urgent = true;
   }
 
   /** Returns whether a call is due: a time after the last one, or since an election opened. */

@@ -203,6 +203,15 @@ class MembersTest extends ElectorFixture {
     }
     assertThat(a.register.announced.size() - before).isBetween(9, 10);
     assertThat(a.calls("members") - reads).isLessThan(4);
+
+    before = a.register.announced.size();
+    positions.put("a", "urgent");
+    a.elector.announcePosition();
+    a.elector.step();
+    assertThat(a.register.written).last().isEqualTo("urgent");
+    a.elector.announcePosition();
+    a.elector.step();
+    assertThat(a.register.announced.size() - before).as("writes").isEqualTo(1);
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.election.mysql.failover.agent;
 
 import io.election.ElectionService;
+import io.election.LeadershipAcquiredEvent;
 import io.election.lease.Elector;
 import io.election.lease.LeaseSettings;
 import io.election.mysql.failover.Joining;
@@ -9,13 +10,17 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.context.SmartLifecycle;
+import org.springframework.context.event.EventListener;
 
 /**
  * Looks at its server each second and makes it what it must be: source, replica, or read-only. All
@@ -26,6 +31,9 @@ final class Agent implements SmartLifecycle {
   private static final Logger log = LoggerFactory.getLogger(Agent.class);
 
   private static final long INTERVAL_MILLIS = 1_000;
+
+  /** How often it looks while its server has no part in the set, or does not answer. */
+  private static final long SHORT_INTERVAL_MILLIS = INTERVAL_MILLIS / 5;
 
   /** For how long a source is not asked that has not answered: a failover must not wait for that. */
   private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
@@ -99,6 +107,12 @@ final class Agent implements SmartLifecycle {
     thread.start();
   }
 
+  /** Promotes its server at once. */
+  @EventListener
+  void onAcquired(LeadershipAcquiredEvent event) {
+    this.signal.release();
+  }
+
   private void run() {
     while (this.thread == Thread.currentThread()) {
       try {
@@ -112,7 +126,9 @@ final class Agent implements SmartLifecycle {
       }
       try {
         this.signal.tryAcquire(
-            this.status.role() == Role.WAITING ? INTERVAL_MILLIS / 5 : INTERVAL_MILLIS,
+            this.status.role() == Role.WAITING || this.status.role() == Role.UNKNOWN
+                ? SHORT_INTERVAL_MILLIS
+                : INTERVAL_MILLIS,
             TimeUnit.MILLISECONDS);
         this.signal.drainPermits();
       } catch (InterruptedException ex) {
@@ -164,7 +180,9 @@ final class Agent implements SmartLifecycle {
       this.elector.wakeUp();
     } else {
       this.openTerm = term;
-      this.freshest.publish(state, Position.MAY_RECEIVE, this.status);
+      if (this.freshest.publish(state, Position.MAY_RECEIVE, this.status)) {
+        this.elector.announcePosition(); // it may not join before the others can read that
+      }
       join(last, state);
     }
   }
@@ -249,7 +267,10 @@ final class Agent implements SmartLifecycle {
     }
     Peer peer;
     try {
-      peer = Peer.look(source.address(), this.properties);
+      peer = look(source);
+      if (peer == null) {
+        return; // there is no source
+      }
     } catch (SQLException ex) {
       this.silent = source.address();
       this.silentSince = System.nanoTime();
@@ -307,6 +328,33 @@ final class Agent implements SmartLifecycle {
         this.properties.replicationPassword());
     this.connected = true; // soon
     show(Role.REPLICA, "", state.lagSeconds());
+  }
+
+  /**
+   * Looks at the source. That may take some time, and a failover must not wait for it.
+   *
+   * @return {@code null} if the election has opened meanwhile
+   */
+  private @Nullable Peer look(Promotion source) throws SQLException, InterruptedException {
+    FutureTask<Peer> task =
+        new FutureTask<>(() -> Peer.look(source.address(), this.properties));
+    Thread thread = new Thread(task, "look-at-source");
+    thread.setDaemon(true);
+    thread.start();
+    while (true) {
+      try {
+        return task.get(10, TimeUnit.MILLISECONDS);
+      } catch (TimeoutException ex) {
+        if (this.freshest.isOpen(this.settings.renewInterval())) {
+          return null;
+        }
+      } catch (ExecutionException ex) {
+        if (ex.getCause() instanceof SQLException failure) {
+          throw failure;
+        }
+        throw new IllegalStateException(ex);
+      }
+    }
   }
 
   /**

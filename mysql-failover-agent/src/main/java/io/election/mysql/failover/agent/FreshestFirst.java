@@ -96,9 +96,14 @@ final class FreshestFirst implements Precedence {
         new Status(Status.Role.WAITING, "it hands over", 0));
   }
 
-  /** Sets what this server publishes. Called by the agent's thread alone. */
-  void publish(ServerState state, long finalIn, Status status) {
-    if (finalIn != this.finalIn) {
+  /**
+   * Sets what this server publishes. Called by the agent's thread alone.
+   *
+   * @return whether it is final now, or no longer
+   */
+  boolean publish(ServerState state, long finalIn, Status status) {
+    boolean changes = finalIn != this.finalIn;
+    if (changes) {
       this.finalIn = finalIn;
       this.changes++;
       this.wasFinalIn = Math.max(this.wasFinalIn, finalIn);
@@ -112,6 +117,7 @@ final class FreshestFirst implements Precedence {
         state.term(),
         state.received(),
         status);
+    return changes;
   }
 
   /** Publishes nothing. */

@@ -19,50 +19,89 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The server beside the agent, on one connection. Used by one thread at a time, but for {@link
- * #abort}.
+ * The server beside the agent, on one connection. Used by one thread, but for {@link #another} and
+ * {@link #abort}.
  */
 final class MysqlServer implements AutoCloseable {
 
+  /** How often a second the guard counts. */
+  private static final int TICKS = 4;
+
   /**
-   * The guard counts the seconds in which the agent has sent nothing. It makes the server read-only,
-   * and then shuts it down, if the agent is dead or paused. It shuts it down too if somebody waits
-   * for an acknowledgement that never comes, and so keeps it from being read-only. Nothing of it is
-   * replicated.
+   * The guard counts the quarters of a second in which the agent has sent nothing. If the agent is
+   * dead or paused, it ends all clients, makes the server read-only, and shuts it down, also if
+   * something keeps it from being read-only. Nobody gets an answer to what waits for acknowledgements.
+   * Nothing of it is replicated.
    */
   private static final String GUARD = """
       CREATE EVENT mysql_failover.guard ON SCHEDULE EVERY 1 SECOND DO
       BEGIN
+        DECLARE tick int DEFAULT 0;
         SET SESSION sql_log_bin = 0;
-        IF @@GLOBAL.super_read_only = 0 THEN
-          UPDATE mysql_failover.guard SET silent = silent + 1, seconds = seconds + 1;
-          IF (SELECT MAX(silent) FROM mysql_failover.guard) > %d THEN
+        WHILE tick < %1$d AND @@GLOBAL.super_read_only = 0 DO
+          IF tick > 0 THEN
+            DO SLEEP(1 / %1$d);
+          END IF;
+          SET tick = tick + 1;
+          UPDATE mysql_failover.guard SET silent = silent + 1, ticks = ticks + 1;
+          IF (SELECT MAX(silent) FROM mysql_failover.guard) > %1$d * %2$d THEN
             BEGIN
+              DECLARE client bigint;
+              DECLARE last int DEFAULT 0;
+              DECLARE clients CURSOR FOR %3$s;
+              DECLARE CONTINUE HANDLER FOR NOT FOUND SET last = 1;
               DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
               SET SESSION lock_wait_timeout = 1;
+              SET GLOBAL offline_mode = ON;
+              OPEN clients;
+              REPEAT
+                FETCH clients INTO client;
+                IF last = 0 THEN
+                  KILL client;
+                END IF;
+              UNTIL last END REPEAT;
+              SET GLOBAL rpl_semi_sync_source_enabled = OFF;
               SET GLOBAL super_read_only = ON;
             END;
             SHUTDOWN;
           END IF;
-        END IF;
+        END WHILE;
       END
       """;
 
+  /** The connections but those of replicas, and the own one. */
+  private static final String CLIENTS = """
+      SELECT processlist_id FROM performance_schema.threads
+      WHERE name = 'thread/sql/one_connection' AND processlist_id <> CONNECTION_ID()
+          AND processlist_command NOT LIKE 'Binlog Dump%'
+      """;
+
+  private static final String REPLICAS = """
+      SELECT processlist_id FROM performance_schema.threads
+      WHERE name = 'thread/sql/one_connection' AND processlist_command LIKE 'Binlog Dump%'
+      """;
+
+  /** How many ticks may pass until a request counts that was sent when they were seen. */
+  private static final int LATE_TICKS = 6;
+
   /**
-   * Tells the guard that the agent lives, and returns the guard's seconds. A request that the network
-   * has delayed by two of them tells it nothing.
+   * Tells the guard that the agent lives, and returns the guard's ticks. A request that the network
+   * has delayed by more than some of them tells it nothing.
    */
   private static final String AGENT_LIVES = """
       CREATE FUNCTION mysql_failover.agent_lives(seen bigint) RETURNS bigint
       DETERMINISTIC MODIFIES SQL DATA
       BEGIN
-        UPDATE mysql_failover.guard SET silent = 0 WHERE seconds <= seen + 1;
-        RETURN (SELECT MAX(seconds) FROM mysql_failover.guard);
+        UPDATE mysql_failover.guard SET silent = 0 WHERE ticks <= seen + %d;
+        RETURN (SELECT MAX(ticks) FROM mysql_failover.guard);
       END
       """;
 
-  /** For how long a request may tell the guard that the agent lives, after its seconds were seen. */
-  private static final Duration LATE = Duration.ofSeconds(2);
+  /** For how long a request may tell the guard that the agent lives, after its ticks were seen. */
+  private static final Duration LATE = ticks(LATE_TICKS + 1);
+
+  /** Also after a fence that has failed half-way. */
+  private static final String ONLINE = "SET GLOBAL offline_mode = OFF";
 
   private static final int NET_TIMEOUT_SECONDS = 2;
 
@@ -103,11 +142,15 @@ final class MysqlServer implements AutoCloseable {
   private final String url;
   private final Properties login = new Properties();
   private volatile @Nullable Connection connection;
+
+  /** Whether it may not be used any more. */
+  private volatile boolean aborted;
+
   private Duration answerWithin = PATIENCE;
   private long guardToldAt = System.nanoTime();
 
-  /** The seconds that the guard had counted when they were seen last. */
-  private long guardSeconds;
+  /** The ticks that the guard had counted when they were seen last. */
+  private long guardTicks;
 
   private long guardSeenAt = System.nanoTime();
 
@@ -193,9 +236,9 @@ final class MysqlServer implements AutoCloseable {
   }
 
   private Look lookAndResetGuard() throws SQLException {
-    long seen = this.guardSeconds;
+    long seen = this.guardTicks;
     Look look = look("mysql_failover.agent_lives(%d)".formatted(seen), seen);
-    this.guardSeconds = look.guardSeconds();
+    this.guardTicks = look.guardTicks();
     this.guardSeenAt = System.nanoTime();
     if (!look.late()) {
       this.guardToldAt = this.guardSeenAt;
@@ -206,10 +249,10 @@ final class MysqlServer implements AutoCloseable {
   /**
    * A server as it was looked at.
    *
-   * @param guardSeconds what its guard had counted
+   * @param guardTicks what its guard had counted
    * @param late whether the guard was not told that the agent lives, since it had counted too much
    */
-  private record Look(ServerState state, long guardSeconds, boolean late) {}
+  private record Look(ServerState state, long guardTicks, boolean late) {}
 
   private Look look(String guard, long seen) throws SQLException {
     try {
@@ -247,9 +290,21 @@ final class MysqlServer implements AutoCloseable {
           row.getBoolean(8),
           Math.max(row.getLong(9), 0),
           row.getInt(11));
-      long seconds = row.getLong(13);
-      return new Look(state, seconds, seconds > seen + 1);
+      long ticks = row.getLong(13);
+      return new Look(state, ticks, ticks > seen + LATE_TICKS);
     }
+  }
+
+  /**
+   * Returns the same server, for another thread.
+   *
+   * @param patience how long to wait for each answer
+   */
+  MysqlServer another(Duration patience) {
+    MysqlServer other = new MysqlServer(
+        this.url, this.login.getProperty("user"), this.login.getProperty("password"));
+    other.answerWithin = patience;
+    return other;
   }
 
   /** Connects anew, and from now on waits at most for a time for each answer. */
@@ -310,12 +365,12 @@ final class MysqlServer implements AutoCloseable {
             "CREATE DATABASE IF NOT EXISTS mysql_failover",
             "SET SESSION sql_log_bin = 0",
             "DROP TABLE IF EXISTS mysql_failover.guard",
-            "CREATE TABLE mysql_failover.guard (silent int NOT NULL, seconds bigint NOT NULL) ENGINE = MEMORY",
+            "CREATE TABLE mysql_failover.guard (silent int NOT NULL, ticks bigint NOT NULL) ENGINE = MEMORY",
             "INSERT INTO mysql_failover.guard VALUES (0, 0)",
             "DROP FUNCTION IF EXISTS mysql_failover.agent_lives",
-            AGENT_LIVES.strip(),
+            AGENT_LIVES.formatted(LATE_TICKS).strip(),
             "DROP EVENT IF EXISTS mysql_failover.guard",
-            GUARD.formatted(silentSeconds).strip(),
+            GUARD.formatted(TICKS, silentSeconds, CLIENTS.strip()).strip(),
             "SET SESSION sql_log_bin = 1"),
         """
         CREATE TABLE IF NOT EXISTS mysql_failover.promotion (
@@ -326,7 +381,7 @@ final class MysqlServer implements AutoCloseable {
         "INSERT INTO mysql_failover.promotion (term, server) VALUES (%d, '%s') ON DUPLICATE KEY UPDATE term = term"
             .formatted(term, server.replace("'", "''")),
         "SET SESSION sql_log_bin = 0");
-    this.guardSeconds = 0;
+    this.guardTicks = 0;
     this.guardSeenAt = System.nanoTime();
   }
 
@@ -341,6 +396,7 @@ final class MysqlServer implements AutoCloseable {
     }
     statements.add("SET GLOBAL super_read_only = OFF");
     statements.add("SET GLOBAL read_only = OFF");
+    statements.add(ONLINE);
     execute(statements.toArray(String[]::new));
   }
 
@@ -352,12 +408,26 @@ final class MysqlServer implements AutoCloseable {
     fence();
     execute("SET GLOBAL rpl_semi_sync_source_enabled = ON");
     // Who has connected before would never acknowledge.
-    end("command LIKE 'Binlog Dump%'");
+    end(REPLICAS);
   }
 
   /** Returns when the guard may have been told last that the agent lives. */
   long guardToldAt() {
     return this.guardToldAt;
+  }
+
+  /**
+   * Returns after what time without its agent the guard has ended all clients and made the server
+   * read-only.
+   *
+   * @param silentSeconds as the guard was set
+   */
+  static Duration guardActsWithin(int silentSeconds) {
+    return Duration.ofSeconds(silentSeconds).plus(ticks(3)); // a tick, and half a second to act
+  }
+
+  private static Duration ticks(int ticks) {
+    return Duration.ofSeconds(1).multipliedBy(ticks).dividedBy(TICKS);
   }
 
   /**
@@ -381,7 +451,7 @@ final class MysqlServer implements AutoCloseable {
     } catch (SQLException ex) {
       closeWithoutAcknowledgements(); // Somebody waits for one that never comes.
     }
-    execute("SET GLOBAL offline_mode = OFF");
+    execute(ONLINE);
   }
 
   /**
@@ -392,7 +462,7 @@ final class MysqlServer implements AutoCloseable {
     execute("SET GLOBAL offline_mode = ON");
     endClients();
     closeWithoutAcknowledgements();
-    execute("SET GLOBAL offline_mode = OFF");
+    execute(ONLINE);
   }
 
   /** Takes up to a second if somebody waits for an acknowledgement. */
@@ -402,17 +472,13 @@ final class MysqlServer implements AutoCloseable {
 
   /** Ends all connections but those of the server itself and of replicas. */
   void endClients() throws SQLException {
-    end("command NOT LIKE 'Binlog Dump%'");
+    end(CLIENTS);
   }
 
-  private void end(String condition) throws SQLException {
+  private void end(String which) throws SQLException {
     List<Long> connections = new ArrayList<>();
     try (Statement statement = connection().createStatement();
-        ResultSet row = statement.executeQuery("""
-            SELECT id FROM performance_schema.processlist
-            WHERE id <> CONNECTION_ID() AND user NOT IN ('system user', 'event_scheduler')
-                AND (%s)
-            """.formatted(condition))) {
+        ResultSet row = statement.executeQuery(which)) {
       while (row.next()) {
         connections.add(row.getLong(1));
       }
@@ -440,8 +506,9 @@ final class MysqlServer implements AutoCloseable {
         "RESET REPLICA ALL",
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
         "SET GLOBAL super_read_only = OFF",
-        // A clone takes longer than the guard lets an agent be silent.
-        "DROP EVENT IF EXISTS mysql_failover.guard");
+        // A clone takes longer than the guard lets an agent be silent. One that runs fails now.
+        "DROP EVENT IF EXISTS mysql_failover.guard",
+        "DROP TABLE IF EXISTS mysql_failover.guard");
     try (Statement statement = connection().createStatement()) {
       statement.execute("INSTALL PLUGIN clone SONAME 'mysql_clone.so'");
     } catch (SQLException ex) {
@@ -465,6 +532,7 @@ final class MysqlServer implements AutoCloseable {
   void follow(String host, int port, String user, String password) throws SQLException {
     execute(
         "STOP REPLICA",
+        ONLINE,
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
         // A receiver that waits for a source that is cut off cannot be stopped for so long.
         "SET GLOBAL replica_net_timeout = " + NET_TIMEOUT_SECONDS,
@@ -507,11 +575,16 @@ final class MysqlServer implements AutoCloseable {
       connection = DriverManager.getConnection(this.url, login);
       this.connection = connection;
     }
+    if (this.aborted) {
+      abort();
+      throw new SQLException("it is given up");
+    }
     return connection;
   }
 
-  /** Ends the connection at once, also while another thread waits for an answer. */
+  /** Ends the connection at once and for good, also while another thread waits for an answer. */
   void abort() {
+    this.aborted = true;
     Connection connection = this.connection;
     this.connection = null;
     if (connection != null) {

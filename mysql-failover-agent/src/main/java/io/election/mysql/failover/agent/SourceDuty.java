@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -400,14 +401,11 @@ class SourceDuty {
   /** Makes the server read-only, or kills it if it does not answer before the lease may end. */
   private void fence() {
     long began = System.nanoTime();
-    FutureTask<Void> fenced = new FutureTask<>(() -> {
-      this.server.fence();
+    MysqlServer server = this.server.another(FENCE);
+    FutureTask<Void> fenced = start(() -> {
+      server.fence();
       return null;
     });
-    Thread thread = new Thread(fenced, "fence");
-    thread.setDaemon(true);
-    this.server.answerWithin(FENCE);
-    thread.start();
     try {
       // While the lease is renewed there is time; at least a little, if an operator has ended it.
       while (!fenced.isDone()
@@ -428,12 +426,21 @@ class SourceDuty {
       if (isRefused(ex)) {
         return; // nothing listens any more on the server's own host
       }
+    } finally {
+      server.abort();
     }
-    this.server.abort();
     if (!this.hooks.run("kill-server", this.properties.killServer(), 0)) {
       log.error("{} is left to its guard, which shuts it down", this.properties.server());
       awaitGuard();
     }
+  }
+
+  private static FutureTask<Void> start(Callable<Void> task) {
+    FutureTask<Void> started = new FutureTask<>(task);
+    Thread thread = new Thread(started, "fence");
+    thread.setDaemon(true);
+    thread.start();
+    return started;
   }
 
   /**
@@ -441,28 +448,28 @@ class SourceDuty {
    * that was paused may go on before that, so it is fenced again and again meanwhile.
    */
   private void awaitGuard() {
-    Duration acts = Duration.ofSeconds(guardSeconds() + 2); // it counts whole seconds
-    FutureTask<Void> fenced = new FutureTask<>(this::fenceAgainAndAgain, null);
-    Thread thread = new Thread(fenced, "fence");
-    thread.setDaemon(true);
-    thread.start();
+    long acts = MysqlServer.guardActsWithin(guardSeconds()).toNanos();
+    MysqlServer server = this.server.another(FENCE);
+    FutureTask<Void> fenced = start(() -> {
+      fenceAgainAndAgain(server);
+      return null;
+    });
     try {
-      while (!fenced.isDone() && System.nanoTime() - this.server.guardToldAt() < acts.toNanos()) {
+      while (!fenced.isDone() && System.nanoTime() - this.server.guardToldAt() < acts) {
         TimeUnit.MILLISECONDS.sleep(10);
       }
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
     }
-    if (fenced.cancel(true)) {
-      this.server.abort();
-    }
+    fenced.cancel(true);
+    server.abort();
   }
 
   /** Ends when the server is read-only or has ended, or by an interrupt. */
-  private void fenceAgainAndAgain() {
+  private void fenceAgainAndAgain(MysqlServer server) {
     while (!Thread.currentThread().isInterrupted()) {
       try {
-        this.server.fence();
+        server.fenceFormerSource(); // replicas do not wait for a server that does not answer
         log.info("{} answers again, and is read-only", this.properties.server());
         return;
       } catch (SQLException ex) {

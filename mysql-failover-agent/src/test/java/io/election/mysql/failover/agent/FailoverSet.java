@@ -15,9 +15,13 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -45,6 +49,9 @@ final class FailoverSet implements AutoCloseable {
 
   private static final long IDS_PER_SERVER = 1_000_000_000L;
 
+  /** How many replicas acknowledge. */
+  final int acknowledging;
+
   final EtcdProcess etcd = EtcdProcess.start();
   final ReplicationSet set;
   final Map<String, TcpProxy> proxies = new TreeMap<>();
@@ -56,8 +63,8 @@ final class FailoverSet implements AutoCloseable {
   /** When servers were told to replace their data, by the monotonic clock. */
   final Map<String, Long> rebuilt = new TreeMap<>();
 
-  /** The roles that an agent has shown without a reason. */
-  final Set<String> unexplained = new TreeSet<>();
+  /** What was seen that must not be, for instance a role without a reason. */
+  final Set<String> violations = new TreeSet<>();
 
   /** The reasons for which servers were rebuilt. */
   final List<String> refusals = new ArrayList<>();
@@ -73,6 +80,7 @@ final class FailoverSet implements AutoCloseable {
    */
   FailoverSet(Path folder, int acknowledging, String... names) throws SQLException {
     this.folder = folder;
+    this.acknowledging = acknowledging;
     this.set = new ReplicationSet(names);
     for (Server server : this.set.servers.values()) {
       TcpProxy proxy = TcpProxy.to(
@@ -173,7 +181,7 @@ final class FailoverSet implements AutoCloseable {
       if (status.role() != Role.SOURCE
           && status.role() != Role.REPLICA
           && status.reason().isBlank()) {
-        this.unexplained.add(status.role() + " without a reason");
+        this.violations.add(status.role() + " without a reason");
       }
     });
     return statuses;
@@ -237,14 +245,93 @@ final class FailoverSet implements AutoCloseable {
   }
 
   private void start() {
-    this.agents.forEach((name, agent) -> {
-      if (!agent.isRunning()) {
-        agent.start();
+    this.agents.keySet().forEach(this::start);
+  }
+
+  /** Starts a server and its agent, as far as they do not run. */
+  void start(String name) {
+    if (!this.agents.get(name).isRunning()) {
+      this.agents.get(name).start();
+    }
+    if (!this.set.get(name).isRunning()) {
+      this.set.get(name).startAgain();
+    }
+  }
+
+  /** Waits until an agent says that its server has a role, and returns its name. */
+  String awaitRole(Role role) {
+    AtomicReference<String> found = new AtomicReference<>();
+    await("a server is " + role)
+        .atMost(PATIENCE)
+        .pollInterval(Duration.ofMillis(10))
+        .until(() -> {
+          statuses().forEach((name, status) -> {
+            if (status.role() == role) {
+              found.set(name);
+            }
+          });
+          return found.get() != null;
+        });
+    return found.get();
+  }
+
+  /** Waits until agents answer. */
+  void awaitAnswers(Collection<String> names) {
+    until("answering", () -> statuses().keySet().containsAll(names));
+  }
+
+  /** Keeps servers from applying what they receive. */
+  Locks lockTables(List<String> servers) throws SQLException {
+    Locks locks = new Locks();
+    for (String server : servers) {
+      locks.add(server);
+    }
+    return locks;
+  }
+
+  /** Locks on the tables of servers. */
+  final class Locks implements AutoCloseable {
+
+    private final Map<String, Connection> connections = new TreeMap<>();
+    private final Map<String, String> ids = new TreeMap<>();
+
+    private void add(String name) throws SQLException {
+      Connection connection = FailoverSet.this.set.get(name).connect();
+      this.connections.put(name, connection);
+      try (Statement statement = connection.createStatement();
+          ResultSet row = statement.executeQuery("SELECT CONNECTION_ID()")) {
+        row.next();
+        this.ids.put(name, row.getString(1));
+        statement.execute("LOCK TABLES orders.written READ");
       }
-      if (!this.set.get(name).isRunning()) {
-        this.set.get(name).startAgain();
+    }
+
+    void releaseExcept(String name) throws SQLException {
+      for (String other : this.connections.keySet()) {
+        if (!other.equals(name)) {
+          this.connections.get(other).close();
+        }
       }
-    });
+    }
+
+    /** A server that was unplugged does not know that its client has gone. */
+    @Override
+    public void close() throws SQLException {
+      for (Connection connection : this.connections.values()) {
+        connection.abort(Runnable::run);
+      }
+      this.ids.forEach((name, id) -> until("unlocked", () -> {
+        Server server = FailoverSet.this.set.get(name);
+        if (server.isRunning()) {
+          try {
+            server.execute("KILL " + id);
+          } catch (SQLException ex) {
+            return ex.getErrorCode() == 1094; // it has gone already
+          }
+        }
+        return true;
+      }));
+    }
   }
 
   /** Rebuilds what is refused, each server once in a round. */

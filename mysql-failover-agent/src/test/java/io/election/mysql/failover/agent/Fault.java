@@ -1,7 +1,10 @@
 package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.agent.ReplicationSet.Server;
+import io.election.mysql.failover.agent.Status.Role;
 import io.election.test.Signal;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
@@ -113,6 +116,57 @@ enum Fault {
       set.awaitWrites((server) -> !server.equals(source));
     }
   },
+  /** The freshest replica is lost right after it has won, while it applies what it has received. */
+  WINNER_UNPLUGGED {
+    @Override
+    void strike(FailoverSet set, String source, Random random) throws Exception {
+      List<String> replicas = replicas(set, source);
+      String winner;
+      try (FailoverSet.Locks locks = set.lockTables(replicas)) {
+        set.set.get(source).kill();
+        winner = set.awaitRole(Role.PROMOTING);
+        set.set.get(winner).unplug();
+        long unplugged = System.nanoTime();
+        System.out.printf("%s had won%n", winner);
+        locks.releaseExcept(winner);
+        passLongerThanALease(random);
+        if (set.acknowledging > 1) {
+          set.awaitWrites((server) -> !server.equals(source) && !server.equals(winner));
+        } else if (!set.written(unplugged).isEmpty()) {
+          // What it alone has acknowledged might be lost.
+          set.violations.add("a source accepts writes without " + winner);
+        }
+        set.set.get(winner).plugIn();
+      }
+    }
+  },
+  /** Those that have received least start first. */
+  ALL_RESTARTED {
+    @Override
+    void strike(FailoverSet set, String source, Random random) throws Exception {
+      List<String> replicas = new ArrayList<>(replicas(set, source));
+      Collections.shuffle(replicas, random);
+      List<String> stale = replicas.subList(set.acknowledging, replicas.size());
+      for (String name : stale) {
+        set.agents.get(name).close(); // it would let its server catch up
+        set.set.get(name).execute("STOP REPLICA IO_THREAD");
+      }
+      set.awaitWrites(source::equals);
+      List<Runnable> kills = new ArrayList<>();
+      set.agents.values().forEach((agent) -> kills.add(agent::close));
+      set.set.servers.values().forEach((server) -> kills.add(server::kill));
+      Collections.shuffle(kills, random);
+      kills.forEach(Runnable::run);
+      long killed = System.nanoTime();
+      System.out.printf("First %s, without %s%n", stale, replicas.subList(0, set.acknowledging));
+      stale.forEach(set::start);
+      set.awaitAnswers(stale);
+      pass(random.nextInt(3_000, 6_000));
+      if (!set.written(killed).isEmpty()) {
+        set.violations.add("a source accepts writes that lacks what was acknowledged");
+      }
+    }
+  },
   ETCD_PAUSED {
     @Override
     void strike(FailoverSet set, String source, Random random) {
@@ -150,9 +204,12 @@ enum Fault {
   abstract void strike(FailoverSet set, String source, Random random) throws Exception;
 
   private static String replica(FailoverSet set, String source, Random random) {
-    List<String> replicas =
-        set.agents.keySet().stream().filter((name) -> !name.equals(source)).toList();
+    List<String> replicas = replicas(set, source);
     return replicas.get(random.nextInt(replicas.size()));
+  }
+
+  private static List<String> replicas(FailoverSet set, String source) {
+    return set.agents.keySet().stream().filter((name) -> !name.equals(source)).toList();
   }
 
   private static void passLongerThanALease(Random random) {
