@@ -336,8 +336,7 @@ final class Agent implements SmartLifecycle {
    * @return {@code null} if the election has opened meanwhile
    */
   private @Nullable Peer look(Promotion source) throws SQLException, InterruptedException {
-    FutureTask<Peer> task =
-        new FutureTask<>(() -> Peer.look(source.address(), this.properties));
+    FutureTask<Peer> task = new FutureTask<>(() -> Peer.look(source.address(), this.properties));
     Thread thread = new Thread(task, "look-at-source");
     thread.setDaemon(true);
     thread.start();

@@ -140,6 +140,8 @@ final class MysqlServer implements AutoCloseable {
       """;
 
   private final String url;
+  private final String user;
+  private final String password;
   private final Properties login = new Properties();
   private volatile @Nullable Connection connection;
 
@@ -159,6 +161,8 @@ final class MysqlServer implements AutoCloseable {
 
   MysqlServer(String url, String user, String password) {
     this.url = url;
+    this.user = user;
+    this.password = password;
     this.login.setProperty("user", user);
     this.login.setProperty("password", password);
     this.login.setProperty("connectTimeout", "1000");
@@ -301,8 +305,7 @@ final class MysqlServer implements AutoCloseable {
    * @param patience how long to wait for each answer
    */
   MysqlServer another(Duration patience) {
-    MysqlServer other = new MysqlServer(
-        this.url, this.login.getProperty("user"), this.login.getProperty("password"));
+    MysqlServer other = new MysqlServer(this.url, this.user, this.password);
     other.answerWithin = patience;
     return other;
   }

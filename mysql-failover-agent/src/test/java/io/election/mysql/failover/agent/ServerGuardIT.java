@@ -7,6 +7,7 @@ import io.election.mysql.failover.agent.ReplicationSet.Server;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.core.ConditionFactory;
@@ -97,11 +98,20 @@ class ServerGuardIT {
   void aServerWhoseClientWaitsForAnAcknowledgementEndsToo() throws Exception {
     this.agent.noteTerm(1, "a", SILENT_SECONDS);
     this.agent.openForWrites(1);
+    FutureTask<Boolean> administrator = new FutureTask<>(() -> {
+      this.server.execute("INSERT INTO orders.written VALUES (-1)");
+      return true;
+    });
+    new Thread(administrator, "administrator").start();
     Writer writer = new Writer(() -> Optional.of(this.server), 0);
     try (writer) {
       awaitEnd();
     }
     assertThat(writer.count()).as("what nobody has acknowledged").isZero();
+    assertThat(administrator)
+        .failsWithin(Duration.ofSeconds(5))
+        .withThrowableThat()
+        .withCauseInstanceOf(SQLException.class);
   }
 
   /** The network has delayed what the agent sent before it died. */
