@@ -35,6 +35,9 @@ final class Agent implements SmartLifecycle {
   /** How often it looks while its server has no part in the set, or does not answer. */
   private static final long SHORT_INTERVAL_MILLIS = INTERVAL_MILLIS / 5;
 
+  /** How often it compares the term of the election, which is known locally. */
+  private static final long TERM_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
   /** For how long a source is not asked that has not answered: a failover must not wait for that. */
   private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
@@ -70,6 +73,9 @@ final class Agent implements SmartLifecycle {
   private String silent = "";
 
   private long silentSince;
+
+  /** The term of the election when it looked at its server last. */
+  private OptionalLong lookedIn = OptionalLong.empty();
 
   /** The term of the election in which the last promotion before it opened was recorded. */
   private long openTerm;
@@ -125,12 +131,7 @@ final class Agent implements SmartLifecycle {
         }
       }
       try {
-        this.signal.tryAcquire(
-            this.status.role() == Role.WAITING || this.status.role() == Role.UNKNOWN
-                ? SHORT_INTERVAL_MILLIS
-                : INTERVAL_MILLIS,
-            TimeUnit.MILLISECONDS);
-        this.signal.drainPermits();
+        awaitNext();
       } catch (InterruptedException ex) {
         // The loop ends when the thread is replaced.
       }
@@ -139,7 +140,22 @@ final class Agent implements SmartLifecycle {
     this.promotions.close();
   }
 
+  /** Waits until it is time to look again, or something has happened. */
+  private void awaitNext() throws InterruptedException {
+    boolean soon = this.status.role() == Role.WAITING || this.status.role() == Role.UNKNOWN;
+    long end = System.nanoTime()
+        + TimeUnit.MILLISECONDS.toNanos(soon ? SHORT_INTERVAL_MILLIS : INTERVAL_MILLIS);
+    long left;
+    while ((left = end - System.nanoTime()) > 0
+        && !this.signal.tryAcquire(Math.min(left, TERM_INTERVAL_NANOS), TimeUnit.NANOSECONDS)
+        && this.election.term().equals(this.lookedIn)) {
+      // There is no other source yet.
+    }
+    this.signal.drainPermits();
+  }
+
   private void look() throws Exception {
+    this.lookedIn = this.election.term();
     if (this.election.isLeader()) {
       this.duty.serve();
       return;
@@ -336,6 +352,7 @@ final class Agent implements SmartLifecycle {
    * @return {@code null} if the election has opened meanwhile
    */
   private @Nullable Peer look(Promotion source) throws SQLException, InterruptedException {
+    long began = System.nanoTime();
     FutureTask<Peer> task = new FutureTask<>(() -> Peer.look(source.address(), this.properties));
     Thread thread = new Thread(task, "look-at-source");
     thread.setDaemon(true);
@@ -344,7 +361,7 @@ final class Agent implements SmartLifecycle {
       try {
         return task.get(10, TimeUnit.MILLISECONDS);
       } catch (TimeoutException ex) {
-        if (this.freshest.isOpen(this.settings.renewInterval())) {
+        if (this.freshest.hasOpenedSince(began)) {
           return null;
         }
       } catch (ExecutionException ex) {

@@ -154,6 +154,11 @@ final class FreshestFirst implements Precedence {
     return System.nanoTime() - this.askedAt < within.toNanos();
   }
 
+  /** Returns whether the election has been open to this node after an instant. */
+  boolean hasOpenedSince(long instant) {
+    return this.askedAt - instant > 0;
+  }
+
   /** Returns the positions by which this server stood last, its own included. */
   List<Position> decidedBy() {
     return this.decidedBy;

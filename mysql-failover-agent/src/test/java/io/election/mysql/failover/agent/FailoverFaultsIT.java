@@ -52,15 +52,18 @@ class FailoverFaultsIT {
         String before = source;
         source = set.settle();
         List<Written> written = set.written(began);
-        String line = "%s Round %d: %s, source %s, then %s, %.2f s without writes, %.0f s in all"
-            .formatted(
-                LocalTime.now(),
-                round,
-                fault,
-                before,
-                source,
-                gap(began, written) / 1e9,
-                (System.nanoTime() - began) / 1e9);
+        Gap gap = Gap.longest(began, written);
+        String line =
+            "%s Round %d: %s, source %s, then %s, %.2f s without writes from %.2f s on, %.0f s in all"
+                .formatted(
+                    LocalTime.now(),
+                    round,
+                    fault,
+                    before,
+                    source,
+                    gap.length() / 1e9,
+                    (gap.since() - began) / 1e9,
+                    (System.nanoTime() - began) / 1e9);
         System.out.println(line);
         summary.add(line);
         judge(set, round + " (" + fault + ")", source, began);
@@ -107,14 +110,19 @@ class FailoverFaultsIT {
     set.rebuilt.clear();
   }
 
-  /** Returns the longest time without an answer. */
-  private static long gap(long began, List<Written> written) {
-    long gap = 0;
-    long last = began;
-    for (Written each : written) {
-      gap = Math.max(gap, each.at() - last);
-      last = each.at();
+  /** A time without an answer to a writer. */
+  private record Gap(long since, long length) {
+
+    static Gap longest(long began, List<Written> written) {
+      Gap longest = new Gap(began, 0);
+      long last = began;
+      for (Written each : written) {
+        if (each.at() - last > longest.length()) {
+          longest = new Gap(last, each.at() - last);
+        }
+        last = each.at();
+      }
+      return longest;
     }
-    return gap;
   }
 }

@@ -245,17 +245,14 @@ final class FailoverSet implements AutoCloseable {
   }
 
   private void start() {
-    this.agents.keySet().forEach(this::start);
-  }
-
-  /** Starts a server and its agent, as far as they do not run. */
-  void start(String name) {
-    if (!this.agents.get(name).isRunning()) {
-      this.agents.get(name).start();
-    }
-    if (!this.set.get(name).isRunning()) {
-      this.set.get(name).startAgain();
-    }
+    this.agents.forEach((name, agent) -> {
+      if (!agent.isRunning()) {
+        agent.start();
+      }
+      if (!this.set.get(name).isRunning()) {
+        this.set.get(name).startAgain();
+      }
+    });
   }
 
   /** Waits until an agent says that its server has a role, and returns its name. */

@@ -159,7 +159,8 @@ enum Fault {
       kills.forEach(Runnable::run);
       long killed = System.nanoTime();
       System.out.printf("First %s, without %s%n", stale, replicas.subList(0, set.acknowledging));
-      stale.forEach(set::start);
+      set.agents.values().forEach(AgentProcess::start);
+      stale.forEach((name) -> set.set.get(name).startAgain());
       set.awaitAnswers(stale);
       pass(random.nextInt(3_000, 6_000));
       if (!set.written(killed).isEmpty()) {
