@@ -32,11 +32,14 @@ final class Agent implements SmartLifecycle {
 
   private static final long INTERVAL_MILLIS = 1_000;
 
-  /** How often it looks while its server has no part in the set, or does not answer. */
+  /** How often it looks while its server has no source, or one of both does not answer. */
   private static final long SHORT_INTERVAL_MILLIS = INTERVAL_MILLIS / 5;
 
+  /** How long a receiver may take to connect at first. */
+  private static final long CONNECT_NANOS = TimeUnit.SECONDS.toNanos(2);
+
   /** How often it compares the term of the election, which is known locally. */
-  private static final long TERM_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+  private static final long TERM_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
   /** For how long a source is not asked that has not answered: a failover must not wait for that. */
   private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
@@ -68,6 +71,8 @@ final class Agent implements SmartLifecycle {
 
   /** Whether the receiver was connected when it was looked at last. */
   private boolean connected;
+
+  private long joinedAt = System.nanoTime();
 
   /** The address of the source that did not answer when it was asked last; empty if there is none. */
   private String silent = "";
@@ -142,7 +147,9 @@ final class Agent implements SmartLifecycle {
 
   /** Waits until it is time to look again, or something has happened. */
   private void awaitNext() throws InterruptedException {
-    boolean soon = this.status.role() == Role.WAITING || this.status.role() == Role.UNKNOWN;
+    Role role = this.status.role();
+    boolean soon =
+        role == Role.WAITING || role == Role.UNKNOWN || (role == Role.REPLICA && !this.connected);
     long end = System.nanoTime()
         + TimeUnit.MILLISECONDS.toNanos(soon ? SHORT_INTERVAL_MILLIS : INTERVAL_MILLIS);
     long left;
@@ -263,7 +270,10 @@ final class Agent implements SmartLifecycle {
 
   private void follow(Promotion source, ServerState state) throws Exception {
     boolean joined = state.source().equals(source.address()) && state.receiving();
-    if (joined && !state.connected() && !this.connected) {
+    if (joined
+        && !state.connected()
+        && !this.connected
+        && System.nanoTime() - this.joinedAt > CONNECT_NANOS) {
       // It acknowledges nothing, and to stop it takes as long as its attempt to connect: now rather
       // than when there is a failover.
       this.server.stopReceiver();
@@ -343,6 +353,7 @@ final class Agent implements SmartLifecycle {
         this.properties.replicationUsername(),
         this.properties.replicationPassword());
     this.connected = true; // soon
+    this.joinedAt = System.nanoTime();
     show(Role.REPLICA, "", state.lagSeconds());
   }
 

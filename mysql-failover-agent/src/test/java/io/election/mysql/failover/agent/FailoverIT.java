@@ -206,7 +206,7 @@ class FailoverIT {
 
   /** Starts writers that write some hundred times a second together. */
   private List<Writer> manyWriters(long firstId) {
-    return IntStream.range(0, 8)
+    return IntStream.range(0, 10)
         .mapToObj((i) -> new Writer(this::source, firstId + i * 1_000_000L, Duration.ofMillis(10)))
         .toList();
   }

@@ -272,6 +272,19 @@ final class FailoverSet implements AutoCloseable {
     return found.get();
   }
 
+  /**
+   * Waits until an agent gives a reason, or somebody has acknowledged a write since an instant.
+   *
+   * @return whether somebody has
+   */
+  boolean isWrittenToBefore(String reason, long since) {
+    until(
+        "explained",
+        () -> !written(since).isEmpty()
+            || statuses().values().stream().anyMatch((each) -> each.reason().contains(reason)));
+    return !written(since).isEmpty();
+  }
+
   /** Waits until agents answer. */
   void awaitAnswers(Collection<String> names) {
     until("answering", () -> statuses().keySet().containsAll(names));
