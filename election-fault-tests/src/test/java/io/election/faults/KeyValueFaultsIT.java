@@ -128,17 +128,20 @@ class KeyValueFaultsIT {
           cluster.staysLeader(next, LEASE);
           assertThat(claim.term()).isGreaterThan(leader.lastClaim().term());
         });
-        all.play((cluster, leader) -> {
-          long term = leader.lastClaim().term();
-          members.delete().accept(SERVICE);
-          cluster.awaitLoss(leader);
-          cluster.await(
-              "a node leads in a later term",
-              () -> cluster
-                  .leader()
-                  .filter((next) -> next.lastClaim().term() > term)
-                  .isPresent());
-        });
+        for (Runnable deletion :
+            List.<Runnable>of(() -> members.delete().accept(SERVICE), members.deleteAll())) {
+          all.play((cluster, leader) -> {
+            long term = leader.lastClaim().term();
+            deletion.run();
+            cluster.awaitLoss(leader);
+            cluster.await(
+                "a node leads in a later term",
+                () -> cluster
+                    .leader()
+                    .filter((next) -> next.lastClaim().term() > term)
+                    .isPresent());
+          });
+        }
       });
     }
   }

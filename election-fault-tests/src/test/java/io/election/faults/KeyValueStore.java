@@ -47,6 +47,7 @@ enum KeyValueStore {
                 new Member(server::kill, server::restart, server::pause, server::resume))
             .toList(),
         (serviceId) -> first.type("delete", "/election/" + serviceId),
+        () -> first.type("deleteall", "/election"),
         (serviceId, nodeId) -> first.type("set", "/election/" + serviceId, nodeId),
         ensemble::close);
   }
@@ -67,6 +68,7 @@ enum KeyValueStore {
                 () -> server.send(Signal.CONT)))
             .toList(),
         (serviceId) -> first.ctl("del", "/election/" + serviceId),
+        () -> first.ctl("del", "--prefix", "/election/"),
         (serviceId, nodeId) -> first.ctl("put", "/election/" + serviceId, nodeId),
         () -> servers.forEach(EtcdProcess::close));
   }
@@ -90,12 +92,14 @@ enum KeyValueStore {
    *
    * @param properties the properties of a node that reaches all members
    * @param delete deletes the record of an election, as an operator does
+   * @param deleteAll deletes all that the nodes have written, as an operator does
    * @param designate writes a node into the record of an election, as an operator does
    */
   record Members(
       Map<String, String> properties,
       List<Member> all,
       Consumer<String> delete,
+      Runnable deleteAll,
       BiConsumer<String, String> designate,
       Runnable closing)
       implements AutoCloseable {

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.test.system.CapturedOutput;
 
 /** The complete election in an application, on a real ZooKeeper. */
 @SuppressWarnings("try") // a client's close() is interruptible
@@ -60,7 +61,17 @@ class ZookeeperElectionIT extends KeyValueElectionContract {
   }
 
   @Test
-  void withAUserTheNodesAreItsAlone() {
+  void withoutAUserAWarningSaysThatEveryClientCanChangeTheLeaders(CapturedOutput output) {
+    node("a", at("/open")).run((context) -> {
+      awaitLeader(context);
+      assertThat(output)
+          .containsOnlyOnce(
+              "Every client of ZooKeeper can change the leaders: the nodes below /open");
+    });
+  }
+
+  @Test
+  void withAUserTheNodesAreItsAlone(CapturedOutput output) {
     node("a", at("/secured"))
         .withPropertyValues(PREFIX + "username=app", PREFIX + "password=" + PASSWORD)
         .run((context) -> {
@@ -71,6 +82,7 @@ class ZookeeperElectionIT extends KeyValueElectionContract {
             stranger.addAuthInfo("digest", ("app:" + PASSWORD).getBytes(UTF_8));
             assertThat(stranger.getData("/secured/orders", false, null)).isNotEmpty();
           }
+          assertThat(output).doesNotContain("can change the leaders");
         });
   }
 
