@@ -48,6 +48,7 @@ class DocumentationTest {
       import org.apache.curator.framework.CuratorFramework;
       import org.apache.curator.framework.recipes.leader.LeaderLatch;
       import org.apache.curator.utils.CloseableUtils;
+      import org.apache.zookeeper.Op;
       import org.jspecify.annotations.Nullable;
       import org.junit.jupiter.api.Test;
       import org.springframework.beans.factory.annotation.Autowired;
@@ -71,7 +72,11 @@ class DocumentationTest {
       class Project {
         io.election.ElectionService election;
         io.election.mysql.CommitFence commitFence;
+        io.election.zookeeper.ZookeeperFence fence;
         java.sql.Connection connection;
+        org.apache.zookeeper.ZooKeeper client;
+        String password;
+        byte[] result;
         java.util.List<io.election.LeadershipEvent> events;
         record Invoice() {}
         record Batch(java.time.Duration timeout) {}
@@ -91,7 +96,8 @@ class DocumentationTest {
         "docs/getting-started.zh-CN.md",
         "docs/migration.md",
         "docs/testing.md",
-        "docs/without-spring.md"
+        "docs/without-spring.md",
+        "docs/zookeeper.md"
       })
   void javaCompiles(String page) throws IOException {
     List<SourceFile> sources = new ArrayList<>();

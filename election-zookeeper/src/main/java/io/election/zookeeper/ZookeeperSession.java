@@ -120,7 +120,9 @@ final class ZookeeperSession {
 
   private String explain(Code code, ZooKeeper client) {
     boolean reached = client.getSessionId() != 0;
-    return switch (code) {
+    // A client whose authentication failed may leave requests without an answer.
+    boolean refused = client.getState() == ZooKeeper.States.AUTH_FAILED;
+    return switch (refused ? Code.AUTHFAILED : code) {
       case CONNECTIONLOSS, REQUESTTIMEOUT ->
         (!reached
                 ? "it was not reached within %d ms. Does it run, do both use TLS or not, and do they trust their certificates? The log of ZooKeeper's client says more"
@@ -130,7 +132,8 @@ final class ZookeeperSession {
             .formatted(this.connection.operationTimeout().toMillis());
       case SESSIONEXPIRED ->
         "the session has expired, which ends no leadership; the next call opens another";
-      case AUTHFAILED -> "it has refused the credentials. Check them, and those of SASL";
+      case AUTHFAILED ->
+        "the client could not authenticate. Check the credentials, and the settings of SASL. The log of ZooKeeper's client says more";
       case UNIMPLEMENTED ->
         "it is older than 3.6 and cannot read several nodes at once. Upgrade it";
       default -> code.name();

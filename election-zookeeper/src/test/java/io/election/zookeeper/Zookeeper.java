@@ -19,6 +19,7 @@ import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.ZooKeeperMain;
+import org.apache.zookeeper.server.auth.SASLAuthenticationProvider;
 import org.apache.zookeeper.server.quorum.QuorumPeerMain;
 import org.awaitility.Awaitility;
 
@@ -27,12 +28,14 @@ public final class Zookeeper implements AutoCloseable {
 
   private final Path folder;
   private final int port;
+  private final List<String> jvmOptions;
   private int securePort;
   private Process process;
 
-  private Zookeeper(Path folder, int port) {
+  private Zookeeper(Path folder, int port, List<String> jvmOptions) {
     this.folder = folder;
     this.port = port;
+    this.jvmOptions = jvmOptions;
     this.process = launch();
   }
 
@@ -61,8 +64,26 @@ public final class Zookeeper implements AutoCloseable {
     return server;
   }
 
+  /**
+   * Starts a server to which clients may authenticate by SASL.
+   *
+   * @param jaas a file of JAAS with the section {@code Server}, which names the users
+   */
+  public static Zookeeper startWithSasl(Path jaas) {
+    Zookeeper server = start(
+        1,
+        List.of("authProvider.sasl=" + SASLAuthenticationProvider.class.getName()),
+        List.of("-Djava.security.auth.login.config=" + jaas));
+    server.awaitUp();
+    return server;
+  }
+
   /** Starts a server, which answers only after it has found its ensemble. */
   static Zookeeper start(int id, List<String> ensemble) {
+    return start(id, ensemble, List.of());
+  }
+
+  private static Zookeeper start(int id, List<String> ensemble, List<String> jvmOptions) {
     try {
       Path folder = Files.createTempDirectory("zookeeper-");
       int port = TestServer.freePort();
@@ -80,7 +101,7 @@ public final class Zookeeper implements AutoCloseable {
       Files.createDirectory(folder.resolve("data"));
       Files.writeString(folder.resolve("data").resolve("myid"), Integer.toString(id));
       Files.write(folder.resolve("zoo.cfg"), settings);
-      return new Zookeeper(folder, port);
+      return new Zookeeper(folder, port, jvmOptions);
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }
@@ -108,9 +129,11 @@ public final class Zookeeper implements AutoCloseable {
   }
 
   private Process launch() {
+    List<String> command = java(this.jvmOptions.toArray(String[]::new));
+    command.add(QuorumPeerMain.class.getName());
+    command.add(this.folder.resolve("zoo.cfg").toString());
     try {
-      Process launched = new ProcessBuilder(java(
-              QuorumPeerMain.class.getName(), this.folder.resolve("zoo.cfg").toString()))
+      Process launched = new ProcessBuilder(command)
           .redirectErrorStream(true)
           .redirectOutput(ProcessBuilder.Redirect.appendTo(log().toFile()))
           .start();
@@ -174,7 +197,13 @@ public final class Zookeeper implements AutoCloseable {
     this.process.destroyForcibly().onExit().join();
   }
 
-  /** Kills the server and starts it again on its data. */
+  /** Ends the server by SIGTERM. */
+  public void stop() {
+    this.process.toHandle().destroy();
+    this.process.onExit().join();
+  }
+
+  /** Kills the server, if it runs, and starts it again on its data. */
   public void restart() {
     kill();
     this.process = launch();

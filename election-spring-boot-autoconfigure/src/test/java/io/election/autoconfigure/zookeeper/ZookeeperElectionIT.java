@@ -1,23 +1,34 @@
 package io.election.autoconfigure.zookeeper;
 
 import static io.election.autoconfigure.MysqlNode.awaitLeader;
+import static io.election.autoconfigure.MysqlNode.patiently;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.election.ElectionService;
 import io.election.autoconfigure.KeyValueElectionContract;
 import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.TestCertificate;
+import io.election.lease.LeaseStore;
 import io.election.zookeeper.Zookeeper;
+import io.election.zookeeper.ZookeeperFence;
+import io.election.zookeeper.ZookeeperLeaseStore;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.UUID;
+import javax.security.auth.login.AppConfigurationEntry;
+import javax.security.auth.login.AppConfigurationEntry.LoginModuleControlFlag;
+import javax.security.auth.login.Configuration;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.curator.retry.RetryOneTime;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.server.auth.DigestLoginModule;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -141,8 +152,81 @@ class ZookeeperElectionIT extends KeyValueElectionContract {
     }
   }
 
+  /** As docs/zookeeper.md describes it. */
+  @Test
+  void aBeanConnectsBySasl(@TempDir Path folder, CapturedOutput output) throws Exception {
+    Path jaas = Files.writeString(
+        folder.resolve("jaas.conf"),
+        "Server { %s required user_orders=\"%s\"; };"
+            .formatted(DigestLoginModule.class.getName(), PASSWORD));
+    try (Zookeeper server = Zookeeper.startWithSasl(jaas)) {
+      LoginSections.use("ElectionClient", PASSWORD);
+      node("a")
+          .withBean("zookeeperLeaseStore", LeaseStore.class, () -> bySasl(server))
+          .run((context) -> {
+            awaitLeader(context);
+            assertThat(context).doesNotHaveBean(ZookeeperFence.class);
+            try (ZooKeeper stranger = client(server)) {
+              assertThatThrownBy(() -> stranger.getData("/election/orders", false, null))
+                  .isInstanceOf(KeeperException.NoAuthException.class);
+            }
+          });
+
+      LoginSections.use("ElectionClient", "wrong");
+      node("b")
+          .withBean("zookeeperLeaseStore", LeaseStore.class, () -> bySasl(server))
+          .run((context) -> {
+            patiently().until(() -> output.getAll().contains("could not authenticate"));
+            assertThat(context.getBean(ElectionService.class).isLeader()).isFalse();
+          });
+    } finally {
+      Configuration.setConfiguration(null);
+    }
+  }
+
+  private static LeaseStore bySasl(Zookeeper server) {
+    return ZookeeperLeaseStore.builder(server.connectString())
+        .property("zookeeper.sasl.clientconfig", "ElectionClient")
+        .property("zookeeper.fips-mode", "false")
+        .acl("sasl:orders:cdrwa")
+        .build();
+  }
+
+  /** The only section of the login configuration of this JVM, as a file of JAAS would have it. */
+  private static final class LoginSections extends Configuration {
+
+    private final String section;
+
+    private final String password;
+
+    private LoginSections(String section, String password) {
+      this.section = section;
+      this.password = password;
+    }
+
+    static void use(String section, String password) {
+      Configuration.setConfiguration(new LoginSections(section, password));
+    }
+
+    @Override
+    public AppConfigurationEntry @Nullable [] getAppConfigurationEntry(String name) {
+      return name.equals(this.section)
+          ? new AppConfigurationEntry[] {
+            new AppConfigurationEntry(
+                DigestLoginModule.class.getName(),
+                LoginModuleControlFlag.REQUIRED,
+                Map.of("username", "orders", "password", this.password))
+          }
+          : null;
+    }
+  }
+
   private static ZooKeeper stranger() throws IOException {
-    return new ZooKeeper(zookeeper.connectString(), 40_000, (event) -> {});
+    return client(zookeeper);
+  }
+
+  private static ZooKeeper client(Zookeeper server) throws IOException {
+    return new ZooKeeper(server.connectString(), 40_000, (event) -> {});
   }
 
   @ParameterizedTest
