@@ -33,7 +33,7 @@ enum Backend {
    * everything else that the driver sends), the requests of ZooKeeper without its pings, or the
    * messages of gRPC.
    */
-  TcpProxy proxyTo(InetSocketAddress server) {
-    return TcpProxy.to(server, () -> new Requests(this.protocol));
+  TcpProxy proxyTo(InetSocketAddress server, Traffic traffic) {
+    return TcpProxy.to(server, () -> new Requests(this.protocol, traffic::sent));
   }
 }

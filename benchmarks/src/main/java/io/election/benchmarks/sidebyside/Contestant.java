@@ -47,6 +47,8 @@ final class Contestant implements AutoCloseable {
 
   private final Map<NodeProcess, TcpProxy> proxies = new HashMap<>();
 
+  private final Map<NodeProcess, Traffic> traffic = new HashMap<>();
+
   /**
    * Creates a contestant without processes.
    *
@@ -67,12 +69,14 @@ final class Contestant implements AutoCloseable {
 
   NodeProcess add(String name, String... options) {
     String host = this.server.host(this.nodes.size());
+    Traffic traffic = new Traffic();
     TcpProxy proxy = this.kind.backend.proxyTo(
-        new InetSocketAddress(host, this.settings.place().port()));
+        new InetSocketAddress(host, this.settings.place().port()), traffic);
     boolean question = List.of(options).contains("question");
     List<String> jvm = question ? List.of("-Xmx192m", OPTIMISED) : List.of("-Xmx192m");
     NodeProcess process = start(name, proxy.port(), jvm, options);
     this.proxies.put(process, proxy);
+    this.traffic.put(process, traffic);
     return process;
   }
 
@@ -106,6 +110,11 @@ final class Contestant implements AutoCloseable {
   /** Returns the proxy between a process and its server. */
   TcpProxy proxyOf(NodeProcess node) {
     return Objects.requireNonNull(this.proxies.get(node), node.name());
+  }
+
+  /** Returns what the proxy between a process and its server tells apart. */
+  Traffic trafficOf(NodeProcess node) {
+    return Objects.requireNonNull(this.traffic.get(node), node.name());
   }
 
   Optional<NodeProcess> leader() {

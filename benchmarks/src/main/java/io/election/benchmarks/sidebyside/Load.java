@@ -16,6 +16,9 @@ record Load(Results results, Servers servers, Timing timing) {
 
   private static final int ALL_AT_ONCE = 100;
 
+  /** For how many leases requests are counted: a node reads the members that often. */
+  private static final int WINDOW = 8;
+
   /** Measures a leader and a follower by the number of elections that they take part in. */
   void measure(List<CandidateKind> kinds, int elections) throws Exception {
     // With so many elections one candidate keeps two cores busy, so candidates take turns.
@@ -87,16 +90,48 @@ record Load(Results results, Servers servers, Timing timing) {
       this.contestant.within(PATIENCE, "a node follows").until(follower::isUp);
       // A node that has just come reads the members twice, and the history.
       pass(3);
-      TcpProxy ofLeader = this.contestant.proxyOf(leader);
-      TcpProxy ofFollower = this.contestant.proxyOf(follower);
-      long start = System.nanoTime();
-      long asked = ofLeader.requestCount();
-      long askedByFollower = ofFollower.requestCount();
-      pass(4);
-      double seconds = (System.nanoTime() - start) / 1e9;
-      add("leader_per_s", (ofLeader.requestCount() - asked) / seconds);
-      add("follower_per_s", (ofFollower.requestCount() - askedByFollower) / seconds);
+      Count ofLeader = new Count("leader", leader);
+      Count ofFollower = new Count("follower", follower);
+      pass(WINDOW);
+      ofLeader.add(1);
+      ofFollower.add(1);
       add("led_count", leader.leadershipLog().led());
+    }
+
+    /** Counts the requests of a process from now on. */
+    private final class Count {
+
+      private final String what;
+
+      private final TcpProxy proxy;
+
+      private final Traffic traffic;
+
+      private final long start = System.nanoTime();
+
+      private final long requestsBefore;
+
+      private final long candidatesBefore;
+
+      Count(String what, NodeProcess node) {
+        this.what = what;
+        this.proxy = Figures.this.contestant.proxyOf(node);
+        this.traffic = Figures.this.contestant.trafficOf(node);
+        this.requestsBefore = this.proxy.requestCount();
+        this.candidatesBefore = this.traffic.ofCandidates();
+      }
+
+      double seconds() {
+        return (System.nanoTime() - this.start) / 1e9;
+      }
+
+      void add(int nodes) {
+        double seconds = seconds() * nodes;
+        long ofCandidates = this.traffic.ofCandidates() - this.candidatesBefore;
+        long requests = this.proxy.requestCount() - this.requestsBefore - ofCandidates;
+        Figures.this.add(this.what + "_per_s", requests / seconds);
+        Figures.this.add(this.what + "_of_candidates_per_s", ofCandidates / seconds);
+      }
     }
 
     void measureCrowd(int size) throws InterruptedException {
@@ -104,17 +139,14 @@ record Load(Results results, Servers servers, Timing timing) {
       await("a leads", leader::leads);
       NodeProcess crowd = this.contestant.add("b", "crowd=" + size);
       await("the crowd has joined", crowd::isUp);
-      pass(1);
-      TcpProxy proxy = this.contestant.proxyOf(crowd);
-      long start = System.nanoTime();
-      long asked = proxy.requestCount();
+      pass(3);
+      Count ofCrowd = new Count("follower", crowd);
       double waited = rowLockWaits();
-      pass(2);
-      double seconds = (System.nanoTime() - start) / 1e9;
-      add("follower_per_s", (proxy.requestCount() - asked) / seconds / size);
+      pass(WINDOW);
+      ofCrowd.add(size);
       boolean mysql = this.contestant.kind.backend == Backend.MYSQL;
       if (mysql) {
-        add("row_lock_waits_per_s", (rowLockWaits() - waited) / seconds);
+        add("row_lock_waits_per_s", (rowLockWaits() - waited) / ofCrowd.seconds());
       }
       // ShedLock's leader is the process that runs the job.
       await("a leads still", () -> leader.leads() || crowd.leads());

@@ -17,6 +17,10 @@ enum Scenario {
     @Override
     void play(Contestant contestant, NodeProcess leader, Servers servers, Recorder recorder) {
       end(Signal.KILL, contestant, leader, recorder);
+      contestant.trafficOf(leader).renewedAt().ifPresent((renewed) -> {
+        long next = contestant.awaitClaimAfter(renewed, leader).from();
+        recorder.add("late_ms", millis(next - renewed - contestant.lease.toNanos()));
+      });
     }
   },
   /** {@code SIGTERM}. */

@@ -110,6 +110,20 @@ public final class SideBySide {
         number("default-rounds", this.quick ? 0 : 10));
   }
 
+  /**
+   * Waits for a random instant between two renewals. Each round has its own part of the interval, so
+   * that the rounds are spread evenly over it. If the last renewal is not known, any instant is
+   * random.
+   */
+  private static void awaitInstant(Contestant contestant, int round, int rounds)
+      throws InterruptedException {
+    long renew = contestant.renew.toNanos();
+    double part = (round - 1 + ThreadLocalRandom.current().nextDouble()) / rounds;
+    long now = System.nanoTime();
+    long renewed = contestant.trafficOf(contestant.awaitLeader()).renewedAt().orElse(now);
+    TimeUnit.NANOSECONDS.sleep(Math.floorMod(renewed + (long) (renew * part) - now, renew));
+  }
+
   private static String option(
       SimpleCommandLinePropertySource options, String name, String otherwise) {
     String value = options.getProperty(name);
@@ -173,7 +187,7 @@ public final class SideBySide {
           Parallel.forEach(
               contestants,
               contestants.size(),
-              (contestant) -> play(timing, scenario, number, contestant, waiting));
+              (contestant) -> play(timing, scenario, number, rounds, contestant, waiting));
           System.out.printf(
               "%s, %s, round %d: %d s%n",
               timing.id(), scenario.id(), round, (System.nanoTime() - start) / 1_000_000_000);
@@ -186,7 +200,12 @@ public final class SideBySide {
 
   /** Restarts a candidate that fails, and records the failure as a figure. */
   private void play(
-      Timing timing, Scenario scenario, int round, Contestant contestant, CountDownLatch waiting)
+      Timing timing,
+      Scenario scenario,
+      int round,
+      int rounds,
+      Contestant contestant,
+      CountDownLatch waiting)
       throws InterruptedException {
     Recorder recorder = (measure, value) ->
         this.results.add(timing, scenario.id(), contestant.kind, round, measure, value);
@@ -200,9 +219,7 @@ public final class SideBySide {
         waiting.await();
       }
       if (scenario != Scenario.STALL) {
-        // Begins at a random instant between two renewals.
-        TimeUnit.MILLISECONDS.sleep(
-            ThreadLocalRandom.current().nextLong(1 + contestant.renew.toMillis()));
+        awaitInstant(contestant, round, rounds);
       }
       scenario.play(contestant, contestant.awaitLeader(), this.servers, recorder);
     } catch (RuntimeException ex) {

@@ -64,13 +64,15 @@ public final class Summary {
     table(
         "Without a leader, " + (timing == Timing.DEFAULTS ? "defaults" : "equal settings")
             + ": seconds, min / median / max",
-        "lease | after `kill -9` | after SIGTERM | rounds",
+        "lease | after `kill -9` | of that, later than a lease after the last renewal"
+            + " | after SIGTERM | rounds",
         (kind) -> {
           double[] killed = values(timing, Scenario.KILL, kind, "gap_ms");
           double[] stopped = values(timing, Scenario.STOP, kind, "gap_ms");
           return List.of(
               timing.lease(kind).isZero() ? "no default" : timing.lease(kind).toSeconds() + " s",
               seconds(killed),
+              seconds(values(timing, Scenario.KILL, kind, "late_ms")),
               seconds(stopped),
               killed.length + ", " + stopped.length);
         });
@@ -116,7 +118,8 @@ public final class Summary {
             .map((load) -> load.substring(5) + (load.endsWith("-1") ? " election" : " elections"))
             .toList());
     table(
-        "Requests to the server a second, leader / follower, equal settings; and isLeader()",
+        "Requests to the server a second, leader / follower, equal settings, + to stay a"
+            + " candidate and know the others; and isLeader()",
         titles + " | isLeader()",
         (kind) -> {
           List<String> cells = new ArrayList<>();
@@ -125,8 +128,8 @@ public final class Summary {
             boolean all = led.length == 0
                 || led[0] >= Integer.parseInt(load.substring(5))
                 || kind == CandidateKind.SHEDLOCK;
-            cells.add(middle(timing, load, kind, "leader_per_s", "%.1f") + " / "
-                + middle(timing, load, kind, "follower_per_s", "%.1f")
+            cells.add(load(timing, load, kind, "leader") + " / "
+                + load(timing, load, kind, "follower")
                 + (all ? "" : format(" (leads in %.0f)", led[0])));
           }
           cells.add(middle(timing, "load-1", kind, "question_ns", "%.0f ns"));
@@ -134,14 +137,20 @@ public final class Summary {
         });
   }
 
+  private String load(Timing timing, String scenario, CandidateKind kind, String who) {
+    String requests = middle(timing, scenario, kind, who + "_per_s", "%.2f");
+    String ofCandidates = middle(timing, scenario, kind, who + "_of_candidates_per_s", " + %.2f");
+    return kind.isOurs() && ofCandidates.startsWith(" ") ? requests + ofCandidates : requests;
+  }
+
   private void crowd(Timing timing) {
     for (String crowd : scenarios("crowd-")) {
       table(
           "One election with " + crowd.substring(6) + " followers, equal settings",
-          "requests of a follower a second | row-lock waits a second"
+          "requests of a follower a second, + as a candidate | row-lock waits a second"
               + " | row-lock waits of a take-over | without a leader after `kill -9`",
           (kind) -> List.of(
-              middle(timing, crowd, kind, "follower_per_s", "%.1f"),
+              load(timing, crowd, kind, "follower"),
               middle(timing, crowd, kind, "row_lock_waits_per_s", "%.1f"),
               middle(timing, crowd, kind, "row_lock_waits_of_take_over", "%.1f"),
               middle(timing, crowd, kind, "gap_ms", "%.0f ms")));

@@ -29,7 +29,7 @@ class SummaryTest {
     String summary = Summary.of(Results.read(this.folder));
     assertThat(summary)
         .isEqualTo(Summary.of(this.results))
-        .contains("| election | 5 s | 4.00 / 4.50 / 5.00 |")
+        .contains("| election | 5 s | 4.00 / 4.50 / 5.00 | – |")
         .contains("| 1 of 1: 0.227 / 0.227 / 0.227 |")
         .contains("* machine: two: cores");
   }

@@ -1,5 +1,9 @@
 package io.election.test.process;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
+import java.io.ByteArrayOutputStream;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
 import java.util.function.ToLongFunction;
@@ -51,7 +55,14 @@ public final class Requests implements ToIntFunction<byte[]> {
 
   private final Protocol protocol;
 
+  private final Consumer<String> texts;
+
   private final byte[] header;
+
+  /** What was read of the content of a request. */
+  private final ByteArrayOutputStream content = new ByteArrayOutputStream();
+
+  private boolean reads;
 
   private int headerBytes;
 
@@ -59,7 +70,17 @@ public final class Requests implements ToIntFunction<byte[]> {
 
   /** Creates a counter for one connection. */
   public Requests(Protocol protocol) {
+    this(protocol, (text) -> {});
+  }
+
+  /**
+   * Creates a counter for one connection.
+   *
+   * @param texts receives the text of each request, once all of it was sent
+   */
+  public Requests(Protocol protocol, Consumer<String> texts) {
     this.protocol = protocol;
+    this.texts = texts;
     this.header = new byte[protocol.header];
     this.skip = protocol.preface;
   }
@@ -72,6 +93,7 @@ public final class Requests implements ToIntFunction<byte[]> {
     while (at < bytes.length) {
       if (this.skip > 0) {
         int step = (int) Math.min(this.skip, bytes.length - at);
+        read(bytes, at, step);
         this.skip -= step;
         at += step;
       } else {
@@ -79,10 +101,23 @@ public final class Requests implements ToIntFunction<byte[]> {
         if (this.headerBytes == this.header.length) {
           this.headerBytes = 0;
           this.skip = this.protocol.length.applyAsLong(this.header);
-          count += this.protocol.isRequest.test(this.header) ? 1 : 0;
+          boolean isRequest = this.protocol.isRequest.test(this.header);
+          count += isRequest ? 1 : 0;
+          this.reads = isRequest && this.skip > 0;
         }
       }
     }
     return count;
+  }
+
+  private void read(byte[] bytes, int from, int length) {
+    if (this.reads) {
+      this.content.write(bytes, from, length);
+      if (length == this.skip) {
+        this.texts.accept(this.content.toString(ISO_8859_1));
+        this.content.reset();
+        this.reads = false;
+      }
+    }
   }
 }

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class RequestsTest {
@@ -36,6 +38,17 @@ class RequestsTest {
     assertThat(count(Requests.Protocol.HTTP_2, sent)).isEqualTo(2);
   }
 
+  @Test
+  void theTextOfARequestIsReportedOnceItWasSent() {
+    String large = "x".repeat(2_000);
+    byte[] sent = bytes(mysql(1, "login"), mysql(0, "SELECT 1"), mysql(0, large), mysql(0, "y"));
+    for (int size : new int[] {1, 3, 7, 1460}) {
+      List<String> texts = new ArrayList<>();
+      count(new Requests(Requests.Protocol.MYSQL, texts::add), sent, size);
+      assertThat(texts).as("in packets of %d", size).containsExactly("SELECT 1", large, "y");
+    }
+  }
+
   /** Returns the count, which does not depend on how the bytes are split into packets. */
   private static long count(Requests.Protocol protocol, byte[] sent) {
     long whole = count(protocol, sent, sent.length);
@@ -46,8 +59,11 @@ class RequestsTest {
   }
 
   private static long count(Requests.Protocol protocol, byte[] sent, int size) {
+    return count(new Requests(protocol), sent, size);
+  }
+
+  private static long count(Requests requests, byte[] sent, int size) {
     long count = 0;
-    Requests requests = new Requests(protocol);
     for (int from = 0; from < sent.length; from += size) {
       byte[] packet = new byte[Math.min(size, sent.length - from)];
       System.arraycopy(sent, from, packet, 0, packet.length);
