@@ -7,9 +7,12 @@ package io.election.mysql.failover;
  * <p>A server that missed one promotion may join if it has nothing beyond what the promoted server
  * had then; one that missed several may not. Beyond that, no server joins that has a transaction
  * which the source lacks, whatever the terms say: replication would diverge without an error. Nor
- * does one join a source that lacks what it had when it was promoted, or by a term below 1.
+ * does one join a source that lacks what it had when it was promoted, or by a term below 1, nor one
+ * whose data show a promotion without the transactions that came before it.
  */
 public final class Joining {
+
+  private static final String REBUILD = "Rebuild the server from the source (POST /rebuild)";
 
   private Joining() {}
 
@@ -48,7 +51,7 @@ public final class Joining {
     }
     if (!surplus.isEmpty()) {
       return refused(
-          "it has transactions that the source lacks: %s. Save them if they matter, then rebuild the server from the source"
+          "it has transactions that the source lacks: %s. Save them if they matter (mysqlbinlog --include-gtids), then rebuild the server from the source (POST /rebuild)"
               .formatted(surplus),
           surplus);
     }
@@ -56,6 +59,12 @@ public final class Joining {
       return refused(
           "its data are of term %d, and the last promotion was in term %d, which cannot be: terms begin at 1. Restore what was changed"
               .formatted(localTerm, globalTerm),
+          GtidSet.EMPTY);
+    }
+    if (localTerm == globalTerm && !own.contains(promotedAt)) {
+      return refused(
+          "its data are of term %d, but by its GTIDs it lacks %s, which came before that: somebody has reset them. %s"
+              .formatted(localTerm, promotedAt.subtract(own), REBUILD),
           GtidSet.EMPTY);
     }
     if (localTerm == 0 || localTerm == globalTerm) {
@@ -66,16 +75,16 @@ public final class Joining {
       return beyond.isEmpty()
           ? Verdict.ALLOWED
           : refused(
-              "it has transactions that the source lacked when it was promoted: %s. Rebuild the server from the source"
-                  .formatted(beyond),
+              "it has transactions that the source lacked when it was promoted: %s. %s"
+                  .formatted(beyond, REBUILD),
               beyond);
     }
     return refused(
         localTerm > globalTerm
-            ? "its data are of term %d, but the last promotion was in term %d: the record of promotions was changed. Restore it, or rebuild the server from the source"
+            ? "its data are of term %d, but the last promotion was in term %d: the record of promotions or the table mysql_failover.promotion was changed. Compare with that table on the source, and restore what is wrong"
                 .formatted(localTerm, globalTerm)
-            : "its data are of term %d, and the last promotion was in term %d: it missed more than one. Rebuild the server from the source"
-                .formatted(localTerm, globalTerm),
+            : "its data are of term %d, and the last promotion was in term %d: it missed more than one. %s"
+                .formatted(localTerm, globalTerm, REBUILD),
         GtidSet.EMPTY);
   }
 

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * lacks some of theirs goes past them.
  *
  * @param servers the names of all servers of the set
- * @param lastSource the name of the last source
+ * @param lastSource the name of the last source; one that is none of the servers has been taken out of
+ *     the set, so that all of them were its replicas
  * @param acknowledging how many replicas acknowledged each transaction before the source did; 0 if
  *     none had to
  */
@@ -55,10 +56,6 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
 
   /** Checks the set. */
   public Succession {
-    if (!servers.contains(lastSource)) {
-      throw new IllegalArgumentException(
-          "The last source %s is none of the servers %s".formatted(lastSource, servers));
-    }
     if (acknowledging < 0 || acknowledging >= servers.size()) {
       throw new IllegalArgumentException("%d replicas acknowledge, but there are %d servers"
           .formatted(acknowledging, servers.size()));
@@ -109,7 +106,11 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
    * which is the most that can be done: transactions that no replica had received are lost.
    */
   public int needed() {
-    return this.servers.size() - 1 - Math.max(this.acknowledging, 1) + 1;
+    return replicas() - Math.max(this.acknowledging, 1) + 1;
+  }
+
+  private int replicas() {
+    return this.servers.size() - (this.servers.contains(this.lastSource) ? 1 : 0);
   }
 
   /**
@@ -133,7 +134,7 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
     known.removeIf((each) -> !this.servers.contains(each.server()));
     Set<String> missing = missing(known);
     boolean hasSource = known.stream().anyMatch((each) -> each.server().equals(this.lastSource));
-    if (!hasSource && this.servers.size() - 1 - missing.size() < needed()) {
+    if (!hasSource && replicas() - missing.size() < needed()) {
       return new Verdict(
           Kind.TOO_FEW,
           missing,

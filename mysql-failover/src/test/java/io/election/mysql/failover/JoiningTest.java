@@ -39,6 +39,8 @@ class JoiningTest {
       -1 | A:1-9 | 3 | A:1-9 | A:1-9,B:1-10 | false |
       0 | '' | 3 | A:1-9 | A:1-8,B:1-10 | false |
       3 | A:1-8 | 3 | A:1-9 | A:1-8 | false |
+      3 | '' | 3 | A:1-9 | A:1-9,B:1-10 | false |
+      3 | A:2-9,B:1 | 3 | A:1-9 | A:1-9,B:1-10 | false |
       3 | A:1-9 | 3 | A:1-9 | A:1-8 | false | A:9
       """)
   void aServerJoinsOrIsRefused(
@@ -63,6 +65,8 @@ class JoiningTest {
         .contains("of term 1", "in term 3", "missed more than one");
     assertThat(decide(5, "A:1-9", 3, "A:1-9", "A:1-9,B:1").reason())
         .contains("of term 5", "in term 3", "was changed");
+    assertThat(decide(3, "A:5-9", 3, "A:1-9", "A:1-9,B:1").reason())
+        .contains("it lacks", ":1-4", "somebody has reset", "POST /rebuild");
     assertThat(decide(0, "A:1-9", -2, "A:1-9", "A:1-9,B:1").reason())
         .contains("of term 0", "in term -2", "terms begin at 1");
     assertThat(decide(2, "A:1-9", 3, "A:1-9", "A:1-9,B:1-10").reason()).isEmpty();
