@@ -243,11 +243,7 @@ public final class Elector {
     this.context.inbox().wakeUp();
   }
 
-  /**
-   * Makes the elector announce the {@linkplain Precedence#position position} of this node at once if
-   * it has changed, also while a leader lives: then a new position is otherwise announced once per
-   * lease. Never blocks.
-   */
+  /** Announces a new {@linkplain Precedence#position position} at once. Never blocks. */
   public void announcePosition() {
     members().announceSoon();
     wakeUp();
@@ -268,10 +264,7 @@ public final class Elector {
    * @return the health; empty while the elector is not running
    */
   public Optional<StoreHealth> storeHealth() {
-    if (!isRunning()) {
-      return Optional.empty();
-    }
-    return Optional.of(this.run.acting().loop().calls().health());
+    return isRunning() ? Optional.of(this.run.acting().loop().calls().health()) : Optional.empty();
   }
 
   /** Creates the part in an election, which begins with the next start. */
@@ -290,9 +283,7 @@ public final class Elector {
     return this.run.acting().candidates();
   }
 
-  /**
-   * Returns the election as this elector or an earlier one of this process keeps it after a stop.
-   */
+  /** Returns the election as this or an earlier elector of the process keeps it after a stop. */
   Optional<Candidate> kept(Candidate candidate) {
     return this.run.kept(candidate);
   }

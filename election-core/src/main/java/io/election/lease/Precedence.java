@@ -34,7 +34,8 @@ public interface Precedence {
 
   /**
    * Returns the position of this node, which other nodes read as {@link Member#position()}. It is
-   * written at once when an election opens, and at most once per lease while a leader lives.
+   * written at once when an election opens, and at most once per lease while a leader lives, unless
+   * {@link Elector#announcePosition()} is called.
    *
    * @param serviceId the name of the election
    * @return the position, of at most 16,000 characters; empty if there is none
