@@ -11,6 +11,9 @@ import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Claim;
 import io.election.lease.LeaseStoreException;
 import io.election.test.Signal;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,6 +27,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -241,7 +245,7 @@ class EtcdFaultsIT {
     });
   }
 
-  /** Prints what a renewal costs. */
+  /** Prints what a renewal costs. A day has 43200 at the default interval: {@code -Drenewals=43200}. */
   @ParameterizedTest
   @ValueSource(ints = {1, 50, 500})
   void aRenewalIsOneSmallRequest(int elections) throws Exception {
@@ -250,8 +254,9 @@ class EtcdFaultsIT {
       terms.put("service-" + i, lead("service-" + i));
     }
     assertThat(this.store.renew("a", terms).renewed()).hasSize(elections);
-    int renewals = 1000;
+    int renewals = Integer.getInteger("renewals", 1000);
     long bytes = databaseBytes();
+    long folder = bytesIn(this.etcd.data());
     long received = this.etcd.metric("etcd_network_client_grpc_received_bytes_total");
     long requests = this.etcd.requests();
 
@@ -266,6 +271,13 @@ class EtcdFaultsIT {
     System.out.printf(
         "A renewal of %d elections: %.3f requests, %d bytes sent, %d bytes of database (%.1f MB a day at 2 s)%n",
         elections, requests / (double) renewals, sent, grown, grown * 43200 / 1e6);
+    System.out.printf(
+        "%d renewals of %d elections: the database grows by %.1f MB, the data folder by %.1f MB to %.1f MB%n",
+        renewals,
+        elections,
+        (databaseBytes() - bytes) / 1e6,
+        (bytesIn(this.etcd.data()) - folder) / 1e6,
+        bytesIn(this.etcd.data()) / 1e6);
     assertThat(requests).isEqualTo(renewals);
     assertThat(grown * 43200).isLessThan(8_000_000);
   }
@@ -328,6 +340,16 @@ class EtcdFaultsIT {
         elections, requests / (double) announcements, grown, grown * 4320 / 1e6);
     assertThat(requests).isEqualTo(announcements);
     assertThat(grown * 4320).isLessThan(1_000_000);
+  }
+
+  private static long bytesIn(Path folder) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      return files
+          .map(Path::toFile)
+          .filter(File::isFile)
+          .mapToLong(File::length)
+          .sum();
+    }
   }
 
   private long databaseBytes() {
