@@ -2,13 +2,16 @@ package io.election.mysql.failover.agent;
 
 import io.election.ElectionService;
 import io.election.LeadershipAcquiredEvent;
+import io.election.Member;
 import io.election.lease.Elector;
 import io.election.lease.LeaseSettings;
+import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.Joining;
 import io.election.mysql.failover.agent.Status.Role;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -44,6 +47,15 @@ final class Agent implements SmartLifecycle {
   /** For how long a source is not asked that has not answered: a failover must not wait for that. */
   private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
+  /** For how long another agent has no connection while it connects anew. */
+  private static final long CONNECTS_ANEW_MILLIS = 200;
+
+  /** For how long the server must have been without another agent that it had. */
+  private static final long ALONE_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+  /** After what time a receiver is started again that has ended by itself. */
+  private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
+
   private final AgentProperties properties;
   private final MysqlServer server;
   private final Promotions promotions;
@@ -66,13 +78,44 @@ final class Agent implements SmartLifecycle {
   /** From where to rebuild the server. */
   private final AtomicReference<@Nullable Promotion> donor = new AtomicReference<>();
 
-  /** Whether the settings of the server are safe. */
+  /** Whether the server was found fit, and nothing has happened since that could have changed it. */
   private boolean checked;
+
+  /** Why the server may neither lead nor join; empty if it may. */
+  private String unfit = "";
+
+  /** Whether it is unfit because its data may be incomplete. */
+  private boolean incomplete;
+
+  /** Whether this agent looks after the server, so that others must not. */
+  private boolean everChecked;
+
+  /** The connection of another agent, as seen last. */
+  private String otherAgent = "";
+
+  /** Until when it counts as running, by the monotonic clock. */
+  private long otherAgentUntil;
+
+  /** Whether the election was open when it was looked at last. */
+  private boolean open;
+
+  /** Whether the server has joined by the rules, and has written nothing itself since. */
+  private boolean compared;
+
+  /** What the server had executed when it was looked at last. */
+  private GtidSet executed = GtidSet.EMPTY;
+
+  /** When it was told to replicate last. */
+  private long followedAt = System.nanoTime();
+
+  /** Why its receiver has ended by itself; empty if it has not, or has connected since. */
+  private String receiverFailure = "";
+
+  /** Whether its receiver was started, and not stopped by this agent since. */
+  private boolean followed;
 
   /** Whether the receiver was connected when it was looked at last. */
   private boolean connected;
-
-  private long joinedAt = System.nanoTime();
 
   /** The address of the source that did not answer when it was asked last; empty if there is none. */
   private String silent = "";
@@ -81,6 +124,12 @@ final class Agent implements SmartLifecycle {
 
   /** The term of the election when it looked at its server last. */
   private OptionalLong lookedIn = OptionalLong.empty();
+
+  /** The term of the election in which the last promotion was recorded; negative before it is known. */
+  private long seenTerm = -1;
+
+  /** When another promotion was seen last, by the monotonic clock. */
+  private long promotedAt = System.nanoTime();
 
   /** The term of the election in which the last promotion before it opened was recorded. */
   private long openTerm;
@@ -111,6 +160,17 @@ final class Agent implements SmartLifecycle {
     return duty != null ? duty : this.status;
   }
 
+  /**
+   * Returns how many servers of the set have no agent that has published a position; empty if that
+   * is not known.
+   */
+  OptionalInt missing() {
+    Optional<List<Member>> members = this.election.members();
+    return members.isPresent()
+        ? OptionalInt.of(this.freshest.missing(members.get()))
+        : OptionalInt.empty();
+  }
+
   @Override
   public void start() {
     Thread thread = new Thread(this::run, "failover-agent");
@@ -129,7 +189,9 @@ final class Agent implements SmartLifecycle {
       try {
         look();
       } catch (Exception ex) {
-        show(Role.UNKNOWN, ex.toString(), 0);
+        show(Role.UNKNOWN, Refusals.text(ex), 0);
+        log.debug("{} cannot be looked after", this.properties.server(), ex);
+        this.checked = false; // the server may have been started again with other settings
         this.freshest.withdraw();
         if (this.election.isLeader()) {
           this.election.lostLeader();
@@ -167,8 +229,7 @@ final class Agent implements SmartLifecycle {
       this.duty.serve();
       return;
     }
-    if (!this.checked) {
-      check();
+    if (!this.checked && !check()) {
       return;
     }
     Promotion donor = this.donor.getAndSet(null);
@@ -177,31 +238,44 @@ final class Agent implements SmartLifecycle {
       return;
     }
     ServerState state = this.server.state();
-    if (!state.superReadOnly()) {
-      log.warn(
-          "{} is writable, but not the source: it is made read-only", this.properties.server());
-      this.server.fenceFormerSource();
+    if (state.executed().subtract(this.executed).hasOrigin(state.uuid())) {
+      this.compared = false; // it has written itself
+    }
+    this.executed = state.executed();
+    if (this.unfit.isEmpty()) {
+      fenceUnlessReadOnly(state);
     }
     Optional<Promotion> last = this.promotions.last();
+    if (!this.unfit.isEmpty() && last.isPresent()) {
+      fenceUnlessReadOnly(state); // before that it may be in use as it is
+    }
     this.freshest.know(last);
     long term = last.map(Promotion::electionTerm).orElse(0L);
-    if (this.freshest.isOpen(this.settings.renewInterval()) && term <= this.openTerm) {
+    if (term != this.seenTerm) {
+      this.promotedAt = this.seenTerm < 0 ? this.promotedAt : System.nanoTime();
+      this.seenTerm = term;
+    }
+    if (this.freshest.isOpen(this.settings.renewInterval(), this.promotedAt)
+        && term <= this.openTerm) {
+      if (!this.open) {
+        this.open = true;
+        this.checked = false; // look again before it may be promoted
+        if (!check()) {
+          return;
+        }
+      }
       if (state.receiving()) {
         log.info("{} stops its receiver: there is no source", this.properties.server());
-        this.server.stopReceiver();
-        state = this.server.state();
+        state = stopReceiver();
       }
       if (last.isPresent() && this.freshest.isDesignated()) {
         askLastSource(last.get());
       }
-      String reason = this.freshest.reason();
-      show(
-          Role.WAITING,
-          reason.isEmpty() ? "there is no source" : "there is no source: " + reason,
-          state.lagSeconds());
+      showWaiting(state);
       this.freshest.publish(state, term, this.status);
       this.elector.wakeUp();
     } else {
+      this.open = false;
       this.openTerm = term;
       if (this.freshest.publish(state, Position.MAY_RECEIVE, this.status)) {
         this.elector.announcePosition(); // it may not join before the others can read that
@@ -210,19 +284,61 @@ final class Agent implements SmartLifecycle {
     }
   }
 
+  private void fenceUnlessReadOnly(ServerState state) throws SQLException {
+    if (!state.superReadOnly()) {
+      log.warn(
+          "{} is writable, but not the source: it is made read-only", this.properties.server());
+      this.compared = false;
+      this.server.fenceFormerSource();
+    }
+  }
+
+  private ServerState stopReceiver() throws SQLException {
+    this.followed = false;
+    this.server.stopReceiver();
+    return this.server.state();
+  }
+
+  /** Shows why there is no source, as far as this server knows. */
+  private void showWaiting(ServerState state) {
+    if (!this.unfit.isEmpty()) {
+      show(Role.REFUSED, this.unfit, state.lagSeconds());
+      return;
+    }
+    String reason = this.freshest.reason();
+    String failure = this.duty.failure();
+    show(
+        Role.WAITING,
+        "there is no source"
+            + (reason.isEmpty() ? "" : ": " + reason)
+            + (failure.isEmpty() ? "" : "; its last attempt to be it has failed: " + failure),
+        state.lagSeconds());
+  }
+
   /** Joins the source, if there is one. */
   private void join(Optional<Promotion> last, ServerState state) throws Exception {
     Optional<String> leader = this.election.leaderId();
-    if (leader.isEmpty()) {
+    boolean promoted = leader.isPresent()
+        && last.isPresent()
+        && this.election.term().equals(OptionalLong.of(last.get().electionTerm()));
+    if (!this.unfit.isEmpty()) {
+      this.refusedBy = this.incomplete && promoted ? last.get() : null;
+      show(Role.REFUSED, this.unfit, state.lagSeconds());
+      if (state.receiving()) {
+        stopReceiver(); // what it acknowledged might be lost
+      }
+    } else if (leader.isEmpty()) {
       show(Role.WAITING, "there is no source", state.lagSeconds());
-    } else if (last.isEmpty()
-        || !this.election.term().equals(OptionalLong.of(last.get().electionTerm()))) {
+    } else if (!promoted) {
       // A server that joined the last source now could acknowledge transactions that the next
-      // source
-      // lacks.
+      // source lacks.
       show(
           Role.WAITING,
-          "%s leads, and has not promoted its server yet".formatted(leader.get()),
+          "%s leads, and has not promoted its server yet (its term of the election is %s, and the record of promotions is of %s)"
+              .formatted(
+                  leader.get(),
+                  this.election.term().isPresent() ? this.election.term().getAsLong() : "unknown",
+                  last.isPresent() ? last.get().electionTerm() : "none"),
           state.lagSeconds());
     } else {
       follow(last.get(), state);
@@ -238,8 +354,11 @@ final class Agent implements SmartLifecycle {
     Promotion refusedBy = this.refusedBy;
     if (this.status.role() != Role.REFUSED || refusedBy == null) {
       throw new IllegalStateException(
-          "%s is %s, and only a server that may not join the source is rebuilt"
-              .formatted(this.properties.server(), this.status.role()));
+          "%s is %s, and only a server that may not join the source is rebuilt from it%s"
+              .formatted(
+                  this.properties.server(),
+                  this.status.role(),
+                  this.status.reason().isEmpty() ? "" : ": " + this.status.reason()));
     }
     this.donor.set(refusedBy);
     this.signal.release();
@@ -259,31 +378,71 @@ final class Agent implements SmartLifecycle {
         this.properties.replicationPassword());
   }
 
-  /** Looks at the settings of the server. It neither leads nor joins while they are not safe. */
-  private void check() throws SQLException {
-    List<String> problems = this.server.problems(this.properties.acknowledgingReplicas());
-    this.checked = problems.isEmpty();
-    if (!this.checked) {
-      show(Role.REFUSED, String.join("; ", problems), 0);
+  /**
+   * Looks at the settings of the server, and at what was done to its data.
+   *
+   * @return false if another agent looks after the server, so that this one must not touch it
+   */
+  private boolean check() throws Exception {
+    if (!this.everChecked && hasOtherAgent()) {
+      show(Role.REFUSED, this.otherAgent, 0);
+      return false;
     }
+    List<String> problems = this.server.problems(this.properties.acknowledgingReplicas());
+    String failedClone = this.server.failedClone();
+    this.incomplete = problems.isEmpty() && !failedClone.isEmpty();
+    this.unfit = this.incomplete ? failedClone : String.join("; ", problems);
+    this.freshest.unfit(this.unfit);
+    this.checked = this.unfit.isEmpty();
+    this.everChecked |= this.checked;
+    return true;
+  }
+
+  /** Whether another agent looks after the server, or has done so a moment ago. */
+  private boolean hasOtherAgent() throws Exception {
+    String other = this.server.otherAgent();
+    if (other.isEmpty() && this.otherAgent.isEmpty()) {
+      TimeUnit.MILLISECONDS.sleep(CONNECTS_ANEW_MILLIS);
+      other = this.server.otherAgent();
+    }
+    if (!other.isEmpty()) {
+      this.otherAgent = other;
+      this.otherAgentUntil = System.nanoTime() + ALONE_NANOS;
+    }
+    return !this.otherAgent.isEmpty() && System.nanoTime() - this.otherAgentUntil < 0;
   }
 
   private void follow(Promotion source, ServerState state) throws Exception {
-    boolean joined = state.source().equals(source.address()) && state.receiving();
-    if (joined
-        && !state.connected()
-        && !this.connected
-        && System.nanoTime() - this.joinedAt > CONNECT_NANOS) {
+    boolean isSet = state.source().equals(source.address());
+    boolean joined = isSet && state.receiving();
+    long tried = System.nanoTime() - this.followedAt;
+    if (joined && !state.connected() && tried < CONNECT_NANOS) {
+      return; // it connects
+    }
+    if (joined && !state.connected() && !this.connected) {
       // It acknowledges nothing, and to stop it takes as long as its attempt to connect: now rather
       // than when there is a failover.
-      this.server.stopReceiver();
+      stopReceiver();
       joined = false;
     }
     this.connected = state.connected();
-    if (joined) {
+    if (joined && this.connected) {
+      this.receiverFailure = "";
+      this.duty.forgetFailure();
+    }
+    if (joined && this.compared) {
+      showReplica(source, state);
+      return;
+    }
+    if (isSet && !state.receiving() && this.followed && !state.receiverError().isEmpty()) {
+      this.receiverFailure = state.receiverError();
+    }
+    if (!this.receiverFailure.isEmpty() && tried < RETRY_NANOS) {
+      this.refusedBy = source;
       show(
-          state.applying() ? Role.REPLICA : Role.REFUSED,
-          state.applying() ? "" : "its applier has stopped: see its error log",
+          Role.REFUSED,
+          "its receiver has stopped: %s. It tries again; if that does not help, rebuild the server from the source (POST /rebuild)"
+              .formatted(this.receiverFailure),
           state.lagSeconds());
       return;
     }
@@ -302,7 +461,7 @@ final class Agent implements SmartLifecycle {
       this.silentSince = System.nanoTime();
       show(
           Role.WAITING,
-          "the source %s does not answer: %s".formatted(source.server(), ex.getMessage()),
+          "the source %s does not answer: %s".formatted(source.server(), Refusals.text(ex)),
           state.lagSeconds());
       return;
     }
@@ -314,7 +473,7 @@ final class Agent implements SmartLifecycle {
           state.lagSeconds());
       return;
     }
-    if (peer.readOnly() && !peer.asksToAcknowledge()) {
+    if (!joined && peer.readOnly() && !peer.asksToAcknowledge()) {
       // A replica that connects before the source waits for acknowledgements never acknowledges.
       show(Role.WAITING, "the source does not accept writes yet", state.lagSeconds());
       return;
@@ -333,12 +492,24 @@ final class Agent implements SmartLifecycle {
       show(Role.WAITING, "it applies what it has received", state.lagSeconds());
       return;
     }
-    this.refusedBy = verdict.allowed() ? null : source;
-    if (!verdict.allowed()) {
-      show(Role.REFUSED, verdict.reason(), state.lagSeconds());
+    Optional<List<Member>> members = this.election.currentMembers();
+    String reason = reason(source, state, peer, members.orElse(List.of()), verdict);
+    if (!reason.isEmpty()) {
+      this.refusedBy =
+          !verdict.allowed() && peer.executed().contains(source.position()) ? source : null;
+      show(Role.REFUSED, reason, state.lagSeconds());
+      if (state.receiving()) {
+        stopReceiver();
+      }
       return;
     }
-    if (!this.freshest.isWithdrawn(this.election.currentMembers())) {
+    this.refusedBy = null;
+    this.compared = true;
+    if (joined) {
+      showReplica(source, state);
+      return;
+    }
+    if (!this.freshest.isWithdrawn(members)) {
       show(Role.WAITING, "other agents may still see a final position of it", state.lagSeconds());
       return;
     }
@@ -353,8 +524,51 @@ final class Agent implements SmartLifecycle {
         this.properties.replicationUsername(),
         this.properties.replicationPassword());
     this.connected = true; // soon
-    this.joinedAt = System.nanoTime();
-    show(Role.REPLICA, "", state.lagSeconds());
+    this.followed = true;
+    this.followedAt = System.nanoTime();
+    if (this.receiverFailure.isEmpty()) {
+      show(Role.WAITING, "it connects to the source " + source.server(), state.lagSeconds());
+    }
+  }
+
+  /** Returns why the server may not join the source, and what to do; empty if it may. */
+  private String reason(
+      Promotion source,
+      ServerState state,
+      Peer peer,
+      List<Member> members,
+      Joining.Verdict verdict) {
+    if (peer.uuid().equals(state.uuid()) || peer.id() == state.id()) {
+      return "the source %s has the same %s as this server: %s"
+          .formatted(
+              source.server(),
+              peer.uuid().equals(state.uuid()) ? "server_uuid" : "server_id",
+              peer.uuid().equals(state.uuid())
+                  ? "remove auto.cnf from this one, and restart it"
+                  : "change it on this one, and restart the server");
+    }
+    String clash = this.freshest.clashOfReplica(members, source);
+    if (!clash.isEmpty() || verdict.allowed()) {
+      return clash;
+    }
+    return state.source().isEmpty() || state.source().equals(source.address())
+        ? verdict.reason()
+        : "it was set to replicate from %s, which is not the source, and %s"
+            .formatted(state.source(), verdict.reason());
+  }
+
+  private void showReplica(Promotion source, ServerState state) {
+    this.refusedBy = state.applying() ? null : source;
+    if (state.applying()) {
+      show(Role.REPLICA, "", state.lagSeconds());
+    } else {
+      show(
+          Role.REFUSED,
+          "its applier has stopped: %s. Mend that and START REPLICA SQL_THREAD, or rebuild the server from the source (POST /rebuild)"
+              .formatted(
+                  state.applierError().isEmpty() ? "somebody did that" : state.applierError()),
+          state.lagSeconds());
+    }
   }
 
   /**
@@ -395,7 +609,7 @@ final class Agent implements SmartLifecycle {
         this.freshest.handedOverAt(last, source.executed());
       }
     } catch (SQLException ex) {
-      log.info("The last source {} does not answer: {}", last.server(), ex.toString());
+      log.info("The last source {} does not answer: {}", last.server(), Refusals.text(ex));
     }
   }
 

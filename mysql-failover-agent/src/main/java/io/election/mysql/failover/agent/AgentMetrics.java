@@ -6,7 +6,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.OptionalInt;
 
-/** The roles and the lag of the server as meters. */
+/** The state of the server, and what is missing in its set, as meters. */
 final class AgentMetrics implements MeterBinder {
 
   private final Agent agent;
@@ -15,6 +15,10 @@ final class AgentMetrics implements MeterBinder {
   AgentMetrics(Agent agent, SourceDuty duty) {
     this.agent = agent;
     this.duty = duty;
+  }
+
+  private static double orNaN(OptionalInt number) {
+    return number.isPresent() ? number.getAsInt() : Double.NaN;
   }
 
   @Override
@@ -29,10 +33,11 @@ final class AgentMetrics implements MeterBinder {
         .description("How far the applier is behind")
         .baseUnit("seconds")
         .register(registry);
-    Gauge.builder("mysql.failover.acknowledging", () -> {
-          OptionalInt replicas = this.duty.acknowledging();
-          return replicas.isPresent() ? replicas.getAsInt() : Double.NaN;
-        })
+    Gauge.builder("mysql.failover.missing", () -> orNaN(this.agent.missing()))
+        .description("How many servers of the set have no agent that has published a position")
+        .baseUnit("servers")
+        .register(registry);
+    Gauge.builder("mysql.failover.acknowledging", () -> orNaN(this.duty.acknowledging()))
         .description("How many replicas acknowledge the transactions of the source")
         .baseUnit("replicas")
         .register(registry);

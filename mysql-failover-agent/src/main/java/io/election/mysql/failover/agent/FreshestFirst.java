@@ -52,6 +52,12 @@ final class FreshestFirst implements Precedence {
   private volatile Runnable onAsked = () -> {};
   private volatile String reason = "";
 
+  /** The address of the source from which this server is set to replicate; empty if there is none. */
+  private volatile String replicatesFrom = "";
+
+  /** Why this server may not be promoted, whatever it has received; empty if it may. */
+  private volatile String unfit = "";
+
   /** The positions by which this server stood last, its own included. */
   private volatile List<Position> decidedBy = List.of();
 
@@ -89,6 +95,8 @@ final class FreshestFirst implements Precedence {
         last.server(),
         last.address(),
         last.uuid(),
+        0,
+        this.servers,
         last.electionTerm(),
         0,
         last.term(),
@@ -108,10 +116,13 @@ final class FreshestFirst implements Precedence {
       this.changes++;
       this.wasFinalIn = Math.max(this.wasFinalIn, finalIn);
     }
+    this.replicatesFrom = state.source();
     this.position = new Position(
         this.server,
         this.address,
         state.uuid(),
+        state.id(),
+        this.servers,
         finalIn,
         this.changes,
         state.term(),
@@ -144,14 +155,24 @@ final class FreshestFirst implements Precedence {
             || published.stream().anyMatch((each) -> each.changes() == this.changes));
   }
 
+  /** Sets why this server may not be promoted, whatever it has received; empty if it may. */
+  void unfit(String reason) {
+    this.unfit = reason;
+  }
+
   void know(Optional<Promotion> last) {
     this.last = last;
     this.lastKnown = true;
   }
 
-  /** Returns whether the election has been open to this node within a time. */
-  boolean isOpen(Duration within) {
-    return System.nanoTime() - this.askedAt < within.toNanos();
+  /**
+   * Returns whether the election has been open to this node within a time.
+   *
+   * @param since an instant by the monotonic clock, before which it was open for another promotion
+   */
+  boolean isOpen(Duration within, long since) {
+    long askedAt = this.askedAt;
+    return System.nanoTime() - askedAt < within.toNanos() && askedAt - since > 0;
   }
 
   /** Returns whether the election has been open to this node after an instant. */
@@ -173,7 +194,12 @@ final class FreshestFirst implements Precedence {
   @Override
   public Turn turn(Opening opening) {
     Turn turn = decide(opening);
-    this.reason = turn.reason().equals(NOT_READY) ? "" : turn.reason(); // in a moment
+    if (turn.reason().equals(NOT_READY)) {
+      this.reason = ""; // in a moment
+    } else if (opening.members().isPresent() || this.reason.isEmpty()) {
+      // While it reads the others anew, what it has read before is true.
+      this.reason = turn.reason();
+    }
     return turn;
   }
 
@@ -190,12 +216,15 @@ final class FreshestFirst implements Precedence {
       this.onAsked.run();
       return Turn.standAside(NOT_READY);
     }
-    List<Position> positions =
-        new ArrayList<>(opening.members().map(this::known).orElse(List.of()));
-    String clash = clash(own, positions);
+    if (!this.unfit.isEmpty()) {
+      return Turn.standAside(this.unfit);
+    }
+    List<Position> announced = announced(opening.members().orElse(List.of()));
+    String clash = clash(own, announced);
     if (clash != null) {
       return Turn.standAside(clash);
     }
+    List<Position> positions = new ArrayList<>(known(announced));
     positions.removeIf((each) -> each.server().equals(this.server));
     positions.add(own);
     if (this.last.isEmpty()) {
@@ -209,10 +238,15 @@ final class FreshestFirst implements Precedence {
     return turn(positions, opening.openFor(), this.last.get());
   }
 
-  /** Returns the final positions of the servers of the set. */
-  private List<Position> known(List<Member> members) {
+  private static List<Position> announced(List<Member> members) {
     return members.stream()
         .flatMap((member) -> Position.parse(member.position()).stream())
+        .toList();
+  }
+
+  /** Returns the final positions of the servers of the set. */
+  private List<Position> known(List<Position> announced) {
+    return announced.stream()
         .filter((each) -> each.isFinal(lastTerm()) && this.servers.contains(each.server()))
         .toList();
   }
@@ -269,7 +303,7 @@ final class FreshestFirst implements Precedence {
     }
     Succession succession = new Succession(this.servers, last.server(), this.acknowledging);
     List<Succession.Position> positions = Stream.concat(
-            known(members).stream().map(Position::forSuccession),
+            known(announced(members)).stream().map(Position::forSuccession),
             Stream.of(new Succession.Position(this.server, executed)))
         .toList();
     Set<String> fresher = succession.ofFollowers(positions, last.uuid(), last.position()).stream()
@@ -291,7 +325,14 @@ final class FreshestFirst implements Precedence {
   private Turn first(Position own, List<Position> positions) {
     if (!this.server.equals(this.initialSource)) {
       return Turn.standAside("the set has had no source, and as.failover.initial-source is "
-          + (this.initialSource != null ? this.initialSource : "not set"));
+          + (this.initialSource != null
+              ? this.initialSource
+              : "not set: set it to the server that has all data"));
+    }
+    if (!this.replicatesFrom.isEmpty()) {
+      return Turn.standAside(
+          "the set has had no source, and this server, its initial one, replicates from %s. If it is to be the source: STOP REPLICA; RESET REPLICA ALL"
+              .formatted(this.replicatesFrom));
     }
     Set<String> missing = new TreeSet<>(this.servers);
     positions.forEach((each) -> missing.remove(each.server()));
@@ -302,12 +343,13 @@ final class FreshestFirst implements Precedence {
     for (Position each : positions) {
       if (each.term() > 0) {
         return Turn.standAside(
-            "the record of promotions is gone, but the data of %s are of term %d: write the record again (docs/mysql-failover.md)"
+            "the record of promotions is gone, but the data of %s are of term %d: write the record again (docs/mysql-failover.md, \"When the election itself fails\")"
                 .formatted(each.server(), each.term()));
       }
       if (!own.received().contains(each.received())) {
-        return Turn.standAside("%s has transactions that this server lacks: %s"
-            .formatted(each.server(), each.received().subtract(own.received())));
+        return Turn.standAside(
+            "the set has had no source, and %s has transactions that this server lacks: %s. Set as.failover.initial-source to the server that has all, or replace the data of %1$s by those of %3$s"
+                .formatted(each.server(), each.received().subtract(own.received()), own.server()));
       }
     }
     this.decidedBy = List.copyOf(positions);
@@ -315,16 +357,87 @@ final class FreshestFirst implements Precedence {
     return Turn.atOnce();
   }
 
+  /**
+   * Returns why this server may not join the last source beside the others, as they have announced
+   * themselves; empty if it may.
+   *
+   * @param members as read from the store
+   */
+  String clashOfReplica(List<Member> members, Promotion source) {
+    Position own = this.position;
+    if (own == null) {
+      return "";
+    }
+    List<Position> announced = announced(members);
+    String clash = clashOfServers(own, announced);
+    if (clash != null) {
+      return clash;
+    }
+    return announced.stream()
+        .filter((each) -> each.server().equals(source.server()))
+        .filter((each) -> !each.servers().contains(this.server))
+        .map((each) ->
+            "it is no member: the agent of the source %s has as.failover.servers=%s. Add it there, and at all other agents, or stop this agent"
+                .formatted(each.server(), print(each.servers())))
+        .findFirst()
+        .orElse("");
+  }
+
+  /** Returns how many servers of the set have no agent that has announced a position. */
+  int missing(List<Member> members) {
+    Set<String> missing = new TreeSet<>(this.servers);
+    announced(members).forEach((each) -> missing.remove(each.server()));
+    return missing.size();
+  }
+
   /** Returns why the positions cannot be trusted; {@code null} if they can. */
-  private static @Nullable String clash(Position own, List<Position> positions) {
-    int same = 0;
-    for (Position each : positions) {
-      if (each.server().equals(own.server()) && ++same > 1) {
-        return "two agents have as.failover.server=" + own.server();
+  private @Nullable String clash(Position own, List<Position> announced) {
+    String clash = clashOfServers(own, announced);
+    if (clash != null) {
+      return clash;
+    }
+    Promotion last = this.last.orElse(null);
+    if (last != null && last.uuid().equals(own.uuid()) && !last.server().equals(own.server())) {
+      return "it has the server_uuid of %s, the last source, %s: remove auto.cnf from one of them, and restart it"
+          .formatted(last.server(), own.uuid());
+    }
+    if (last != null) {
+      for (Position each : Stream.concat(Stream.of(own), announced.stream()).toList()) {
+        if (each.term() > last.term()) {
+          return "the data of %s are of term %d, but the record of promotions says %d: one of them was changed. Compare with the table mysql_failover.promotion of all servers, and restore what is wrong"
+              .formatted(each.server(), each.term(), last.term());
+        }
       }
-      if (each.uuid().equals(own.uuid()) && !each.server().equals(own.server())) {
-        return "%s has the same server_uuid as this server, %s: remove auto.cnf from one of them"
+    }
+    return announced.stream()
+        .filter((each) -> !each.server().equals(own.server())) // of an agent before this one
+        .filter((each) -> !this.servers.containsAll(each.servers())
+            || (this.servers.contains(each.server()) && !each.servers().contains(own.server())))
+        .map((each) ->
+            "the agent of %s has as.failover.servers=%s, and this one %s: give all agents the same list, or stop the one that is no member"
+                .formatted(each.server(), print(each.servers()), print(this.servers)))
+        .findFirst()
+        .orElse(null);
+  }
+
+  private static String print(Set<String> servers) {
+    return String.join(",", new TreeSet<>(servers));
+  }
+
+  private @Nullable String clashOfServers(Position own, List<Position> announced) {
+    int same = 0;
+    for (Position each : announced) {
+      if (each.server().equals(own.server())) {
+        // An agent that has ended is announced for a while.
+        if (!each.uuid().equals(own.uuid()) || (each.isFinal(lastTerm()) && ++same > 1)) {
+          return "two agents have as.failover.server=%s: stop one of them".formatted(own.server());
+        }
+      } else if (each.uuid().equals(own.uuid())) {
+        return "%s has the same server_uuid as this server, %s: remove auto.cnf from one of them, and restart it"
             .formatted(each.server(), own.uuid());
+      } else if (each.id() == own.id()) {
+        return "%s has the same server_id as this server, %d, so that one would ignore what the other has written: change it on one of them, and restart that server"
+            .formatted(each.server(), own.id());
       }
     }
     return null;

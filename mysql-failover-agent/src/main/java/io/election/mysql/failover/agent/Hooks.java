@@ -18,6 +18,40 @@ final class Hooks {
     this.properties = properties;
   }
 
+  /** A command that runs. */
+  static final class Run {
+
+    private final Thread thread;
+
+    private Run(Thread thread) {
+      this.thread = thread;
+    }
+
+    /** Ends the command, if it still runs. */
+    void end() {
+      this.thread.interrupt();
+      boolean interrupted = false;
+      while (this.thread.isAlive()) {
+        try {
+          this.thread.join();
+        } catch (InterruptedException ex) {
+          interrupted = true;
+        }
+      }
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Begins to run a command, which has its time limit, and does not wait for it. */
+  Run start(String name, List<String> command, long term) {
+    Thread thread = new Thread(() -> run(name, command, term), name);
+    thread.setDaemon(true);
+    thread.start();
+    return new Run(thread);
+  }
+
   /**
    * Runs a command, and waits until it ends or its time limit has passed.
    *
@@ -29,6 +63,7 @@ final class Hooks {
     if (command.isEmpty()) {
       return false;
     }
+    Process process;
     try {
       ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
       builder
@@ -37,19 +72,29 @@ final class Hooks {
               "AS_FAILOVER_SERVER", this.properties.server(),
               "AS_FAILOVER_ADDRESS", this.properties.address(),
               "AS_FAILOVER_TERM", Long.toString(term)));
-      Process process = builder.start();
+      process = builder.start();
+    } catch (IOException ex) {
+      log.error("{} cannot be run: {}", name, ex.getMessage());
+      return false;
+    }
+    try {
       if (!process.waitFor(this.properties.hookTimeout().toMillis(), TimeUnit.MILLISECONDS)) {
-        process.destroyForcibly();
-        log.error("{} took longer than {} and was ended", name, this.properties.hookTimeout());
+        log.error(
+            "{} took longer than as.failover.hook-timeout, {}, and was ended: {}",
+            name,
+            this.properties.hookTimeout(),
+            command);
       } else if (process.exitValue() != 0) {
-        log.error("{} has failed with exit code {}", name, process.exitValue());
+        log.error("{} has failed with exit code {}: {}", name, process.exitValue(), command);
       } else {
         return true;
       }
-    } catch (IOException ex) {
-      log.error("{} cannot be run", name, ex);
     } catch (InterruptedException ex) {
+      log.error("{} was ended before it was done: {}", name, command);
       Thread.currentThread().interrupt();
+    } finally {
+      process.descendants().forEach(ProcessHandle::destroyForcibly);
+      process.destroyForcibly();
     }
     return false;
   }

@@ -16,6 +16,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -127,6 +128,10 @@ final class MysqlServer implements AutoCloseable {
           @@GLOBAL.server_uuid,
           (SELECT variable_value FROM performance_schema.global_status
            WHERE variable_name = 'Rpl_semi_sync_source_clients'),
+          @@GLOBAL.server_id,
+          (SELECT MAX(last_error_message) FROM performance_schema.replication_connection_status),
+          (SELECT MAX(last_error_message)
+           FROM performance_schema.replication_applier_status_by_worker),
           %s, %s
       """;
 
@@ -139,9 +144,64 @@ final class MysqlServer implements AutoCloseable {
        WHERE table_schema = 'mysql_failover' AND table_name = 'promotion')
       """;
 
+  /** What the applier leaves out; the server logs such a transaction all the same, without its rows. */
+  private static final String FILTERS = """
+      SELECT DISTINCT CONCAT('replication filters are not supported: ', filter_name, ' is ', filter_rule,
+          '. Take it out of my.cnf, or CHANGE REPLICATION FILTER ', filter_name,
+          ' = (); then rebuild the server, since its data may lack what was left out')
+      FROM (SELECT filter_name, filter_rule
+            FROM performance_schema.replication_applier_global_filters
+            UNION SELECT filter_name, filter_rule
+            FROM performance_schema.replication_applier_filters) AS filters
+      WHERE filter_rule <> ''
+      """;
+
+  private static final String CHANNELS = """
+      SELECT CONCAT('it replicates from ', host, ':', port, ' by the channel ', channel_name,
+          ', and several sources are not supported: STOP REPLICA FOR CHANNEL \'', channel_name,
+          '\'; RESET REPLICA ALL FOR CHANNEL \'', channel_name, '\'')
+      FROM performance_schema.replication_connection_configuration
+      WHERE channel_name <> ''
+      """;
+
+  /** A clone drops all data first, and leaves what the server says about its GTIDs. */
+  private static final String FAILED_CLONE = """
+      SELECT CONCAT('its data may be gone: a clone from ', source,
+          IF(state = 'In Progress', ' has not ended',
+              CONCAT(' has failed with error ', error_no, ', ', error_message)),
+          '. Rebuild the server (POST /rebuild), also if its GTIDs look complete')
+      FROM performance_schema.clone_status
+      WHERE destination = 'LOCAL INSTANCE' AND state <> 'Completed'
+      """;
+
+  private static final String OTHER_AGENT = """
+      SELECT CONCAT('another agent looks after this server, by its connection ', processlist_id, ' from ',
+          host, ': stop one of the two. If the other one has ended: KILL ', processlist_id)
+      FROM performance_schema.session_connect_attrs
+          JOIN performance_schema.processlist ON id = processlist_id
+      WHERE attr_name = '%s' AND attr_value <> '%s'
+      LIMIT 1
+      """;
+
+  /** Who writes, or holds a lock by LOCK TABLES. */
+  private static final String BLOCKERS = """
+      SELECT DISTINCT CONCAT('connection ', processlist_id, ' of ', processlist_user, '@', processlist_host,
+          IF(processlist_info IS NULL, ', which holds locks on tables',
+              CONCAT(' with ', LEFT(processlist_info, 80))))
+      FROM performance_schema.metadata_locks
+          JOIN performance_schema.threads ON thread_id = owner_thread_id
+      WHERE object_type IN ('GLOBAL', 'COMMIT') AND lock_type = 'INTENTION_EXCLUSIVE'
+          AND lock_status = 'GRANTED' AND processlist_id <> CONNECTION_ID()
+      LIMIT 5
+      """;
+
+  /** The attribute by which the agents of one server know each other's connections. */
+  private static final String AGENT = "mysql_failover_agent";
+
   private final String url;
   private final String user;
   private final String password;
+  private final String agent;
   private final Properties login = new Properties();
   private volatile @Nullable Connection connection;
 
@@ -160,7 +220,12 @@ final class MysqlServer implements AutoCloseable {
   private boolean hasTerm = true;
 
   MysqlServer(String url, String user, String password) {
+    this(url, user, password, UUID.randomUUID().toString());
+  }
+
+  private MysqlServer(String url, String user, String password, String agent) {
     this.url = url;
+    this.agent = agent;
     this.user = user;
     this.password = password;
     this.login.setProperty("user", user);
@@ -168,6 +233,7 @@ final class MysqlServer implements AutoCloseable {
     this.login.setProperty("connectTimeout", "1000");
     this.login.setProperty("allowPublicKeyRetrieval", "true");
     this.login.setProperty("allowMultiQueries", "true");
+    this.login.setProperty("connectionAttributes", AGENT + ":" + this.agent);
     // What the agent does is not replicated, unless it says so.
     this.login.setProperty("sessionVariables", "sql_log_bin=0");
   }
@@ -198,8 +264,71 @@ final class MysqlServer implements AutoCloseable {
                 setting.getValue()));
       }
     }
+    problems.addAll(binlogFilters());
+    problems.addAll(rows(FILTERS));
+    problems.addAll(rows(CHANNELS));
     problems.sort(null);
     return problems;
+  }
+
+  private List<String> binlogFilters() throws SQLException {
+    List<String> problems = new ArrayList<>();
+    try (Statement statement = connection().createStatement();
+        ResultSet row = statement.executeQuery("SHOW BINARY LOG STATUS")) {
+      while (row.next()) {
+        for (String filter : List.of("Binlog_Do_DB", "Binlog_Ignore_DB")) {
+          if (!row.getString(filter).isEmpty()) {
+            problems.add("replication filters are not supported: %s is %s. Take it out of my.cnf"
+                .formatted(filter.toLowerCase(Locale.ROOT), row.getString(filter)));
+          }
+        }
+      }
+      return problems;
+    } catch (SQLException ex) {
+      close();
+      throw ex;
+    }
+  }
+
+  /**
+   * Returns why the data of this server may be incomplete: the last clone over them has not ended
+   * well. Empty if it has, or if there was none.
+   */
+  String failedClone() throws SQLException {
+    try {
+      return String.join("; ", rows(FAILED_CLONE));
+    } catch (SQLException ex) {
+      if (ex.getErrorCode() == 1146) { // without the plugin nothing was cloned
+        return "";
+      }
+      throw ex;
+    }
+  }
+
+  /** Returns the connection of another agent to this server, and its remedy; empty if there is none. */
+  String otherAgent() throws SQLException {
+    return String.join("; ", rows(OTHER_AGENT.formatted(AGENT, this.agent)));
+  }
+
+  /** Returns the connections that keep the server from being read-only, for people. */
+  String blockers() throws SQLException {
+    return String.join(", ", rows(BLOCKERS));
+  }
+
+  private List<String> rows(String query) throws SQLException {
+    List<String> rows = new ArrayList<>();
+    try (Statement statement = connection().createStatement();
+        ResultSet row = statement.executeQuery(query)) {
+      while (row.next()) {
+        rows.add(text(row, 1));
+      }
+      return rows;
+    } catch (SQLException ex) {
+      if (ex.getErrorCode() != 1146) {
+        close();
+      }
+      throw ex;
+    }
   }
 
   private Map<String, String> variables(Set<String> names) throws SQLException {
@@ -287,14 +416,17 @@ final class MysqlServer implements AutoCloseable {
           executed.union(GtidSet.parse(text(row, 4))),
           row.getBoolean(2),
           row.getBoolean(3),
-          row.getLong(12),
+          row.getLong(15),
           text(row, 5),
           row.getBoolean(6),
           row.getBoolean(7),
           row.getBoolean(8),
           Math.max(row.getLong(9), 0),
-          row.getInt(11));
-      long ticks = row.getLong(13);
+          row.getInt(11),
+          row.getLong(12),
+          text(row, 13),
+          text(row, 14));
+      long ticks = row.getLong(16);
       return new Look(state, ticks, ticks > seen + LATE_TICKS);
     }
   }
@@ -305,7 +437,7 @@ final class MysqlServer implements AutoCloseable {
    * @param patience how long to wait for each answer
    */
   MysqlServer another(Duration patience) {
-    MysqlServer other = new MysqlServer(this.url, this.user, this.password);
+    MysqlServer other = new MysqlServer(this.url, this.user, this.password, this.agent);
     other.answerWithin = patience;
     return other;
   }
@@ -314,6 +446,15 @@ final class MysqlServer implements AutoCloseable {
   void answerWithin(Duration time) {
     close();
     this.answerWithin = time;
+  }
+
+  /** Connects, if that is not done and the server answers. */
+  void connect() {
+    try {
+      connection();
+    } catch (SQLException ex) {
+      // The next statement tries again.
+    }
   }
 
   /** From now on the server acknowledges nothing to the source. What it has received, it applies. */
@@ -441,6 +582,18 @@ final class MysqlServer implements AutoCloseable {
    */
   void drain() throws SQLException {
     execute("SET SESSION lock_wait_timeout = 1", "SET GLOBAL super_read_only = ON");
+  }
+
+  /**
+   * Does the same, and waits for a time of its own for the answer.
+   *
+   * @throws SQLException also if somebody holds a lock on tables
+   */
+  void drain(Duration patience) throws SQLException {
+    Connection connection = connection();
+    connection.setNetworkTimeout(Runnable::run, (int) patience.toMillis());
+    drain();
+    connection.setNetworkTimeout(Runnable::run, (int) this.answerWithin.toMillis());
   }
 
   /** Lets nobody write, and ends the connections of those who could be in the middle of it. */
@@ -575,7 +728,12 @@ final class MysqlServer implements AutoCloseable {
       Properties login = new Properties();
       login.putAll(this.login);
       login.setProperty("socketTimeout", Long.toString(this.answerWithin.toMillis()));
-      connection = DriverManager.getConnection(this.url, login);
+      try {
+        connection = DriverManager.getConnection(this.url, login);
+      } catch (SQLException ex) {
+        throw Refusals.explain(
+            ex, this.url, this.login.getProperty("user"), "as.failover.username and .password");
+      }
       this.connection = connection;
     }
     if (this.aborted) {

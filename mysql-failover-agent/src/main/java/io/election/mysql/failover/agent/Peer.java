@@ -12,6 +12,7 @@ import java.util.Properties;
  * Another server as the user of replication sees it.
  *
  * @param uuid its {@code server_uuid}
+ * @param id its {@code server_id}
  * @param executed the transactions that it has executed
  * @param committing the transactions that it is about to commit: they are in its binary log, perhaps
  *     on replicas too, and wait for acknowledgements
@@ -21,6 +22,7 @@ import java.util.Properties;
  */
 record Peer(
     String uuid,
+    long id,
     GtidSet executed,
     GtidSet committing,
     boolean superReadOnly,
@@ -39,8 +41,7 @@ record Peer(
     login.setProperty("connectTimeout", "1000");
     login.setProperty("socketTimeout", "1000");
     login.setProperty("allowPublicKeyRetrieval", "true");
-    try (Connection connection =
-            DriverManager.getConnection("jdbc:mysql://%s/".formatted(address), login);
+    try (Connection connection = connect(address, login);
         Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery(
             // What is committed between the columns of GTIDs is in the second.
@@ -48,16 +49,30 @@ record Peer(
             SELECT @@GLOBAL.server_uuid, @@GLOBAL.gtid_owned, @@GLOBAL.gtid_executed,
                 @@GLOBAL.super_read_only, @@GLOBAL.read_only,
                 (SELECT variable_value = 'ON' FROM performance_schema.global_variables
-                 WHERE variable_name = 'rpl_semi_sync_source_enabled')
+                 WHERE variable_name = 'rpl_semi_sync_source_enabled'),
+                @@GLOBAL.server_id
             """)) {
       row.next();
       return new Peer(
           row.getString(1),
+          row.getLong(7),
           GtidSet.parse(row.getString(3)),
           committing(row.getString(2)),
           row.getBoolean(4),
           row.getBoolean(5),
           row.getBoolean(6));
+    }
+  }
+
+  private static Connection connect(String address, Properties login) throws SQLException {
+    try {
+      return DriverManager.getConnection("jdbc:mysql://%s/".formatted(address), login);
+    } catch (SQLException ex) {
+      throw Refusals.explain(
+          ex,
+          address,
+          login.getProperty("user"),
+          "as.failover.replication-username and -password, which are the same at all agents,");
     }
   }
 

@@ -6,6 +6,8 @@ import io.election.mysql.failover.agent.Status.Role;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * What an agent publishes about its server.
@@ -13,6 +15,8 @@ import java.util.Optional;
  * @param server the name of the server
  * @param address where it is reached, {@code host:port}
  * @param uuid the {@code server_uuid}
+ * @param id the {@code server_id}
+ * @param servers the names of all servers of the set, as this agent knows them
  * @param finalIn the term of the election in which the last promotion was recorded when its receiver
  *     was stopped, so that the position is final until the next record; 0 if there was none; {@link
  *     #MAY_RECEIVE} if it is not final
@@ -25,6 +29,8 @@ record Position(
     String server,
     String address,
     String uuid,
+    long id,
+    Set<String> servers,
     long finalIn,
     long changes,
     long term,
@@ -38,7 +44,7 @@ record Position(
 
   /** Returns it as a text. The reason is last, since whoever stores the text may cut its end off. */
   String print() {
-    return "server=%s role=%s lag=%ds term=%d received=%s address=%s uuid=%s final=%d changes=%d%s%s"
+    return "server=%s role=%s lag=%ds term=%d received=%s address=%s uuid=%s id=%d servers=%s final=%d changes=%d%s%s"
         .formatted(
             this.server,
             this.status.role(),
@@ -47,6 +53,8 @@ record Position(
             this.received,
             this.address,
             this.uuid,
+            this.id,
+            String.join(",", new TreeSet<>(this.servers)),
             this.finalIn,
             this.changes,
             REASON,
@@ -80,6 +88,8 @@ record Position(
           of(found, "server"),
           of(found, "address"),
           of(found, "uuid"),
+          Long.parseLong(of(found, "id")),
+          Set.of(of(found, "servers").split(",", -1)),
           Long.parseLong(of(found, "final")),
           Long.parseLong(of(found, "changes")),
           Long.parseLong(of(found, "term")),

@@ -31,6 +31,9 @@ record Promotion(
   private static final List<String> NAMES =
       List.of("term", "server", "uuid", "host", "port", "position", "election");
 
+  private static final String REMEDY =
+      "Write it again (docs/mysql-failover.md, \"When the election itself fails\")";
+
   /** Returns this one as the continuation of another, by the same server. */
   Promotion goingOnWith(Promotion other) {
     return new Promotion(
@@ -79,17 +82,24 @@ record Promotion(
     }
     for (String name : NAMES) {
       if (found.getProperty(name) == null) {
-        throw new IllegalArgumentException(
-            "The record of the last promotion lacks '%s': %s".formatted(name, text.strip()));
+        throw new IllegalArgumentException("The record of the last promotion lacks '%s': %s. %s"
+            .formatted(name, text.strip(), REMEDY));
       }
     }
-    return new Promotion(
-        Long.parseLong(found.getProperty("term")),
-        found.getProperty("server"),
-        found.getProperty("uuid"),
-        found.getProperty("host"),
-        Integer.parseInt(found.getProperty("port")),
-        GtidSet.parse(found.getProperty("position")),
-        Long.parseLong(found.getProperty("election")));
+    try {
+      return new Promotion(
+          Long.parseLong(found.getProperty("term")),
+          found.getProperty("server"),
+          found.getProperty("uuid"),
+          found.getProperty("host"),
+          Integer.parseInt(found.getProperty("port")),
+          GtidSet.parse(found.getProperty("position")),
+          Long.parseLong(found.getProperty("election")));
+    } catch (IllegalArgumentException ex) {
+      throw new IllegalArgumentException(
+          "The record of the last promotion cannot be read (%s): %s. %s"
+              .formatted(ex.getMessage(), text.strip(), REMEDY),
+          ex);
+    }
   }
 }

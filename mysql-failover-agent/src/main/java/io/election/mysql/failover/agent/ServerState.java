@@ -17,6 +17,9 @@ import io.election.mysql.failover.GtidSet;
  * @param applying whether its applier runs
  * @param lagSeconds how far the applier is behind, in seconds
  * @param acknowledging how many connected replicas acknowledge its transactions
+ * @param id its {@code server_id}
+ * @param receiverError the last error of its receiver; empty if there is none
+ * @param applierError the last error of its applier; empty if there is none
  */
 record ServerState(
     String uuid,
@@ -30,4 +33,7 @@ record ServerState(
     boolean connected,
     boolean applying,
     long lagSeconds,
-    int acknowledging) {}
+    int acknowledging,
+    long id,
+    String receiverError,
+    String applierError) {}

@@ -16,6 +16,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -51,6 +53,12 @@ class SourceDuty {
   /** How long the source may take to answer when it is looked at. */
   private static final Duration LOOK = Duration.ofSeconds(1);
 
+  /**
+   * How long it may take to be read-only in a switch-over. It gives up after a second itself, and its
+   * answer should come first: a statement that nobody waits for any more may still succeed.
+   */
+  private static final Duration DRAIN = Duration.ofMillis(1_500);
+
   /** How long a statement may take that makes it read-only, before the server is killed. */
   private static final Duration FENCE = Duration.ofSeconds(2);
 
@@ -70,6 +78,9 @@ class SourceDuty {
   private volatile @Nullable Status status;
 
   private volatile int acknowledging;
+
+  /** Why the last attempt to be the source has failed; empty if it has not. */
+  private volatile String failure = "";
 
   /** When enough replicas acknowledged last; used by the agent's thread. */
   private long acknowledgedAt;
@@ -97,6 +108,15 @@ class SourceDuty {
   @Nullable
   Status status() {
     return this.status;
+  }
+
+  void forgetFailure() {
+    this.failure = "";
+  }
+
+  /** Returns why the last attempt to be the source has failed; empty if it has not. */
+  String failure() {
+    return this.failure;
   }
 
   /** Returns how many replicas acknowledge transactions, as seen last; empty if it is no source. */
@@ -150,24 +170,30 @@ class SourceDuty {
     this.ends.drainPermits();
     this.drained = false;
     this.status = new Status(Role.PROMOTING, "it applies what it has received", 0);
+    Hooks.@Nullable Run promoted = null;
     try {
       long began = System.nanoTime();
       long term = promote(leadership.term());
       this.status = OPEN;
+      this.failure = "";
       log.info(
           "{} is the source in term {}, {} ms after it was elected",
           this.properties.server(),
           term,
           (System.nanoTime() - began) / 1_000_000);
-      this.hooks.run("on-promote", this.properties.onPromote(), term);
+      promoted = this.hooks.start("on-promote", this.properties.onPromote(), term);
       log.info("{} is no longer the source: {}", this.properties.server(), hold(leadership.term()));
     } catch (Exception ex) {
+      this.failure = Refusals.text(ex);
       log.error("{} gives the leadership back", this.properties.server(), ex);
     } finally {
       if (!this.drained) {
         fence();
       }
       this.server.answerWithin(MysqlServer.PATIENCE);
+      if (promoted != null) {
+        promoted.end();
+      }
       this.hooks.run("on-demote", this.properties.onDemote(), 0);
       this.status = null;
       this.freshest.withdraw();
@@ -178,6 +204,10 @@ class SourceDuty {
   }
 
   private long promote(long electionTerm) throws Exception {
+    List<String> problems = this.server.problems(this.properties.acknowledgingReplicas());
+    require(problems.isEmpty(), String.join("; ", problems));
+    String failedClone = this.server.failedClone();
+    require(failedClone.isEmpty(), failedClone);
     ServerState state = this.server.state();
     Optional<Promotion> last = this.promotions.last();
     if (state.receiving()) {
@@ -217,8 +247,8 @@ class SourceDuty {
         .reduce(applied.term(), Math::max);
     long lastTerm = last.map(Promotion::term).orElse(0L);
     require(
-        newest + 1 >= lastTerm,
-        "the last promotion was in term %d, and the newest known position is of term %d"
+        newest + 1 >= lastTerm && (last.isEmpty() || newest <= lastTerm),
+        "the record of promotions says term %d, and the newest known data are of term %d: one of them was changed. Compare with the table mysql_failover.promotion of all servers, and restore what is wrong"
             .formatted(lastTerm, newest));
     Promotion next = new Promotion(
         newest + 1,
@@ -247,6 +277,7 @@ class SourceDuty {
   /** Waits until this node must not be the source any longer, and returns why. */
   private String hold(long electionTerm) throws SQLException, InterruptedException {
     this.server.answerWithin(LOOK);
+    this.server.connect(); // other agents see by its connection that it is looked after
     long looked = System.nanoTime();
     this.acknowledgedAt = looked;
     while (!this.ends.tryAcquire(untilNextStep(looked), TimeUnit.NANOSECONDS)) {
@@ -260,10 +291,7 @@ class SourceDuty {
           this.drained = true;
           return "it was handed over to " + request.target();
         } catch (Exception ex) {
-          if (OPEN.equals(this.status)) {
-            this.server.openForWrites(this.properties.acknowledgingReplicas());
-          }
-          request.outcome().completeExceptionally(ex);
+          stay(request, ex);
         } finally {
           this.requested.set(null);
         }
@@ -283,6 +311,29 @@ class SourceDuty {
       }
     }
     return "its agent ends";
+  }
+
+  /** Lets clients write again after a switch-over that has failed, and says so. */
+  private void stay(Request request, Exception failure) throws SQLException {
+    boolean open = OPEN.equals(this.status);
+    String state = open
+        ? "is the source still, and accepts writes again"
+        : "is the source still, and accepts no writes yet: see GET /check";
+    try {
+      if (open) {
+        this.server.openForWrites(this.properties.acknowledgingReplicas());
+      }
+    } catch (SQLException ex) {
+      state =
+          "cannot be opened for writes again, and gives the leadership back: " + Refusals.text(ex);
+      throw ex;
+    } finally {
+      request
+          .outcome()
+          .completeExceptionally(new IllegalStateException(
+              "%s. %s %s".formatted(Refusals.text(failure), this.properties.server(), state),
+              failure));
+    }
   }
 
   /** Returns how long to wait, in nanoseconds: until the next look, and no longer than a tenth of a second. */
@@ -351,13 +402,17 @@ class SourceDuty {
   }
 
   private String switchOver(Request request) throws Exception {
+    Set<String> announced = new TreeSet<>();
     for (Member member : this.election.currentMembers().orElse(List.of())) {
       Position position = Position.parse(member.position()).orElse(null);
+      if (position != null) {
+        announced.add(position.server());
+      }
       if (position != null && position.server().equals(request.target())) {
         long began = System.nanoTime();
-        this.server.drain();
+        drain();
         GtidSet executed = this.server.state().executed();
-        awaitCaughtUp(position.address(), executed);
+        awaitCaughtUp(request.target(), position.address(), executed);
         this.server.endClients();
         this.election.designate(
             member.nodeId(), new AuditNote(this.properties.server(), "switch-over"));
@@ -368,16 +423,51 @@ class SourceDuty {
                 (System.nanoTime() - began) / 1_000_000);
       }
     }
-    throw new IllegalArgumentException(
-        "no agent has announced a server '%s'".formatted(request.target()));
+    throw new IllegalArgumentException("no agent has announced a server '%s'; announced are %s"
+        .formatted(request.target(), announced));
   }
 
-  private void awaitCaughtUp(String address, GtidSet executed) throws Exception {
+  /** Lets nobody begin to write, unless somebody is in the middle of it for too long. */
+  private void drain() throws SQLException {
+    try {
+      this.server.drain(DRAIN);
+    } catch (SQLException ex) {
+      throw new IllegalStateException(
+          "%s could not be made read-only within a second (%s): %s"
+              .formatted(this.properties.server(), Refusals.text(ex), blockers()),
+          ex);
+    }
+  }
+
+  private String blockers() {
+    try {
+      String blockers = this.server.blockers();
+      return blockers.isEmpty()
+          ? "a statement ran, or LOCK TABLES, that has ended since"
+          : "wait for %s, or KILL it".formatted(blockers);
+    } catch (SQLException ex) {
+      return "look for statements that run and for LOCK TABLES in performance_schema.metadata_locks";
+    }
+  }
+
+  private void awaitCaughtUp(String target, String address, GtidSet executed) throws Exception {
     long deadline = System.nanoTime() + this.properties.positionWait().toNanos();
-    while (!Peer.look(address, this.properties).executed().contains(executed)) {
+    while (true) {
+      GtidSet caughtUp;
+      try {
+        caughtUp = Peer.look(address, this.properties).executed();
+      } catch (SQLException ex) {
+        throw new IllegalStateException(
+            "the target %s does not answer at %s: %s".formatted(target, address, Refusals.text(ex)),
+            ex);
+      }
+      if (caughtUp.contains(executed)) {
+        return;
+      }
       require(
           System.nanoTime() - deadline < 0,
-          "the target has not caught up within " + this.properties.positionWait());
+          "the target %s has not caught up within %s: it lacks %s. Look at its lag, and at what blocks its applier"
+              .formatted(target, this.properties.positionWait(), executed.subtract(caughtUp)));
     }
   }
 

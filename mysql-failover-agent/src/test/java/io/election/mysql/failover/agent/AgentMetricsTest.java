@@ -34,10 +34,13 @@ class AgentMetricsTest {
   }
 
   @Test
-  void metersShowTheRoleTheLagAndWhoAcknowledges() {
+  void metersShowTheRoleTheLagWhoAcknowledgesAndWhoIsMissing() {
     new AgentMetrics(this.agent, this.duty).bindTo(this.registry);
     when(this.agent.status()).thenReturn(new Status(Role.REPLICA, "", 7));
     when(this.duty.acknowledging()).thenReturn(OptionalInt.empty());
+    when(this.agent.missing()).thenReturn(OptionalInt.of(2), OptionalInt.empty());
+    assertThat(value("mysql.failover.missing")).isEqualTo(2);
+    assertThat(value("mysql.failover.missing")).isNaN();
     assertThat(value("mysql.failover.role", "role", "REPLICA")).isEqualTo(1);
     assertThat(value("mysql.failover.role", "role", "SOURCE")).isZero();
     assertThat(value("mysql.failover.lag")).isEqualTo(7);
@@ -60,7 +63,7 @@ class AgentMetricsTest {
         .results()
         .map((found) -> found.group(1))
         .collect(Collectors.toSet());
-    assertThat(asked).hasSize(3).isSubsetOf(meters);
+    assertThat(asked).hasSize(4).isSubsetOf(meters);
     Set<String> roles = Pattern.compile("role=\"(\\w+)\"")
         .matcher(alerts)
         .results()

@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -69,7 +70,31 @@ class FreshestFirstTest {
   private static Position position(
       String server, String uuid, long finalIn, long term, String received) {
     return new Position(
-        server, server + ":3306", uuid, finalIn, 0, term, GtidSet.parse(received), REPLICA);
+        server,
+        server + ":3306",
+        uuid,
+        server.charAt(0),
+        Set.of("a", "b", "c"),
+        finalIn,
+        0,
+        term,
+        GtidSet.parse(received),
+        REPLICA);
+  }
+
+  /** Returns the position as an agent publishes it that knows other servers. */
+  private static Position knowing(String servers, Position position) {
+    return new Position(
+        position.server(),
+        position.address(),
+        position.uuid(),
+        position.id(),
+        Set.of(servers.split("")),
+        position.finalIn(),
+        position.changes(),
+        position.term(),
+        position.received(),
+        position.status());
   }
 
   private void publish(FreshestFirst freshest, Position position) {
@@ -86,7 +111,10 @@ class FreshestFirstTest {
             false,
             true,
             0,
-            0),
+            0,
+            position.id(),
+            "",
+            ""),
         position.finalIn(),
         position.status());
   }
@@ -174,7 +202,11 @@ class FreshestFirstTest {
     FreshestFirst b = new FreshestFirst(properties("b", 2, "a", "b", "c", "d"));
     b.know(Optional.of(LAST));
     publish(b, position("b", 10));
-    Position[] all = {position("b", 10), position("c", 12), position("d", 9)};
+    Position[] all = {
+      knowing("abcd", position("b", 10)),
+      knowing("abcd", position("c", 12)),
+      knowing("abcd", position("d", 9))
+    };
     assertThat(turn(b, Duration.ofMillis(3_999), false, all).kind()).isEqualTo(Kind.HOLD_BACK);
     assertThat(turn(b, Duration.ofSeconds(4), false, all).kind()).isEqualTo(Kind.AT_ONCE);
     assertThat(b.fresher(members(all), GtidSet.parse(GTIDS + 10))).isEmpty();
@@ -283,12 +315,133 @@ class FreshestFirstTest {
   }
 
   @Test
+  void twoServersOfOneServerIdAndTheUuidOfTheLastSourceStandAside() {
+    Position c = position("c", 9);
+    Position same = new Position(
+        "c", "c:3306", "uuid-c", 'b', c.servers(), c.finalIn(), 0, 1, c.received(), REPLICA);
+    assertThat(turn(Duration.ZERO, position("b", 10), same).reason())
+        .contains(
+            "c has the same server_id as this server, 98", "change it on one of them, and restart");
+    publish(this.freshest, position("b", UUID_A, LAST.electionTerm(), 10));
+    assertThat(turn(Duration.ZERO, position("b", UUID_A, LAST.electionTerm(), 10), c)
+            .reason())
+        .contains("it has the server_uuid of a, the last source", "remove auto.cnf");
+  }
+
+  /** Each transaction may be on servers alone that this agent does not know. */
+  @Test
+  void agentsThatKnowOtherServersKeepEachOtherFromThePromotion() {
+    Position c = position("c", 10);
+    assertThat(
+            turn(Duration.ofSeconds(9), position("b", 10), knowing("abcx", c)).reason())
+        .isEqualTo(
+            "the agent of c has as.failover.servers=a,b,c,x, and this one a,b,c: give all agents the same list, or stop the one that is no member");
+    assertThat(turn(Duration.ofSeconds(9), position("b", 10), c, knowing("abcx", position("x", 10)))
+            .reason())
+        .contains("the agent of x has as.failover.servers=a,b,c,x");
+    assertThat(turn(Duration.ofSeconds(9), position("b", 10), knowing("ac", c)).reason())
+        .contains("the agent of c has as.failover.servers=a,c");
+    // It has taken out one that is not needed.
+    assertThat(turn(Duration.ofSeconds(9), position("b", 10), knowing("bc", c)).kind())
+        .isEqualTo(Kind.AT_ONCE);
+  }
+
+  @Test
+  void theLastSourceCanBeTakenOutOfTheSet() {
+    FreshestFirst b = new FreshestFirst(properties("b", 1, "b", "c"));
+    b.know(Optional.of(LAST));
+    publish(b, position("b", 10));
+    Position c = knowing("bc", position("c", 10));
+    assertThat(turn(b, Duration.ofSeconds(9), false, position("b", 10), knowing("abc", c))
+            .reason())
+        .contains("the agent of c has as.failover.servers=a,b,c");
+    Position own = knowing("bc", position("b", 10));
+    assertThat(turn(b, Duration.ofSeconds(9), false, own).kind()).isEqualTo(Kind.ASIDE);
+    assertThat(turn(b, Duration.ZERO, false, own, c).kind()).isEqualTo(Kind.AT_ONCE);
+  }
+
+  @Test
+  void dataOfALaterTermThanTheRecordKeepAllFromThePromotion() {
+    Position c = position("c", "uuid-c", LAST.electionTerm(), 2, GTIDS + 9);
+    assertThat(turn(Duration.ofSeconds(9), position("b", 10), c).reason())
+        .contains("the data of c are of term 2, but the record of promotions says 1", "restore");
+  }
+
+  @Test
+  void aServerThatIsUnfitStandsAside() {
+    this.freshest.unfit("gtid_mode is OFF: set it to ON");
+    assertThat(turn(Duration.ofSeconds(9), position("b", 10), position("c", 10)).reason())
+        .isEqualTo("gtid_mode is OFF: set it to ON");
+    this.freshest.unfit("");
+    assertThat(turn(Duration.ofSeconds(9), position("b", 10), position("c", 10)).kind())
+        .isEqualTo(Kind.AT_ONCE);
+  }
+
+  @Test
+  void aServerDoesNotJoinBesideOneOfItsUuidNorASourceThatDoesNotKnowIt() {
+    Position a = position("a", 10);
+    assertThat(this.freshest.clashOfReplica(members(a, position("b", 10)), LAST))
+        .isEmpty();
+    assertThat(this.freshest.clashOfReplica(
+            members(a, position("c", "uuid-b", Position.MAY_RECEIVE, 10)), LAST))
+        .contains("c has the same server_uuid");
+    assertThat(this.freshest.clashOfReplica(members(knowing("ac", a)), LAST))
+        .contains("it is no member: the agent of the source a has as.failover.servers=a,c");
+    // An agent that has ended is announced for a while.
+    Position before = position("b", "uuid-b", Position.MAY_RECEIVE, 9);
+    assertThat(this.freshest.clashOfReplica(members(a, before, position("b", 10)), LAST))
+        .isEmpty();
+    assertThat(this.freshest.clashOfReplica(
+            members(a, position("b", "uuid-x", Position.MAY_RECEIVE, 9)), LAST))
+        .contains("two agents have as.failover.server=b");
+  }
+
+  @Test
+  void serversWithoutAPositionAreCounted() {
+    assertThat(this.freshest.missing(members(position("a", 1), position("x", 1))))
+        .isEqualTo(2);
+    assertThat(this.freshest.missing(
+            members(position("a", 1), position("b", 1), position("c", "uuid-c", -1, 1))))
+        .isZero();
+  }
+
+  @Test
+  void theInitialSourceOfASetIsNoReplica() {
+    FreshestFirst initial = new FreshestFirst(properties("a"));
+    initial.know(Optional.empty());
+    initial.publish(
+        new ServerState(
+            "uuid-a",
+            GtidSet.EMPTY,
+            GtidSet.EMPTY,
+            true,
+            true,
+            0,
+            "elsewhere:3306",
+            false,
+            false,
+            true,
+            0,
+            0,
+            'a',
+            "",
+            ""),
+        0,
+        REPLICA);
+    Position[] all = {first("a", 0, 1), first("b", 0, 1), first("c", 0, 1)};
+    assertThat(turn(initial, Duration.ofSeconds(9), false, all).reason())
+        .contains("replicates from elsewhere:3306", "STOP REPLICA; RESET REPLICA ALL");
+  }
+
+  @Test
   void whatIsNoPositionOrCutOffIsNotCounted() {
     assertThat(Position.parse("")).isEmpty();
     Position own = new Position(
         "b",
         "b:3306",
         "uuid-b",
+        7,
+        Set.of("a", "b", "c"),
         1,
         2,
         3,

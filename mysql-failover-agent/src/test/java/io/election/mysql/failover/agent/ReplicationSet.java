@@ -18,6 +18,7 @@ import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.containers.Network;
+import org.testcontainers.images.builder.Transferable;
 import org.testcontainers.lifecycle.Startables;
 import org.testcontainers.mysql.MySQLContainer;
 
@@ -154,6 +155,12 @@ final class ReplicationSet implements AutoCloseable {
           .withContainerNetwork(new ContainerNetwork()
               .withIpamConfig(new ContainerNetwork.Ipam().withIpv4Address(this.address)))
           .exec();
+    }
+
+    /** Gives it another UUID when it starts again. */
+    void changeUuid(String uuid) {
+      this.container.copyFileToContainer(
+          Transferable.of("[auto]\nserver-uuid=%s\n".formatted(uuid)), "/var/lib/mysql/auto.cnf");
     }
 
     /** Returns what the server has written to its error log. */

@@ -1,0 +1,660 @@
+package io.election.mysql.failover.agent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.election.etcd.EtcdProcess;
+import io.election.mysql.failover.agent.ReplicationSet.Server;
+import io.election.mysql.failover.agent.Status.Role;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+
+/**
+ * What operators get wrong, on one set of real servers: nobody is promoted by it, and {@code GET
+ * /check} says what was found and what to do. Each test leaves a source, or servers of which one
+ * can be it.
+ */
+@Tag("failover")
+@Tag("faults")
+@TestInstance(Lifecycle.PER_CLASS)
+@TestMethodOrder(OrderAnnotation.class)
+class BadInputIT {
+
+  private static final Set<String> SERVERS = Set.of("a", "b", "c");
+
+  private final EtcdProcess etcd = EtcdProcess.start();
+
+  private final String service = "set-" + UUID.randomUUID();
+
+  private final Map<String, ConfigurableApplicationContext> agents = new TreeMap<>();
+
+  private ReplicationSet set;
+
+  /** A server that is no member, and is the source of nobody. */
+  private Server stranger;
+
+  @BeforeAll
+  void startServers() throws SQLException {
+    this.set = new ReplicationSet("a", "b", "c", "x");
+    this.stranger = this.set.get("x");
+    this.stranger.execute("SET PERSIST super_read_only = OFF");
+  }
+
+  @AfterAll
+  void end() {
+    this.agents.values().forEach(ConfigurableApplicationContext::close);
+    if (this.set != null) {
+      this.set.close();
+    }
+    this.etcd.close();
+  }
+
+  private ConfigurableApplicationContext run(String server, String... more) {
+    List<String> arguments = new ArrayList<>(
+        AgentProcess.arguments(this.set.get(server), SERVERS, this.service, this.etcd.url()));
+    for (String argument : more) {
+      arguments.removeIf((each) -> each.startsWith(argument.replaceAll("=.*", "=")));
+      if (!argument.endsWith("=")) {
+        arguments.add(argument);
+      }
+    }
+    return new SpringApplicationBuilder(FailoverAgentApplication.class)
+        .properties("server.port=0")
+        .run(arguments.toArray(String[]::new));
+  }
+
+  private void start(String server, String... more) {
+    this.agents.put(server, run(server, more));
+  }
+
+  private void stop(String server) {
+    ConfigurableApplicationContext agent = this.agents.remove(server);
+    if (agent != null) {
+      agent.close();
+    }
+  }
+
+  private static Status status(ConfigurableApplicationContext agent) {
+    return agent.getBean(Agent.class).status();
+  }
+
+  private Status status(String server) {
+    return status(this.agents.get(server));
+  }
+
+  private static ConditionFactory patiently() {
+    return await().atMost(Duration.ofSeconds(60)).pollInterval(Duration.ofMillis(20));
+  }
+
+  private Optional<String> source() {
+    return this.agents.keySet().stream()
+        .filter((name) -> status(name).role() == Role.SOURCE)
+        .findFirst();
+  }
+
+  /** Starts what does not run, and waits for a source that the other servers follow. */
+  private String settle() {
+    SERVERS.forEach((name) -> {
+      if (!this.set.get(name).isRunning()) {
+        this.set.get(name).startAgain();
+      }
+      if (!this.agents.containsKey(name)) {
+        start(name);
+      }
+    });
+    patiently().untilAsserted(() -> {
+      assertThat(source()).isPresent();
+      assertThat(SERVERS.stream().filter((name) -> status(name).role() == Role.REPLICA))
+          .as("replicas of %s", source())
+          .hasSize(2);
+    });
+    patiently().untilAsserted(() -> {
+      String term = term(source().orElseThrow());
+      for (String name : SERVERS) {
+        assertThat(term(name)).as("applied by %s", name).isEqualTo(term);
+      }
+    });
+    return source().orElseThrow();
+  }
+
+  private String term(String server) throws SQLException {
+    return this.set.get(server).query("SELECT MAX(term) FROM mysql_failover.promotion");
+  }
+
+  private String replica(String source) {
+    return SERVERS.stream()
+        .filter((name) -> !name.equals(source))
+        .sorted()
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private String otherReplica(String source) {
+    String replica = replica(source);
+    return SERVERS.stream()
+        .filter((name) -> !name.equals(source) && !name.equals(replica))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static void awaitStatus(
+      ConfigurableApplicationContext agent, Role role, String... reason) {
+    patiently().untilAsserted(() -> {
+      assertThat(status(agent).role()).as(status(agent).reason()).isEqualTo(role);
+      assertThat(List.of(reason))
+          .allSatisfy((part) -> assertThat(status(agent).reason()).contains(part));
+    });
+    System.out.printf("Shown: %s: %s%n", role, status(agent).reason());
+  }
+
+  private void awaitStatus(String server, Role role, String... reason) {
+    awaitStatus(this.agents.get(server), role, reason);
+  }
+
+  /** Nobody becomes a source within a time in which a failover would be over, and nobody can write. */
+  private void assertThatNobodyIsPromoted() throws Exception {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(6);
+    while (System.nanoTime() < end) {
+      assertThat(source()).isEmpty();
+      TimeUnit.MILLISECONDS.sleep(100);
+    }
+    for (String name : this.agents.keySet()) {
+      if (this.set.get(name).isRunning()) {
+        assertThat(this.set.get(name).query("SELECT @@GLOBAL.super_read_only"))
+            .as(name)
+            .isEqualTo("1");
+      }
+    }
+  }
+
+  private void rebuild(String server) {
+    this.agents.get(server).getBean(Agent.class).rebuild();
+    patiently().until(() -> !this.set.get(server).isRunning());
+    this.set.get(server).startAgain();
+    awaitStatus(server, Role.REPLICA);
+  }
+
+  private String record() {
+    return this.etcd.ctl("get", "--print-value-only", "/mysql-failover/" + this.service);
+  }
+
+  private void record(String text) {
+    this.etcd.ctl("put", "/mysql-failover/" + this.service, text);
+  }
+
+  /** They have never met. */
+  @Test
+  @Order(1)
+  void aSetWithoutAnInitialSourceOrWithOtherDataHasNoFirstSource() throws Exception {
+    for (String name : SERVERS) {
+      start(name, "--as.failover.initial-source=");
+    }
+    awaitStatus("b", Role.WAITING, "as.failover.initial-source is not set");
+    assertThatNobodyIsPromoted();
+    SERVERS.forEach(this::stop);
+
+    // One has data of its own.
+    this.set
+        .get("b")
+        .execute(
+            "SET GLOBAL super_read_only = OFF",
+            "INSERT INTO orders.written VALUES (-1)",
+            "SET GLOBAL super_read_only = ON");
+    SERVERS.forEach(this::start);
+    awaitStatus(
+        "a", Role.WAITING, "b has transactions that this server lacks", "replace the data of b");
+    assertThatNobodyIsPromoted();
+    SERVERS.forEach(this::stop);
+    this.set
+        .get("b")
+        .execute(
+            "SET GLOBAL super_read_only = OFF",
+            "SET sql_log_bin = 0",
+            "DELETE FROM orders.written",
+            "RESET BINARY LOGS AND GTIDS",
+            "SET GLOBAL super_read_only = ON");
+
+    // The initial source replicates from elsewhere.
+    this.set
+        .get("a")
+        .execute(
+            "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '%s', SOURCE_USER = 'replica', SOURCE_PASSWORD = '%s', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1"
+                .formatted(this.stranger.host(), ReplicationSet.PASSWORD),
+            "START REPLICA");
+    SERVERS.forEach(this::start);
+    awaitStatus(
+        "a",
+        Role.WAITING,
+        "its initial one, replicates from " + this.stranger.host() + ":3306",
+        "RESET REPLICA ALL");
+    assertThatNobodyIsPromoted();
+    this.set.get("a").execute("STOP REPLICA", "RESET REPLICA ALL");
+    assertThat(settle()).isEqualTo("a");
+  }
+
+  @Test
+  @Order(2)
+  void aSecondAgentOfAServerTouchesNothing() throws Exception {
+    String source = settle();
+    for (String name : List.of(source, replica(source))) {
+      try (ConfigurableApplicationContext second = run(name, "--as.election.node-id=second")) {
+        awaitStatus(
+            second, Role.REFUSED, "another agent looks after this server", "stop one of the two");
+        TimeUnit.SECONDS.sleep(3);
+        assertThat(source()).contains(source);
+        assertThat(status(second).role()).isEqualTo(Role.REFUSED);
+      }
+    }
+    // It takes over when the first one has ended.
+    String replica = replica(source);
+    ConfigurableApplicationContext second = run(replica, "--as.election.node-id=second");
+    awaitStatus(second, Role.REFUSED);
+    stop(replica);
+    this.agents.put(replica, second);
+    awaitStatus(replica, Role.REPLICA);
+  }
+
+  /** It has the data of the set. */
+  @Test
+  @Order(3)
+  void aServerThatIsNoMemberNeitherJoinsNorLeads() throws Exception {
+    String source = settle();
+    try (ConfigurableApplicationContext x =
+        run("x", "--as.failover.servers=a,b,c,x", "--as.failover.initial-source=x")) {
+      awaitStatus(
+          x,
+          Role.REFUSED,
+          "it is no member: the agent of the source " + source + " has as.failover.servers=a,b,c");
+      this.set.get(source).kill();
+      stop(source);
+      awaitStatus(replica(source), Role.WAITING, "the agent of x has as.failover.servers=a,b,c,x");
+      awaitStatus(x, Role.WAITING, "has as.failover.servers=a,b,c, and this one a,b,c,x");
+      assertThatNobodyIsPromoted();
+    }
+    patiently().until(() -> source().isPresent());
+    settle();
+  }
+
+  /** What one has written the other one would ignore; the source refuses one of two connections. */
+  @Test
+  @Order(4)
+  void serversWithOneServerIdOrUuidAreRefused() throws Exception {
+    String source = settle();
+    Server server = this.set.get(replica(source));
+    Server other = this.set.get(otherReplica(source));
+    String id = server.query("SELECT @@GLOBAL.server_id");
+    stop(server.name);
+    server.execute(
+        "STOP REPLICA",
+        "SET GLOBAL server_id = " + this.set.get(source).query("SELECT @@GLOBAL.server_id"));
+    start(server.name);
+    awaitStatus(
+        server.name,
+        Role.REFUSED,
+        "the source " + source + " has the same server_id",
+        "restart the server");
+    server.execute("SET GLOBAL server_id = " + other.query("SELECT @@GLOBAL.server_id"));
+    awaitStatus(
+        server.name, Role.REFUSED, other.name + " has the same server_id", "restart that server");
+    this.set.get(source).kill();
+    stop(source);
+    awaitStatus(other.name, Role.WAITING, server.name + " has the same server_id");
+    assertThatNobodyIsPromoted();
+    server.execute("SET GLOBAL server_id = " + id);
+    // Connections keep the id that they began with.
+    stop(server.name);
+    start(server.name);
+    patiently().until(() -> source().isPresent());
+    source = settle();
+
+    Server first = this.set.get(replica(source));
+    Server second = this.set.get(otherReplica(source));
+    String uuid = first.query("SELECT @@GLOBAL.server_uuid");
+    stop(first.name);
+    giveUuid(first, second.query("SELECT @@GLOBAL.server_uuid"));
+    start(first.name);
+    awaitStatus(
+        first.name, Role.REFUSED, second.name + " has the same server_uuid", "remove auto.cnf");
+    giveUuid(first, uuid);
+    awaitStatus(first.name, Role.REPLICA);
+  }
+
+  private static void giveUuid(Server server, String uuid) {
+    server.changeUuid(uuid);
+    server.kill();
+    server.startAgain();
+    patiently()
+        .ignoreExceptions()
+        .until(() -> server.query("SELECT @@GLOBAL.server_uuid").equals(uuid));
+  }
+
+  @Test
+  @Order(5)
+  void aServerWithoutGtidsIsRefusedAndKeepsNobodyElseFromThePromotion() throws Exception {
+    String source = settle();
+    Server server = this.set.get(replica(source));
+    stop(server.name);
+    server.execute(
+        "STOP REPLICA",
+        "RESET REPLICA ALL",
+        "SET GLOBAL gtid_mode = ON_PERMISSIVE",
+        "SET GLOBAL gtid_mode = OFF_PERMISSIVE",
+        "SET GLOBAL gtid_mode = OFF");
+    start(server.name);
+    awaitStatus(server.name, Role.REFUSED, "gtid_mode is OFF: set it to ON");
+    this.set.get(source).kill();
+    stop(source);
+    patiently().until(() -> source().isPresent());
+    assertThat(source()).contains(otherReplica(source));
+    assertThat(status(server.name).reason()).contains("gtid_mode is OFF");
+    server.execute(
+        "SET GLOBAL gtid_mode = OFF_PERMISSIVE",
+        "SET GLOBAL gtid_mode = ON_PERMISSIVE",
+        "SET GLOBAL gtid_mode = ON");
+    awaitStatus(server.name, Role.REPLICA);
+  }
+
+  /** Somebody sets it while the agent runs, on the freshest server. */
+  @Test
+  @Order(6)
+  void aServerWithFiltersIsNotPromotedThoughItIsFreshest() throws Exception {
+    String source = settle();
+    Server server = this.set.get(replica(source));
+    String other = otherReplica(source);
+    stop(other);
+    this.set.get(other).execute("STOP REPLICA IO_THREAD");
+    this.set.get(source).execute("INSERT INTO orders.written VALUES (6)");
+    server.execute(
+        "STOP REPLICA SQL_THREAD",
+        "CHANGE REPLICATION FILTER REPLICATE_IGNORE_DB = (invoices)",
+        "START REPLICA SQL_THREAD");
+    this.set.get(source).kill();
+    stop(source);
+    start(other);
+    awaitStatus(
+        server.name,
+        Role.REFUSED,
+        "REPLICATE_IGNORE_DB is invoices",
+        "CHANGE REPLICATION FILTER REPLICATE_IGNORE_DB = ()");
+    awaitStatus(other, Role.WAITING, "fresher", server.name);
+    assertThatNobodyIsPromoted();
+    server.execute("STOP REPLICA", "CHANGE REPLICATION FILTER REPLICATE_IGNORE_DB = ()");
+    patiently().until(() -> source().isPresent());
+    assertThat(source()).contains(server.name);
+    settle();
+  }
+
+  @Test
+  @Order(7)
+  void aReplicaOfSomethingElseIsRefused() throws Exception {
+    String source = settle();
+    Server server = this.set.get(replica(source));
+    stop(server.name);
+    this.stranger.execute(
+        "SET GLOBAL super_read_only = OFF", "CREATE DATABASE IF NOT EXISTS elsewhere");
+    String elsewhere =
+        "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '%s', SOURCE_USER = 'replica', SOURCE_PASSWORD = '%s', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1"
+            .formatted(this.stranger.host(), ReplicationSet.PASSWORD);
+    server.execute("STOP REPLICA", "RESET REPLICA ALL", elsewhere + " FOR CHANNEL 'other'");
+    start(server.name);
+    awaitStatus(
+        server.name,
+        Role.REFUSED,
+        "it replicates from " + this.stranger.host() + ":3306 by the channel other",
+        "RESET REPLICA ALL FOR CHANNEL 'other'");
+    server.execute("STOP REPLICA FOR CHANNEL 'other'", "RESET REPLICA ALL FOR CHANNEL 'other'");
+    awaitStatus(server.name, Role.REPLICA);
+
+    stop(server.name);
+    server.execute("STOP REPLICA", "RESET REPLICA ALL", elsewhere, "START REPLICA");
+    patiently()
+        .until(() -> server
+            .query(
+                "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'elsewhere'")
+            .equals("1"));
+    start(server.name);
+    awaitStatus(
+        server.name,
+        Role.REFUSED,
+        "it was set to replicate from " + this.stranger.host() + ":3306, which is not the source",
+        "transactions that the source lacks");
+    patiently()
+        .until(() -> server
+            .query("SELECT service_state FROM performance_schema.replication_connection_status")
+            .equals("OFF"));
+    rebuild(server.name);
+  }
+
+  @Test
+  @Order(8)
+  void wrongAndExpiredCredentialsAreNamed() throws Exception {
+    String source = settle();
+    String name = replica(source);
+    Server server = this.set.get(name);
+    stop(name);
+    start(name, "--as.failover.password=wrong");
+    awaitStatus(
+        name,
+        Role.UNKNOWN,
+        "does not let the user 'root' in (Access denied",
+        "compare as.failover.username and .password");
+    stop(name);
+    server.execute(
+        "SET GLOBAL super_read_only = OFF",
+        "SET SESSION sql_log_bin = 0",
+        "CREATE USER 'agent'@'%%' IDENTIFIED BY '%s' PASSWORD EXPIRE"
+            .formatted(ReplicationSet.PASSWORD),
+        "GRANT ALL ON *.* TO 'agent'@'%'",
+        "SET GLOBAL super_read_only = ON");
+    start(name, "--as.failover.username=agent");
+    awaitStatus(name, Role.UNKNOWN, "does not let the user 'agent' in", "PASSWORD EXPIRE NEVER");
+    stop(name);
+    server.execute("STOP REPLICA");
+    start(name, "--as.failover.replication-password=wrong");
+    awaitStatus(
+        name,
+        Role.WAITING,
+        "the source " + source + " does not answer",
+        "does not let the user 'replica' in (Access denied",
+        "as.failover.replication-username and -password");
+    stop(name);
+    this.set.get(source).execute("ALTER USER 'replica'@'%' PASSWORD EXPIRE");
+    start(name);
+    awaitStatus(name, Role.WAITING, "does not let the user 'replica' in", "PASSWORD EXPIRE NEVER");
+    assertThat(source()).contains(source);
+    this.set
+        .get(source)
+        .execute("ALTER USER 'replica'@'%%' IDENTIFIED BY '%s'".formatted(ReplicationSet.PASSWORD));
+    awaitStatus(name, Role.REPLICA);
+  }
+
+  @Test
+  @Order(9)
+  void nobodyIsPromotedByATermThatWasEdited() throws Exception {
+    String source = settle();
+    String replica = replica(source);
+    String record = record();
+    long term = Long.parseLong(term(source));
+    record(record.replace("term=" + term, "term=" + (term - 1)));
+    this.set.get(source).kill();
+    stop(source);
+    awaitStatus(
+        replica,
+        Role.WAITING,
+        "are of term %d, but the record of promotions says %d".formatted(term, term - 1),
+        "restore what is wrong");
+    assertThatNobodyIsPromoted();
+    record(record.replace("term=" + term, "term=many"));
+    awaitStatus(replica, Role.UNKNOWN, "The record of the last promotion cannot be read", "many");
+    record(record.replace("term=" + term, "term=" + (term + 5)));
+    patiently()
+        .untilAsserted(() -> assertThat(this.agents.keySet())
+            .anySatisfy((name) -> assertThat(status(name).reason())
+                .contains("its last attempt to be it has failed", "says term " + (term + 5))));
+    assertThatNobodyIsPromoted();
+    this.etcd.ctl("del", "/mysql-failover/" + this.service);
+    awaitStatus(
+        replica, Role.WAITING, "the set has had no source, and as.failover.initial-source is a");
+    assertThatNobodyIsPromoted();
+    record(record);
+    // Somebody has changed what the data say.
+    Server edited = this.set.get(replica);
+    stop(replica);
+    edited.execute(
+        "SET GLOBAL super_read_only = OFF",
+        "SET SESSION sql_log_bin = 0",
+        "UPDATE mysql_failover.promotion SET term = 100 WHERE term = " + term,
+        "SET GLOBAL super_read_only = ON");
+    start(replica);
+    awaitStatus(
+        otherReplica(source),
+        Role.WAITING,
+        "the data of %s are of term 100, but the record of promotions says %d"
+            .formatted(replica, term));
+    assertThatNobodyIsPromoted();
+    stop(replica);
+    edited.execute(
+        "SET GLOBAL super_read_only = OFF",
+        "SET SESSION sql_log_bin = 0",
+        "UPDATE mysql_failover.promotion SET term = %d WHERE term = 100".formatted(term),
+        "SET GLOBAL super_read_only = ON");
+    start(replica);
+    patiently().until(() -> source().isPresent());
+    settle();
+  }
+
+  @Test
+  @Order(10)
+  void whatAnAdministratorWritesOnAReplicaIsFound() throws Exception {
+    String source = settle();
+    String name = replica(source);
+    this.set
+        .get(name)
+        .execute(
+            "SET GLOBAL super_read_only = OFF",
+            "INSERT INTO orders.written VALUES (-10)",
+            "SET GLOBAL super_read_only = ON");
+    awaitStatus(
+        name,
+        Role.REFUSED,
+        "transactions that the source lacks: " + this.set.get(name).query("SELECT @@server_uuid"),
+        "mysqlbinlog --include-gtids",
+        "POST /rebuild");
+    assertThat(this.set
+            .get(name)
+            .query("SELECT service_state FROM performance_schema.replication_connection_status"))
+        .isEqualTo("OFF");
+    rebuild(name);
+  }
+
+  /** A clone removes the data first, and the server goes on with its GTIDs and without them. */
+  @Test
+  @Order(11)
+  void aServerWhoseDonorHasGoneHalfWayIsRefusedUntilItIsRebuilt() throws Exception {
+    String source = settle();
+    String name = replica(source);
+    Server server = this.set.get(name);
+    server.execute(
+        "SET GLOBAL super_read_only = OFF",
+        "INSERT INTO orders.written VALUES (-11)",
+        "SET GLOBAL super_read_only = ON");
+    awaitStatus(name, Role.REFUSED, "transactions that the source lacks");
+    server.execute(
+        "SET GLOBAL clone_max_data_bandwidth = 1", "SET GLOBAL clone_max_network_bandwidth = 1");
+    this.agents.get(name).getBean(Agent.class).rebuild();
+    patiently()
+        .ignoreExceptions()
+        .until(() -> Long.parseLong(
+                server.query(
+                    "SELECT SUM(data) FROM performance_schema.clone_progress WHERE stage = 'FILE COPY'"))
+            > 1_000_000);
+    this.set.get(source).kill();
+    stop(source);
+    awaitStatus(name, Role.REFUSED, "its data may be gone: a clone from", "has failed with error");
+    System.out.printf(
+        "Left by the clone: %s, %s%n",
+        server.query("SELECT @@GLOBAL.gtid_executed"),
+        server.query("SELECT GROUP_CONCAT(schema_name) FROM information_schema.schemata"));
+    assertThat(source()).isNotEqualTo(Optional.of(name));
+    this.set.get(source).startAgain();
+    start(source);
+    patiently().until(() -> source().isPresent());
+    TimeUnit.SECONDS.sleep(2);
+    assertThat(status(name).role()).isEqualTo(Role.REFUSED);
+    server.execute(
+        "SET GLOBAL clone_max_data_bandwidth = 0", "SET GLOBAL clone_max_network_bandwidth = 0");
+    patiently().ignoreExceptions().until(() -> {
+      this.agents.get(name).getBean(Agent.class).rebuild();
+      return true;
+    });
+    patiently().until(() -> !server.isRunning());
+    server.startAgain();
+    awaitStatus(name, Role.REPLICA);
+    settle();
+  }
+
+  /** All that could be promoted is without transactions. */
+  @Test
+  @Order(12)
+  void nobodyIsPromotedWhoseGtidsWereReset() throws Exception {
+    String source = settle();
+    List<String> replicas = List.of(replica(source), otherReplica(source));
+    replicas.forEach(this::stop);
+    this.set.get(source).kill();
+    stop(source);
+    for (String name : replicas) {
+      this.set
+          .get(name)
+          .execute("STOP REPLICA", "RESET REPLICA ALL", "RESET BINARY LOGS AND GTIDS");
+      start(name);
+    }
+    awaitStatus(replicas.get(0), Role.WAITING, "this server has no transaction that counts");
+    assertThatNobodyIsPromoted();
+    this.set.get(source).startAgain();
+    start(source);
+    patiently().until(() -> source().isPresent());
+    assertThat(source()).contains(source);
+    for (String name : replicas) {
+      awaitStatus(name, Role.REFUSED, "it lacks", "somebody has reset them", "POST /rebuild");
+      rebuild(name);
+    }
+  }
+
+  /** For longer than the guard lets an agent be silent. */
+  @Test
+  @Order(13)
+  void aHookThatHangsDoesNotHarmTheSource() throws Exception {
+    String source = settle();
+    SERVERS.forEach(this::stop);
+    SERVERS.forEach((name) ->
+        start(name, "--as.failover.on-promote=sleep,30", "--as.failover.hook-timeout=8s"));
+    patiently().until(() -> source().isPresent());
+    String promoted = source().orElseThrow();
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(7);
+    while (System.nanoTime() < end) {
+      assertThat(source()).as("after %s was promoted", promoted).contains(promoted);
+      TimeUnit.MILLISECONDS.sleep(100);
+    }
+    assertThat(source).isNotNull();
+  }
+}

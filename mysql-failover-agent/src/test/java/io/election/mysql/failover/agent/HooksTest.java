@@ -1,0 +1,103 @@
+package io.election.mysql.failover.agent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+/** The operator's commands, as real scripts. */
+@ExtendWith(OutputCaptureExtension.class)
+class HooksTest {
+
+  private static final Duration LIMIT = Duration.ofSeconds(1);
+
+  @TempDir
+  private Path folder;
+
+  private final Hooks hooks = new Hooks(new AgentProperties(
+      "b",
+      List.of("a", "b"),
+      null,
+      "b.example",
+      3306,
+      "jdbc:mysql://b/",
+      "root",
+      "",
+      "replica",
+      "",
+      1,
+      Duration.ofSeconds(2),
+      Duration.ofSeconds(2),
+      Duration.ofSeconds(60),
+      List.of(),
+      List.of(),
+      List.of(),
+      LIMIT));
+
+  /** Returns the command of a script, which can write to {@code $told}. */
+  private List<String> script(String text) throws Exception {
+    Path script =
+        Files.writeString(this.folder.resolve("hook"), "told=%s\n%s\n".formatted(told(), text));
+    return List.of("sh", script.toString());
+  }
+
+  private Path told() {
+    return this.folder.resolve("told");
+  }
+
+  @Test
+  void aCommandGetsServerAddressAndTerm() throws Exception {
+    List<String> command =
+        script("echo $AS_FAILOVER_SERVER $AS_FAILOVER_ADDRESS $AS_FAILOVER_TERM > $told");
+    assertThat(this.hooks.run("on-promote", command, 7)).isTrue();
+    assertThat(told()).hasContent("b b.example:3306 7");
+  }
+
+  @Test
+  void aFailureIsLogged(CapturedOutput output) throws Exception {
+    List<String> command = script("exit 3");
+    assertThat(this.hooks.run("on-promote", command, 7)).isFalse();
+    assertThat(output).contains("on-promote has failed with exit code 3: " + command);
+    assertThat(this.hooks.run("on-demote", List.of("no-such-command"), 0)).isFalse();
+    assertThat(output).contains("on-demote cannot be run: Cannot run program \"no-such-command\"");
+    assertThat(this.hooks.run("on-demote", List.of(), 0)).isFalse();
+  }
+
+  /** With what it has started itself. */
+  @Test
+  void aCommandThatHangsIsEnded(CapturedOutput output) throws Exception {
+    List<String> command = script("(sleep 3; echo late > $told) & sleep 30");
+    long began = System.nanoTime();
+    assertThat(this.hooks.run("on-promote", command, 7)).isFalse();
+    assertThat(Duration.ofNanos(System.nanoTime() - began)).isBetween(LIMIT, LIMIT.multipliedBy(2));
+    assertThat(output)
+        .contains("on-promote took longer than as.failover.hook-timeout, PT1S, and was ended");
+    TimeUnit.SECONDS.sleep(3);
+    assertThat(told()).doesNotExist();
+  }
+
+  @Test
+  void aCommandThatRunsAsideIsEndedBeforeTheNextOne(CapturedOutput output) throws Exception {
+    List<String> command = script("sleep 0.5; echo late > $told");
+    long began = System.nanoTime();
+    Hooks.Run run = this.hooks.start("on-promote", command, 7);
+    assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(LIMIT.dividedBy(4));
+    TimeUnit.MILLISECONDS.sleep(100);
+    run.end();
+    assertThat(output).contains("on-promote was ended before it was done");
+    TimeUnit.MILLISECONDS.sleep(800);
+    assertThat(told()).doesNotExist();
+    run = this.hooks.start("on-promote", command, 8);
+    TimeUnit.MILLISECONDS.sleep(900);
+    run.end();
+    assertThat(told()).exists();
+  }
+}

@@ -1,0 +1,171 @@
+package io.election.mysql.failover.agent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.election.etcd.EtcdProcess;
+import io.election.mysql.failover.GtidSet;
+import io.election.mysql.failover.agent.ReplicationSet.Server;
+import io.election.mysql.failover.agent.Status.Role;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+
+/**
+ * The second table of the idea: a is the source and dies, and c, which has more than b, is late. The
+ * other tables are those of {@code FailoverIT}: c is freshest, and d has missed promotions.
+ */
+@Tag("failover")
+@Tag("faults")
+class SeedTablesIT {
+
+  private final EtcdProcess etcd = EtcdProcess.shared();
+
+  private final String service = "set-" + UUID.randomUUID();
+
+  private final Map<String, ConfigurableApplicationContext> agents = new TreeMap<>();
+
+  private ReplicationSet set;
+  private Server a;
+  private Server b;
+  private Server c;
+
+  @BeforeEach
+  void startServers() throws SQLException {
+    this.set = new ReplicationSet("a", "b", "c");
+    this.a = this.set.get("a");
+    this.b = this.set.get("b");
+    this.c = this.set.get("c");
+  }
+
+  @AfterEach
+  void end() {
+    this.agents.values().forEach(ConfigurableApplicationContext::close);
+    if (this.set != null) {
+      this.set.close();
+    }
+  }
+
+  private void start(Server server, int acknowledging) {
+    List<String> arguments = new ArrayList<>(
+        AgentProcess.arguments(server, this.set.servers.keySet(), this.service, this.etcd.url()));
+    arguments.add("--as.failover.acknowledging-replicas=" + acknowledging);
+    this.agents.put(
+        server.name,
+        new SpringApplicationBuilder(FailoverAgentApplication.class)
+            .properties("server.port=0")
+            .run(arguments.toArray(String[]::new)));
+  }
+
+  private void stop(Server server) {
+    this.agents.remove(server.name).close();
+  }
+
+  private Status status(Server server) {
+    return this.agents.get(server.name).getBean(Agent.class).status();
+  }
+
+  private static ConditionFactory patiently() {
+    return await().atMost(Duration.ofSeconds(60)).pollInterval(Duration.ofMillis(20));
+  }
+
+  private void awaitRole(Server server, Role role, String... reason) {
+    patiently().untilAsserted(() -> {
+      assertThat(status(server).role()).as(server.name).isEqualTo(role);
+      assertThat(List.of(reason))
+          .allSatisfy((part) -> assertThat(status(server).reason()).contains(part));
+    });
+  }
+
+  /** Term 1: a is the source, all have the same, and b receives no more. */
+  private void begin(int acknowledging) throws SQLException {
+    this.set.servers.values().forEach((server) -> start(server, acknowledging));
+    awaitRole(this.a, Role.SOURCE);
+    awaitRole(this.b, Role.REPLICA);
+    awaitRole(this.c, Role.REPLICA);
+    this.a.execute("INSERT INTO orders.written VALUES (9)");
+    patiently().until(() -> this.b.ids().contains(9L));
+    stop(this.b);
+    this.b.execute("STOP REPLICA IO_THREAD");
+  }
+
+  private void dies() {
+    this.a.kill();
+    stop(this.a);
+  }
+
+  private String term(Server server) throws SQLException {
+    return server.query("SELECT MAX(term) FROM mysql_failover.promotion");
+  }
+
+  @Test
+  void whatMayHaveBeenAcknowledgedIsWaitedFor() throws Exception {
+    begin(1);
+    this.a.execute("INSERT INTO orders.written VALUES (10)"); // acknowledged by c alone
+    stop(this.c);
+    dies();
+    start(this.b, 1);
+    awaitRole(this.b, Role.WAITING, "missing are [c]");
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(6);
+    while (System.nanoTime() < end) {
+      assertThat(status(this.b).role()).isEqualTo(Role.WAITING);
+      TimeUnit.MILLISECONDS.sleep(50);
+    }
+    assertThat(term(this.b)).isEqualTo("1");
+    start(this.c, 1);
+    awaitRole(this.c, Role.SOURCE);
+    awaitRole(this.b, Role.REPLICA);
+    assertThat(term(this.c)).isEqualTo("2");
+    patiently().until(() -> this.b.ids().contains(10L));
+  }
+
+  @Test
+  void whoeverComesLateWithMoreIsRefused() throws Exception {
+    begin(2);
+    FutureTask<Void> unacknowledged = new FutureTask<>(() -> {
+      this.a.execute("INSERT INTO orders.written VALUES (10)");
+      return null;
+    });
+    new Thread(unacknowledged, "client").start();
+    patiently().until(() -> !received(this.b).contains(received(this.c)));
+    stop(this.c);
+    dies();
+    assertThatThrownBy(() -> unacknowledged.get(20, TimeUnit.SECONDS))
+        .as("nobody has told the client that it is written")
+        .hasCauseInstanceOf(SQLException.class);
+    start(this.b, 2);
+    awaitRole(this.b, Role.SOURCE);
+    assertThat(term(this.b)).isEqualTo("2");
+    assertThat(this.b.ids()).containsExactly(9L);
+
+    start(this.c, 2);
+    this.a.startAgain();
+    start(this.a, 2);
+    for (Server server : List.of(this.c, this.a)) {
+      awaitRole(server, Role.REFUSED, "transactions that the source lacks", "POST /rebuild");
+      assertThat(term(server)).isEqualTo("1");
+      assertThat(server.query("SELECT @@GLOBAL.super_read_only")).isEqualTo("1");
+    }
+    assertThat(this.b.ids()).containsExactly(9L);
+  }
+
+  private static GtidSet received(Server server) throws SQLException {
+    return GtidSet.parse(
+        server.query(
+            "SELECT CONCAT(@@GLOBAL.gtid_executed, ',', received_transaction_set) FROM performance_schema.replication_connection_status"));
+  }
+}
