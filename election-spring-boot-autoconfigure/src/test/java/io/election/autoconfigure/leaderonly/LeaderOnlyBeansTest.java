@@ -6,7 +6,6 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.election.ElectionSetupException;
 import io.election.LeaderOnly;
-import io.election.LeaderOnly.OnFollower;
 import io.election.NotLeaderException;
 import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.SwitchedElection;
@@ -35,6 +34,7 @@ import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.CustomScopeConfigurer;
+import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -48,7 +48,6 @@ import org.springframework.context.support.SimpleThreadScope;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.core.test.tools.SourceFile;
 import org.springframework.core.test.tools.TestCompiler;
-import org.springframework.messaging.handler.annotation.MessageMapping;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 import reactor.core.publisher.Mono;
@@ -59,6 +58,7 @@ class LeaderOnlyBeansTest {
 
   private static final String IMPORTS = """
       import io.election.LeaderOnly;
+      import static io.election.LeaderOnly.OnFollower.THROW;
       import io.election.autoconfigure.leaderonly.elsewhere.Neighbour;
       import jakarta.annotation.PostConstruct;
       import java.lang.annotation.Retention;
@@ -83,7 +83,6 @@ class LeaderOnlyBeansTest {
     return Stream.of(
         shape("implementation of a generic class", Texts.class, (Texts job) -> job.take("x")),
         shape("bridge of a generic class", Texts.class, (Texts job) -> take(job, "x")),
-        shape("inherited method of a generic class", Longs.class, (Longs job) -> job.give()),
         shape(
             "lambda",
             (runner) -> runner.withBean("job", Late.class, () -> () -> "ran"),
@@ -117,6 +116,7 @@ class LeaderOnlyBeansTest {
       default method                          | interface Late { @LeaderOnly default String text() { return "ran"; } } class Job implements Late {}
       inherited method of an annotated class  | class Base { public String text() { return "ran"; } } @LeaderOnly public class Job extends Base {}
       method of a class with an interface     | interface Plain { String text(); } class Job implements Plain { @LeaderOnly public String text() { return "ran"; } }
+      inherited method of a generic class     | class Base<T> { @LeaderOnly public Object text() { return "ran"; } } public class Job extends Base<Long> {}
       package-private method                  | @LeaderOnly class Job { String text() { return "ran"; } }
       protected method                        | @LeaderOnly class Job { protected String text() { return hidden(); } private String hidden() { return "ran"; } }
       inherited protected method              | @LeaderOnly class Base { protected String text() { return "ran"; } } class Job extends Base {}
@@ -128,13 +128,15 @@ class LeaderOnlyBeansTest {
       this.election.lostLeader();
       assertGuarded(
           jobOf(code).withPropertyValues("spring.aop.proxy-target-class=" + proxyOfTheClass),
-          (context) -> {
-            Object job = context.getBean("job");
-            Method text = ReflectionUtils.findMethod(job.getClass(), "text");
-            ReflectionUtils.makeAccessible(text);
-            return ReflectionUtils.invokeMethod(text, job);
-          });
+          LeaderOnlyBeansTest::text);
     }
+  }
+
+  private static @Nullable Object text(ApplicationContext context) {
+    Object job = context.getBean("job");
+    Method text = ReflectionUtils.findMethod(job.getClass(), "text");
+    ReflectionUtils.makeAccessible(text);
+    return ReflectionUtils.invokeMethod(text, job);
   }
 
   private void assertGuarded(
@@ -192,8 +194,9 @@ class LeaderOnlyBeansTest {
 
   @Test
   void lazyBeanIsRefusedWhenItIsMade() {
-    this.contextRunner
-        .withBean("job", Unknown.class, Unknown::new, (bean) -> bean.setLazyInit(true))
+    jobOf("class Job { @LeaderOnly(\"reports\") public void run() {} }")
+        .withInitializer((context) ->
+            context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))
         .run((context) -> assertThatExceptionOfType(BeanCreationException.class)
             .isThrownBy(() -> context.getBean("job"))
             .havingRootCause()
@@ -211,10 +214,9 @@ class LeaderOnlyBeansTest {
 
   @Test
   void consumersThatThrowAreAccepted() {
-    this.contextRunner.withBean(ThrowingListener.class).run((context) -> {
-      ThrowingListener listener = context.getBean(ThrowingListener.class);
-      assertThatExceptionOfType(NotLeaderException.class).isThrownBy(listener::on);
-    });
+    jobOf("class Job { @LeaderOnly(onFollower = THROW) @MessageMapping public void text() {} }")
+        .run((context) ->
+            assertThatExceptionOfType(NotLeaderException.class).isThrownBy(() -> text(context)));
   }
 
   static Stream<Arguments> early() {
@@ -431,16 +433,6 @@ class LeaderOnlyBeansTest {
     }
   }
 
-  static class Giver<T> {
-
-    @LeaderOnly
-    public @Nullable Object give() {
-      return "ran";
-    }
-  }
-
-  public static class Longs extends Giver<Long> {}
-
   @Configuration(proxyBeanMethods = false)
   static class Scopes {
 
@@ -456,19 +448,6 @@ class LeaderOnlyBeansTest {
     Job job() {
       return new Job();
     }
-  }
-
-  static class Unknown {
-
-    @LeaderOnly("reports")
-    public void run() {}
-  }
-
-  static class ThrowingListener {
-
-    @LeaderOnly(onFollower = OnFollower.THROW)
-    @MessageMapping
-    public void on() {}
   }
 
   static class MonoBase<T> {
