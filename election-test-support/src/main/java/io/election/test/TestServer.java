@@ -81,7 +81,7 @@ public abstract class TestServer implements AutoCloseable {
     return ContainerServer.launch(image).told("Testcontainers " + image.imageName());
   }
 
-  /** Starts MySQL in a container with a clock and a time zone such as {@code America/New_York}. */
+  /** Starts MySQL in a container, with its data on a small disk in memory. */
   public static TestServer startOnDisk(int megabytes) {
     return ContainerServer.launch(DatabaseImage.MYSQL_9_7, megabytes)
         .told("Testcontainers " + DatabaseImage.MYSQL_9_7.imageName() + " on a small disk");
