@@ -388,8 +388,9 @@ final class Agent implements SmartLifecycle {
       show(Role.REFUSED, this.otherAgent, 0);
       return false;
     }
-    List<String> problems = this.server.problems(this.properties.acknowledgingReplicas());
-    String failedClone = this.server.failedClone();
+    List<String> problems =
+        new Fitness(this.server).problems(this.properties.acknowledgingReplicas());
+    String failedClone = new Fitness(this.server).failedClone();
     this.incomplete = problems.isEmpty() && !failedClone.isEmpty();
     this.unfit = this.incomplete ? failedClone : String.join("; ", problems);
     this.freshest.unfit(this.unfit);

@@ -9,13 +9,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
 import java.util.Properties;
-import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -24,51 +19,6 @@ import org.jspecify.annotations.Nullable;
  * {@link #abort}.
  */
 final class MysqlServer implements AutoCloseable {
-
-  /** How often a second the guard counts. */
-  private static final int TICKS = 4;
-
-  /**
-   * The guard counts the quarters of a second in which the agent has sent nothing. If the agent is
-   * dead or paused, it ends all clients, makes the server read-only, and shuts it down, also if
-   * something keeps it from being read-only. Nobody gets an answer to what waits for acknowledgements.
-   * Nothing of it is replicated.
-   */
-  private static final String GUARD = """
-      CREATE EVENT mysql_failover.guard ON SCHEDULE EVERY 1 SECOND DO
-      BEGIN
-        DECLARE tick int DEFAULT 0;
-        SET SESSION sql_log_bin = 0;
-        WHILE tick < %1$d AND @@GLOBAL.super_read_only = 0 DO
-          IF tick > 0 THEN
-            DO SLEEP(1 / %1$d);
-          END IF;
-          SET tick = tick + 1;
-          UPDATE mysql_failover.guard SET silent = silent + 1, ticks = ticks + 1;
-          IF (SELECT MAX(silent) FROM mysql_failover.guard) > %1$d * %2$d THEN
-            BEGIN
-              DECLARE client bigint;
-              DECLARE last int DEFAULT 0;
-              DECLARE clients CURSOR FOR %3$s;
-              DECLARE CONTINUE HANDLER FOR NOT FOUND SET last = 1;
-              DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
-              SET SESSION lock_wait_timeout = 1;
-              SET GLOBAL offline_mode = ON;
-              OPEN clients;
-              REPEAT
-                FETCH clients INTO client;
-                IF last = 0 THEN
-                  KILL client;
-                END IF;
-              UNTIL last END REPEAT;
-              SET GLOBAL rpl_semi_sync_source_enabled = OFF;
-              SET GLOBAL super_read_only = ON;
-            END;
-            SHUTDOWN;
-          END IF;
-        END WHILE;
-      END
-      """;
 
   /** The connections but those of replicas, and the own one. */
   private static final String CLIENTS = """
@@ -82,25 +32,6 @@ final class MysqlServer implements AutoCloseable {
       WHERE name = 'thread/sql/one_connection' AND processlist_command LIKE 'Binlog Dump%'
       """;
 
-  /** How many ticks may pass until a request counts that was sent when they were seen. */
-  private static final int LATE_TICKS = 6;
-
-  /**
-   * Tells the guard that the agent lives, and returns the guard's ticks. A request that the network
-   * has delayed by more than some of them tells it nothing.
-   */
-  private static final String AGENT_LIVES = """
-      CREATE FUNCTION mysql_failover.agent_lives(seen bigint) RETURNS bigint
-      DETERMINISTIC MODIFIES SQL DATA
-      BEGIN
-        UPDATE mysql_failover.guard SET silent = 0 WHERE ticks <= seen + %d;
-        RETURN (SELECT MAX(ticks) FROM mysql_failover.guard);
-      END
-      """;
-
-  /** For how long a request may tell the guard that the agent lives, after its ticks were seen. */
-  private static final Duration LATE = ticks(LATE_TICKS + 1);
-
   /** Also after a fence that has failed half-way. */
   private static final String ONLINE = "SET GLOBAL offline_mode = OFF";
 
@@ -109,71 +40,6 @@ final class MysqlServer implements AutoCloseable {
   /** How long a statement may take, unless told otherwise. */
   static final Duration PATIENCE = Duration.ofSeconds(5);
 
-  private static final String STATE = """
-      SELECT @@GLOBAL.gtid_executed, @@GLOBAL.super_read_only, @@GLOBAL.read_only,
-          (SELECT GROUP_CONCAT(received_transaction_set)
-           FROM performance_schema.replication_connection_status),
-          (SELECT CONCAT(host, ':', port)
-           FROM performance_schema.replication_connection_configuration LIMIT 1),
-          (SELECT MAX(service_state <> 'OFF')
-           FROM performance_schema.replication_connection_status),
-          (SELECT MAX(service_state = 'ON')
-           FROM performance_schema.replication_connection_status),
-          (SELECT MAX(service_state = 'ON')
-           FROM performance_schema.replication_applier_status),
-          (SELECT COALESCE(MAX(TIMESTAMPDIFF(SECOND,
-               applying_transaction_original_commit_timestamp, CURRENT_TIMESTAMP(6))), 0)
-           FROM performance_schema.replication_applier_status_by_worker
-           WHERE applying_transaction <> ''),
-          @@GLOBAL.server_uuid,
-          (SELECT variable_value FROM performance_schema.global_status
-           WHERE variable_name = 'Rpl_semi_sync_source_clients'),
-          @@GLOBAL.server_id,
-          (SELECT MAX(last_error_message) FROM performance_schema.replication_connection_status),
-          (SELECT MAX(last_error_message)
-           FROM performance_schema.replication_applier_status_by_worker),
-          %s, %s
-      """;
-
-  private static final String TERM =
-      "(SELECT COALESCE(MAX(term), 0) FROM mysql_failover.promotion)";
-
-  /** The term of a server that has never replicated from a promoted one; -1 if it has now. */
-  private static final String NO_TERM = """
-      (SELECT -COUNT(*) FROM information_schema.tables
-       WHERE table_schema = 'mysql_failover' AND table_name = 'promotion')
-      """;
-
-  /** What the applier leaves out; the server logs such a transaction all the same, without its rows. */
-  private static final String FILTERS = """
-      SELECT DISTINCT CONCAT('replication filters are not supported: ', filter_name, ' is ', filter_rule,
-          '. Take it out of my.cnf, or CHANGE REPLICATION FILTER ', filter_name,
-          ' = (); then rebuild the server, since its data may lack what was left out')
-      FROM (SELECT filter_name, filter_rule
-            FROM performance_schema.replication_applier_global_filters
-            UNION SELECT filter_name, filter_rule
-            FROM performance_schema.replication_applier_filters) AS filters
-      WHERE filter_rule <> ''
-      """;
-
-  private static final String CHANNELS = """
-      SELECT CONCAT('it replicates from ', host, ':', port, ' by the channel ', channel_name,
-          ', and several sources are not supported: STOP REPLICA FOR CHANNEL \'', channel_name,
-          '\'; RESET REPLICA ALL FOR CHANNEL \'', channel_name, '\'')
-      FROM performance_schema.replication_connection_configuration
-      WHERE channel_name <> ''
-      """;
-
-  /** A clone drops all data first, and leaves what the server says about its GTIDs. */
-  private static final String FAILED_CLONE = """
-      SELECT CONCAT('its data may be gone: a clone from ', source,
-          IF(state = 'In Progress', ' has not ended',
-              CONCAT(' has failed with error ', error_no, ', ', error_message)),
-          '. Rebuild the server (POST /rebuild), also if its GTIDs look complete')
-      FROM performance_schema.clone_status
-      WHERE destination = 'LOCAL INSTANCE' AND state <> 'Completed'
-      """;
-
   private static final String OTHER_AGENT = """
       SELECT CONCAT('another agent looks after this server, by its connection ', processlist_id, ' from ',
           host, ': stop one of the two. If the other one has ended: KILL ', processlist_id)
@@ -181,18 +47,6 @@ final class MysqlServer implements AutoCloseable {
           JOIN performance_schema.processlist ON id = processlist_id
       WHERE attr_name = '%s' AND attr_value <> '%s'
       LIMIT 1
-      """;
-
-  /** Who writes, or holds a lock by LOCK TABLES. */
-  private static final String BLOCKERS = """
-      SELECT DISTINCT CONCAT('connection ', processlist_id, ' of ', processlist_user, '@', processlist_host,
-          IF(processlist_info IS NULL, ', which holds locks on tables',
-              CONCAT(' with ', LEFT(processlist_info, 80))))
-      FROM performance_schema.metadata_locks
-          JOIN performance_schema.threads ON thread_id = owner_thread_id
-      WHERE object_type IN ('GLOBAL', 'COMMIT') AND lock_type = 'INTENTION_EXCLUSIVE'
-          AND lock_status = 'GRANTED' AND processlist_id <> CONNECTION_ID()
-      LIMIT 5
       """;
 
   /** The attribute by which the agents of one server know each other's connections. */
@@ -238,89 +92,20 @@ final class MysqlServer implements AutoCloseable {
     this.login.setProperty("sessionVariables", "sql_log_bin=0");
   }
 
-  /** Returns the settings without which a failover is not safe, each with its remedy. */
-  List<String> problems(int acknowledgingReplicas) throws SQLException {
-    List<String> problems = new ArrayList<>();
-    Map<String, String> required = new LinkedHashMap<>(Map.of(
-        "gtid_mode", "ON",
-        "enforce_gtid_consistency", "ON",
-        "log_replica_updates", "ON",
-        "sync_binlog", "1",
-        "innodb_flush_log_at_trx_commit", "1",
-        "relay_log_recovery", "ON",
-        "event_scheduler", "ON"));
-    if (acknowledgingReplicas > 0) {
-      required.put("rpl_semi_sync_replica_enabled", "ON");
-      required.put("rpl_semi_sync_source_wait_point", "AFTER_SYNC");
-    }
-    Map<String, String> variables = variables(required.keySet());
-    for (Map.Entry<String, String> setting : required.entrySet()) {
-      String found = variables.get(setting.getKey());
-      if (!setting.getValue().equals(found)) {
-        problems.add("%s is %s: set it to %s"
-            .formatted(
-                setting.getKey(),
-                found != null ? found : "unknown, as its plugin is not loaded",
-                setting.getValue()));
-      }
-    }
-    problems.addAll(binlogFilters());
-    problems.addAll(rows(FILTERS));
-    problems.addAll(rows(CHANNELS));
-    problems.sort(null);
-    return problems;
+  /** Reads a row. */
+  @FunctionalInterface
+  interface RowReader<T> {
+
+    T read(ResultSet row) throws SQLException;
   }
 
-  private List<String> binlogFilters() throws SQLException {
-    List<String> problems = new ArrayList<>();
-    try (Statement statement = connection().createStatement();
-        ResultSet row = statement.executeQuery("SHOW BINARY LOG STATUS")) {
-      while (row.next()) {
-        for (String filter : List.of("Binlog_Do_DB", "Binlog_Ignore_DB")) {
-          if (!row.getString(filter).isEmpty()) {
-            problems.add("replication filters are not supported: %s is %s. Take it out of my.cnf"
-                .formatted(filter.toLowerCase(Locale.ROOT), row.getString(filter)));
-          }
-        }
-      }
-      return problems;
-    } catch (SQLException ex) {
-      close();
-      throw ex;
-    }
-  }
-
-  /**
-   * Returns why the data of this server may be incomplete: the last clone over them has not ended
-   * well. Empty if it has, or if there was none.
-   */
-  String failedClone() throws SQLException {
-    try {
-      return String.join("; ", rows(FAILED_CLONE));
-    } catch (SQLException ex) {
-      if (ex.getErrorCode() == 1146) { // without the plugin nothing was cloned
-        return "";
-      }
-      throw ex;
-    }
-  }
-
-  /** Returns the connection of another agent to this server, and its remedy; empty if there is none. */
-  String otherAgent() throws SQLException {
-    return String.join("; ", rows(OTHER_AGENT.formatted(AGENT, this.agent)));
-  }
-
-  /** Returns the connections that keep the server from being read-only, for people. */
-  String blockers() throws SQLException {
-    return String.join(", ", rows(BLOCKERS));
-  }
-
-  private List<String> rows(String query) throws SQLException {
-    List<String> rows = new ArrayList<>();
+  /** Returns what a query finds. */
+  <T> List<T> query(String query, RowReader<T> reader) throws SQLException {
+    List<T> rows = new ArrayList<>();
     try (Statement statement = connection().createStatement();
         ResultSet row = statement.executeQuery(query)) {
       while (row.next()) {
-        rows.add(text(row, 1));
+        rows.add(reader.read(row));
       }
       return rows;
     } catch (SQLException ex) {
@@ -331,20 +116,10 @@ final class MysqlServer implements AutoCloseable {
     }
   }
 
-  private Map<String, String> variables(Set<String> names) throws SQLException {
-    Map<String, String> variables = new HashMap<>();
-    try (Statement statement = connection().createStatement();
-        ResultSet row = statement.executeQuery(
-            "SELECT variable_name, variable_value FROM performance_schema.global_variables WHERE variable_name IN ('%s')"
-                .formatted(String.join("', '", names)))) {
-      while (row.next()) {
-        variables.put(row.getString(1).toLowerCase(Locale.ROOT), text(row, 2));
-      }
-      return variables;
-    } catch (SQLException ex) {
-      close();
-      throw ex;
-    }
+  /** Returns the connection of another agent to this server, and its remedy; empty if there is none. */
+  String otherAgent() throws SQLException {
+    return String.join(
+        "; ", query(OTHER_AGENT.formatted(AGENT, this.agent), row -> row.getString(1)));
   }
 
   /** Looks at the server, with one statement. */
@@ -363,14 +138,14 @@ final class MysqlServer implements AutoCloseable {
       return look.late() ? lookAndResetGuard().state() : look.state();
     } catch (SQLException ex) {
       // The server may have heard it without an answer, or hear it yet.
-      this.guardToldAt = this.guardSeenAt + LATE.toNanos();
+      this.guardToldAt = this.guardSeenAt + Guard.LATE.toNanos();
       throw ex;
     }
   }
 
   private Look lookAndResetGuard() throws SQLException {
     long seen = this.guardTicks;
-    Look look = look("mysql_failover.agent_lives(%d)".formatted(seen), seen);
+    Look look = look(Guard.agentLives(seen), seen);
     this.guardTicks = look.guardTicks();
     this.guardSeenAt = System.nanoTime();
     if (!look.late()) {
@@ -389,12 +164,12 @@ final class MysqlServer implements AutoCloseable {
 
   private Look look(String guard, long seen) throws SQLException {
     try {
-      Look look = look(guard, seen, this.hasTerm ? TERM : NO_TERM);
+      Look look = look(guard, seen, this.hasTerm ? ServerState.TERM : ServerState.NO_TERM);
       if (look.state().term() >= 0) {
         return look;
       }
       this.hasTerm = true;
-      return look(guard, seen, TERM);
+      return look(guard, seen, ServerState.TERM);
     } catch (SQLException ex) {
       if (!this.hasTerm || !(ex.getErrorCode() == 1146 || ex.getErrorCode() == 1049)) {
         close();
@@ -407,27 +182,10 @@ final class MysqlServer implements AutoCloseable {
 
   private Look look(String guard, long seen, String term) throws SQLException {
     try (Statement statement = connection().createStatement();
-        ResultSet row = statement.executeQuery(STATE.formatted(term, guard))) {
+        ResultSet row = statement.executeQuery(ServerState.query(term, guard))) {
       row.next();
-      GtidSet executed = GtidSet.parse(text(row, 1));
-      ServerState state = new ServerState(
-          text(row, 10),
-          executed,
-          executed.union(GtidSet.parse(text(row, 4))),
-          row.getBoolean(2),
-          row.getBoolean(3),
-          row.getLong(15),
-          text(row, 5),
-          row.getBoolean(6),
-          row.getBoolean(7),
-          row.getBoolean(8),
-          Math.max(row.getLong(9), 0),
-          row.getInt(11),
-          row.getLong(12),
-          text(row, 13),
-          text(row, 14));
-      long ticks = row.getLong(16);
-      return new Look(state, ticks, ticks > seen + LATE_TICKS);
+      long ticks = row.getLong(ServerState.GUARD_COLUMN);
+      return new Look(ServerState.of(row), ticks, Guard.isLate(ticks, seen));
     }
   }
 
@@ -508,13 +266,7 @@ final class MysqlServer implements AutoCloseable {
             "SET SESSION sql_log_bin = 1",
             "CREATE DATABASE IF NOT EXISTS mysql_failover",
             "SET SESSION sql_log_bin = 0",
-            "DROP TABLE IF EXISTS mysql_failover.guard",
-            "CREATE TABLE mysql_failover.guard (silent int NOT NULL, ticks bigint NOT NULL) ENGINE = MEMORY",
-            "INSERT INTO mysql_failover.guard VALUES (0, 0)",
-            "DROP FUNCTION IF EXISTS mysql_failover.agent_lives",
-            AGENT_LIVES.formatted(LATE_TICKS).strip(),
-            "DROP EVENT IF EXISTS mysql_failover.guard",
-            GUARD.formatted(TICKS, silentSeconds, CLIENTS.strip()).strip(),
+            String.join(";", Guard.creation(silentSeconds, CLIENTS)),
             "SET SESSION sql_log_bin = 1"),
         """
         CREATE TABLE IF NOT EXISTS mysql_failover.promotion (
@@ -558,20 +310,6 @@ final class MysqlServer implements AutoCloseable {
   /** Returns when the guard may have been told last that the agent lives. */
   long guardToldAt() {
     return this.guardToldAt;
-  }
-
-  /**
-   * Returns after what time without its agent the guard has ended all clients and made the server
-   * read-only.
-   *
-   * @param silentSeconds as the guard was set
-   */
-  static Duration guardActsWithin(int silentSeconds) {
-    return Duration.ofSeconds(silentSeconds).plus(ticks(3)); // a tick, and half a second to act
-  }
-
-  private static Duration ticks(int ticks) {
-    return Duration.ofSeconds(1).multipliedBy(ticks).dividedBy(TICKS);
   }
 
   /**
@@ -632,14 +370,7 @@ final class MysqlServer implements AutoCloseable {
   }
 
   private void end(String which) throws SQLException {
-    List<Long> connections = new ArrayList<>();
-    try (Statement statement = connection().createStatement();
-        ResultSet row = statement.executeQuery(which)) {
-      while (row.next()) {
-        connections.add(row.getLong(1));
-      }
-    }
-    for (long connection : connections) {
+    for (long connection : query(which, row -> row.getLong(1))) {
       try {
         execute("KILL " + connection);
       } catch (SQLException ex) {
@@ -702,11 +433,6 @@ final class MysqlServer implements AutoCloseable {
 
   private static String literal(String text) {
     return text.replace("\\", "\\\\").replace("'", "''");
-  }
-
-  private static String text(ResultSet row, int column) throws SQLException {
-    String text = row.getString(column);
-    return text != null ? text : "";
   }
 
   private void execute(String... statements) throws SQLException {

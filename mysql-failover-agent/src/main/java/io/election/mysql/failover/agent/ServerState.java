@@ -1,6 +1,8 @@
 package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.GtidSet;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 
 /**
  * A server at one instant.
@@ -36,4 +38,77 @@ record ServerState(
     int acknowledging,
     long id,
     String receiverError,
-    String applierError) {}
+    String applierError) {
+  private static final String STATE = """
+      SELECT @@GLOBAL.gtid_executed, @@GLOBAL.super_read_only, @@GLOBAL.read_only,
+          (SELECT GROUP_CONCAT(received_transaction_set)
+           FROM performance_schema.replication_connection_status),
+          (SELECT CONCAT(host, ':', port)
+           FROM performance_schema.replication_connection_configuration LIMIT 1),
+          (SELECT MAX(service_state <> 'OFF')
+           FROM performance_schema.replication_connection_status),
+          (SELECT MAX(service_state = 'ON')
+           FROM performance_schema.replication_connection_status),
+          (SELECT MAX(service_state = 'ON')
+           FROM performance_schema.replication_applier_status),
+          (SELECT COALESCE(MAX(TIMESTAMPDIFF(SECOND,
+               applying_transaction_original_commit_timestamp, CURRENT_TIMESTAMP(6))), 0)
+           FROM performance_schema.replication_applier_status_by_worker
+           WHERE applying_transaction <> ''),
+          @@GLOBAL.server_uuid,
+          (SELECT variable_value FROM performance_schema.global_status
+           WHERE variable_name = 'Rpl_semi_sync_source_clients'),
+          @@GLOBAL.server_id,
+          (SELECT MAX(last_error_message) FROM performance_schema.replication_connection_status),
+          (SELECT MAX(last_error_message)
+           FROM performance_schema.replication_applier_status_by_worker),
+          %s, %s
+      """;
+
+  static final String TERM = "(SELECT COALESCE(MAX(term), 0) FROM mysql_failover.promotion)";
+
+  /** The term of a server that has never replicated from a promoted one; -1 if it has now. */
+  static final String NO_TERM = """
+      (SELECT -COUNT(*) FROM information_schema.tables
+       WHERE table_schema = 'mysql_failover' AND table_name = 'promotion')
+      """;
+
+  /** The column of the value of the guard's expression. */
+  static final int GUARD_COLUMN = 16;
+
+  /**
+   * Returns the query of the state.
+   *
+   * @param term the expression of the term
+   * @param guard an expression whose value is one more column
+   */
+  static String query(String term, String guard) {
+    return STATE.formatted(term, guard);
+  }
+
+  /** Returns the state that the query has found. */
+  static ServerState of(ResultSet row) throws SQLException {
+    GtidSet executed = GtidSet.parse(text(row, 1));
+    return new ServerState(
+        text(row, 10),
+        executed,
+        executed.union(GtidSet.parse(text(row, 4))),
+        row.getBoolean(2),
+        row.getBoolean(3),
+        row.getLong(15),
+        text(row, 5),
+        row.getBoolean(6),
+        row.getBoolean(7),
+        row.getBoolean(8),
+        Math.max(row.getLong(9), 0),
+        row.getInt(11),
+        row.getLong(12),
+        text(row, 13),
+        text(row, 14));
+  }
+
+  private static String text(ResultSet row, int column) throws SQLException {
+    String text = row.getString(column);
+    return text != null ? text : "";
+  }
+}

@@ -8,26 +8,17 @@ import io.election.Member;
 import io.election.lease.LeaseSettings;
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.agent.Status.Role;
-import java.net.ConnectException;
-import java.net.NoRouteToHostException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -59,17 +50,15 @@ class SourceDuty {
    */
   private static final Duration DRAIN = Duration.ofMillis(1_500);
 
-  /** How long a statement may take that makes it read-only, before the server is killed. */
-  private static final Duration FENCE = Duration.ofSeconds(2);
-
   private final AgentProperties properties;
   private final MysqlServer server;
   private final Promotions promotions;
   private final FreshestFirst freshest;
   private final ElectionService election;
-  private final LeaseSettings settings;
 
   private final Hooks hooks;
+
+  private final Fence fence;
 
   private final Semaphore ends = new Semaphore(0);
 
@@ -100,8 +89,8 @@ class SourceDuty {
     this.promotions = promotions;
     this.freshest = freshest;
     this.election = election;
-    this.settings = settings;
     this.hooks = new Hooks(properties);
+    this.fence = new Fence(properties, server, election, settings, this.hooks);
   }
 
   /** Returns what the server is while it is or becomes the source; {@code null} otherwise. */
@@ -188,7 +177,7 @@ class SourceDuty {
       log.error("{} gives the leadership back", this.properties.server(), ex);
     } finally {
       if (!this.drained) {
-        fence();
+        this.fence.run();
       }
       this.server.answerWithin(MysqlServer.PATIENCE);
       if (promoted != null) {
@@ -204,9 +193,10 @@ class SourceDuty {
   }
 
   private long promote(long electionTerm) throws Exception {
-    List<String> problems = this.server.problems(this.properties.acknowledgingReplicas());
+    List<String> problems =
+        new Fitness(this.server).problems(this.properties.acknowledgingReplicas());
     require(problems.isEmpty(), String.join("; ", problems));
-    String failedClone = this.server.failedClone();
+    String failedClone = new Fitness(this.server).failedClone();
     require(failedClone.isEmpty(), failedClone);
     ServerState state = this.server.state();
     Optional<Promotion> last = this.promotions.last();
@@ -231,7 +221,7 @@ class SourceDuty {
     this.server.stopReplicating();
     require(this.promotions.record(promotion), "another agent leads");
     require(leads(electionTerm), "the lease has ended");
-    this.server.noteTerm(promotion.term(), this.properties.server(), guardSeconds());
+    this.server.noteTerm(promotion.term(), this.properties.server(), this.fence.guardSeconds());
     require(leads(electionTerm), "the lease has ended");
     this.server.openForWrites(this.properties.acknowledgingReplicas());
     return promotion.term();
@@ -304,7 +294,7 @@ class SourceDuty {
           looked = System.nanoTime();
         } catch (SQLException ex) {
           // Tries again at once, unless nothing listens there any more.
-          if (isGone(ex) || System.nanoTime() - looked >= INTERVAL_NANOS + SILENCE_NANOS) {
+          if (Refusals.isGone(ex) || System.nanoTime() - looked >= INTERVAL_NANOS + SILENCE_NANOS) {
             throw ex;
           }
         }
@@ -341,22 +331,6 @@ class SourceDuty {
     long step = INTERVAL_NANOS / 10;
     long untilLook = INTERVAL_NANOS - (System.nanoTime() - looked);
     return untilLook > 0 ? Math.min(untilLook, step) : step;
-  }
-
-  private static boolean isGone(SQLException failure) {
-    return causes(failure)
-        .anyMatch((cause) ->
-            cause instanceof ConnectException || cause instanceof NoRouteToHostException);
-  }
-
-  private static boolean isRefused(Exception failure) {
-    return causes(failure)
-        .anyMatch((cause) -> cause instanceof ConnectException
-            && String.valueOf(cause.getMessage()).contains("refused"));
-  }
-
-  private static Stream<Throwable> causes(Throwable failure) {
-    return Stream.iterate(failure, Objects::nonNull, Throwable::getCause);
   }
 
   /**
@@ -441,7 +415,7 @@ class SourceDuty {
 
   private String blockers() {
     try {
-      String blockers = this.server.blockers();
+      String blockers = new Fitness(this.server).blockers();
       return blockers.isEmpty()
           ? "a statement ran, or LOCK TABLES, that has ended since"
           : "wait for %s, or KILL it".formatted(blockers);
@@ -476,105 +450,7 @@ class SourceDuty {
     Leadership leadership = this.election.leadership().orElse(null);
     return leadership != null
         && leadership.term() == term
-        && leadership.remaining().compareTo(margin().multipliedBy(3)) > 0;
-  }
-
-  /** Returns the part of a lease that is kept for killing the server. */
-  private Duration margin() {
-    return this.settings.leaseDuration().dividedBy(10);
-  }
-
-  private Duration remaining() {
-    return this.election.leadership().map(Leadership::remaining).orElse(Duration.ZERO);
-  }
-
-  /** Makes the server read-only, or kills it if it does not answer before the lease may end. */
-  private void fence() {
-    long began = System.nanoTime();
-    MysqlServer server = this.server.another(FENCE);
-    FutureTask<Void> fenced = start(() -> {
-      server.fence();
-      return null;
-    });
-    try {
-      // While the lease is renewed there is time; at least a little, if an operator has ended it.
-      while (!fenced.isDone()
-          && (remaining().compareTo(margin()) > 0
-              || System.nanoTime() - began < margin().toNanos())) {
-        TimeUnit.MILLISECONDS.sleep(10);
-      }
-      fenced.get(0, TimeUnit.MILLISECONDS);
-      log.info(
-          "{} is read-only, {} ms after it began to end as source",
-          this.properties.server(),
-          (System.nanoTime() - began) / 1_000_000);
-      return;
-    } catch (InterruptedException ex) {
-      Thread.currentThread().interrupt();
-    } catch (ExecutionException | TimeoutException ex) {
-      log.error("{} could not be made read-only in time", this.properties.server(), ex);
-      if (isRefused(ex)) {
-        return; // nothing listens any more on the server's own host
-      }
-    } finally {
-      server.abort();
-    }
-    if (!this.hooks.run("kill-server", this.properties.killServer(), 0)) {
-      log.error("{} is left to its guard, which shuts it down", this.properties.server());
-      awaitGuard();
-    }
-  }
-
-  private static FutureTask<Void> start(Callable<Void> task) {
-    FutureTask<Void> started = new FutureTask<>(task);
-    Thread thread = new Thread(started, "fence");
-    thread.setDaemon(true);
-    thread.start();
-    return started;
-  }
-
-  /**
-   * Keeps the lease until the guard has made the server read-only, if that is still running. A server
-   * that was paused may go on before that, so it is fenced again and again meanwhile.
-   */
-  private void awaitGuard() {
-    long acts = MysqlServer.guardActsWithin(guardSeconds()).toNanos();
-    MysqlServer server = this.server.another(FENCE);
-    FutureTask<Void> fenced = start(() -> {
-      fenceAgainAndAgain(server);
-      return null;
-    });
-    try {
-      while (!fenced.isDone() && System.nanoTime() - this.server.guardToldAt() < acts) {
-        TimeUnit.MILLISECONDS.sleep(10);
-      }
-    } catch (InterruptedException ex) {
-      Thread.currentThread().interrupt();
-    }
-    fenced.cancel(true);
-    server.abort();
-  }
-
-  /** Ends when the server is read-only or has ended, or by an interrupt. */
-  private void fenceAgainAndAgain(MysqlServer server) {
-    while (!Thread.currentThread().isInterrupted()) {
-      try {
-        server.fenceFormerSource(); // replicas do not wait for a server that does not answer
-        log.info("{} answers again, and is read-only", this.properties.server());
-        return;
-      } catch (SQLException ex) {
-        log.debug("{} does not answer", this.properties.server(), ex);
-        if (isRefused(ex)) {
-          return;
-        }
-        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
-      }
-    }
-  }
-
-  /** Returns after how many seconds without its agent the guard of the server acts. */
-  private int guardSeconds() {
-    return (int) Math.max(this.settings.leaseDuration().toSeconds() - 2, 1);
+        && leadership.remaining().compareTo(this.fence.margin().multipliedBy(3)) > 0;
   }
 
   private static void require(boolean condition, String failure) {

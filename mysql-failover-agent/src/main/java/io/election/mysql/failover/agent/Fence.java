@@ -1,0 +1,141 @@
+package io.election.mysql.failover.agent;
+
+import io.election.ElectionService;
+import io.election.Leadership;
+import io.election.lease.LeaseSettings;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Lets nobody write to a source whose duty ends, before the lease may end. */
+final class Fence {
+
+  private static final Logger log = LoggerFactory.getLogger(Fence.class);
+
+  /** How long a statement may take that makes it read-only, before the server is killed. */
+  private static final Duration FENCE = Duration.ofSeconds(2);
+
+  private final AgentProperties properties;
+  private final MysqlServer server;
+  private final ElectionService election;
+  private final LeaseSettings settings;
+  private final Hooks hooks;
+
+  Fence(
+      AgentProperties properties,
+      MysqlServer server,
+      ElectionService election,
+      LeaseSettings settings,
+      Hooks hooks) {
+    this.properties = properties;
+    this.server = server;
+    this.election = election;
+    this.settings = settings;
+    this.hooks = hooks;
+  }
+
+  /** Makes the server read-only, or kills it if it does not answer before the lease may end. */
+  void run() {
+    long began = System.nanoTime();
+    MysqlServer server = this.server.another(FENCE);
+    FutureTask<Void> fenced = start(() -> {
+      server.fence();
+      return null;
+    });
+    try {
+      // While the lease is renewed there is time; at least a little, if an operator has ended it.
+      while (!fenced.isDone()
+          && (remaining().compareTo(margin()) > 0
+              || System.nanoTime() - began < margin().toNanos())) {
+        TimeUnit.MILLISECONDS.sleep(10);
+      }
+      fenced.get(0, TimeUnit.MILLISECONDS);
+      log.info(
+          "{} is read-only, {} ms after it began to end as source",
+          this.properties.server(),
+          (System.nanoTime() - began) / 1_000_000);
+      return;
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException ex) {
+      log.error("{} could not be made read-only in time", this.properties.server(), ex);
+      if (Refusals.isRefused(ex)) {
+        return; // nothing listens any more on the server's own host
+      }
+    } finally {
+      server.abort();
+    }
+    if (!this.hooks.run("kill-server", this.properties.killServer(), 0)) {
+      log.error("{} is left to its guard, which shuts it down", this.properties.server());
+      awaitGuard();
+    }
+  }
+
+  private static FutureTask<Void> start(Callable<Void> task) {
+    FutureTask<Void> started = new FutureTask<>(task);
+    Thread thread = new Thread(started, "fence");
+    thread.setDaemon(true);
+    thread.start();
+    return started;
+  }
+
+  /**
+   * Keeps the lease until the guard has made the server read-only, if that is still running. A server
+   * that was paused may go on before that, so it is fenced again and again meanwhile.
+   */
+  private void awaitGuard() {
+    long acts = Guard.actsWithin(guardSeconds()).toNanos();
+    MysqlServer server = this.server.another(FENCE);
+    FutureTask<Void> fenced = start(() -> {
+      fenceAgainAndAgain(server);
+      return null;
+    });
+    try {
+      while (!fenced.isDone() && System.nanoTime() - this.server.guardToldAt() < acts) {
+        TimeUnit.MILLISECONDS.sleep(10);
+      }
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+    }
+    fenced.cancel(true);
+    server.abort();
+  }
+
+  /** Ends when the server is read-only or has ended, or by an interrupt. */
+  private void fenceAgainAndAgain(MysqlServer server) {
+    while (!Thread.currentThread().isInterrupted()) {
+      try {
+        server.fenceFormerSource(); // replicas do not wait for a server that does not answer
+        log.info("{} answers again, and is read-only", this.properties.server());
+        return;
+      } catch (SQLException ex) {
+        log.debug("{} does not answer", this.properties.server(), ex);
+        if (Refusals.isRefused(ex)) {
+          return;
+        }
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
+      }
+    }
+  }
+
+  /** Returns after how many seconds without its agent the guard of the server acts. */
+  int guardSeconds() {
+    return (int) Math.max(this.settings.leaseDuration().toSeconds() - 2, 1);
+  }
+
+  /** Returns the part of a lease that is kept for killing the server. */
+  Duration margin() {
+    return this.settings.leaseDuration().dividedBy(10);
+  }
+
+  private Duration remaining() {
+    return this.election.leadership().map(Leadership::remaining).orElse(Duration.ZERO);
+  }
+}
