@@ -206,6 +206,17 @@ public final class GtidSet {
   }
 
   /**
+   * Returns the transactions of an origin, with all its tags.
+   *
+   * @param uuid the UUID of the origin
+   */
+  public GtidSet ofOrigin(String uuid) {
+    TreeMap<Origin, List<Interval>> found = new TreeMap<>(this.intervals);
+    found.keySet().removeIf((each) -> !each.uuid().equals(uuid.toLowerCase(Locale.ROOT)));
+    return new GtidSet(found);
+  }
+
+  /**
    * Returns whether the set has a transaction that a server began itself.
    *
    * @param uuid the {@code server_uuid}; case does not matter

@@ -29,18 +29,18 @@ final class Fitness {
 
   private static final String CHANNELS = """
       SELECT CONCAT('it replicates from ', host, ':', port, ' by the channel ', channel_name,
-          ', and several sources are not supported: STOP REPLICA FOR CHANNEL \'', channel_name,
-          '\'; RESET REPLICA ALL FOR CHANNEL \'', channel_name, '\'')
+          ', and several sources are not supported: STOP REPLICA FOR CHANNEL ''', channel_name,
+          '''; RESET REPLICA ALL FOR CHANNEL ''', channel_name, '''')
       FROM performance_schema.replication_connection_configuration
       WHERE channel_name <> ''
       """;
 
-  /** A clone drops all data first, and leaves what the server says about its GTIDs. */
+  /** A clone drops all data and GTIDs first. What it leaves if it fails would pass for a new server. */
   private static final String FAILED_CLONE = """
       SELECT CONCAT('its data may be gone: a clone from ', source,
           IF(state = 'In Progress', ' has not ended',
               CONCAT(' has failed with error ', error_no, ', ', error_message)),
-          '. Rebuild the server (POST /rebuild), also if its GTIDs look complete')
+          '. Rebuild the server (POST /rebuild)')
       FROM performance_schema.clone_status
       WHERE destination = 'LOCAL INSTANCE' AND state <> 'Completed'
       """;

@@ -254,7 +254,9 @@ final class FreshestFirst implements Precedence {
   private Turn turn(List<Position> all, Duration openFor, Promotion last) {
     Succession succession = new Succession(this.servers, last.server(), this.acknowledging);
     List<Succession.Position> positions = succession.ofFollowers(
-        all.stream().map(Position::forSuccession).toList(), last.uuid(), last.position());
+        all.stream().map((each) -> each.forSuccession(last)).toList(),
+        last.uuid(),
+        last.position());
     boolean hasSource = positions.stream().anyMatch((each) -> each.server().equals(last.server()));
     Set<String> missing = succession.missing(positions);
     if (!missing.isEmpty() && !hasSource && openFor.compareTo(this.wait) < 0) {
@@ -297,13 +299,14 @@ final class FreshestFirst implements Precedence {
 
   /** Returns a member whose server is fresher, and for which this one has not held back in vain. */
   Optional<Member> fresher(List<Member> members, GtidSet executed) {
-    Promotion last = this.last.orElse(null);
-    if (last == null) {
+    Optional<Promotion> promotion = this.last;
+    if (promotion.isEmpty()) {
       return Optional.empty();
     }
+    Promotion last = promotion.get();
     Succession succession = new Succession(this.servers, last.server(), this.acknowledging);
     List<Succession.Position> positions = Stream.concat(
-            known(announced(members)).stream().map(Position::forSuccession),
+            known(announced(members)).stream().map((each) -> each.forSuccession(last)),
             Stream.of(new Succession.Position(this.server, executed)))
         .toList();
     Set<String> fresher = succession.ofFollowers(positions, last.uuid(), last.position()).stream()

@@ -93,8 +93,10 @@ final class Hooks {
       log.error("{} was ended before it was done: {}", name, command);
       Thread.currentThread().interrupt();
     } finally {
-      process.descendants().forEach(ProcessHandle::destroyForcibly);
+      // A shell goes on with its next command when the one that it waits for is killed.
+      List<ProcessHandle> started = process.descendants().toList();
       process.destroyForcibly();
+      started.forEach(ProcessHandle::destroyForcibly);
     }
     return false;
   }

@@ -66,8 +66,15 @@ record Position(
     return this.finalIn == term;
   }
 
-  Succession.Position forSuccession() {
-    return new Succession.Position(this.server, this.received);
+  /**
+   * Returns what counts in the succession of the last source. What the server itself has written since
+   * that was promoted, for instance by root, cannot have been acknowledged.
+   */
+  Succession.Position forSuccession(Promotion last) {
+    GtidSet surplus = last.uuid().equals(this.uuid)
+        ? GtidSet.EMPTY
+        : this.received.subtract(last.position()).ofOrigin(this.uuid);
+    return new Succession.Position(this.server, this.received.subtract(surplus));
   }
 
   /** Reads a position; empty if it is none. */

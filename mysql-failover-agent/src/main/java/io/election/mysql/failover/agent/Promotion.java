@@ -83,7 +83,7 @@ record Promotion(
     for (String name : NAMES) {
       if (found.getProperty(name) == null) {
         throw new IllegalArgumentException("The record of the last promotion lacks '%s': %s. %s"
-            .formatted(name, text.strip(), REMEDY));
+            .formatted(name, text.strip().replace('\n', ' '), REMEDY));
       }
     }
     try {
@@ -98,7 +98,7 @@ record Promotion(
     } catch (IllegalArgumentException ex) {
       throw new IllegalArgumentException(
           "The record of the last promotion cannot be read (%s): %s. %s"
-              .formatted(ex.getMessage(), text.strip(), REMEDY),
+              .formatted(ex.getMessage(), text.strip().replace('\n', ' '), REMEDY),
           ex);
     }
   }

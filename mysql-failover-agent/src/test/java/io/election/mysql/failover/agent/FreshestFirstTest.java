@@ -228,6 +228,19 @@ class FreshestFirstTest {
     assertThat(this.freshest.fresher(members, GtidSet.parse(GTIDS + 11))).isEmpty();
   }
 
+  /** By root, for instance: the source has never had it, so nobody has got an answer to it. */
+  @Test
+  void whatAReplicaHasWrittenItselfDoesNotCount() {
+    String uuid = "00000000-0000-0000-0000-00000000000c";
+    Position c = position("c", uuid, LAST.electionTerm(), 1, GTIDS + 10 + "," + uuid + ":1-3");
+    assertThat(turn(Duration.ZERO, position("b", 10), c).kind()).isEqualTo(Kind.AT_ONCE);
+    assertThat(this.freshest.fresher(members(c), GtidSet.parse(GTIDS + 10))).isEmpty();
+    // Of another server it may have come from the source.
+    Position other =
+        position("c", "uuid-c", LAST.electionTerm(), 1, c.received().toString());
+    assertThat(turn(Duration.ZERO, position("b", 10), other).reason()).contains("fresher are [c]");
+  }
+
   /** It was refused or down, so it has acknowledged nothing, and its own transactions block nobody. */
   @Test
   void aServerThatDidNotFollowTheLastSourceIsKnownAndNeverFresher() {
