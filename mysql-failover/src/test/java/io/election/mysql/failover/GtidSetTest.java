@@ -3,6 +3,7 @@ package io.election.mysql.failover;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.Locale;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -103,6 +104,14 @@ class GtidSetTest {
       """)
   void whatAnotherSetLacksIsLeft(String from, String cut, String left) {
     assertThat(set(from).subtract(set(cut))).isEqualTo(set(left));
+  }
+
+  @Test
+  void hasTheTransactionsOfOneOrigin() {
+    GtidSet all = set("A:1-3:tag:7,B:1");
+    assertThat(all.ofOrigin(A.toUpperCase(Locale.ROOT))).isEqualTo(set("A:1-3:tag:7"));
+    assertThat(all.ofOrigin(B)).isEqualTo(set("B:1"));
+    assertThat(all.ofOrigin("")).isEqualTo(GtidSet.EMPTY);
   }
 
   /** The laws of sets, on random ones. */
