@@ -49,7 +49,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 class FailoverIT {
 
   private static final String NOT_DRAINED =
-      "a could not be made read-only within a second .*: wait for connection \\d+ of root@.*%s.*, or KILL it\\. a is the source still, and accepts writes again";
+      "a could not be made read-only within a second .*: wait for .*connection \\d+ of root@.*%s.*, or KILL it\\. a is the source still, and accepts writes again";
 
   private final EtcdProcess etcd = EtcdProcess.shared();
 
