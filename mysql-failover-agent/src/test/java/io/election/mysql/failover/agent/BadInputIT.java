@@ -648,7 +648,7 @@ class BadInputIT {
   @Test
   @Order(13)
   void aHookThatHangsDoesNotHarmTheSource() throws Exception {
-    String source = settle();
+    settle();
     SERVERS.forEach(this::stop);
     SERVERS.forEach((name) ->
         start(name, "--as.failover.on-promote=sleep,30", "--as.failover.hook-timeout=8s"));
