@@ -35,7 +35,6 @@ import org.springframework.context.ConfigurableApplicationContext;
  * can be it.
  */
 @Tag("failover")
-@Tag("faults")
 @TestInstance(Lifecycle.PER_CLASS)
 @TestMethodOrder(OrderAnnotation.class)
 class BadInputIT {
@@ -657,7 +656,8 @@ class BadInputIT {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(7);
     while (System.nanoTime() < end) {
       assertThat(source()).as("after %s was promoted", promoted).contains(promoted);
-      assertThat(this.set.get(promoted).query("SELECT @@GLOBAL.super_read_only")).isEqualTo("0");
+      assertThat(this.set.get(promoted).query("SELECT @@GLOBAL.super_read_only"))
+          .isEqualTo("0");
       TimeUnit.MILLISECONDS.sleep(100);
     }
   }
