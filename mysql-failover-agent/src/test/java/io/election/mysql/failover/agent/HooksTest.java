@@ -3,6 +3,7 @@ package io.election.mysql.failover.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -87,17 +88,20 @@ class HooksTest {
 
   @Test
   void aCommandThatRunsAsideIsEndedBeforeTheNextOne(CapturedOutput output) throws Exception {
-    List<String> command = script("sleep 0.4; echo late > $told");
-    long began = System.nanoTime();
-    Hooks.Run run = this.hooks.start("on-promote", command, 7);
-    assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(LIMIT.dividedBy(2));
-    TimeUnit.MILLISECONDS.sleep(100);
+    Hooks.Run run =
+        this.hooks.start("on-promote", script("echo $$ > $told; sleep 30; echo late > $told"), 7);
+    await().atMost(Duration.ofSeconds(10)).until(() -> !text().isBlank());
+    ProcessHandle command = ProcessHandle.of(Long.parseLong(text().strip())).orElseThrow();
     run.end();
     assertThat(output).contains("on-promote was ended before it was done");
-    TimeUnit.MILLISECONDS.sleep(800);
-    assertThat(told()).doesNotExist();
-    run = this.hooks.start("on-promote", command, 8);
-    await().atMost(Duration.ofSeconds(10)).until(() -> Files.exists(told()));
+    await().atMost(Duration.ofSeconds(10)).until(() -> !command.isAlive());
+    assertThat(text()).isNotEqualToIgnoringWhitespace("late");
+    run = this.hooks.start("on-promote", script("echo next > $told"), 8);
+    await().atMost(Duration.ofSeconds(10)).until(() -> text().startsWith("next"));
     run.end();
+  }
+
+  private String text() throws IOException {
+    return Files.exists(told()) ? Files.readString(told()) : "";
   }
 }
