@@ -20,8 +20,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Announces this node every two leases, and caches the other members, if the store is an
  * {@link ElectionDirectory}. Reads them once per lease while they are asked for, otherwise every
- * eight leases. Used by the elector's thread; {@link #known} and {@link
- * #announceSoon} by any thread.
+ * eight leases. Used by the elector's thread; {@link #known} and {@link #announceSoon} by any thread.
  */
 final class Members {
 

@@ -14,7 +14,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
+import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -58,6 +58,7 @@ final class Agent implements SmartLifecycle {
 
   private final AgentProperties properties;
   private final MysqlServer server;
+  private final Fitness fitness;
   private final Promotions promotions;
   private final FreshestFirst freshest;
   private final ElectionService election;
@@ -145,6 +146,7 @@ final class Agent implements SmartLifecycle {
       SourceDuty duty) {
     this.properties = properties;
     this.server = server;
+    this.fitness = new Fitness(server);
     this.promotions = promotions;
     this.freshest = freshest;
     this.election = election;
@@ -207,7 +209,7 @@ final class Agent implements SmartLifecycle {
     this.promotions.close();
   }
 
-  /** Waits until it is time to look again, or something has happened. */
+  /** Waits for the next look, or for a signal to look at once. */
   private void awaitNext() throws InterruptedException {
     Role role = this.status.role();
     boolean soon =
@@ -259,7 +261,7 @@ final class Agent implements SmartLifecycle {
         && term <= this.openTerm) {
       if (!this.open) {
         this.open = true;
-        this.checked = false; // look again before it may be promoted
+        this.checked = false; // each promotion follows a check
         if (!check()) {
           return;
         }
@@ -311,7 +313,9 @@ final class Agent implements SmartLifecycle {
         Role.WAITING,
         "there is no source"
             + (reason.isEmpty() ? "" : ": " + reason)
-            + (failure.isEmpty() ? "" : "; its last attempt to be it has failed: " + failure),
+            + (failure.isEmpty()
+                ? ""
+                : "; its last attempt to become the source failed: " + failure),
         state.lagSeconds());
   }
 
@@ -388,11 +392,9 @@ final class Agent implements SmartLifecycle {
       show(Role.REFUSED, this.otherAgent, 0);
       return false;
     }
-    List<String> problems =
-        new Fitness(this.server).problems(this.properties.acknowledgingReplicas());
-    String failedClone = new Fitness(this.server).failedClone();
-    this.incomplete = problems.isEmpty() && !failedClone.isEmpty();
-    this.unfit = this.incomplete ? failedClone : String.join("; ", problems);
+    Fitness.Finding finding = this.fitness.look(this.properties.acknowledgingReplicas());
+    this.incomplete = finding.incomplete();
+    this.unfit = finding.reason();
     this.freshest.unfit(this.unfit);
     this.checked = this.unfit.isEmpty();
     this.everChecked |= this.checked;
@@ -579,10 +581,8 @@ final class Agent implements SmartLifecycle {
    */
   private @Nullable Peer look(Promotion source) throws SQLException, InterruptedException {
     long began = System.nanoTime();
-    FutureTask<Peer> task = new FutureTask<>(() -> Peer.look(source.address(), this.properties));
-    Thread thread = new Thread(task, "look-at-source");
-    thread.setDaemon(true);
-    thread.start();
+    Future<Peer> task =
+        Daemon.start("look-at-source", () -> Peer.look(source.address(), this.properties));
     while (true) {
       try {
         return task.get(10, TimeUnit.MILLISECONDS);

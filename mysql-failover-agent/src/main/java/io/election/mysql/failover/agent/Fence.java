@@ -5,9 +5,8 @@ import io.election.Leadership;
 import io.election.lease.LeaseSettings;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
@@ -45,7 +44,7 @@ final class Fence {
   void run() {
     long began = System.nanoTime();
     MysqlServer server = this.server.another(FENCE);
-    FutureTask<Void> fenced = start(() -> {
+    Future<Void> fenced = Daemon.start("fence", () -> {
       server.fence();
       return null;
     });
@@ -78,14 +77,6 @@ final class Fence {
     }
   }
 
-  private static FutureTask<Void> start(Callable<Void> task) {
-    FutureTask<Void> started = new FutureTask<>(task);
-    Thread thread = new Thread(started, "fence");
-    thread.setDaemon(true);
-    thread.start();
-    return started;
-  }
-
   /**
    * Keeps the lease until the guard has made the server read-only, if that is still running. A server
    * that was paused may go on before that, so it is fenced again and again meanwhile.
@@ -93,7 +84,7 @@ final class Fence {
   private void awaitGuard() {
     long acts = Guard.actsWithin(guardSeconds()).toNanos();
     MysqlServer server = this.server.another(FENCE);
-    FutureTask<Void> fenced = start(() -> {
+    Future<Void> fenced = Daemon.start("fence", () -> {
       fenceAgainAndAgain(server);
       return null;
     });

@@ -59,12 +59,30 @@ final class Fitness {
 
   private final MysqlServer server;
 
+  /**
+   * What was found.
+   *
+   * @param reason why the server may neither lead nor join; empty if it may
+   * @param incomplete whether it is unfit because its data may be incomplete
+   */
+  record Finding(String reason, boolean incomplete) {}
+
   Fitness(MysqlServer server) {
     this.server = server;
   }
 
+  /** Looks at the settings of the server, and at what was done to its data. */
+  Finding look(int acknowledgingReplicas) throws SQLException {
+    List<String> problems = problems(acknowledgingReplicas);
+    if (!problems.isEmpty()) {
+      return new Finding(String.join("; ", problems), false);
+    }
+    String failedClone = failedClone();
+    return new Finding(failedClone, !failedClone.isEmpty());
+  }
+
   /** Returns the settings without which a failover is not safe, each with its remedy. */
-  List<String> problems(int acknowledgingReplicas) throws SQLException {
+  private List<String> problems(int acknowledgingReplicas) throws SQLException {
     List<String> problems = new ArrayList<>();
     Map<String, String> required = new LinkedHashMap<>(Map.of(
         "gtid_mode", "ON",
@@ -121,7 +139,7 @@ final class Fitness {
    * Returns why the data of this server may be incomplete: the last clone over them has not ended
    * well. Empty if it has, or if there was none.
    */
-  String failedClone() throws SQLException {
+  private String failedClone() throws SQLException {
     try {
       return String.join("; ", rows(FAILED_CLONE));
     } catch (SQLException ex) {

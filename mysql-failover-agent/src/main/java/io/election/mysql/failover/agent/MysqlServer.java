@@ -53,10 +53,8 @@ final class MysqlServer implements AutoCloseable {
   private static final String AGENT = "mysql_failover_agent";
 
   private final String url;
-  private final String user;
-  private final String password;
   private final String agent;
-  private final Properties login = new Properties();
+  private final Properties login;
   private volatile @Nullable Connection connection;
 
   /** Whether it may not be used any more. */
@@ -74,14 +72,7 @@ final class MysqlServer implements AutoCloseable {
   private boolean hasTerm = true;
 
   MysqlServer(String url, String user, String password) {
-    this(url, user, password, UUID.randomUUID().toString());
-  }
-
-  private MysqlServer(String url, String user, String password, String agent) {
-    this.url = url;
-    this.agent = agent;
-    this.user = user;
-    this.password = password;
+    this(url, UUID.randomUUID().toString(), new Properties());
     this.login.setProperty("user", user);
     this.login.setProperty("password", password);
     this.login.setProperty("connectTimeout", "1000");
@@ -90,6 +81,12 @@ final class MysqlServer implements AutoCloseable {
     this.login.setProperty("connectionAttributes", AGENT + ":" + this.agent);
     // What the agent does is not replicated, unless it says so.
     this.login.setProperty("sessionVariables", "sql_log_bin=0");
+  }
+
+  private MysqlServer(String url, String agent, Properties login) {
+    this.url = url;
+    this.agent = agent;
+    this.login = login;
   }
 
   /** Reads a row. */
@@ -195,7 +192,7 @@ final class MysqlServer implements AutoCloseable {
    * @param patience how long to wait for each answer
    */
   MysqlServer another(Duration patience) {
-    MysqlServer other = new MysqlServer(this.url, this.user, this.password, this.agent);
+    MysqlServer other = new MysqlServer(this.url, this.agent, this.login);
     other.answerWithin = patience;
     return other;
   }

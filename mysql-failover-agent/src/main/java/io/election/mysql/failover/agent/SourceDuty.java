@@ -52,6 +52,7 @@ class SourceDuty {
 
   private final AgentProperties properties;
   private final MysqlServer server;
+  private final Fitness fitness;
   private final Promotions promotions;
   private final FreshestFirst freshest;
   private final ElectionService election;
@@ -86,6 +87,7 @@ class SourceDuty {
       LeaseSettings settings) {
     this.properties = properties;
     this.server = server;
+    this.fitness = new Fitness(server);
     this.promotions = promotions;
     this.freshest = freshest;
     this.election = election;
@@ -193,11 +195,8 @@ class SourceDuty {
   }
 
   private long promote(long electionTerm) throws Exception {
-    List<String> problems =
-        new Fitness(this.server).problems(this.properties.acknowledgingReplicas());
-    require(problems.isEmpty(), String.join("; ", problems));
-    String failedClone = new Fitness(this.server).failedClone();
-    require(failedClone.isEmpty(), failedClone);
+    String unfit = this.fitness.look(this.properties.acknowledgingReplicas()).reason();
+    require(unfit.isEmpty(), unfit);
     ServerState state = this.server.state();
     Optional<Promotion> last = this.promotions.last();
     if (state.receiving()) {
@@ -415,7 +414,7 @@ class SourceDuty {
 
   private String blockers() {
     try {
-      String blockers = new Fitness(this.server).blockers();
+      String blockers = this.fitness.blockers();
       return blockers.isEmpty()
           ? "a statement ran, or LOCK TABLES, that has ended since"
           : "wait for %s, or KILL it".formatted(blockers);

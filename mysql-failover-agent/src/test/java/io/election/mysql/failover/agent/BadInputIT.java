@@ -93,6 +93,20 @@ class BadInputIT {
     }
   }
 
+  private void killWithAgent(String server) {
+    this.set.get(server).kill();
+    stop(server);
+  }
+
+  /** Executes statements on a server that nobody but an administrator can write to. */
+  private static void executeAsAdministrator(Server server, String... statements)
+      throws SQLException {
+    List<String> all = new ArrayList<>(List.of(statements));
+    all.add(0, "SET GLOBAL super_read_only = OFF");
+    all.add("SET GLOBAL super_read_only = ON");
+    server.execute(all.toArray(String[]::new));
+  }
+
   private static Status status(ConfigurableApplicationContext agent) {
     return agent.getBean(Agent.class).status();
   }
@@ -213,25 +227,17 @@ class BadInputIT {
     SERVERS.forEach(this::stop);
 
     // One has data of its own.
-    this.set
-        .get("b")
-        .execute(
-            "SET GLOBAL super_read_only = OFF",
-            "INSERT INTO orders.written VALUES (-1)",
-            "SET GLOBAL super_read_only = ON");
+    executeAsAdministrator(this.set.get("b"), "INSERT INTO orders.written VALUES (-1)");
     SERVERS.forEach(this::start);
     awaitStatus(
         "a", Role.WAITING, "b has transactions that this server lacks", "replace the data of b");
     assertThatNobodyIsPromoted();
     SERVERS.forEach(this::stop);
-    this.set
-        .get("b")
-        .execute(
-            "SET GLOBAL super_read_only = OFF",
-            "SET sql_log_bin = 0",
-            "DELETE FROM orders.written",
-            "RESET BINARY LOGS AND GTIDS",
-            "SET GLOBAL super_read_only = ON");
+    executeAsAdministrator(
+        this.set.get("b"),
+        "SET sql_log_bin = 0",
+        "DELETE FROM orders.written",
+        "RESET BINARY LOGS AND GTIDS");
 
     // The initial source replicates from elsewhere.
     this.set
@@ -284,8 +290,7 @@ class BadInputIT {
           x,
           Role.REFUSED,
           "it is no member: the agent of the source " + source + " has as.failover.servers=a,b,c");
-      this.set.get(source).kill();
-      stop(source);
+      killWithAgent(source);
       awaitStatus(replica(source), Role.WAITING, "the agent of x has as.failover.servers=a,b,c,x");
       awaitStatus(x, Role.WAITING, "has as.failover.servers=a,b,c, and this one a,b,c,x");
       assertThatNobodyIsPromoted();
@@ -315,8 +320,7 @@ class BadInputIT {
     server.execute("SET GLOBAL server_id = " + other.query("SELECT @@GLOBAL.server_id"));
     awaitStatus(
         server.name, Role.REFUSED, other.name + " has the same server_id", "restart that server");
-    this.set.get(source).kill();
-    stop(source);
+    killWithAgent(source);
     awaitStatus(other.name, Role.WAITING, server.name + " has the same server_id");
     assertThatNobodyIsPromoted();
     server.execute("SET GLOBAL server_id = " + id);
@@ -361,8 +365,7 @@ class BadInputIT {
         "SET GLOBAL gtid_mode = OFF");
     start(server.name);
     awaitStatus(server.name, Role.REFUSED, "gtid_mode is OFF: set it to ON");
-    this.set.get(source).kill();
-    stop(source);
+    killWithAgent(source);
     patiently().until(() -> source().isPresent());
     assertThat(source()).contains(otherReplica(source));
     assertThat(status(server.name).reason()).contains("gtid_mode is OFF");
@@ -387,8 +390,7 @@ class BadInputIT {
         "STOP REPLICA SQL_THREAD",
         "CHANGE REPLICATION FILTER REPLICATE_IGNORE_DB = (invoices)",
         "START REPLICA SQL_THREAD");
-    this.set.get(source).kill();
-    stop(source);
+    killWithAgent(source);
     start(other);
     awaitStatus(
         server.name,
@@ -458,13 +460,12 @@ class BadInputIT {
         "does not let the user 'root' in (Access denied",
         "compare as.failover.username and .password");
     stop(name);
-    server.execute(
-        "SET GLOBAL super_read_only = OFF",
+    executeAsAdministrator(
+        server,
         "SET SESSION sql_log_bin = 0",
         "CREATE USER 'agent'@'%%' IDENTIFIED BY '%s' PASSWORD EXPIRE"
             .formatted(ReplicationSet.PASSWORD),
-        "GRANT ALL ON *.* TO 'agent'@'%'",
-        "SET GLOBAL super_read_only = ON");
+        "GRANT ALL ON *.* TO 'agent'@'%'");
     start(name, "--as.failover.username=agent");
     awaitStatus(name, Role.UNKNOWN, "does not let the user 'agent' in", "PASSWORD EXPIRE NEVER");
     stop(name);
@@ -495,8 +496,7 @@ class BadInputIT {
     String record = record();
     long term = Long.parseLong(term(source));
     record(record.replace("term=" + term, "term=" + (term - 1)));
-    this.set.get(source).kill();
-    stop(source);
+    killWithAgent(source);
     awaitStatus(
         replica,
         Role.WAITING,
@@ -509,7 +509,8 @@ class BadInputIT {
     patiently()
         .untilAsserted(() -> assertThat(this.agents.keySet())
             .anySatisfy((name) -> assertThat(status(name).reason())
-                .contains("its last attempt to be it has failed", "says term " + (term + 5))));
+                .contains(
+                    "its last attempt to become the source failed", "says term " + (term + 5))));
     assertThatNobodyIsPromoted();
     this.etcd.ctl("del", "/mysql-failover/" + this.service);
     awaitStatus(
@@ -519,11 +520,10 @@ class BadInputIT {
     // Somebody has changed what the data say.
     Server edited = this.set.get(replica);
     stop(replica);
-    edited.execute(
-        "SET GLOBAL super_read_only = OFF",
+    executeAsAdministrator(
+        edited,
         "SET SESSION sql_log_bin = 0",
-        "UPDATE mysql_failover.promotion SET term = 100 WHERE term = " + term,
-        "SET GLOBAL super_read_only = ON");
+        "UPDATE mysql_failover.promotion SET term = 100 WHERE term = " + term);
     start(replica);
     awaitStatus(
         otherReplica(source),
@@ -532,11 +532,10 @@ class BadInputIT {
             .formatted(replica, term));
     assertThatNobodyIsPromoted();
     stop(replica);
-    edited.execute(
-        "SET GLOBAL super_read_only = OFF",
+    executeAsAdministrator(
+        edited,
         "SET SESSION sql_log_bin = 0",
-        "UPDATE mysql_failover.promotion SET term = %d WHERE term = 100".formatted(term),
-        "SET GLOBAL super_read_only = ON");
+        "UPDATE mysql_failover.promotion SET term = %d WHERE term = 100".formatted(term));
     start(replica);
     patiently().until(() -> source().isPresent());
     settle();
@@ -547,12 +546,7 @@ class BadInputIT {
   void whatAnAdministratorWritesOnAReplicaIsFound() throws Exception {
     String source = settle();
     String name = replica(source);
-    this.set
-        .get(name)
-        .execute(
-            "SET GLOBAL super_read_only = OFF",
-            "INSERT INTO orders.written VALUES (-10)",
-            "SET GLOBAL super_read_only = ON");
+    executeAsAdministrator(this.set.get(name), "INSERT INTO orders.written VALUES (-10)");
     awaitStatus(
         name,
         Role.REFUSED,
@@ -573,10 +567,7 @@ class BadInputIT {
     String source = settle();
     String name = replica(source);
     Server server = this.set.get(name);
-    server.execute(
-        "SET GLOBAL super_read_only = OFF",
-        "INSERT INTO orders.written VALUES (-11)",
-        "SET GLOBAL super_read_only = ON");
+    executeAsAdministrator(server, "INSERT INTO orders.written VALUES (-11)");
     awaitStatus(name, Role.REFUSED, "transactions that the source lacks");
     server.execute(
         "SET GLOBAL clone_max_data_bandwidth = 1", "SET GLOBAL clone_max_network_bandwidth = 1");
@@ -591,8 +582,7 @@ class BadInputIT {
                 server.query(
                     "SELECT IF(state = 'In Progress', (SELECT data FROM performance_schema.clone_progress WHERE stage = 'FILE COPY'), 0) FROM performance_schema.clone_status"))
             > 1_000_000);
-    this.set.get(source).kill();
-    stop(source);
+    killWithAgent(source);
     awaitStatus(name, Role.REFUSED, "its data may be gone: a clone from", "has failed with error");
     System.out.printf(
         "Left by the clone: %s, %s%n",
@@ -623,8 +613,7 @@ class BadInputIT {
     String source = settle();
     List<String> replicas = List.of(replica(source), otherReplica(source));
     replicas.forEach(this::stop);
-    this.set.get(source).kill();
-    stop(source);
+    killWithAgent(source);
     for (String name : replicas) {
       this.set
           .get(name)

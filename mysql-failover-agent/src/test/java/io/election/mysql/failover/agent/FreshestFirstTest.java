@@ -38,6 +38,11 @@ class FreshestFirstTest {
 
   private static AgentProperties properties(
       String server, int acknowledgingReplicas, String... servers) {
+    return properties(server, acknowledgingReplicas, Duration.ofSeconds(2), servers);
+  }
+
+  static AgentProperties properties(
+      String server, int acknowledgingReplicas, Duration hookTimeout, String... servers) {
     return new AgentProperties(
         server,
         List.of(servers),
@@ -56,7 +61,7 @@ class FreshestFirstTest {
         List.of(),
         List.of(),
         List.of(),
-        Duration.ofSeconds(2));
+        hookTimeout);
   }
 
   private static Position position(String server, long last) {

@@ -24,25 +24,7 @@ class HooksTest {
   @TempDir
   private Path folder;
 
-  private final Hooks hooks = new Hooks(new AgentProperties(
-      "b",
-      List.of("a", "b"),
-      null,
-      "b.example",
-      3306,
-      "jdbc:mysql://b/",
-      "root",
-      "",
-      "replica",
-      "",
-      1,
-      Duration.ofSeconds(2),
-      Duration.ofSeconds(2),
-      Duration.ofSeconds(60),
-      List.of(),
-      List.of(),
-      List.of(),
-      LIMIT));
+  private final Hooks hooks = new Hooks(FreshestFirstTest.properties("b", 1, LIMIT, "a", "b"));
 
   /** Returns the command of a script, which can write to {@code $told}. */
   private List<String> script(String text) throws Exception {
