@@ -12,6 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,6 +32,19 @@ final class MysqlServer implements AutoCloseable {
   private static final String REPLICAS = """
       SELECT processlist_id FROM performance_schema.threads
       WHERE name = 'thread/sql/one_connection' AND processlist_command LIKE 'Binlog Dump%'
+      """;
+
+  /** The threads of the applier that are in the middle of a transaction. */
+  private static final String APPLYING = """
+      SELECT processlist_id
+      FROM performance_schema.threads
+          JOIN performance_schema.replication_applier_status_by_worker USING (thread_id)
+      WHERE applying_transaction <> ''
+      """;
+
+  private static final String APPLIERS = """
+      SELECT thread_id FROM performance_schema.replication_applier_status_by_coordinator
+      WHERE service_state = 'ON'
       """;
 
   /** Also after a fence that has failed half-way. */
@@ -244,7 +259,26 @@ final class MysqlServer implements AutoCloseable {
 
   /** Ends all replication, so that nothing but clients can change the server. */
   void stopReplicating() throws SQLException {
-    execute("STOP REPLICA", "RESET REPLICA ALL");
+    stopReplica();
+    execute("RESET REPLICA ALL");
+  }
+
+  /**
+   * Stops receiver and applier. If the receiver has ended in the middle of a transaction, MySQL waits
+   * for the rest of it for a minute before it stops the applier. So what has begun is rolled back; it
+   * is received again.
+   */
+  private void stopReplica() throws SQLException {
+    stopReceiver();
+    if (end(APPLYING)) {
+      // A stop that comes before the applier has noticed that would wait all the same.
+      long deadline = System.nanoTime() + this.answerWithin.toNanos();
+      while (!query(APPLIERS, row -> row.getLong(1)).isEmpty()
+          && System.nanoTime() - deadline < 0) {
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+      }
+    }
+    execute("STOP REPLICA");
   }
 
   /**
@@ -366,8 +400,10 @@ final class MysqlServer implements AutoCloseable {
     end(CLIENTS);
   }
 
-  private void end(String which) throws SQLException {
-    for (long connection : query(which, row -> row.getLong(1))) {
+  /** Ends what a query finds, and returns whether that was anything. */
+  private boolean end(String which) throws SQLException {
+    List<Long> connections = query(which, row -> row.getLong(1));
+    for (long connection : connections) {
       try {
         execute("KILL " + connection);
       } catch (SQLException ex) {
@@ -376,6 +412,7 @@ final class MysqlServer implements AutoCloseable {
         }
       }
     }
+    return !connections.isEmpty();
   }
 
   /**
@@ -385,8 +422,8 @@ final class MysqlServer implements AutoCloseable {
    * @throws SQLException if the clone failed; also if the server has ended
    */
   void rebuild(String host, int port, String user, String password) throws SQLException {
+    stopReplica();
     execute(
-        "STOP REPLICA",
         "RESET REPLICA ALL",
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
         "SET GLOBAL super_read_only = OFF",
@@ -414,8 +451,8 @@ final class MysqlServer implements AutoCloseable {
 
   /** Replicates from a source, from where this server is. */
   void follow(String host, int port, String user, String password) throws SQLException {
+    stopReplica();
     execute(
-        "STOP REPLICA",
         ONLINE,
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
         // A receiver that waits for a source that is cut off cannot be stopped for so long.

@@ -24,6 +24,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -488,6 +489,36 @@ class FailoverIT {
       awaitWrites(writer, 100);
       assertThat(status("b").role()).isEqualTo(Role.REPLICA);
     }
+  }
+
+  /** Before MySQL stops an applier, it waits for the rest of a transaction for a minute. */
+  @Test
+  @Tag("faults")
+  void aReplicaThatHasReceivedPartOfATransactionJoins() throws Exception {
+    awaitSet("a", "b", "c");
+    Server source = this.set.get("a");
+    Server replica = this.set.get("b");
+    source.execute("CREATE TABLE orders.large (content longblob)");
+    this.agents.remove("b").close(); // it would receive the rest
+    CompletableFuture<Void> large = CompletableFuture.runAsync(() -> {
+      try {
+        source.execute(
+            "INSERT INTO orders.large SELECT REPEAT('x', 1000000) FROM information_schema.columns LIMIT 300");
+      } catch (SQLException ex) {
+        throw new IllegalStateException(ex);
+      }
+    });
+    String applying =
+        "SELECT COUNT(*) FROM performance_schema.replication_applier_status_by_worker WHERE applying_transaction <> ''";
+    patiently().until(() -> replica.query(applying).equals("1"));
+    replica.execute("STOP REPLICA IO_THREAD");
+    assertThat(replica.query(applying)).as("transactions in part").isEqualTo("1");
+    source.kill();
+    assertThat(large).failsWithin(Duration.ofSeconds(10));
+    startAgent(replica);
+    patiently().until(() -> source().filter((each) -> each != source).isPresent());
+    String next = source().orElseThrow().name;
+    awaitSet(next, next.equals("b") ? "c" : "b");
   }
 
   /** With two members lost nobody can be elected, and the source ends in time. */
