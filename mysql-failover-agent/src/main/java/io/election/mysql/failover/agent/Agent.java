@@ -6,18 +6,14 @@ import io.election.Member;
 import io.election.lease.Elector;
 import io.election.lease.LeaseSettings;
 import io.election.mysql.failover.GtidSet;
-import io.election.mysql.failover.Joining;
 import io.election.mysql.failover.agent.Status.Role;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -38,23 +34,14 @@ final class Agent implements SmartLifecycle {
   /** How often it looks while its server has no source, or one of both does not answer. */
   private static final long SHORT_INTERVAL_MILLIS = INTERVAL_MILLIS / 5;
 
-  /** How long a receiver may take to connect at first. */
-  private static final long CONNECT_NANOS = TimeUnit.SECONDS.toNanos(2);
-
   /** How often it compares the term of the election, which is known locally. */
   private static final long TERM_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-
-  /** For how long a source is not asked that has not answered: a failover must not wait for that. */
-  private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   /** For how long another agent has no connection while it connects anew. */
   private static final long CONNECTS_ANEW_MILLIS = 200;
 
   /** For how long the server must have been without another agent that it had. */
   private static final long ALONE_NANOS = TimeUnit.SECONDS.toNanos(2);
-
-  /** After what time a receiver is started again that has ended by itself. */
-  private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final AgentProperties properties;
   private final MysqlServer server;
@@ -65,6 +52,7 @@ final class Agent implements SmartLifecycle {
   private final Elector elector;
   private final LeaseSettings settings;
   private final SourceDuty duty;
+  private final ReplicaDuty replica;
 
   private final Semaphore signal = new Semaphore(0);
 
@@ -72,9 +60,6 @@ final class Agent implements SmartLifecycle {
       new Status(Role.UNKNOWN, "the agent has not looked at it yet", 0);
 
   private volatile @Nullable Thread thread;
-
-  /** The source that the server may not join; {@code null} if there is none. */
-  private volatile @Nullable Promotion refusedBy;
 
   /** From where to rebuild the server. */
   private final AtomicReference<@Nullable Promotion> donor = new AtomicReference<>();
@@ -100,28 +85,8 @@ final class Agent implements SmartLifecycle {
   /** Whether the election was open when it was looked at last. */
   private boolean open;
 
-  /** Whether the server has joined by the rules, and has written nothing itself since. */
-  private boolean compared;
-
   /** What the server had executed when it was looked at last. */
   private GtidSet executed = GtidSet.EMPTY;
-
-  /** When it was told to replicate last. */
-  private long followedAt = System.nanoTime();
-
-  /** Why its receiver has ended by itself; empty if it has not, or has connected since. */
-  private String receiverFailure = "";
-
-  /** Whether its receiver was started, and not stopped by this agent since. */
-  private boolean followed;
-
-  /** Whether the receiver was connected when it was looked at last. */
-  private boolean connected;
-
-  /** The address of the source that did not answer when it was asked last; empty if there is none. */
-  private String silent = "";
-
-  private long silentSince;
 
   /** The term of the election when it looked at its server last. */
   private OptionalLong lookedIn = OptionalLong.empty();
@@ -153,6 +118,7 @@ final class Agent implements SmartLifecycle {
     this.elector = elector;
     this.settings = settings;
     this.duty = duty;
+    this.replica = new ReplicaDuty(properties, server, freshest, election, duty, this::show);
     freshest.onAsked(this.signal::release);
   }
 
@@ -212,8 +178,9 @@ final class Agent implements SmartLifecycle {
   /** Waits for the next look, or for a signal to look at once. */
   private void awaitNext() throws InterruptedException {
     Role role = this.status.role();
-    boolean soon =
-        role == Role.WAITING || role == Role.UNKNOWN || (role == Role.REPLICA && !this.connected);
+    boolean soon = role == Role.WAITING
+        || role == Role.UNKNOWN
+        || (role == Role.REPLICA && !this.replica.isConnected());
     long end = System.nanoTime()
         + TimeUnit.MILLISECONDS.toNanos(soon ? SHORT_INTERVAL_MILLIS : INTERVAL_MILLIS);
     long left;
@@ -241,7 +208,7 @@ final class Agent implements SmartLifecycle {
     }
     ServerState state = this.server.state();
     if (state.executed().subtract(this.executed).hasOrigin(state.uuid())) {
-      this.compared = false; // it has written itself
+      this.replica.hasWritten();
     }
     this.executed = state.executed();
     if (this.unfit.isEmpty()) {
@@ -268,7 +235,7 @@ final class Agent implements SmartLifecycle {
       }
       if (state.receiving()) {
         log.info("{} stops its receiver: there is no source", this.properties.server());
-        state = stopReceiver();
+        state = this.replica.stopReceiver();
       }
       if (last.isPresent() && this.freshest.isDesignated()) {
         askLastSource(last.get());
@@ -290,15 +257,9 @@ final class Agent implements SmartLifecycle {
     if (!state.superReadOnly()) {
       log.warn(
           "{} is writable, but not the source: it is made read-only", this.properties.server());
-      this.compared = false;
+      this.replica.hasWritten();
       this.server.fenceFormerSource();
     }
-  }
-
-  private ServerState stopReceiver() throws SQLException {
-    this.followed = false;
-    this.server.stopReceiver();
-    return this.server.state();
   }
 
   /** Shows why there is no source, as far as this server knows. */
@@ -326,10 +287,10 @@ final class Agent implements SmartLifecycle {
         && last.isPresent()
         && this.election.term().equals(OptionalLong.of(last.get().electionTerm()));
     if (!this.unfit.isEmpty()) {
-      this.refusedBy = this.incomplete && promoted ? last.get() : null;
+      this.replica.refuse(this.incomplete && promoted ? last.get() : null);
       show(Role.REFUSED, this.unfit, state.lagSeconds());
       if (state.receiving()) {
-        stopReceiver(); // what it acknowledged might be lost
+        this.replica.stopReceiver(); // what it acknowledged might be lost
       }
     } else if (leader.isEmpty()) {
       show(Role.WAITING, "there is no source", state.lagSeconds());
@@ -345,7 +306,7 @@ final class Agent implements SmartLifecycle {
                   last.isPresent() ? last.get().electionTerm() : "none"),
           state.lagSeconds());
     } else {
-      follow(last.get(), state);
+      this.replica.follow(last.get(), state);
     }
   }
 
@@ -355,7 +316,7 @@ final class Agent implements SmartLifecycle {
    * @throws IllegalStateException if the server is not refused
    */
   void rebuild() {
-    Promotion refusedBy = this.refusedBy;
+    Promotion refusedBy = this.replica.refusedBy();
     if (this.status.role() != Role.REFUSED || refusedBy == null) {
       throw new IllegalStateException(
           "%s is %s, and only a server that may not join the source is rebuilt from it%s"
@@ -413,190 +374,6 @@ final class Agent implements SmartLifecycle {
       this.otherAgentUntil = System.nanoTime() + ALONE_NANOS;
     }
     return !this.otherAgent.isEmpty() && System.nanoTime() - this.otherAgentUntil < 0;
-  }
-
-  private void follow(Promotion source, ServerState state) throws Exception {
-    boolean isSet = state.source().equals(source.address());
-    boolean joined = isSet && state.receiving();
-    long tried = System.nanoTime() - this.followedAt;
-    if (joined && !state.connected() && tried < CONNECT_NANOS) {
-      return; // it connects
-    }
-    if (joined && !state.connected() && !this.connected) {
-      // It acknowledges nothing, and to stop it takes as long as its attempt to connect: now rather
-      // than when there is a failover.
-      stopReceiver();
-      joined = false;
-    }
-    this.connected = state.connected();
-    if (joined && this.connected) {
-      this.receiverFailure = "";
-      this.duty.forgetFailure();
-    }
-    if (joined && this.compared) {
-      showReplica(source, state);
-      return;
-    }
-    if (isSet && !state.receiving() && this.followed && !state.receiverError().isEmpty()) {
-      this.receiverFailure = state.receiverError();
-    }
-    if (!this.receiverFailure.isEmpty() && tried < RETRY_NANOS) {
-      this.refusedBy = source;
-      show(
-          Role.REFUSED,
-          "its receiver has stopped: %s. It tries again; if that does not help, rebuild the server from the source (POST /rebuild)"
-              .formatted(this.receiverFailure),
-          state.lagSeconds());
-      return;
-    }
-    if (source.address().equals(this.silent)
-        && System.nanoTime() - this.silentSince < SILENCE_NANOS) {
-      return;
-    }
-    Peer peer;
-    try {
-      peer = look(source);
-      if (peer == null) {
-        return; // there is no source
-      }
-    } catch (SQLException ex) {
-      this.silent = source.address();
-      this.silentSince = System.nanoTime();
-      show(
-          Role.WAITING,
-          "the source %s does not answer: %s".formatted(source.server(), Refusals.text(ex)),
-          state.lagSeconds());
-      return;
-    }
-    if (!peer.uuid().equals(source.uuid())) {
-      show(
-          Role.WAITING,
-          "%s is another server, with the server_uuid %s instead of %s: the source %s was replaced, or its address belongs to another host now"
-              .formatted(source.address(), peer.uuid(), source.uuid(), source.server()),
-          state.lagSeconds());
-      return;
-    }
-    if (!joined && peer.readOnly() && !peer.asksToAcknowledge()) {
-      // A replica that connects before the source waits for acknowledgements never acknowledges.
-      show(Role.WAITING, "the source does not accept writes yet", state.lagSeconds());
-      return;
-    }
-    Joining.Verdict verdict = Joining.decide(
-        state.term(),
-        state.received(),
-        source.term(),
-        source.position(),
-        peer.executed().union(peer.committing()));
-    if (!verdict.allowed()
-        && state.term() < source.term()
-        && state.applying()
-        && !state.executed().contains(state.received())) {
-      // The newer term may be in what it applies.
-      show(Role.WAITING, "it applies what it has received", state.lagSeconds());
-      return;
-    }
-    Optional<List<Member>> members = this.election.currentMembers();
-    String reason = reason(source, state, peer, members.orElse(List.of()), verdict);
-    if (!reason.isEmpty()) {
-      this.refusedBy =
-          !verdict.allowed() && peer.executed().contains(source.position()) ? source : null;
-      show(Role.REFUSED, reason, state.lagSeconds());
-      if (state.receiving()) {
-        stopReceiver();
-      }
-      return;
-    }
-    this.refusedBy = null;
-    this.compared = true;
-    if (joined) {
-      showReplica(source, state);
-      return;
-    }
-    if (!this.freshest.isWithdrawn(members)) {
-      show(Role.WAITING, "other agents may still see a final position of it", state.lagSeconds());
-      return;
-    }
-    log.info(
-        "{} joins the source {} in term {}",
-        this.properties.server(),
-        source.server(),
-        source.term());
-    this.server.follow(
-        source.host(),
-        source.port(),
-        this.properties.replicationUsername(),
-        this.properties.replicationPassword());
-    this.connected = true; // soon
-    this.followed = true;
-    this.followedAt = System.nanoTime();
-    if (this.receiverFailure.isEmpty()) {
-      show(Role.WAITING, "it connects to the source " + source.server(), state.lagSeconds());
-    }
-  }
-
-  /** Returns why the server may not join the source, and what to do; empty if it may. */
-  private String reason(
-      Promotion source,
-      ServerState state,
-      Peer peer,
-      List<Member> members,
-      Joining.Verdict verdict) {
-    if (peer.uuid().equals(state.uuid()) || peer.id() == state.id()) {
-      return "the source %s has the same %s as this server: %s"
-          .formatted(
-              source.server(),
-              peer.uuid().equals(state.uuid()) ? "server_uuid" : "server_id",
-              peer.uuid().equals(state.uuid())
-                  ? "remove auto.cnf from this one, and restart it"
-                  : "change it on this one, and restart the server");
-    }
-    String clash = this.freshest.clashOfReplica(members, source);
-    if (!clash.isEmpty() || verdict.allowed()) {
-      return clash;
-    }
-    return state.source().isEmpty() || state.source().equals(source.address())
-        ? verdict.reason()
-        : "it was set to replicate from %s, which is not the source, and %s"
-            .formatted(state.source(), verdict.reason());
-  }
-
-  private void showReplica(Promotion source, ServerState state) {
-    this.refusedBy = state.applying() ? null : source;
-    if (state.applying()) {
-      show(Role.REPLICA, "", state.lagSeconds());
-    } else {
-      show(
-          Role.REFUSED,
-          "its applier has stopped: %s. Mend that and START REPLICA SQL_THREAD, or rebuild the server from the source (POST /rebuild)"
-              .formatted(
-                  state.applierError().isEmpty() ? "somebody did that" : state.applierError()),
-          state.lagSeconds());
-    }
-  }
-
-  /**
-   * Looks at the source. That may take some time, and a failover must not wait for it.
-   *
-   * @return {@code null} if the election has opened meanwhile
-   */
-  private @Nullable Peer look(Promotion source) throws SQLException, InterruptedException {
-    long began = System.nanoTime();
-    Future<Peer> task =
-        Daemon.start("look-at-source", () -> Peer.look(source.address(), this.properties));
-    while (true) {
-      try {
-        return task.get(10, TimeUnit.MILLISECONDS);
-      } catch (TimeoutException ex) {
-        if (this.freshest.hasOpenedSince(began)) {
-          return null;
-        }
-      } catch (ExecutionException ex) {
-        if (ex.getCause() instanceof SQLException failure) {
-          throw failure;
-        }
-        throw new IllegalStateException(ex);
-      }
-    }
   }
 
   /**

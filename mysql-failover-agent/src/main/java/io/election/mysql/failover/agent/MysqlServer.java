@@ -2,7 +2,6 @@ package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.GtidSet;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -14,7 +13,6 @@ import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The server beside the agent, on one connection. Used by one thread, but for {@link #another} and
@@ -67,15 +65,8 @@ final class MysqlServer implements AutoCloseable {
   /** The attribute by which the agents of one server know each other's connections. */
   private static final String AGENT = "mysql_failover_agent";
 
-  private final String url;
+  private final ServerConnection connection;
   private final String agent;
-  private final Properties login;
-  private volatile @Nullable Connection connection;
-
-  /** Whether it may not be used any more. */
-  private volatile boolean aborted;
-
-  private Duration answerWithin = PATIENCE;
   private long guardToldAt = System.nanoTime();
 
   /** The ticks that the guard had counted when they were seen last. */
@@ -87,45 +78,31 @@ final class MysqlServer implements AutoCloseable {
   private boolean hasTerm = true;
 
   MysqlServer(String url, String user, String password) {
-    this(url, UUID.randomUUID().toString(), new Properties());
-    this.login.setProperty("user", user);
-    this.login.setProperty("password", password);
-    this.login.setProperty("connectTimeout", "1000");
-    this.login.setProperty("allowPublicKeyRetrieval", "true");
-    this.login.setProperty("allowMultiQueries", "true");
-    this.login.setProperty("connectionAttributes", AGENT + ":" + this.agent);
-    // What the agent does is not replicated, unless it says so.
-    this.login.setProperty("sessionVariables", "sql_log_bin=0");
+    this.agent = UUID.randomUUID().toString();
+    this.connection = new ServerConnection(url, login(user, password, this.agent), PATIENCE);
   }
 
-  private MysqlServer(String url, String agent, Properties login) {
-    this.url = url;
+  private MysqlServer(ServerConnection connection, String agent) {
+    this.connection = connection;
     this.agent = agent;
-    this.login = login;
   }
 
-  /** Reads a row. */
-  @FunctionalInterface
-  interface RowReader<T> {
-
-    T read(ResultSet row) throws SQLException;
+  private static Properties login(String user, String password, String agent) {
+    Properties login = new Properties();
+    login.setProperty("user", user);
+    login.setProperty("password", password);
+    login.setProperty("connectTimeout", "1000");
+    login.setProperty("allowPublicKeyRetrieval", "true");
+    login.setProperty("allowMultiQueries", "true");
+    login.setProperty("connectionAttributes", AGENT + ":" + agent);
+    // What the agent does is not replicated, unless it says so.
+    login.setProperty("sessionVariables", "sql_log_bin=0");
+    return login;
   }
 
   /** Returns what a query finds. */
-  <T> List<T> query(String query, RowReader<T> reader) throws SQLException {
-    List<T> rows = new ArrayList<>();
-    try (Statement statement = connection().createStatement();
-        ResultSet row = statement.executeQuery(query)) {
-      while (row.next()) {
-        rows.add(reader.read(row));
-      }
-      return rows;
-    } catch (SQLException ex) {
-      if (ex.getErrorCode() != 1146) {
-        close();
-      }
-      throw ex;
-    }
+  <T> List<T> query(String query, ServerConnection.RowReader<T> reader) throws SQLException {
+    return this.connection.query(query, reader);
   }
 
   /** Returns the connection of another agent to this server, and its remedy; empty if there is none. */
@@ -183,7 +160,8 @@ final class MysqlServer implements AutoCloseable {
       this.hasTerm = true;
       return look(guard, seen, ServerState.TERM);
     } catch (SQLException ex) {
-      if (!this.hasTerm || !(ex.getErrorCode() == 1146 || ex.getErrorCode() == 1049)) {
+      if (!this.hasTerm
+          || !(ex.getErrorCode() == ServerConnection.NO_TABLE || ex.getErrorCode() == 1049)) {
         close();
         throw ex;
       }
@@ -207,15 +185,12 @@ final class MysqlServer implements AutoCloseable {
    * @param patience how long to wait for each answer
    */
   MysqlServer another(Duration patience) {
-    MysqlServer other = new MysqlServer(this.url, this.agent, this.login);
-    other.answerWithin = patience;
-    return other;
+    return new MysqlServer(this.connection.another(patience), this.agent);
   }
 
   /** Connects anew, and from now on waits at most for a time for each answer. */
   void answerWithin(Duration time) {
-    close();
-    this.answerWithin = time;
+    this.connection.answerWithin(time);
   }
 
   /** Connects, if that is not done and the server answers. */
@@ -272,7 +247,7 @@ final class MysqlServer implements AutoCloseable {
     stopReceiver();
     if (end(APPLYING)) {
       // A stop that comes before the applier has noticed that would wait all the same.
-      long deadline = System.nanoTime() + this.answerWithin.toNanos();
+      long deadline = System.nanoTime() + this.connection.patience().toNanos();
       while (!query(APPLIERS, row -> row.getLong(1)).isEmpty()
           && System.nanoTime() - deadline < 0) {
         LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
@@ -362,7 +337,7 @@ final class MysqlServer implements AutoCloseable {
     Connection connection = connection();
     connection.setNetworkTimeout(Runnable::run, (int) patience.toMillis());
     drain();
-    connection.setNetworkTimeout(Runnable::run, (int) this.answerWithin.toMillis());
+    connection.setNetworkTimeout(Runnable::run, (int) this.connection.patience().toMillis());
   }
 
   /** Lets nobody write, and ends the connections of those who could be in the middle of it. */
@@ -407,7 +382,7 @@ final class MysqlServer implements AutoCloseable {
       try {
         execute("KILL " + connection);
       } catch (SQLException ex) {
-        if (ex.getErrorCode() != 1094) { // it has gone already
+        if (ex.getErrorCode() != ServerConnection.NO_SUCH_CONNECTION) { // it has gone already
           throw ex;
         }
       }
@@ -437,15 +412,12 @@ final class MysqlServer implements AutoCloseable {
         throw ex;
       }
     }
-    Properties patient = new Properties();
-    patient.putAll(this.login);
-    patient.setProperty("socketTimeout", "0"); // a clone takes as long as its data
-    try (Connection connection = DriverManager.getConnection(this.url, patient);
-        Statement statement = connection.createStatement()) {
-      statement.execute(
-          "SET GLOBAL clone_valid_donor_list = '%s:%d'".formatted(literal(host), port));
-      statement.execute("CLONE INSTANCE FROM '%s'@'%s':%d IDENTIFIED BY '%s'"
-          .formatted(literal(user), literal(host), port, literal(password)));
+    // A clone takes as long as its data.
+    try (ServerConnection patient = this.connection.another(Duration.ZERO)) {
+      patient.execute(
+          "SET GLOBAL clone_valid_donor_list = '%s:%d'".formatted(literal(host), port),
+          "CLONE INSTANCE FROM '%s'@'%s':%d IDENTIFIED BY '%s'"
+              .formatted(literal(user), literal(host), port, literal(password)));
     }
   }
 
@@ -470,63 +442,20 @@ final class MysqlServer implements AutoCloseable {
   }
 
   private void execute(String... statements) throws SQLException {
-    try (Statement statement = connection().createStatement()) {
-      for (String sql : statements) {
-        statement.execute(sql);
-      }
-    } catch (SQLException ex) {
-      if (ex.getErrorCode() != 1094) {
-        close();
-      }
-      throw ex;
-    }
+    this.connection.execute(statements);
   }
 
   private Connection connection() throws SQLException {
-    Connection connection = this.connection;
-    if (connection == null) {
-      Properties login = new Properties();
-      login.putAll(this.login);
-      login.setProperty("socketTimeout", Long.toString(this.answerWithin.toMillis()));
-      try {
-        connection = DriverManager.getConnection(this.url, login);
-      } catch (SQLException ex) {
-        throw Refusals.explain(
-            ex, this.url, this.login.getProperty("user"), "as.failover.username and .password");
-      }
-      this.connection = connection;
-    }
-    if (this.aborted) {
-      abort();
-      throw new SQLException("it is given up");
-    }
-    return connection;
+    return this.connection.get();
   }
 
   /** Ends the connection at once and for good, also while another thread waits for an answer. */
   void abort() {
-    this.aborted = true;
-    Connection connection = this.connection;
-    this.connection = null;
-    if (connection != null) {
-      try {
-        connection.abort(Runnable::run);
-      } catch (SQLException ex) {
-        // It is given up.
-      }
-    }
+    this.connection.abort();
   }
 
   @Override
   public void close() {
-    Connection connection = this.connection;
-    this.connection = null;
-    if (connection != null) {
-      try {
-        connection.close();
-      } catch (SQLException ex) {
-        // It is given up.
-      }
-    }
+    this.connection.close();
   }
 }
