@@ -632,9 +632,29 @@ class BadInputIT {
     }
   }
 
-  /** For longer than the guard lets an agent be silent. */
+  /** Its receiver ends by itself, since the source cannot send what is missing. */
   @Test
   @Order(13)
+  void aReplicaThatLacksWhatTheSourceHasPurgedIsRefused() throws Exception {
+    Server source = this.set.get(settle());
+    String name = replica(source.name);
+    stop(name);
+    this.set.get(name).execute("STOP REPLICA IO_THREAD");
+    source.execute("INSERT INTO orders.written VALUES (13)", "FLUSH BINARY LOGS");
+    String log = source.query("SHOW BINARY LOG STATUS");
+    // The other replica may still read the log before.
+    patiently().untilAsserted(() -> {
+      source.execute("PURGE BINARY LOGS TO '" + log + "'");
+      assertThat(source.query("SHOW BINARY LOGS")).isEqualTo(log);
+    });
+    start(name);
+    awaitStatus(name, Role.REFUSED, "its receiver has stopped", "purged", "POST /rebuild");
+    rebuild(name);
+  }
+
+  /** For longer than the guard lets an agent be silent. */
+  @Test
+  @Order(14)
   void aHookThatHangsDoesNotHarmTheSource() throws Exception {
     settle();
     SERVERS.forEach(this::stop);
