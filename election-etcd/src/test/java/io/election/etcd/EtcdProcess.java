@@ -159,6 +159,12 @@ public final class EtcdProcess implements AutoCloseable {
     this.process.destroyForcibly().onExit().join();
   }
 
+  /** Ends the server by SIGTERM. */
+  public void stop() {
+    send(Signal.TERM);
+    this.process.onExit().join();
+  }
+
   public void send(Signal signal) {
     signal.send(this.process.toHandle());
   }

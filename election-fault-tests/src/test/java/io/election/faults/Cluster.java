@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -389,6 +390,19 @@ final class Cluster {
     print("%s: %.3f s without a leader", what, gapSeconds(last, next));
   }
 
+  /** Prints for how long nobody has led since the scenario began. */
+  void printGaps(String what) {
+    List<Claim> claims = this.nodes.stream()
+        .flatMap((node) -> node.claims().stream())
+        .sorted(Comparator.comparingLong(Claim::from))
+        .toList();
+    long gaps = 0;
+    for (int i = 1; i < claims.size(); i++) {
+      gaps += claims.get(i).from() - claims.get(i - 1).to();
+    }
+    print("%s: %.3f s without a leader, %d changes", what, gaps / 1e9, claims.size() - 1);
+  }
+
   private void print(String format, Object... values) {
     measured("%s (lease %s, renew interval %s)", format.formatted(values), this.lease, this.renew);
   }
@@ -456,6 +470,14 @@ final class Cluster {
     within(patience().plus(duration.multipliedBy(2)), node + " leads for " + duration)
         .until(() ->
             node.leads() && node.lastClaim().to() - node.lastClaim().from() > duration.toNanos());
+  }
+
+  /** Does the same for any node. */
+  void awaitSteadyLeader(Duration duration) {
+    within(patience().plus(duration.multipliedBy(2)), "a node leads for " + duration)
+        .until(() -> leader()
+            .filter((node) -> node.lastClaim().to() - node.lastClaim().from() > duration.toNanos())
+            .isPresent());
   }
 
   void staysLeader(NodeProcess leader, Duration duration) {

@@ -94,7 +94,7 @@ class KeyValueFaultsIT {
         cluster.staysLeader(next, LEASE);
         hosts.heal();
         // The member that comes back may make etcd elect its own leader again.
-        cluster.awaitSteady(cluster.awaitLeader(), LEASE);
+        cluster.awaitSteadyLeader(LEASE);
         long term = next.lastClaim().term();
         cluster.nodes().stream().filter((node) -> node != leader).forEach(NodeProcess::stop);
         cluster.awaitLeads(leader);
@@ -152,18 +152,27 @@ class KeyValueFaultsIT {
         for (KeyValueStore.Member member : members.all()) {
           all.play((cluster, leader) -> {
             member.kill().run();
-            cluster.awaitSteady(cluster.awaitLeader(), LEASE);
+            cluster.awaitSteadyLeader(LEASE);
             member.start().run();
           });
         }
         all.play((cluster, leader) -> {
           members.all().get(0).pause().run();
-          cluster.awaitSteady(cluster.awaitLeader(), LEASE);
+          cluster.awaitSteadyLeader(LEASE);
           members.all().get(1).pause().run();
           cluster.awaitNoLeader();
           members.all().get(0).resume().run();
           members.all().get(1).resume().run();
           cluster.awaitRecovery("no quorum, " + store, System.nanoTime());
+          cluster.awaitSteadyLeader(LEASE);
+        });
+        all.play((cluster, leader) -> {
+          for (KeyValueStore.Member member : members.all()) {
+            member.stop().run();
+            member.start().run();
+          }
+          cluster.awaitSteadyLeader(LEASE);
+          cluster.printGaps("rolling restart of the members, " + store);
         });
       });
     }

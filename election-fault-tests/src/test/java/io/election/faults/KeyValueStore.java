@@ -34,7 +34,7 @@ enum KeyValueStore {
   }
 
   private static Members startZookeeper() {
-    Ensemble ensemble = new Ensemble(false);
+    Ensemble ensemble = Ensemble.withoutLinks();
     List<Zookeeper> servers = List.copyOf(ensemble.members());
     Zookeeper first = servers.get(0);
     return new Members(
@@ -43,8 +43,8 @@ enum KeyValueStore {
             "zookeeper.connect-string",
             servers.stream().map(Zookeeper::connectString)),
         servers.stream()
-            .map((server) ->
-                new Member(server::kill, server::restart, server::pause, server::resume))
+            .map((server) -> new Member(
+                server::kill, server::stop, server::restart, server::pause, server::resume))
             .toList(),
         (serviceId) -> first.type("delete", "/election/" + serviceId),
         () -> first.type("deleteall", "/election"),
@@ -63,6 +63,7 @@ enum KeyValueStore {
         servers.stream()
             .map((server) -> new Member(
                 server::kill,
+                server::stop,
                 server::run,
                 () -> server.send(Signal.STOP),
                 () -> server.send(Signal.CONT)))
@@ -84,8 +85,13 @@ enum KeyValueStore {
         addresses.collect(Collectors.joining(",")));
   }
 
-  /** What a test does to a server. A start waits until the server answers. */
-  record Member(Runnable kill, Runnable start, Runnable pause, Runnable resume) {}
+  /**
+   * What a test does to a server.
+   *
+   * @param stop ends it by SIGTERM, and waits until it has ended
+   * @param start starts it on its data, and waits until it answers
+   */
+  record Member(Runnable kill, Runnable stop, Runnable start, Runnable pause, Runnable resume) {}
 
   /**
    * Running servers.

@@ -10,32 +10,47 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Three servers, one of which can be cut off from the others while its clients reach it. */
+/** Three servers. */
 public final class Ensemble implements AutoCloseable {
 
   private final int[] quorumPorts = new int[4];
   private final int[] electionPorts = new int[4];
+
+  /** The server that can be cut off from the others while its clients reach it; 0 if none can. */
   private final int cutOff;
+
   private final List<TcpProxy> links = new ArrayList<>();
   private final Map<Integer, Zookeeper> servers = new HashMap<>();
 
   /**
-   * Starts the ensemble.
+   * Starts an ensemble of which a server can be cut off.
    *
-   * @param leads whether the server that can be cut off leads the ensemble
+   * @param leads whether that server leads the ensemble
    */
   public Ensemble(boolean leads) {
+    // Of the first two servers, the one with the greater number leads.
+    this(leads ? 3 : 1, leads ? List.of(3, 1, 2) : List.of(3, 2, 1));
+  }
+
+  private Ensemble(int cutOff, List<Integer> order) {
     for (int id = 1; id <= 3; id++) {
       this.quorumPorts[id] = TestServer.freePort();
       this.electionPorts[id] = TestServer.freePort();
     }
-    // Of the first two servers, the one with the greater number leads.
-    this.cutOff = leads ? 3 : 1;
-    start(3);
-    start(leads ? 1 : 2);
+    this.cutOff = cutOff;
+    start(order.get(0));
+    start(order.get(1));
     this.servers.values().forEach(Zookeeper::awaitUp);
-    start(leads ? 2 : 1);
+    start(order.get(2));
     this.servers.values().forEach(Zookeeper::awaitUp);
+  }
+
+  /**
+   * Starts an ensemble whose servers connect without links: a link accepts connections for a server that
+   * is down, and after a restart the others may need 20 s to elect.
+   */
+  public static Ensemble withoutLinks() {
+    return new Ensemble(0, List.of(3, 2, 1));
   }
 
   private void start(int id) {
@@ -47,7 +62,7 @@ public final class Ensemble implements AutoCloseable {
 
   /** The address of a member as another one knows it. */
   private String address(int self, int other) {
-    if (self == other) {
+    if (self == other && this.cutOff != 0) {
       // Otherwise it tells the others an address that leads round the links.
       return "0.0.0.0:" + this.quorumPorts[other] + ":" + this.electionPorts[other];
     }
