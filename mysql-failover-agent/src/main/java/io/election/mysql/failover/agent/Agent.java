@@ -287,11 +287,11 @@ final class Agent implements SmartLifecycle {
         && last.isPresent()
         && this.election.term().equals(OptionalLong.of(last.get().electionTerm()));
     if (!this.unfit.isEmpty()) {
-      this.replica.refuse(this.incomplete && promoted ? last.get() : null);
-      show(Role.REFUSED, this.unfit, state.lagSeconds());
       if (state.receiving()) {
         this.replica.stopReceiver(); // what it acknowledged might be lost
       }
+      this.replica.refuse(this.incomplete && promoted ? last.get() : null);
+      show(Role.REFUSED, this.unfit, state.lagSeconds());
     } else if (leader.isEmpty()) {
       show(Role.WAITING, "there is no source", state.lagSeconds());
     } else if (!promoted) {

@@ -192,12 +192,12 @@ final class ReplicaDuty {
     Optional<List<Member>> members = this.election.currentMembers();
     String reason = reason(source, state, peer, members.orElse(List.of()), verdict);
     if (!reason.isEmpty()) {
-      this.refusedBy =
-          !verdict.allowed() && peer.executed().contains(source.position()) ? source : null;
-      this.shows.show(Role.REFUSED, reason, state.lagSeconds());
       if (state.receiving()) {
         stopReceiver();
       }
+      this.refusedBy =
+          !verdict.allowed() && peer.executed().contains(source.position()) ? source : null;
+      this.shows.show(Role.REFUSED, reason, state.lagSeconds());
       return;
     }
     this.refusedBy = null;

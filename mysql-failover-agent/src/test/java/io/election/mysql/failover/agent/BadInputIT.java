@@ -3,6 +3,7 @@ package io.election.mysql.failover.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.election.ElectionService;
 import io.election.etcd.EtcdProcess;
 import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Status.Role;
@@ -16,6 +17,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -184,6 +186,15 @@ class BadInputIT {
     awaitStatus(this.agents.get(server), role, reason);
   }
 
+  /** Waits until the agents can read a position. */
+  private void awaitAnnounced(String... parts) {
+    patiently()
+        .until(() -> this.agents.values().stream()
+            .allMatch(
+                agent -> agent.getBean(ElectionService.class).members().orElse(List.of()).stream()
+                    .anyMatch(member -> Stream.of(parts).allMatch(member.position()::contains))));
+  }
+
   /** Nobody becomes a source within a time in which a failover would be over, and nobody can write. */
   private void assertThatNobodyIsPromoted() throws Exception {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(6);
@@ -333,6 +344,8 @@ class BadInputIT {
     Server first = this.set.get(replica(source));
     Server second = this.set.get(otherReplica(source));
     String uuid = first.query("SELECT @@GLOBAL.server_uuid");
+    // Otherwise the one that is looked at next is the later one.
+    awaitAnnounced("server=" + second.name, second.query("SELECT @@GLOBAL.server_uuid"));
     stop(first.name);
     giveUuid(first, second.query("SELECT @@GLOBAL.server_uuid"));
     start(first.name);
