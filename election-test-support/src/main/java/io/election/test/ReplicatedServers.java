@@ -127,10 +127,12 @@ public final class ReplicatedServers implements AutoCloseable {
 
   /** Makes the replica writable and ends its replication, whatever the state of the source. */
   public void promote() {
-    this.replica.execute("STOP REPLICA");
-    this.replica.execute("RESET REPLICA ALL");
-    this.replica.execute("SET GLOBAL super_read_only = OFF");
-    this.replica.execute("SET GLOBAL read_only = OFF");
+    // On one connection, since the leader's lease runs on.
+    this.replica.execute(
+        "STOP REPLICA",
+        "RESET REPLICA ALL",
+        "SET GLOBAL super_read_only = OFF",
+        "SET GLOBAL read_only = OFF");
   }
 
   @Override

@@ -107,7 +107,7 @@ public record TestDatabase(TestServer server, String name, String username) {
 
   /** Runs statements in the database as root, one at a time. */
   public void execute(String... statements) {
-    TestServer.execute(jdbcUrl(), statements);
+    TestServer.executeAt(jdbcUrl(), statements);
   }
 
   /** The first column of the first row of a query as text; {@code null} if there is none. */

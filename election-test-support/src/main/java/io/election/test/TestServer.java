@@ -114,11 +114,11 @@ public abstract class TestServer implements AutoCloseable {
     return DriverManager.getConnection(url, "root", ROOT_PASSWORD);
   }
 
-  public void execute(String sql) {
-    execute(url(""), sql);
+  public void execute(String... statements) {
+    executeAt(url(""), statements);
   }
 
-  static void execute(String url, String... statements) {
+  static void executeAt(String url, String... statements) {
     try (Connection connection = connectAsRoot(url);
         Statement statement = connection.createStatement()) {
       for (String sql : statements) {
