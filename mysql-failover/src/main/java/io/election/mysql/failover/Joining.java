@@ -63,7 +63,7 @@ public final class Joining {
     }
     if (localTerm == globalTerm && !own.contains(promotedAt)) {
       return refused(
-          "its data are of term %d, but by its GTIDs it lacks %s, which came before that: somebody has reset them. %s"
+          "its data are of term %d, but by its GTIDs it lacks %s, which came before that: somebody has reset them. %s. If the record of promotions was written by hand, correct its position instead"
               .formatted(localTerm, promotedAt.subtract(own), REBUILD),
           GtidSet.EMPTY);
     }
