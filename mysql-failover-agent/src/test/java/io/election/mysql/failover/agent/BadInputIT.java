@@ -301,6 +301,8 @@ class BadInputIT {
           x,
           Role.REFUSED,
           "it is no member: the agent of the source " + source + " has as.failover.servers=a,b,c");
+      // Before that it counts for nobody: it has received nothing either.
+      awaitAnnounced("server=x ", "servers=a,b,c,x");
       killWithAgent(source);
       awaitStatus(replica(source), Role.WAITING, "the agent of x has as.failover.servers=a,b,c,x");
       awaitStatus(x, Role.WAITING, "has as.failover.servers=a,b,c, and this one a,b,c,x");
