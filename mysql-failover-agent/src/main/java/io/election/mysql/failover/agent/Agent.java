@@ -202,7 +202,7 @@ final class Agent implements SmartLifecycle {
       return;
     }
     Promotion donor = this.donor.getAndSet(null);
-    if (donor != null) {
+    if (donor != null && isSource(donor)) {
       rebuild(donor);
       return;
     }
@@ -329,18 +329,46 @@ final class Agent implements SmartLifecycle {
     this.signal.release();
   }
 
+  /** Whether a donor is the source still, whose data the others follow. */
+  private boolean isSource(Promotion donor) throws Exception {
+    Optional<Promotion> last = this.promotions.last();
+    boolean isSource = last.isPresent() && last.get().electionTerm() == donor.electionTerm();
+    if (!isSource) {
+      log.warn(
+          "{} is not rebuilt from {}, which is not the source any more",
+          this.properties.server(),
+          donor.server());
+    }
+    return isSource;
+  }
+
   private void rebuild(Promotion donor) throws SQLException {
-    log.warn(
-        "{} is rebuilt from {}: all its data are replaced",
-        this.properties.server(),
-        donor.server());
-    show(Role.UNKNOWN, "it is rebuilt from " + donor.server(), 0);
+    String begins = "it is rebuilt from " + donor.server();
+    if (!this.status.reason().startsWith(begins)) {
+      log.warn(
+          "{} is rebuilt from {}: all its data are replaced",
+          this.properties.server(),
+          donor.server());
+      show(Role.UNKNOWN, begins, 0);
+    }
     this.freshest.withdraw();
-    this.server.rebuild(
-        donor.host(),
-        donor.port(),
-        this.properties.replicationUsername(),
-        this.properties.replicationPassword());
+    try {
+      this.server.rebuild(
+          donor.host(),
+          donor.port(),
+          this.properties.replicationUsername(),
+          this.properties.replicationPassword());
+    } catch (SQLException ex) {
+      if (ex.getErrorCode() != MysqlServer.CLONE_DONOR_ERROR) {
+        throw ex; // also if the server has ended after the clone
+      }
+      // A donor clones to one server at a time, and a source that is closed ends clones.
+      show(
+          Role.REFUSED,
+          begins + ", and that is tried again, since it has failed: " + Refusals.text(ex),
+          0);
+      this.donor.compareAndSet(null, donor);
+    }
   }
 
   /**

@@ -20,6 +20,9 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class MysqlServer implements AutoCloseable {
 
+  /** The error of a clone that ends because of its donor. */
+  static final int CLONE_DONOR_ERROR = 3862;
+
   /** The connections but those of replicas, and the own one. */
   private static final String CLIENTS = """
       SELECT processlist_id FROM performance_schema.threads
