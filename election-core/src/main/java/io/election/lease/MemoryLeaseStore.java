@@ -408,8 +408,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
       return false;
     }
     change(row, serviceId, leaderId, row.leaseMillis());
-    boolean released = row.leaseMillis() != null && row.leaseMillis() == 0;
-    if (auditNote != null && !released) {
+    if (auditNote != null) {
       note(
           serviceId,
           row.term(),

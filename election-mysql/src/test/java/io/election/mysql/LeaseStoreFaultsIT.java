@@ -42,6 +42,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @OnEveryServer
 class LeaseStoreFaultsIT extends ServerDatabase {
 
+  /** The time-out of calls that meet a lock. It is shorter than the server's own, of a second. */
   private static final Duration TIMEOUT = Duration.ofMillis(500);
 
   /** The time that a call may take beyond its time-out on a busy machine. */
@@ -69,7 +70,9 @@ class LeaseStoreFaultsIT extends ServerDatabase {
 
   @Test
   void the_session_is_strict_short_lived_and_in_utc() throws Exception {
-    use(this.database.dataSource("mysql", "sessionVariables=time_zone='-08:00',sql_mode=''"));
+    use(
+        this.database.dataSource("mysql", "sessionVariables=time_zone='-08:00',sql_mode=''"),
+        TIMEOUT);
     led("billing");
 
     assertThat(this.connections).hasSize(1);
@@ -99,8 +102,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     use(
         without(
             setting,
-            "sessionVariables=sql_safe_updates=1,time_zone='-08:00',completion_type=1,sql_select_limit=9"),
-        Database.OPERATION_TIMEOUT);
+            "sessionVariables=sql_safe_updates=1,time_zone='-08:00',completion_type=1,sql_select_limit=9"));
 
     assertFails(
         () -> this.store.read(Set.of("billing")),
@@ -147,6 +149,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
 
   @Test
   void a_locked_row_does_not_hold_a_call_beyond_its_time() throws Exception {
+    use(this.database.dataSource(), TIMEOUT);
     LeaseRow row = led("billing");
     try (Connection locker = this.database.begin("SELECT * FROM leader_election FOR UPDATE")) {
       assertFails(() -> renew(row), "did not answer within 500 ms");
@@ -158,6 +161,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
 
   @Test
   void an_abandoned_release_that_still_happens_is_only_ever_a_release() throws Exception {
+    use(this.database.dataSource(), TIMEOUT);
     LeaseRow row = led("billing");
     try (Connection locker = this.database.begin("SELECT * FROM leader_election FOR UPDATE")) {
       assertFails(() -> release(row), "Releasing election");
@@ -185,6 +189,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   @ParameterizedTest
   @ValueSource(ints = {2, 50})
   void a_locked_row_keeps_no_other_lease_from_being_renewed(int leases) throws Exception {
+    use(this.database.dataSource(), TIMEOUT);
     Map<String, Long> terms = led(leases);
     terms.put("lost", led("lost").term() + 1);
     Set<String> free = new HashSet<>(terms.keySet());
@@ -221,6 +226,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
 
   @Test
   void work_that_is_being_fenced_does_not_hold_up_a_release() throws Exception {
+    use(this.database.dataSource(), TIMEOUT);
     LeaseRow row = led("billing");
     try (Connection worker = this.database.begin(
         "SELECT * FROM leader_election_history WHERE term = 1 LOCK IN SHARE MODE")) {
@@ -237,6 +243,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
 
   @Test
   void work_that_is_being_fenced_does_not_hold_up_a_designation() throws Exception {
+    use(this.database.dataSource(), TIMEOUT);
     led("billing");
     AuditNote alice = new AuditNote("alice", "canary");
     try (Connection worker = this.database.begin(
@@ -481,10 +488,11 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   private void use(DataSource dataSource) {
-    use(dataSource, TIMEOUT);
+    use(dataSource, Database.OPERATION_TIMEOUT);
   }
 
   private void use(DataSource dataSource, Duration timeout) {
+    this.connections.clear();
     this.store = closing(
         Database.store(remembering(dataSource), this.database.jdbcUrl(), SchemaMode.NONE, timeout));
   }
