@@ -101,7 +101,7 @@ class ConfigurationFaultsIT {
       // Each follower tries at most once, and only one succeeds. Then there are renewals.
       assertThat(statements).as("statements").isLessThan(count + 20);
       assertThat(rows).as("rows").isLessThan(20);
-      assertThat(sampler.judge().violations()).isEmpty();
+      assertThat(sampler.judge().violations()).as("violations").isEmpty();
     } finally {
       nodes.parallelStream().forEach((node) -> node.elector().stop());
     }
@@ -188,7 +188,7 @@ class ConfigurationFaultsIT {
       await("it goes on").until(() -> version(database) > goal);
       leader.elector().stop();
       awaitLeader(nodes);
-      assertThat(sampler.judge().violations()).isEmpty();
+      assertThat(sampler.judge().violations()).as("violations").isEmpty();
     } finally {
       nodes.forEach((node) -> node.elector().stop());
     }
@@ -342,7 +342,7 @@ class ConfigurationFaultsIT {
         assertThat(sampler.claims("second")).isEmpty();
         one.close();
         awaitLeads(second);
-        assertThat(sampler.judge().violations()).isEmpty();
+        assertThat(sampler.judge().violations()).as("violations").isEmpty();
       }
     } finally {
       one.close();

@@ -320,7 +320,7 @@ class MoveIT {
       }
     }
     List<Claim> claims = claims();
-    assertThat(this.sampler.judge().violations()).isEmpty();
+    assertThat(this.sampler.judge().violations()).as("violations").isEmpty();
     assertTermsNeverFall(claims);
     return claims;
   }
@@ -403,7 +403,7 @@ class MoveIT {
         FencedRegister.refused(database),
         failed,
         gaps(claims()).get(0));
-    assertThat(this.sampler.judge().violations()).isEmpty();
+    assertThat(this.sampler.judge().violations()).as("violations").isEmpty();
     assertThat(FencedRegister.sharedTerms(database))
         .as("terms with several writers")
         .isZero();
@@ -418,7 +418,7 @@ class MoveIT {
         .atMost(Duration.ofSeconds(30))
         .until(() -> FencedRegister.accepted(database()) > before
             || !this.sampler.judge().violations().isEmpty());
-    assertThat(this.sampler.judge().violations()).isEmpty();
+    assertThat(this.sampler.judge().violations()).as("violations").isEmpty();
   }
 
   @Tag("faults")
@@ -452,7 +452,7 @@ class MoveIT {
     proxy("x").heal();
     proxy("y").heal();
     awaitLeader();
-    assertThat(this.sampler.judge().violations()).isEmpty();
+    assertThat(this.sampler.judge().violations()).as("violations").isEmpty();
   }
 
   /** Some nodes stay on the old store alone, the first store is out of reach, all restart at once. */
@@ -486,7 +486,7 @@ class MoveIT {
     for (String id : List.of("y", "x", "z")) {
       release(id, "Zookeeper");
     }
-    assertThat(this.sampler.judge().violations()).isEmpty();
+    assertThat(this.sampler.judge().violations()).as("violations").isEmpty();
     assertTermsNeverFall(claims());
   }
 
@@ -499,7 +499,7 @@ class MoveIT {
     awaitLeader();
     // The first record of each store takes a lease more.
     assertThat(System.nanoTime() - started).isLessThan(5 * LEASE.toNanos());
-    assertThat(this.sampler.judge().violations()).isEmpty();
+    assertThat(this.sampler.judge().violations()).as("violations").isEmpty();
   }
 
   @Tag("faults")

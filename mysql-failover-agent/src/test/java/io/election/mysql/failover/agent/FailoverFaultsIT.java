@@ -77,7 +77,7 @@ class FailoverFaultsIT {
           "Seed %d: %d rounds, %d violations%n", this.seed, summary.size(), this.violations.size());
       this.violations.forEach(System.out::println);
     }
-    assertThat(this.violations).isEmpty();
+    assertThat(this.violations).as("violations").isEmpty();
   }
 
   private Fault next() {
