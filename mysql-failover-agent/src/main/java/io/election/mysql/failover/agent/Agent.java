@@ -14,7 +14,6 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -61,8 +60,11 @@ final class Agent implements SmartLifecycle {
 
   private volatile @Nullable Thread thread;
 
-  /** From where to rebuild the server. */
-  private final AtomicReference<@Nullable Promotion> donor = new AtomicReference<>();
+  /** From where to rebuild the server, until that is done or there is another source. */
+  private volatile @Nullable Promotion donor;
+
+  /** Why the rebuild has not been done yet; empty if it has not been tried. */
+  private String rebuildFailure = "";
 
   /** Whether the server was found fit, and nothing has happened since that could have changed it. */
   private boolean checked;
@@ -201,8 +203,8 @@ final class Agent implements SmartLifecycle {
     if (!this.checked && !check()) {
       return;
     }
-    Promotion donor = this.donor.getAndSet(null);
-    if (donor != null && isSource(donor)) {
+    Promotion donor = this.donor;
+    if (donor != null && isElected(donor)) {
       rebuild(donor);
       return;
     }
@@ -283,9 +285,10 @@ final class Agent implements SmartLifecycle {
   /** Joins the source, if there is one. */
   private void join(Optional<Promotion> last, ServerState state) throws Exception {
     Optional<String> leader = this.election.leaderId();
-    boolean promoted = leader.isPresent()
-        && last.isPresent()
-        && this.election.term().equals(OptionalLong.of(last.get().electionTerm()));
+    boolean promoted = last.isPresent() && isElected(last.get());
+    if (promoted) {
+      forgetOtherDonor(last.get());
+    }
     if (!this.unfit.isEmpty()) {
       if (state.receiving()) {
         this.replica.stopReceiver(); // what it acknowledged might be lost
@@ -310,6 +313,12 @@ final class Agent implements SmartLifecycle {
     }
   }
 
+  /** Whether the node leads, as far as this one knows, in the term in which a source was promoted. */
+  private boolean isElected(Promotion source) {
+    return this.election.leaderId().isPresent()
+        && this.election.term().equals(OptionalLong.of(source.electionTerm()));
+  }
+
   /**
    * Replaces the data of a refused server by those of the source, soon.
    *
@@ -325,32 +334,17 @@ final class Agent implements SmartLifecycle {
                   this.status.role(),
                   this.status.reason().isEmpty() ? "" : ": " + this.status.reason()));
     }
-    this.donor.set(refusedBy);
+    log.warn(
+        "{} is rebuilt from {}: all its data are replaced",
+        this.properties.server(),
+        refusedBy.server());
+    this.donor = refusedBy;
     this.signal.release();
   }
 
-  /** Whether a donor is the source still, whose data the others follow. */
-  private boolean isSource(Promotion donor) throws Exception {
-    Optional<Promotion> last = this.promotions.last();
-    boolean isSource = last.isPresent() && last.get().electionTerm() == donor.electionTerm();
-    if (!isSource) {
-      log.warn(
-          "{} is not rebuilt from {}, which is not the source any more",
-          this.properties.server(),
-          donor.server());
-    }
-    return isSource;
-  }
-
+  /** Tries that again at each look if it fails because of the donor. */
   private void rebuild(Promotion donor) throws SQLException {
-    String begins = "it is rebuilt from " + donor.server();
-    if (!this.status.reason().startsWith(begins)) {
-      log.warn(
-          "{} is rebuilt from {}: all its data are replaced",
-          this.properties.server(),
-          donor.server());
-      show(Role.UNKNOWN, begins, 0);
-    }
+    showRebuild(donor);
     this.freshest.withdraw();
     try {
       this.server.rebuild(
@@ -359,16 +353,46 @@ final class Agent implements SmartLifecycle {
           this.properties.replicationUsername(),
           this.properties.replicationPassword());
     } catch (SQLException ex) {
-      if (ex.getErrorCode() != MysqlServer.CLONE_DONOR_ERROR) {
-        throw ex; // also if the server has ended after the clone
+      if (ex.getErrorCode() == MysqlServer.CLONE_DONOR_ERROR) {
+        // A donor clones to one server at a time, and a source that is closed ends clones.
+        this.rebuildFailure = Refusals.text(ex);
+        showRebuild(donor);
+        return;
       }
-      // A donor clones to one server at a time, and a source that is closed ends clones.
+      forgetRebuild();
+      throw ex; // also if the server has ended after the clone
+    }
+    forgetRebuild();
+  }
+
+  private void showRebuild(Promotion donor) {
+    String reason = "it is rebuilt from " + donor.server();
+    if (this.rebuildFailure.isEmpty()) {
+      show(Role.UNKNOWN, reason, 0);
+    } else {
       show(
           Role.REFUSED,
-          begins + ", and that is tried again, since it has failed: " + Refusals.text(ex),
+          "%s, and that is tried again, since it has failed: %s"
+              .formatted(reason, this.rebuildFailure),
           0);
-      this.donor.compareAndSet(null, donor);
     }
+  }
+
+  private void forgetOtherDonor(Promotion source) {
+    Promotion donor = this.donor;
+    if (donor != null && donor.electionTerm() != source.electionTerm()) {
+      log.warn(
+          "{} is not rebuilt from {}: the source is {} now",
+          this.properties.server(),
+          donor.server(),
+          source.server());
+      forgetRebuild();
+    }
+  }
+
+  private void forgetRebuild() {
+    this.donor = null;
+    this.rebuildFailure = "";
   }
 
   /**

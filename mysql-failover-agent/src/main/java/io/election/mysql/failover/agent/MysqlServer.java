@@ -397,7 +397,8 @@ final class MysqlServer implements AutoCloseable {
    * Replaces all data of this server by those of a source, by the clone plugin. The server then
    * restarts, or ends if nothing starts it again.
    *
-   * @throws SQLException if the clone failed; also if the server has ended
+   * @throws SQLException if the clone failed, with {@link #CLONE_DONOR_ERROR} because of the source;
+   *     also if the server has ended
    */
   void rebuild(String host, int port, String user, String password) throws SQLException {
     stopReplica();
@@ -421,6 +422,11 @@ final class MysqlServer implements AutoCloseable {
           "SET GLOBAL clone_valid_donor_list = '%s:%d'".formatted(literal(host), port),
           "CLONE INSTANCE FROM '%s'@'%s':%d IDENTIFIED BY '%s'"
               .formatted(literal(user), literal(host), port, literal(password)));
+    } catch (SQLException ex) {
+      if (ex.getErrorCode() == CLONE_DONOR_ERROR) {
+        execute("SET GLOBAL super_read_only = ON"); // it goes on as it was
+      }
+      throw ex;
     }
   }
 

@@ -440,31 +440,34 @@ class FailoverIT {
         this.set.get(replica).execute("SET GLOBAL clone_max_data_bandwidth = 1");
         this.agents.get(replica).getBean(Agent.class).rebuild();
       }
-      patiently()
-          .until(() -> replicas.stream()
-              .anyMatch((replica) -> status(replica).role() == Role.REFUSED
-                  && status(replica).reason().contains("Too many concurrent clone operations")));
+      patiently().until(() -> {
+        for (String replica : replicas) {
+          if (status(replica).role() == Role.REFUSED
+              && status(replica).reason().contains("Too many concurrent clone operations")) {
+            return this.set
+                .get(replica)
+                .query("SELECT @@GLOBAL.super_read_only")
+                .equals("1");
+          }
+        }
+        return false;
+      });
       patiently().until(() -> status("a").role() == Role.WAITING);
       assertThat(status("a").reason())
           .contains("1 replicas must acknowledge before it accepts writes; 0 do");
       for (String replica : replicas) {
         this.set.get(replica).execute("SET GLOBAL clone_max_data_bandwidth = 0");
       }
-      List<String> ended = new ArrayList<>(replicas);
-      while (!ended.isEmpty()) {
-        patiently()
-            .until(() ->
-                ended.stream().anyMatch((replica) -> !this.set.get(replica).isRunning()));
-        ended.removeIf((replica) -> {
-          boolean rebuilt = !this.set.get(replica).isRunning();
-          if (rebuilt) {
-            this.set.get(replica).startAgain();
+      patiently().until(() -> {
+        for (String replica : replicas) {
+          if (!this.set.get(replica).isRunning()) {
+            this.set.get(replica).startAgain(); // it has been rebuilt
           }
-          return rebuilt;
-        });
-      }
-      awaitSet("a", "b", "c");
+        }
+        return replicas.stream().allMatch((replica) -> status(replica).role() == Role.REPLICA);
+      });
       awaitWrites(writer, 100);
+      assertThat(status("a").role()).isEqualTo(Role.SOURCE);
     }
   }
 
@@ -623,6 +626,10 @@ class FailoverIT {
               "position=" + least,
               "election=0"));
       awaitWrites(writer, 100);
+      patiently()
+          .untilAsserted(() -> assertThat(this.agents.keySet())
+              .extracting((name) -> status(name).role())
+              .containsExactlyInAnyOrder(Role.SOURCE, Role.REPLICA, Role.REPLICA));
     }
     // It is the last one, or another one that has all that was acknowledged.
     assertThat(source().orElseThrow().ids())
