@@ -492,7 +492,6 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   private void use(DataSource dataSource, Duration timeout) {
-    this.connections.clear();
     this.store = closing(
         Database.store(remembering(dataSource), this.database.jdbcUrl(), SchemaMode.NONE, timeout));
   }
