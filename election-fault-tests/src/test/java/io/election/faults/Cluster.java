@@ -248,7 +248,7 @@ final class Cluster {
       properties.put(pair[0], pair[1]);
     });
     NodeProcess process = NodeProcess.start(
-        node,
+        node.withJvmOptions(ClassArchive.OPTIONS),
         this.folder,
         properties.entrySet().stream().map(Map.Entry::toString).toList());
     this.nodes.add(process);

@@ -90,10 +90,8 @@ final class Contestant implements AutoCloseable {
     Node node = new Node(name, CandidateNode.class)
         .withJvmOption("-Xss512k")
         .withJvmOption("-Dlogging.config=classpath:benchmarks-quiet.xml")
-        .withJvmOption("-Dlogback.configurationFile=benchmarks-quiet.xml");
-    for (String option : jvm) {
-      node = node.withJvmOption(option);
-    }
+        .withJvmOption("-Dlogback.configurationFile=benchmarks-quiet.xml")
+        .withJvmOptions(jvm);
     String settings = "settings=" + this.settings.of(name, port);
     NodeProcess process = NodeProcess.start(
         node,

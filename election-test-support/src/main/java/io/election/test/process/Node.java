@@ -43,7 +43,12 @@ public record Node(
   }
 
   public Node withJvmOption(String option) {
-    List<String> more = and(this.jvmOptions, option);
+    return withJvmOptions(List.of(option));
+  }
+
+  public Node withJvmOptions(List<String> options) {
+    List<String> more =
+        Stream.concat(this.jvmOptions.stream(), options.stream()).toList();
     return new Node(this.name, this.program, this.properties, more, this.prefix);
   }
 

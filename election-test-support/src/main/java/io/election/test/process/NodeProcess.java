@@ -13,6 +13,14 @@ import java.util.concurrent.TimeUnit;
 /** A {@link Node} that runs in its own JVM. */
 public final class NodeProcess {
 
+  /** The beginning of the command line of each process. */
+  public static final List<String> JVM = List.of(
+      ProcessHandle.current().info().command().orElse("java"),
+      "-XX:TieredStopAtLevel=1",
+      "-XX:+UseSerialGC",
+      "-Xmx96m",
+      "-Dfile.encoding=UTF-8");
+
   private static final int SIGTERM_EXIT = 128 + 15;
 
   private static final long FRESH = TimeUnit.MILLISECONDS.toNanos(500);
@@ -39,11 +47,9 @@ public final class NodeProcess {
   public static NodeProcess start(Node node, Path folder, List<String> properties) {
     Path claims = folder.resolve(node.name() + ".claims");
     List<String> command = new ArrayList<>(node.prefix());
-    command.add(ProcessHandle.current().info().command().orElse("java"));
-    command.addAll(
-        List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx96m", "-Dfile.encoding=UTF-8"));
-    command.addAll(node.jvmOptions());
+    command.addAll(JVM);
     command.addAll(List.of("-cp", classPath()));
+    command.addAll(node.jvmOptions());
     command.addAll(program(node.program().getName()));
     command.add("--test.claims=" + claims);
     properties.forEach(property -> command.add("--" + property));
@@ -51,7 +57,8 @@ public final class NodeProcess {
         node, command, LeadershipLog.open(claims), folder.resolve(node.name() + ".log"));
   }
 
-  private static String classPath() {
+  /** Returns the class path of this JVM, also in a test. */
+  public static String classPath() {
     return System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
   }
 
