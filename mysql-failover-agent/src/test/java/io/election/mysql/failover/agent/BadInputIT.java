@@ -504,6 +504,7 @@ class BadInputIT {
   }
 
   @Test
+  @Tag("faults")
   @Order(9)
   void nobodyIsPromotedByATermThatWasEdited() throws Exception {
     String source = settle();
@@ -577,6 +578,7 @@ class BadInputIT {
 
   /** A clone removes data and GTIDs first, so that what is left looks like a new server. */
   @Test
+  @Tag("faults")
   @Order(11)
   void aServerWhoseDonorHasGoneHalfWayIsRefusedUntilItIsRebuilt() throws Exception {
     String source = settle();

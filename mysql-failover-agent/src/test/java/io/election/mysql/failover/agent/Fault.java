@@ -168,6 +168,29 @@ enum Fault {
       }
     }
   },
+  /** Servers do not reach each other, while agents, clients and etcd reach them all. */
+  SOURCE_CUT_OFF_FROM_REPLICAS {
+    @Override
+    void strike(FailoverSet set, String source, Random random) {
+      List<String> replicas = new ArrayList<>(replicas(set, source));
+      Collections.shuffle(replicas, random);
+      List<String> lost = replicas.subList(0, random.nextInt(1, replicas.size() + 1));
+      boolean killed = random.nextBoolean();
+      System.out.printf("From %s, %s%n", lost, killed ? "and killed then" : "and back then");
+      Server server = set.set.get(source);
+      if (!lost.stream().allMatch((name) -> server.cutOffFrom(set.set.get(name)))) {
+        System.out.println("Left out: needs root on the host of the servers, iptables and nsenter");
+        return;
+      }
+      passLongerThanALease(random);
+      if (killed) {
+        server.kill();
+        set.awaitWrites((name) -> !name.equals(source));
+      } else if (server.isRunning()) { // its guard may have ended it
+        server.reachAll();
+      }
+    }
+  },
   ETCD_PAUSED {
     @Override
     void strike(FailoverSet set, String source, Random random) {

@@ -5,13 +5,16 @@ import com.github.dockerjava.api.exception.DockerException;
 import com.github.dockerjava.api.model.ContainerNetwork;
 import com.github.dockerjava.api.model.Network.Ipam;
 import io.election.test.TestServer;
+import java.io.IOException;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -155,6 +158,37 @@ final class ReplicationSet implements AutoCloseable {
           .withContainerNetwork(new ContainerNetwork()
               .withIpamConfig(new ContainerNetwork.Ipam().withIpv4Address(this.address)))
           .exec();
+    }
+
+    /**
+     * Loses all packets between this server and another one, until it ends or reaches all again.
+     *
+     * @return whether that is possible here
+     */
+    boolean cutOffFrom(Server other) {
+      return filter("-A", "INPUT", "-s", other.address, "-j", "DROP")
+          && filter("-A", "OUTPUT", "-d", other.address, "-j", "DROP");
+    }
+
+    void reachAll() {
+      filter("-F");
+    }
+
+    /** Changes the packet filter of the network namespace, and returns whether that is possible. */
+    private boolean filter(String... change) {
+      Long process =
+          docker().inspectContainerCmd(containerId()).exec().getState().getPidLong();
+      List<String> command = new ArrayList<>(
+          List.of("nsenter", "--target", String.valueOf(process), "--net", "iptables", "-w"));
+      command.addAll(List.of(change));
+      try {
+        return new ProcessBuilder(command).inheritIO().start().waitFor() == 0;
+      } catch (IOException ex) {
+        return false;
+      } catch (InterruptedException ex) {
+        Thread.currentThread().interrupt();
+        throw new IllegalStateException(ex);
+      }
     }
 
     /** Gives it another UUID when it starts again. */
