@@ -125,22 +125,32 @@ final class Cluster {
 
   static void run(Map<String, String> store, List<Node> nodes, Start scenarios) throws Exception {
     Cluster cluster = new Cluster(store, null, LEASE, RENEW);
-    nodes.forEach(cluster::add);
+    cluster.start(nodes);
     cluster.playAll(scenarios);
   }
 
   private void playAll(Start scenarios) throws Exception {
     guard((cluster) -> {
-      awaitUp();
       scenarios.run(this);
       close();
     });
   }
 
-  static Cluster start(TestDatabase database, Duration lease, Duration renew, List<Node> nodes) {
+  static Cluster start(TestDatabase database, Duration lease, Duration renew, List<Node> nodes)
+      throws Exception {
     Cluster cluster = new Cluster(properties(database), database, lease, renew);
-    nodes.forEach(cluster::add);
+    cluster.start(nodes);
     return cluster;
+  }
+
+  /** Starts nodes, of one cluster at a time: more would keep each other from the processors. */
+  private void start(List<Node> nodes) throws Exception {
+    synchronized (Cluster.class) {
+      guard((cluster) -> {
+        nodes.forEach(this::add);
+        awaitUp();
+      });
+    }
   }
 
   /** Creates missing tables: the first node waits for a lease, so that the others have started. */

@@ -69,8 +69,10 @@ final class SharedCluster implements AfterAllCallback {
 
   @Override
   public void afterAll(ExtensionContext context) throws Exception {
-    if (this.cluster != null) {
-      this.cluster.close();
+    Cluster last = this.cluster;
+    this.cluster = null; // another attempt at a test starts its own
+    if (last != null) {
+      last.close();
     }
   }
 }
