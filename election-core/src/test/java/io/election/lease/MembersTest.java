@@ -187,6 +187,33 @@ class MembersTest extends ElectorFixture {
         .containsExactly("2");
   }
 
+  /** Positions that were read before may be those of an earlier election. */
+  @Test
+  void aPrecedenceIsShownNoMembersThatWereReadBeforeTheElectionOpened() {
+    MemberNode leader = new MemberNode("leader");
+    run(LEASE.multipliedBy(2), leader);
+    List<Boolean> known = new ArrayList<>();
+    this.precedence = new Precedence() {
+      @Override
+      public Turn turn(Opening opening) {
+        known.add(opening.members().isPresent());
+        return opening.members().isPresent() ? Turn.atOnce() : Turn.holdBack(Duration.ofSeconds(4));
+      }
+
+      @Override
+      public String position(String serviceId) {
+        return "1";
+      }
+    };
+    MemberNode a = new MemberNode("a");
+    run(LEASE.multipliedBy(3), leader, a);
+    assertThat(a.members()).contains("leader");
+    assertThat(known).isEmpty();
+    run(LEASE.multipliedBy(2), a);
+    assertThat(known).startsWith(false).contains(true);
+    assertThat(a.service.isLeader()).isTrue();
+  }
+
   @Test
   void aPositionThatChangesAllTheTimeIsWrittenOncePerLeaseWhileALeaderLives() {
     MemberNode leader = new MemberNode("leader");
