@@ -13,8 +13,8 @@ import java.util.spi.ToolProvider;
 
 /**
  * The classes of a {@link SamplingNode}, parsed and verified once for all nodes, whose start takes
- * nearly a third less processor time with them. It is the JVM's class-data sharing, with Spring's training
- * run.
+ * nearly a third less processor time with them. It is the JVM's class-data sharing, with Spring's
+ * training run.
  */
 final class ClassArchive {
 

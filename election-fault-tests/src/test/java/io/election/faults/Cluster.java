@@ -258,7 +258,7 @@ final class Cluster {
       properties.put(pair[0], pair[1]);
     });
     NodeProcess process = NodeProcess.start(
-        node.withJvmOptions(ClassArchive.OPTIONS),
+        node,
         this.folder,
         properties.entrySet().stream().map(Map.Entry::toString).toList());
     this.nodes.add(process);

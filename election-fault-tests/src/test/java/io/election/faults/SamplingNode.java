@@ -25,7 +25,9 @@ class SamplingNode {
 
   /** Returns a process whose node id is its name. */
   static Node named(String name) {
-    return new Node(name, SamplingNode.class).with("as.election.node-id=" + name);
+    return new Node(name, SamplingNode.class)
+        .with("as.election.node-id=" + name)
+        .withJvmOptions(ClassArchive.OPTIONS);
   }
 
   static Node with(Class<?> configuration, Node node) {

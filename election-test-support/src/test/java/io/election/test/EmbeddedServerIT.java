@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.election.embedded.MariaDbPrograms;
+import io.election.test.process.NodeProcess;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -37,8 +38,7 @@ class EmbeddedServerIT {
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Djava.io.tmpdir=" + empty,
                 "-cp",
-                System.getProperty(
-                    "surefire.test.class.path", System.getProperty("java.class.path")),
+                NodeProcess.classPath(),
                 EmbeddedServerIT.class.getName())
             .redirectErrorStream(true)
             .redirectOutput(empty.resolve("output-" + i).toFile())

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.election.test.Signal;
 import io.election.test.TestServer;
+import io.election.test.process.NodeProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -114,7 +115,7 @@ public final class Zookeeper implements AutoCloseable {
         "-XX:+UseSerialGC",
         "-Xmx160m",
         "-cp",
-        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"))));
+        NodeProcess.classPath()));
     command.addAll(List.of(arguments));
     return command;
   }

@@ -34,7 +34,7 @@ public record Node(
 
   /** Returns a copy with one more property; if a name occurs twice, the last one applies. */
   public Node with(String property) {
-    List<String> more = and(this.properties, property);
+    List<String> more = and(this.properties, List.of(property));
     return new Node(this.name, this.program, more, this.jvmOptions, this.prefix);
   }
 
@@ -47,8 +47,7 @@ public record Node(
   }
 
   public Node withJvmOptions(List<String> options) {
-    List<String> more =
-        Stream.concat(this.jvmOptions.stream(), options.stream()).toList();
+    List<String> more = and(this.jvmOptions, options);
     return new Node(this.name, this.program, this.properties, more, this.prefix);
   }
 
@@ -58,7 +57,7 @@ public record Node(
     return new Node(this.name, this.program, this.properties, this.jvmOptions, program);
   }
 
-  private static List<String> and(List<String> list, String more) {
-    return Stream.concat(list.stream(), Stream.of(more)).toList();
+  private static List<String> and(List<String> list, List<String> more) {
+    return Stream.concat(list.stream(), more.stream()).toList();
   }
 }

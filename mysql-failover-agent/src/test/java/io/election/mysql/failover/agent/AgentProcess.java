@@ -4,6 +4,7 @@ import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Status.Role;
 import io.election.test.Signal;
 import io.election.test.TestServer;
+import io.election.test.process.NodeProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -46,7 +47,7 @@ final class AgentProcess implements AutoCloseable {
         "-XX:TieredStopAtLevel=1",
         "-XX:+UseSerialGC",
         "-cp",
-        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+        NodeProcess.classPath(),
         FailoverAgentApplication.class.getName(),
         "--server.port=" + this.port,
         "--spring.main.banner-mode=off"));
