@@ -77,7 +77,7 @@ class FailoverFaultsIT {
           "Seed %d: %d rounds, %d violations%n", this.seed, summary.size(), this.violations.size());
       this.violations.forEach(System.out::println);
     }
-    assertThat(this.violations).as("violations").isEmpty();
+    assertThat(this.violations).as("violations of seed %d", this.seed).isEmpty();
   }
 
   private Fault next() {
