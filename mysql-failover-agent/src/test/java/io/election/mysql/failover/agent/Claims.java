@@ -17,29 +17,14 @@ final class Claims {
 
   private Claims() {}
 
-  /** The first and the last answer to a writer on one connection. */
-  private record Tenure(String server, long first, long last) {}
-
-  /** Never do two servers acknowledge writes in intervals that overlap. */
+  /** Never do two servers acknowledge writes in intervals that overlap for sure. */
   static List<String> oneServerAcknowledges(List<Written> written) {
-    Map<String, Tenure> tenures = new LinkedHashMap<>();
+    Map<String, Writable> tenures = new LinkedHashMap<>();
     written.forEach((each) -> tenures.merge(
         each.server() + each.connection(),
-        new Tenure(each.server(), each.at(), each.at()),
-        (before, now) -> new Tenure(before.server(), before.first(), now.last())));
-    List<Tenure> all = List.copyOf(tenures.values());
-    List<String> violations = new ArrayList<>();
-    for (int i = 0; i < all.size(); i++) {
-      for (Tenure other : all.subList(i + 1, all.size())) {
-        long both =
-            Math.min(all.get(i).last(), other.last()) - Math.max(all.get(i).first(), other.first());
-        if (!all.get(i).server().equals(other.server()) && both >= 0) {
-          violations.add("%s and %s both acknowledged writes, for %d ms"
-              .formatted(all.get(i).server(), other.server(), both / 1_000_000));
-        }
-      }
-    }
-    return violations;
+        new Writable(each.server(), each.began(), each.at(), each.began(), each.at()),
+        Writable::until));
+    return overlaps(List.copyOf(tenures.values()), "both acknowledged writes");
   }
 
   /**
@@ -58,15 +43,20 @@ final class Claims {
         .filter((each) -> hasAcknowledged(each, written)
             || !(isJustResumed(each, resumed) || isRebuilt(each, rebuilt)))
         .toList();
+    return overlaps(unexcused, "were both writable");
+  }
+
+  private static List<String> overlaps(List<Writable> all, String what) {
     List<String> violations = new ArrayList<>();
-    for (int i = 0; i < unexcused.size(); i++) {
-      for (Writable other : unexcused.subList(i + 1, unexcused.size())) {
-        Writable one = unexcused.get(i);
+    for (int i = 0; i < all.size(); i++) {
+      Writable one = all.get(i);
+      for (Writable other : all.subList(i + 1, all.size())) {
         if (!one.server().equals(other.server()) && one.overlaps(other)) {
-          violations.add("%s and %s were both writable, for %d ms"
+          violations.add("%s and %s %s, for %d ms"
               .formatted(
                   one.server(),
                   other.server(),
+                  what,
                   (Math.min(one.lastBegan(), other.lastBegan())
                           - Math.max(one.firstEnded(), other.firstEnded()))
                       / 1_000_000));

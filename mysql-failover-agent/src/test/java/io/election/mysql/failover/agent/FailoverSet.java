@@ -273,16 +273,21 @@ final class FailoverSet implements AutoCloseable {
   }
 
   /**
-   * Waits until an agent gives a reason, or somebody has acknowledged a write since an instant.
+   * Waits until an agent gives a reason, or a write was acknowledged that was sent since an instant.
    *
-   * @return whether somebody has
+   * @return whether one was
    */
   boolean isWrittenToBefore(String reason, long since) {
     until(
         "explained",
-        () -> !written(since).isEmpty()
+        () -> acknowledgesWhatWasSent(since)
             || statuses().values().stream().anyMatch((each) -> each.reason().contains(reason)));
-    return !written(since).isEmpty();
+    return acknowledgesWhatWasSent(since);
+  }
+
+  /** Returns whether a write was acknowledged that was sent since an instant. */
+  boolean acknowledgesWhatWasSent(long since) {
+    return written(since).stream().anyMatch((each) -> each.began() >= since);
   }
 
   /** Waits until agents answer. */

@@ -22,7 +22,7 @@ final class Sampler implements AutoCloseable {
 
   /**
    * Samples without interruption in which the server was writable, by the monotonic clock. Each
-   * looked at the server between its beginning and its end.
+   * looked at the server, or wrote to it, between its beginning and its end.
    *
    * @param firstBegan when the first of them began
    * @param firstEnded when the first of them ended
@@ -36,6 +36,12 @@ final class Sampler implements AutoCloseable {
       long from = Math.max(this.firstEnded, other.firstEnded);
       long to = Math.min(this.lastBegan, other.lastBegan);
       return from < to || surrounds(other) || other.surrounds(this);
+    }
+
+    /** Returns these samples and later ones. */
+    Writable until(Writable later) {
+      return new Writable(
+          this.server, this.firstBegan, this.firstEnded, later.lastBegan, later.lastEnded);
     }
 
     private boolean surrounds(Writable other) {
@@ -98,13 +104,9 @@ final class Sampler implements AutoCloseable {
   }
 
   private synchronized void add(boolean continues, long began, long ended) {
-    if (continues) {
-      Writable run = this.writable.remove(this.writable.size() - 1);
-      this.writable.add(
-          new Writable(run.server(), run.firstBegan(), run.firstEnded(), began, ended));
-    } else {
-      this.writable.add(new Writable(this.server.name, began, ended, began, ended));
-    }
+    Writable sample = new Writable(this.server.name, began, ended, began, ended);
+    this.writable.add(
+        continues ? this.writable.remove(this.writable.size() - 1).until(sample) : sample);
   }
 
   /** Returns when the server was writable, until now. */

@@ -22,9 +22,10 @@ final class Writer implements AutoCloseable {
    * An acknowledged transaction.
    *
    * @param connection the number of the connection, of which none outlives the reign of a source
-   * @param at when the answer came, by the monotonic clock
+   * @param began when it was sent, by the monotonic clock
+   * @param at when the answer was seen, by the same clock
    */
-  record Written(long id, String server, int connection, long at) {}
+  record Written(long id, String server, int connection, long began, long at) {}
 
   private final List<Written> written = new ArrayList<>();
 
@@ -77,10 +78,11 @@ final class Writer implements AutoCloseable {
               found.get().url() + "&socketTimeout=2000", "app", ReplicationSet.PASSWORD);
         }
         this.id++;
+        long began = System.nanoTime();
         try (Statement statement = connection.createStatement()) {
           statement.execute("INSERT INTO orders.written VALUES (" + this.id + ")");
         }
-        add(new Written(this.id, server, connections, System.nanoTime()));
+        add(new Written(this.id, server, connections, began, System.nanoTime()));
         LockSupport.parkNanos(this.pause.toNanos());
       } catch (SQLException ex) {
         close(connection);
