@@ -21,6 +21,12 @@ final class Fence {
   /** How long a statement may take that makes it read-only, before the server is killed. */
   private static final Duration FENCE = Duration.ofSeconds(2);
 
+  /** How long before the end of a lease the guard of an agent has acted that dies after a renewal. */
+  private static final Duration BEFORE_LEASE = Duration.ofMillis(1_250);
+
+  /** Longer than the time between two statements of the agent. */
+  private static final Duration SHORTEST_SILENCE = Duration.ofMillis(1_750);
+
   private final AgentProperties properties;
   private final MysqlServer server;
   private final ElectionService election;
@@ -82,14 +88,13 @@ final class Fence {
    * that was paused may go on before that, so it is fenced again and again meanwhile.
    */
   private void awaitGuard() {
-    long acts = Guard.actsWithin(guardSeconds()).toNanos();
     MysqlServer server = this.server.another(FENCE);
     Future<Void> fenced = Daemon.start("fence", () -> {
       fenceAgainAndAgain(server);
       return null;
     });
     try {
-      while (!fenced.isDone() && System.nanoTime() - this.server.guardToldAt() < acts) {
+      while (!fenced.isDone() && System.nanoTime() - this.server.guardActsBy() < 0) {
         TimeUnit.MILLISECONDS.sleep(10);
       }
     } catch (InterruptedException ex) {
@@ -116,9 +121,21 @@ final class Fence {
     }
   }
 
-  /** Returns after how many seconds without its agent the guard of the server acts. */
-  int guardSeconds() {
-    return (int) Math.max(this.settings.leaseDuration().toSeconds() - 2, 1);
+  /**
+   * Returns when the guard must have acted if it is told nothing more, by the monotonic clock: before
+   * the lease ends.
+   */
+  long guardMustActBy() {
+    long now = System.nanoTime(); // before it is asked what remains
+    Duration remaining = remaining();
+    Duration time = remaining.compareTo(silence()) < 0 ? remaining : silence();
+    return now + time.toNanos();
+  }
+
+  /** Returns for how long the server serves at most while its agent is silent. */
+  Duration silence() {
+    Duration silence = this.settings.leaseDuration().minus(BEFORE_LEASE);
+    return silence.compareTo(SHORTEST_SILENCE) < 0 ? SHORTEST_SILENCE : silence;
   }
 
   /** Returns the part of a lease that is kept for killing the server. */

@@ -1,7 +1,7 @@
 package io.election.mysql.failover.agent;
 
-import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /** The server's own fence: what makes it read-only and ends it, without its agent. */
 final class Guard {
@@ -9,11 +9,19 @@ final class Guard {
   /** How often a second the guard counts. */
   private static final int TICKS = 4;
 
+  private static final long TICK_NANOS = TimeUnit.SECONDS.toNanos(1) / TICKS;
+
+  /** How long the guard takes at most to notice that it must act, and to end all clients. */
+  private static final long ACTS_NANOS = TICK_NANOS + TimeUnit.MILLISECONDS.toNanos(500);
+
+  /** For how long a server may serve at least without its agent: else it is rather told nothing. */
+  static final long SHORTEST_NANOS = ACTS_NANOS + 2 * TICK_NANOS;
+
   /**
-   * The guard counts the quarters of a second in which the agent has sent nothing. If the agent is
-   * dead or paused, it ends all clients, makes the server read-only, and shuts it down, also if
-   * something keeps it from being read-only. Nobody gets an answer to what waits for acknowledgements.
-   * Nothing of it is replicated.
+   * The guard counts quarters of a second, up to the last one in which the server may serve, as its
+   * agent has said. If the agent is dead or paused, it ends all clients, makes the server read-only,
+   * and shuts it down, also if something keeps it from being read-only. Nobody gets an answer to what
+   * waits for acknowledgements. Nothing of it is replicated.
    */
   private static final String GUARD = """
       CREATE EVENT mysql_failover.guard ON SCHEDULE EVERY 1 SECOND DO
@@ -25,12 +33,12 @@ final class Guard {
             DO SLEEP(1 / %1$d);
           END IF;
           SET tick = tick + 1;
-          UPDATE mysql_failover.guard SET silent = silent + 1, ticks = ticks + 1;
-          IF (SELECT MAX(silent) FROM mysql_failover.guard) > %1$d * %2$d THEN
+          UPDATE mysql_failover.guard SET ticks = ticks + 1;
+          IF EXISTS (SELECT * FROM mysql_failover.guard WHERE ticks > last_tick) THEN
             BEGIN
               DECLARE client bigint;
               DECLARE last int DEFAULT 0;
-              DECLARE clients CURSOR FOR %3$s;
+              DECLARE clients CURSOR FOR %2$s;
               DECLARE CONTINUE HANDLER FOR NOT FOUND SET last = 1;
               DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
               SET SESSION lock_wait_timeout = 1;
@@ -51,69 +59,54 @@ final class Guard {
       END
       """;
 
-  /** How many ticks may pass until a request counts that was sent when they were seen. */
-  private static final int LATE_TICKS = 6;
-
   /**
-   * Tells the guard that the agent lives, and returns the guard's ticks. A request that the network
-   * has delayed by more than some of them tells it nothing.
+   * Tells the guard how long the server may serve, and returns the guard's ticks. A request that the
+   * network has delayed, until a later one was heard, tells it nothing.
    */
-  private static final String AGENT_LIVES = """
-      CREATE FUNCTION mysql_failover.agent_lives(seen bigint) RETURNS bigint
+  private static final String MAY_SERVE = """
+      CREATE FUNCTION mysql_failover.may_serve(number bigint, until_tick bigint) RETURNS bigint
       DETERMINISTIC MODIFIES SQL DATA
       BEGIN
-        UPDATE mysql_failover.guard SET silent = 0 WHERE ticks <= seen + %d;
+        UPDATE mysql_failover.guard SET heard = number, last_tick = until_tick WHERE heard < number;
         RETURN (SELECT MAX(ticks) FROM mysql_failover.guard);
       END
       """;
 
-  /** For how long a request may tell the guard that the agent lives, after its ticks were seen. */
-  static final Duration LATE = ticks(LATE_TICKS + 1);
+  /** The expression of the guard's ticks. */
+  static final String COUNTED = "(SELECT MAX(ticks) FROM mysql_failover.guard)";
 
   private Guard() {}
 
   /**
    * Returns the statements that create the guard.
    *
-   * @param silentSeconds after how many seconds without a statement of the agent it acts
+   * @param nanos after what time it has acted if it is told nothing
    * @param clients the query of the connections that it ends
    */
-  static List<String> creation(int silentSeconds, String clients) {
+  static List<String> creation(long nanos, String clients) {
     return List.of(
         "DROP TABLE IF EXISTS mysql_failover.guard",
-        "CREATE TABLE mysql_failover.guard (silent int NOT NULL, ticks bigint NOT NULL) ENGINE = MEMORY",
-        "INSERT INTO mysql_failover.guard VALUES (0, 0)",
-        "DROP FUNCTION IF EXISTS mysql_failover.agent_lives",
-        AGENT_LIVES.formatted(LATE_TICKS).strip(),
+        "CREATE TABLE mysql_failover.guard (ticks bigint NOT NULL, last_tick bigint NOT NULL, heard bigint NOT NULL) ENGINE = MEMORY",
+        "INSERT INTO mysql_failover.guard VALUES (0, %d, 0)".formatted(lastTick(0, nanos)),
+        "DROP FUNCTION IF EXISTS mysql_failover.may_serve",
+        MAY_SERVE.strip(),
         "DROP EVENT IF EXISTS mysql_failover.guard",
-        GUARD.formatted(TICKS, silentSeconds, clients.strip()).strip());
+        GUARD.formatted(TICKS, clients.strip()).strip());
   }
 
   /**
-   * Returns the expression that tells the guard that the agent lives. Its value is the guard's ticks.
+   * Returns the expression that tells the guard how long the server may serve. Its value is the
+   * guard's ticks.
    *
-   * @param seen the ticks that were seen last
+   * @param number greater than that of each expression before
+   * @param seen how many ticks it had counted when they were seen
+   * @param nanos after what time since then it has acted
    */
-  static String agentLives(long seen) {
-    return "mysql_failover.agent_lives(%d)".formatted(seen);
+  static String mayServe(long number, long seen, long nanos) {
+    return "mysql_failover.may_serve(%d, %d)".formatted(number, lastTick(seen, nanos));
   }
 
-  /** Returns whether the guard was not told that the agent lives, since it had counted too much. */
-  static boolean isLate(long ticks, long seen) {
-    return ticks > seen + LATE_TICKS;
-  }
-
-  /**
-   * Returns after what time without its agent the guard has ended all clients and made the server
-   * read-only.
-   *
-   * @param silentSeconds as the guard was set
-   */
-  static Duration actsWithin(int silentSeconds) {
-    return Duration.ofSeconds(silentSeconds).plus(ticks(3)); // a tick, and half a second to act
-  }
-
-  private static Duration ticks(int ticks) {
-    return Duration.ofSeconds(1).multipliedBy(ticks).dividedBy(TICKS);
+  private static long lastTick(long seen, long nanos) {
+    return seen + Math.floorDiv(nanos - ACTS_NANOS, TICK_NANOS);
   }
 }

@@ -70,12 +70,20 @@ final class MysqlServer implements AutoCloseable {
 
   private final ServerConnection connection;
   private final String agent;
-  private long guardToldAt = System.nanoTime();
+
+  /** When the guard has acted if it is told nothing more, by the monotonic clock. */
+  private long guardActsBy = System.nanoTime();
+
+  /** How often the guard was told that the server may serve. */
+  private long guardTold;
 
   /** The ticks that the guard had counted when they were seen last. */
   private long guardTicks;
 
-  private long guardSeenAt = System.nanoTime();
+  private long guardSeenAt;
+
+  /** Whether it has counted without interruption since then, as far as this agent knows. */
+  private boolean guardCounts;
 
   /** Whether the data have a term, as seen last. */
   private boolean hasTerm = true;
@@ -116,52 +124,58 @@ final class MysqlServer implements AutoCloseable {
 
   /** Looks at the server, with one statement. */
   ServerState state() throws SQLException {
-    return look("0", 0).state();
+    return look("0").state();
   }
 
   /**
-   * Tells the guard that the agent lives, and looks at the server: with one statement, or two if the
-   * first one comes too late to count.
+   * Lets the server serve for a while without its agent, and looks at it: with one statement, or two
+   * if the guard's ticks are not known.
+   *
+   * @param until when its guard must have acted if it is told nothing more, by the monotonic clock;
+   *     nothing is told if that is too soon
    */
-  ServerState stateAndResetGuard() throws SQLException {
+  ServerState stateAndServe(long until) throws SQLException {
+    if (until - System.nanoTime() < Guard.SHORTEST_NANOS) {
+      return state();
+    }
     connection(); // nothing is told if there is none
     try {
-      Look look = lookAndResetGuard();
-      return look.late() ? lookAndResetGuard().state() : look.state();
+      if (!this.guardCounts) {
+        see(look(Guard.COUNTED));
+      }
+      // The server may hear it without an answer.
+      this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
+      Look look = look(Guard.mayServe(++this.guardTold, this.guardTicks, until - this.guardSeenAt));
+      see(look);
+      this.guardActsBy = until;
+      return look.state();
     } catch (SQLException ex) {
-      // The server may have heard it without an answer, or hear it yet.
-      this.guardToldAt = this.guardSeenAt + Guard.LATE.toNanos();
+      this.guardCounts = false; // the server may be paused
       throw ex;
     }
   }
 
-  private Look lookAndResetGuard() throws SQLException {
-    long seen = this.guardTicks;
-    Look look = look(Guard.agentLives(seen), seen);
+  private void see(Look look) {
+    this.guardSeenAt = System.nanoTime(); // later than it was, so that the guard acts rather early
     this.guardTicks = look.guardTicks();
-    this.guardSeenAt = System.nanoTime();
-    if (!look.late()) {
-      this.guardToldAt = this.guardSeenAt;
-    }
-    return look;
+    this.guardCounts = true;
   }
 
   /**
    * A server as it was looked at.
    *
    * @param guardTicks what its guard had counted
-   * @param late whether the guard was not told that the agent lives, since it had counted too much
    */
-  private record Look(ServerState state, long guardTicks, boolean late) {}
+  private record Look(ServerState state, long guardTicks) {}
 
-  private Look look(String guard, long seen) throws SQLException {
+  private Look look(String guard) throws SQLException {
     try {
-      Look look = look(guard, seen, this.hasTerm ? ServerState.TERM : ServerState.NO_TERM);
+      Look look = look(guard, this.hasTerm ? ServerState.TERM : ServerState.NO_TERM);
       if (look.state().term() >= 0) {
         return look;
       }
       this.hasTerm = true;
-      return look(guard, seen, ServerState.TERM);
+      return look(guard, ServerState.TERM);
     } catch (SQLException ex) {
       if (!this.hasTerm
           || !(ex.getErrorCode() == ServerConnection.NO_TABLE || ex.getErrorCode() == 1049)) {
@@ -169,16 +183,15 @@ final class MysqlServer implements AutoCloseable {
         throw ex;
       }
       this.hasTerm = false; // the next look finds out why, if it fails too
-      return look(guard, seen);
+      return look(guard);
     }
   }
 
-  private Look look(String guard, long seen, String term) throws SQLException {
+  private Look look(String guard, String term) throws SQLException {
     try (Statement statement = connection().createStatement();
         ResultSet row = statement.executeQuery(ServerState.query(term, guard))) {
       row.next();
-      long ticks = row.getLong(ServerState.GUARD_COLUMN);
-      return new Look(ServerState.of(row), ticks, Guard.isLate(ticks, seen));
+      return new Look(ServerState.of(row), row.getLong(ServerState.GUARD_COLUMN));
     }
   }
 
@@ -262,12 +275,13 @@ final class MysqlServer implements AutoCloseable {
   /**
    * Notes a promotion in the data themselves, where it travels with them, and sets the guard.
    *
-   * @param silentSeconds after how many seconds without a statement of the agent the guard acts
+   * @param until when its guard must have acted if it is told nothing more, by the monotonic clock
    */
-  void noteTerm(long term, String server, int silentSeconds) throws SQLException {
-    this.guardToldAt = System.nanoTime();
+  void noteTerm(long term, String server, long until) throws SQLException {
+    this.guardActsBy = until;
+    this.guardCounts = false;
+    execute("SET GLOBAL rpl_semi_sync_source_enabled = OFF");
     execute(
-        "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
         // One request: without the guard nobody would end what an agent leaves that dies now.
         String.join(
             ";",
@@ -275,7 +289,7 @@ final class MysqlServer implements AutoCloseable {
             "SET SESSION sql_log_bin = 1",
             "CREATE DATABASE IF NOT EXISTS mysql_failover",
             "SET SESSION sql_log_bin = 0",
-            String.join(";", Guard.creation(silentSeconds, CLIENTS)),
+            String.join(";", Guard.creation(until - System.nanoTime(), CLIENTS)),
             "SET SESSION sql_log_bin = 1"),
         """
         CREATE TABLE IF NOT EXISTS mysql_failover.promotion (
@@ -286,8 +300,6 @@ final class MysqlServer implements AutoCloseable {
         "INSERT INTO mysql_failover.promotion (term, server) VALUES (%d, '%s') ON DUPLICATE KEY UPDATE term = term"
             .formatted(term, server.replace("'", "''")),
         "SET SESSION sql_log_bin = 0");
-    this.guardTicks = 0;
-    this.guardSeenAt = System.nanoTime();
   }
 
   /** Lets clients write. */
@@ -302,6 +314,7 @@ final class MysqlServer implements AutoCloseable {
     statements.add("SET GLOBAL super_read_only = OFF");
     statements.add("SET GLOBAL read_only = OFF");
     statements.add(ONLINE);
+    this.guardCounts = false; // it does not while the server is read-only
     execute(statements.toArray(String[]::new));
   }
 
@@ -316,9 +329,9 @@ final class MysqlServer implements AutoCloseable {
     end(REPLICAS);
   }
 
-  /** Returns when the guard may have been told last that the agent lives. */
-  long guardToldAt() {
-    return this.guardToldAt;
+  /** Returns when the guard has acted if it is told nothing more, by the monotonic clock. */
+  long guardActsBy() {
+    return this.guardActsBy;
   }
 
   /**

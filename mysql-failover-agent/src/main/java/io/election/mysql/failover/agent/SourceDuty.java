@@ -220,7 +220,7 @@ class SourceDuty {
     this.server.stopReplicating();
     require(this.promotions.record(promotion), "another agent leads");
     require(leads(electionTerm), "the lease has ended");
-    this.server.noteTerm(promotion.term(), this.properties.server(), this.fence.guardSeconds());
+    this.server.noteTerm(promotion.term(), this.properties.server(), this.fence.guardMustActBy());
     require(leads(electionTerm), "the lease has ended");
     this.server.openForWrites(this.properties.acknowledgingReplicas());
     return promotion.term();
@@ -285,7 +285,7 @@ class SourceDuty {
           this.requested.set(null);
         }
       }
-      if (System.nanoTime() - looked >= INTERVAL_NANOS) {
+      if (System.nanoTime() - looked >= INTERVAL_NANOS || mayGuardActSoon()) {
         try {
           if (!look()) {
             return "somebody has changed whether it is read-only";
@@ -300,6 +300,12 @@ class SourceDuty {
       }
     }
     return "its agent ends";
+  }
+
+  /** Returns whether the lease could not be renewed for a while, so that the guard was told little. */
+  private boolean mayGuardActSoon() {
+    return OPEN.equals(this.status)
+        && this.server.guardActsBy() - System.nanoTime() < this.fence.silence().toNanos() / 2;
   }
 
   /** Lets clients write again after a switch-over that has failed, and says so. */
@@ -333,14 +339,15 @@ class SourceDuty {
   }
 
   /**
-   * Looks at the server, and tells its guard that the agent lives. While too few replicas acknowledge,
+   * Looks at the server, and lets it serve for a while without its agent. While too few replicas acknowledge,
    * nobody can write: a transaction that waits for ever would keep servers from being rebuilt.
    *
    * @return false if somebody else has changed whether it is read-only
    */
   private boolean look() throws SQLException {
     boolean open = OPEN.equals(this.status);
-    ServerState state = open ? this.server.stateAndResetGuard() : this.server.state();
+    ServerState state =
+        open ? this.server.stateAndServe(this.fence.guardMustActBy()) : this.server.state();
     long now = System.nanoTime();
     int needed = this.properties.acknowledgingReplicas();
     this.acknowledging = state.acknowledging();
@@ -359,7 +366,7 @@ class SourceDuty {
     } else if (!open && this.acknowledgedAt == now) {
       log.info("{} accepts writes again", this.properties.server());
       this.server.openForWrites(needed);
-      state = this.server.stateAndResetGuard();
+      state = this.server.stateAndServe(this.fence.guardMustActBy());
       open = true;
     }
     Status status = open

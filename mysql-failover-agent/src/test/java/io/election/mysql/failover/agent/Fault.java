@@ -80,6 +80,18 @@ enum Fault {
       set.agents.get(source).send(Signal.CONT);
     }
   },
+  /** It has looked after its server all the time, and could not renew its lease for a part of that. */
+  SOURCES_AGENT_PAUSED_AFTER_LOSS_OF_ETCD {
+    @Override
+    void strike(FailoverSet set, String source, Random random) {
+      set.proxies.get(source).cut();
+      pass(random.nextInt(2_000, 3_500));
+      set.agents.get(source).send(Signal.STOP);
+      passLongerThanALease(random);
+      set.agents.get(source).send(Signal.CONT);
+      set.proxies.get(source).heal();
+    }
+  },
   PROMOTING_AGENT_KILLED {
     @Override
     void strike(FailoverSet set, String source, Random random) {

@@ -23,7 +23,9 @@ import org.junit.jupiter.api.Test;
 @Tag("failover")
 class ServerGuardIT {
 
-  private static final int SILENT_SECONDS = 2;
+  private static final Duration SILENCE = Duration.ofSeconds(3);
+
+  private static final Duration LONG_SILENCE = Duration.ofSeconds(5);
 
   private static ReplicationSet set;
 
@@ -67,6 +69,10 @@ class ServerGuardIT {
     patiently().until(() -> !this.server.isRunning());
   }
 
+  private static long in(Duration time) {
+    return System.nanoTime() + time.toNanos();
+  }
+
   /** The guard counts seconds of the server. */
   private static void pass(int millis) throws InterruptedException {
     TimeUnit.MILLISECONDS.sleep(millis);
@@ -74,11 +80,11 @@ class ServerGuardIT {
 
   @Test
   void aServerServesWhileItsAgentLives() throws Exception {
-    this.agent.noteTerm(1, "a", SILENT_SECONDS);
+    this.agent.noteTerm(1, "a", in(SILENCE));
     this.agent.openForWrites(0);
     for (int i = 0; i < 10; i++) {
       pass(500);
-      assertThat(this.agent.stateAndResetGuard().readOnly()).isFalse();
+      assertThat(this.agent.stateAndServe(in(SILENCE)).readOnly()).isFalse();
     }
     awaitEnd();
   }
@@ -86,7 +92,7 @@ class ServerGuardIT {
   /** An agent has died while it promoted the server, or gave it up. */
   @Test
   void aServerToWhichOnlyAnAdministratorCanWriteEndsToo() throws Exception {
-    this.agent.noteTerm(1, "a", SILENT_SECONDS);
+    this.agent.noteTerm(1, "a", in(SILENCE));
     ServerState state = this.agent.state();
     assertThat(state.superReadOnly()).isFalse();
     assertThat(state.readOnly()).isTrue();
@@ -96,7 +102,7 @@ class ServerGuardIT {
   /** Its transaction keeps the server from being read-only. */
   @Test
   void aServerWhoseClientWaitsForAnAcknowledgementEndsToo() throws Exception {
-    this.agent.noteTerm(1, "a", SILENT_SECONDS);
+    this.agent.noteTerm(1, "a", in(SILENCE));
     this.agent.openForWrites(1);
     FutureTask<Boolean> administrator = new FutureTask<>(() -> {
       this.server.execute("INSERT INTO orders.written VALUES (-1)");
@@ -114,16 +120,41 @@ class ServerGuardIT {
         .withCauseInstanceOf(SQLException.class);
   }
 
+  /** It was told so before it could not renew its lease. */
+  @Test
+  void aServerEndsWhenItsAgentHasSaidLast() throws Exception {
+    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
+    this.agent.openForWrites(0);
+    this.agent.stateAndServe(in(Duration.ofMinutes(1)));
+    long until = in(SILENCE);
+    this.agent.stateAndServe(until);
+    long writable = System.nanoTime();
+    while (isWritable()) {
+      writable = System.nanoTime();
+    }
+    assertThat(Duration.ofNanos(until - writable)).isBetween(Duration.ZERO, Duration.ofSeconds(2));
+    awaitEnd();
+  }
+
+  private boolean isWritable() {
+    try {
+      return this.server.query("SELECT @@GLOBAL.super_read_only").equals("0");
+    } catch (SQLException ex) {
+      return false; // it lets nobody in any more
+    }
+  }
+
   /** The network has delayed what the agent sent before it died. */
   @Test
   void aRequestThatComesLateTellsTheGuardNothing() throws Exception {
-    this.agent.noteTerm(1, "a", 2 * SILENT_SECONDS);
+    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
     this.agent.openForWrites(0);
-    pass(2_500);
+    this.agent.stateAndServe(in(LONG_SILENCE));
     AtomicInteger heard = new AtomicInteger();
     patiently().until(() -> {
       try {
-        this.server.execute("SET SESSION sql_log_bin = 0", "DO mysql_failover.agent_lives(0)");
+        this.server.execute(
+            "SET SESSION sql_log_bin = 0", "DO mysql_failover.may_serve(1, 1000000)");
         heard.incrementAndGet();
         return false;
       } catch (SQLException ex) {
@@ -135,11 +166,11 @@ class ServerGuardIT {
 
   @Test
   void anAgentThatWasLateIsHeardAgain() throws Exception {
-    this.agent.noteTerm(1, "a", 2 * SILENT_SECONDS);
+    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
     this.agent.openForWrites(0);
     pass(2_500);
     for (int i = 0; i < 5; i++) {
-      assertThat(this.agent.stateAndResetGuard().readOnly()).isFalse();
+      assertThat(this.agent.stateAndServe(in(LONG_SILENCE)).readOnly()).isFalse();
       pass(1_000);
     }
   }
