@@ -128,8 +128,8 @@ final class Fence {
   long guardMustActBy() {
     long now = System.nanoTime(); // before it is asked what remains
     Duration remaining = remaining();
-    Duration time = remaining.compareTo(silence()) < 0 ? remaining : silence();
-    return now + time.toNanos();
+    Duration silence = silence();
+    return now + (remaining.compareTo(silence) < 0 ? remaining : silence).toNanos();
   }
 
   /** Returns for how long the server serves at most while its agent is silent. */

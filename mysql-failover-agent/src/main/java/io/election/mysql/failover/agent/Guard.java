@@ -59,6 +59,9 @@ final class Guard {
       END
       """;
 
+  /** The expression of the guard's ticks. */
+  static final String COUNTED = "(SELECT MAX(ticks) FROM mysql_failover.guard)";
+
   /**
    * Tells the guard how long the server may serve, and returns the guard's ticks. A request that the
    * network has delayed, until a later one was heard, tells it nothing.
@@ -68,12 +71,9 @@ final class Guard {
       DETERMINISTIC MODIFIES SQL DATA
       BEGIN
         UPDATE mysql_failover.guard SET heard = number, last_tick = until_tick WHERE heard < number;
-        RETURN (SELECT MAX(ticks) FROM mysql_failover.guard);
+        RETURN %s;
       END
-      """;
-
-  /** The expression of the guard's ticks. */
-  static final String COUNTED = "(SELECT MAX(ticks) FROM mysql_failover.guard)";
+      """.formatted(COUNTED);
 
   private Guard() {}
 

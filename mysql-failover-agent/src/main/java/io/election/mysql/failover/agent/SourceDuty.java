@@ -339,8 +339,9 @@ class SourceDuty {
   }
 
   /**
-   * Looks at the server, and lets it serve for a while without its agent. While too few replicas acknowledge,
-   * nobody can write: a transaction that waits for ever would keep servers from being rebuilt.
+   * Looks at the server, and lets it serve for a while without its agent. While too few replicas
+   * acknowledge, nobody can write: a transaction that waits for ever would keep servers from being
+   * rebuilt.
    *
    * @return false if somebody else has changed whether it is read-only
    */
