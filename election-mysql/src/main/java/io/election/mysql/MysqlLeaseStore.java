@@ -269,13 +269,15 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
    */
   private Optional<Long> takeOver(Session session, String serviceId, LeaseRow seen, Claim claim)
       throws SQLException {
+    // Fails before the row is locked if there is no greater term: a dropped connection may hold the
+    // lock for a while.
+    long term = Math.addExact(Math.max(seen.term(), claim.aboveTerm()), 1);
     // Hundreds of nodes may try at once. If they waited here for the first of them, they would
     // delay its renewals.
     Optional<Boolean> historyCounts = LeaseRows.lockAsSeen(session, serviceId, seen, "SKIP LOCKED");
     if (historyCounts.isEmpty()) {
       return Optional.empty();
     }
-    long term = Math.addExact(Math.max(seen.term(), claim.aboveTerm()), 1);
     boolean taken = session.updateOne(
         """
             UPDATE leader_election
