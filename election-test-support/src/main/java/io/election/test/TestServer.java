@@ -2,6 +2,7 @@ package io.election.test;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
@@ -14,6 +15,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Supplier;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
@@ -199,12 +201,21 @@ public abstract class TestServer implements AutoCloseable {
         .until(() -> !version().isEmpty());
   }
 
-  /** A port on which nothing listens. */
+  /**
+   * A port on which nothing listens. It is none of those that the system gives to connections, which
+   * could take it before the server listens there.
+   */
   public static int freePort() {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
+    while (true) {
+      int port = ThreadLocalRandom.current().nextInt(10_000, 32_768);
+      try {
+        new ServerSocket(port, 1, InetAddress.getLoopbackAddress()).close();
+        return port;
+      } catch (BindException ex) {
+        // Another process listens there.
+      } catch (IOException ex) {
+        throw new UncheckedIOException(ex);
+      }
     }
   }
 
