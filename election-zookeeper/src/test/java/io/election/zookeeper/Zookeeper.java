@@ -154,7 +154,11 @@ public final class Zookeeper implements AutoCloseable {
     Awaitility.await("ZooKeeper is up: " + log())
         .atMost(Duration.ofSeconds(60))
         .pollInterval(Duration.ofMillis(50))
-        .failFast(() -> !this.process.isAlive())
+        .failFast(() -> {
+          if (!this.process.isAlive()) {
+            throw new IllegalStateException("ZooKeeper has ended:\n" + Files.readString(log()));
+          }
+        })
         .until(() -> command("srvr").contains("Mode: "));
   }
 
