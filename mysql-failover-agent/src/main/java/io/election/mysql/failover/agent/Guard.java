@@ -14,6 +14,9 @@ final class Guard {
   /** How long the guard takes at most to notice that it must act, and to end all clients. */
   private static final long ACTS_NANOS = TICK_NANOS + TimeUnit.MILLISECONDS.toNanos(500);
 
+  /** What the server says of an opening that comes too late. */
+  private static final String TOO_LATE = "too late: the lease may have ended";
+
   /** For how long a server may serve at least without its agent: else it is rather told nothing. */
   static final long SHORTEST_NANOS = ACTS_NANOS + 2 * TICK_NANOS;
 
@@ -78,20 +81,44 @@ final class Guard {
   private Guard() {}
 
   /**
+   * Returns the statement that makes the server writable. It fails if it comes too late.
+   *
+   * @param micros the expression of the microseconds after which the guard must have acted
+   */
+  static String opening(String micros) {
+    return "SET GLOBAL super_read_only = IF(%s < %d, '%s', 'OFF')"
+        .formatted(micros, TimeUnit.NANOSECONDS.toMicros(SHORTEST_NANOS), TOO_LATE);
+  }
+
+  /**
    * Returns the statements that create the guard.
    *
-   * @param nanos after what time it has acted if it is told nothing
+   * @param micros the expression of the microseconds after which it has acted if it is told nothing
    * @param clients the query of the connections that it ends
    */
-  static List<String> creation(long nanos, String clients) {
+  static List<String> creation(String micros, String clients) {
     return List.of(
         "DROP TABLE IF EXISTS mysql_failover.guard",
         "CREATE TABLE mysql_failover.guard (ticks bigint NOT NULL, last_tick bigint NOT NULL, heard bigint NOT NULL) ENGINE = MEMORY",
-        "INSERT INTO mysql_failover.guard VALUES (0, %d, 0)".formatted(lastTick(0, nanos)),
+        "INSERT INTO mysql_failover.guard VALUES (0, 0, 0)",
+        beginning(micros),
         "DROP FUNCTION IF EXISTS mysql_failover.may_serve",
         MAY_SERVE.strip(),
         "DROP EVENT IF EXISTS mysql_failover.guard",
         GUARD.formatted(TICKS, clients.strip()).strip());
+  }
+
+  /**
+   * Returns the statement that tells the guard of a server that was read-only how long it may serve.
+   *
+   * @param micros the expression of the microseconds after which the guard has acted
+   */
+  static String beginning(String micros) {
+    return "UPDATE mysql_failover.guard SET last_tick = ticks + FLOOR((%s - %d) / %d)"
+        .formatted(
+            micros,
+            TimeUnit.NANOSECONDS.toMicros(ACTS_NANOS),
+            TimeUnit.NANOSECONDS.toMicros(TICK_NANOS));
   }
 
   /**

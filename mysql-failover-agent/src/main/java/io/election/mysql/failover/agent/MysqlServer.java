@@ -7,12 +7,12 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.UnaryOperator;
 
 /**
  * The server beside the agent, on one connection. Used by one thread, but for {@link #another} and
@@ -278,19 +278,17 @@ final class MysqlServer implements AutoCloseable {
    * @param until when its guard must have acted if it is told nothing more, by the monotonic clock
    */
   void noteTerm(long term, String server, long until) throws SQLException {
-    this.guardActsBy = until;
-    this.guardCounts = false;
     execute("SET GLOBAL rpl_semi_sync_source_enabled = OFF");
-    execute(
-        // One request: without the guard nobody would end what an agent leaves that dies now.
-        String.join(
+    open(
+        until,
+        (micros) -> String.join(
             ";",
-            "SET GLOBAL super_read_only = OFF",
             "SET SESSION sql_log_bin = 1",
             "CREATE DATABASE IF NOT EXISTS mysql_failover",
             "SET SESSION sql_log_bin = 0",
-            String.join(";", Guard.creation(until - System.nanoTime(), CLIENTS)),
-            "SET SESSION sql_log_bin = 1"),
+            String.join(";", Guard.creation(micros, CLIENTS))));
+    execute(
+        "SET SESSION sql_log_bin = 1",
         """
         CREATE TABLE IF NOT EXISTS mysql_failover.promotion (
             term bigint NOT NULL PRIMARY KEY,
@@ -302,20 +300,40 @@ final class MysqlServer implements AutoCloseable {
         "SET SESSION sql_log_bin = 0");
   }
 
-  /** Lets clients write. */
-  void openForWrites(int acknowledgingReplicas) throws SQLException {
-    List<String> statements = new ArrayList<>();
+  /**
+   * Lets clients write.
+   *
+   * @param until when its guard must have acted if it is told nothing more, by the monotonic clock
+   */
+  void openForWrites(int acknowledgingReplicas, long until) throws SQLException {
     if (acknowledgingReplicas > 0) {
-      statements.add("SET GLOBAL rpl_semi_sync_source_timeout = 4294967295");
-      statements.add(
-          "SET GLOBAL rpl_semi_sync_source_wait_for_replica_count = " + acknowledgingReplicas);
-      statements.add("SET GLOBAL rpl_semi_sync_source_enabled = ON");
+      execute(
+          "SET GLOBAL rpl_semi_sync_source_timeout = 4294967295",
+          "SET GLOBAL rpl_semi_sync_source_wait_for_replica_count = " + acknowledgingReplicas,
+          "SET GLOBAL rpl_semi_sync_source_enabled = ON");
     }
-    statements.add("SET GLOBAL super_read_only = OFF");
-    statements.add("SET GLOBAL read_only = OFF");
-    statements.add(ONLINE);
+    open(until, Guard::beginning);
+    execute("SET GLOBAL read_only = OFF", ONLINE);
+  }
+
+  /**
+   * Makes the server writable, and tells its guard until when it may serve, in one request: otherwise
+   * nobody would end what an agent leaves that dies in between. The server refuses a request that
+   * comes too late, by its own clock: while the agent was paused, or the request was on its way,
+   * another server may have become the source.
+   *
+   * @param guard what tells the guard, by the expression of the microseconds that are left
+   */
+  private void open(long until, UnaryOperator<String> guard) throws SQLException {
+    this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
     this.guardCounts = false; // it does not while the server is read-only
-    execute(statements.toArray(String[]::new));
+    String clock =
+        query("SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)", row -> row.getString(1)).get(0);
+    long left = TimeUnit.NANOSECONDS.toMicros(until - System.nanoTime());
+    String micros =
+        "(%d - TIMESTAMPDIFF(MICROSECOND, '%s', UTC_TIMESTAMP(6)))".formatted(left, clock);
+    execute(Guard.opening(micros) + ";" + guard.apply(micros));
+    this.guardActsBy = until;
   }
 
   /**

@@ -222,8 +222,12 @@ class SourceDuty {
     require(leads(electionTerm), "the lease has ended");
     this.server.noteTerm(promotion.term(), this.properties.server(), this.fence.guardMustActBy());
     require(leads(electionTerm), "the lease has ended");
-    this.server.openForWrites(this.properties.acknowledgingReplicas());
+    open();
     return promotion.term();
+  }
+
+  private void open() throws SQLException {
+    this.server.openForWrites(this.properties.acknowledgingReplicas(), this.fence.guardMustActBy());
   }
 
   /**
@@ -316,7 +320,7 @@ class SourceDuty {
         : "is the source still, and accepts no writes yet: see GET /check";
     try {
       if (open) {
-        this.server.openForWrites(this.properties.acknowledgingReplicas());
+        open();
       }
     } catch (SQLException ex) {
       state =
@@ -366,7 +370,7 @@ class SourceDuty {
       open = false;
     } else if (!open && this.acknowledgedAt == now) {
       log.info("{} accepts writes again", this.properties.server());
-      this.server.openForWrites(needed);
+      open();
       state = this.server.stateAndServe(this.fence.guardMustActBy());
       open = true;
     }

@@ -1,15 +1,19 @@
 package io.election.mysql.failover.agent;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.election.mysql.failover.agent.ReplicationSet.Server;
+import io.election.test.process.TcpProxy;
+import java.net.InetSocketAddress;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -81,7 +85,7 @@ class ServerGuardIT {
   @Test
   void aServerServesWhileItsAgentLives() throws Exception {
     this.agent.noteTerm(1, "a", in(SILENCE));
-    this.agent.openForWrites(0);
+    this.agent.openForWrites(0, in(SILENCE));
     for (int i = 0; i < 10; i++) {
       pass(500);
       assertThat(this.agent.stateAndServe(in(SILENCE)).readOnly()).isFalse();
@@ -103,7 +107,7 @@ class ServerGuardIT {
   @Test
   void aServerWhoseClientWaitsForAnAcknowledgementEndsToo() throws Exception {
     this.agent.noteTerm(1, "a", in(SILENCE));
-    this.agent.openForWrites(1);
+    this.agent.openForWrites(1, in(SILENCE));
     FutureTask<Boolean> administrator = new FutureTask<>(() -> {
       this.server.execute("INSERT INTO orders.written VALUES (-1)");
       return true;
@@ -124,10 +128,24 @@ class ServerGuardIT {
   @Test
   void aServerEndsWhenItsAgentHasSaidLast() throws Exception {
     this.agent.noteTerm(1, "a", in(LONG_SILENCE));
-    this.agent.openForWrites(0);
+    this.agent.openForWrites(0, in(LONG_SILENCE));
     this.agent.stateAndServe(in(Duration.ofMinutes(1)));
     long until = in(SILENCE);
     this.agent.stateAndServe(until);
+    assertServesAtMostUntil(until);
+  }
+
+  @Test
+  void aServerThatIsOpenedAgainServesForNoLongerThanItIsToldThen() throws Exception {
+    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
+    this.agent.stateAndServe(in(Duration.ofMinutes(1)));
+    this.agent.drain();
+    long until = in(SILENCE);
+    this.agent.openForWrites(0, until);
+    assertServesAtMostUntil(until);
+  }
+
+  private void assertServesAtMostUntil(long until) {
     long writable = System.nanoTime();
     while (isWritable()) {
       writable = System.nanoTime();
@@ -148,7 +166,7 @@ class ServerGuardIT {
   @Test
   void aRequestThatComesLateTellsTheGuardNothing() throws Exception {
     this.agent.noteTerm(1, "a", in(LONG_SILENCE));
-    this.agent.openForWrites(0);
+    this.agent.openForWrites(0, in(LONG_SILENCE));
     this.agent.stateAndServe(in(LONG_SILENCE));
     AtomicInteger heard = new AtomicInteger();
     patiently().until(() -> {
@@ -167,11 +185,56 @@ class ServerGuardIT {
   @Test
   void anAgentThatWasLateIsHeardAgain() throws Exception {
     this.agent.noteTerm(1, "a", in(LONG_SILENCE));
-    this.agent.openForWrites(0);
+    this.agent.openForWrites(0, in(LONG_SILENCE));
     pass(2_500);
     for (int i = 0; i < 5; i++) {
       assertThat(this.agent.stateAndServe(in(LONG_SILENCE)).readOnly()).isFalse();
       pass(1_000);
     }
+  }
+
+  /** Until then its agent was paused, or the network was slow. */
+  @Test
+  void aServerIsNotOpenedWhenAnotherOneMayBeTheSource() throws Exception {
+    assertRefusedIfLate((late, until) -> late.noteTerm(1, "a", until));
+    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
+    this.agent.drain();
+    assertRefusedIfLate((late, until) -> late.openForWrites(0, until));
+  }
+
+  private void assertRefusedIfLate(Opening opening) throws SQLException {
+    AtomicReference<TcpProxy> held = new AtomicReference<>();
+    InetSocketAddress address = new InetSocketAddress(this.server.host(), 3306);
+    try (TcpProxy network = TcpProxy.to(address, () -> packet -> {
+          if (new String(packet, ISO_8859_1).contains("super_read_only = IF")) {
+            held.get().loseRequests();
+          }
+          return 1;
+        });
+        MysqlServer late = new MysqlServer(
+            ReplicationSet.url("127.0.0.1", network.port()) + "&sslMode=DISABLED",
+            "root",
+            ReplicationSet.PASSWORD)) {
+      held.set(network);
+      long until = in(SILENCE);
+      FutureTask<Void> opened = new FutureTask<>(() -> {
+        opening.run(late, until);
+        return null;
+      });
+      new Thread(opened, "late").start();
+      patiently().until(() -> opened.isDone() || System.nanoTime() - until > 0);
+      network.heal();
+      assertThat(opened)
+          .failsWithin(Duration.ofSeconds(5))
+          .withThrowableThat()
+          .withMessageContaining("too late");
+      assertThat(this.agent.state().superReadOnly()).isTrue();
+    }
+  }
+
+  /** What makes a server writable, and must not do so after a time. */
+  private interface Opening {
+
+    void run(MysqlServer server, long until) throws SQLException;
   }
 }
