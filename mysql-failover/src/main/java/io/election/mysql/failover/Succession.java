@@ -27,8 +27,16 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
    *
    * @param server the name of the server
    * @param received the transactions that it has executed or received
+   * @param whole whether it still has all that it has acknowledged. A server that was killed has lost
+   *     what it had received and not applied, until it has caught up with a source again
    */
-  public record Position(String server, GtidSet received) {}
+  public record Position(String server, GtidSet received, boolean whole) {
+
+    /** The position of a server that has all that it has acknowledged. */
+    public Position(String server, GtidSet received) {
+      this(server, received, true);
+    }
+  }
 
   /** What a server may do. */
   public enum Kind {
@@ -79,7 +87,7 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
   /**
    * Empties the positions of servers that did not follow the last source, if others did. A server
    * that was down or refused, and so has received nothing since the last promotion, has acknowledged
-   * nothing either: its position is known, but it is neither fresher nor incomparable. The first
+   * nothing either: its position is known and whole, but it is neither fresher nor incomparable. The first
    * transaction of a source notes its promotion, so that each follower has at least that one.
    *
    * @param positions the known positions
@@ -94,9 +102,9 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
     boolean anybody = positions.stream()
         .anyMatch((each) -> !each.server().equals(this.lastSource) && followed.test(each));
     return positions.stream()
-        .map((each) -> !anybody || each.server().equals(this.lastSource) || followed.test(each)
+        .map((each) -> each.server().equals(this.lastSource) || followed.test(each)
             ? each
-            : new Position(each.server(), GtidSet.EMPTY))
+            : new Position(each.server(), anybody ? GtidSet.EMPTY : each.received()))
         .toList();
   }
 
@@ -133,13 +141,20 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
     known.addAll(positions);
     known.removeIf((each) -> !this.servers.contains(each.server()));
     Set<String> missing = missing(known);
+    Set<String> notWhole = notWhole(known);
     boolean hasSource = known.stream().anyMatch((each) -> each.server().equals(this.lastSource));
-    if (!hasSource && replicas() - missing.size() < needed()) {
+    if (!hasSource && replicas() - missing.size() - notWhole.size() < needed()) {
+      Set<String> others = new TreeSet<>(missing);
+      others.addAll(notWhole);
       return new Verdict(
           Kind.TOO_FEW,
-          missing,
+          others,
           "the positions of %d replicas are needed, or that of the last source %s; missing are %s"
-              .formatted(needed(), this.lastSource, missing));
+                  .formatted(needed(), this.lastSource, missing)
+              + (notWhole.isEmpty()
+                  ? ""
+                  : ", and %s were started anew and may lack what they have acknowledged"
+                      .formatted(notWhole)));
     }
     if (own.received().isEmpty()) {
       return new Verdict(
@@ -167,6 +182,15 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
             Kind.FRESHER_EXIST,
             fresher,
             "fresher are %s, with %s, which this server lacks".formatted(fresher, lacking));
+  }
+
+  private Set<String> notWhole(Collection<Position> known) {
+    Set<String> servers = new TreeSet<>();
+    known.stream()
+        .filter((each) -> this.acknowledging > 0 && !each.whole())
+        .filter((each) -> !each.server().equals(this.lastSource))
+        .forEach((each) -> servers.add(each.server()));
+    return servers;
   }
 
   /** Returns the verdict by the first two positions of which neither has all of the other one's. */

@@ -73,6 +73,35 @@ class SuccessionTest {
         .isEqualTo(Kind.FRESHEST);
   }
 
+  /** It has lost what it had received and not applied when it was killed. */
+  @Test
+  void aServerThatMayLackWhatItHasAcknowledgedDoesNotCount() {
+    Position killed = new Position("b", set("A:1-9"), false);
+    Position other = positions("c A:1-9").get(0);
+    Succession.Verdict verdict = this.three.decide(other, List.of(killed));
+    assertThat(verdict.kind()).isEqualTo(Kind.TOO_FEW);
+    assertThat(verdict.others()).containsExactly("b");
+    assertThat(verdict.reason()).contains("missing are []", "[b] were started anew");
+    assertThat(this.three.decide(killed, List.of(other)).kind()).isEqualTo(Kind.TOO_FEW);
+    Succession both = new Succession(Set.of("a", "b", "c"), "a", 2);
+    assertThat(both.decide(other, List.of(killed)).kind()).isEqualTo(Kind.FRESHEST);
+    assertThat(both.decide(killed, List.of()).kind()).isEqualTo(Kind.TOO_FEW);
+    // It may still be the freshest.
+    Position fresher = new Position("b", set("A:1-10"), false);
+    assertThat(both.decide(fresher, List.of(other)).kind()).isEqualTo(Kind.FRESHEST);
+    // The last source has written all that it has acknowledged.
+    Position source = new Position("a", set("A:1-10"), false);
+    assertThat(this.three.decide(source, List.of(killed)).kind()).isEqualTo(Kind.FRESHEST);
+    // Nothing was acknowledged by replicas, or by those that have not followed.
+    Succession none = new Succession(Set.of("a", "b", "c"), "a", 0);
+    assertThat(none.decide(other, List.of(killed)).kind()).isEqualTo(Kind.FRESHEST);
+    for (String promotedAt : List.of("A:1-8", "A:1-9")) {
+      List<Position> followers = this.three.ofFollowers(
+          List.of(killed), "0000000A-0000-0000-0000-000000000000", set(promotedAt));
+      assertThat(followers.get(0).whole()).isEqualTo(promotedAt.equals("A:1-9"));
+    }
+  }
+
   /** An operator has taken the last source out of the set: all others were its replicas. */
   @Test
   void aLastSourceThatWasTakenOutIsNotNeeded() {

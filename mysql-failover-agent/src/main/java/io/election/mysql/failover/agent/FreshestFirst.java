@@ -101,6 +101,7 @@ final class FreshestFirst implements Precedence {
         0,
         last.term(),
         executed,
+        true,
         new Status(Status.Role.WAITING, "it hands over", 0));
   }
 
@@ -127,6 +128,7 @@ final class FreshestFirst implements Precedence {
         this.changes,
         state.term(),
         state.received(),
+        state.whole(),
         status);
     return changes;
   }

@@ -254,6 +254,11 @@ final class MysqlServer implements AutoCloseable {
     execute("RESET REPLICA ALL");
   }
 
+  /** Notes until it ends that it has all that it has acknowledged. */
+  void noteWhole() throws SQLException {
+    execute("SET GLOBAL " + ServerState.WHOLE);
+  }
+
   /**
    * Stops receiver and applier. If the receiver has ended in the middle of a transaction, MySQL waits
    * for the rest of it for a minute before it stops the applier. So what has begun is rolled back; it

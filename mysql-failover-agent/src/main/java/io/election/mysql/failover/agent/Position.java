@@ -23,6 +23,7 @@ import java.util.TreeSet;
  * @param changes how often the position has become final, or no longer final, since the agent began
  * @param term the term that its data show
  * @param received the transactions that it has executed or received
+ * @param whole whether it has all that it has acknowledged
  * @param status what the server is, for people
  */
 record Position(
@@ -35,6 +36,7 @@ record Position(
     long changes,
     long term,
     GtidSet received,
+    boolean whole,
     Status status) {
 
   /** The term of a position that is not final. */
@@ -44,7 +46,7 @@ record Position(
 
   /** Returns it as a text. The reason is last, since whoever stores the text may cut its end off. */
   String print() {
-    return "server=%s role=%s lag=%ds term=%d received=%s address=%s uuid=%s id=%d servers=%s final=%d changes=%d%s%s"
+    return "server=%s role=%s lag=%ds term=%d received=%s address=%s uuid=%s id=%d servers=%s final=%d changes=%d whole=%b%s%s"
         .formatted(
             this.server,
             this.status.role(),
@@ -57,6 +59,7 @@ record Position(
             String.join(",", new TreeSet<>(this.servers)),
             this.finalIn,
             this.changes,
+            this.whole,
             REASON,
             this.status.reason());
   }
@@ -74,7 +77,7 @@ record Position(
     GtidSet surplus = last.uuid().equals(this.uuid)
         ? GtidSet.EMPTY
         : this.received.subtract(last.position()).ofOrigin(this.uuid);
-    return new Succession.Position(this.server, this.received.subtract(surplus));
+    return new Succession.Position(this.server, this.received.subtract(surplus), this.whole);
   }
 
   /** Reads a position; empty if it is none. */
@@ -101,6 +104,7 @@ record Position(
           Long.parseLong(of(found, "changes")),
           Long.parseLong(of(found, "term")),
           GtidSet.parse(of(found, "received")),
+          Boolean.parseBoolean(of(found, "whole")),
           new Status(
               Role.valueOf(of(found, "role")),
               text.substring(reason + REASON.length()),

@@ -2,6 +2,7 @@ package io.election.mysql.failover.agent;
 
 import io.election.ElectionService;
 import io.election.Member;
+import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.Joining;
 import io.election.mysql.failover.agent.Status.Role;
 import java.sql.SQLException;
@@ -41,6 +42,12 @@ final class ReplicaDuty {
 
   /** Whether the server has joined by the rules, and has written nothing itself since. */
   private boolean compared;
+
+  /**
+   * What the source had when it was looked at. Once the server has received that too, it has all that
+   * it acknowledged before. {@code null} if the source was not looked at since the server joined.
+   */
+  private @Nullable GtidSet lost;
 
   /** When it was told to replicate last. */
   private long followedAt = System.nanoTime();
@@ -127,7 +134,11 @@ final class ReplicaDuty {
       this.receiverFailure = "";
       this.duty.forgetFailure();
     }
-    if (joined && this.compared) {
+    if (!joined) {
+      this.lost = null;
+    }
+    if (joined && this.compared && (isWhole(state) || this.lost != null)) {
+      noteWhole(state);
       showReplica(source, state);
       return;
     }
@@ -175,12 +186,9 @@ final class ReplicaDuty {
       this.shows.show(Role.WAITING, "the source does not accept writes yet", state.lagSeconds());
       return;
     }
-    Joining.Verdict verdict = Joining.decide(
-        state.term(),
-        state.received(),
-        source.term(),
-        source.position(),
-        peer.executed().union(peer.committing()));
+    GtidSet written = peer.executed().union(peer.committing());
+    Joining.Verdict verdict =
+        Joining.decide(state.term(), state.received(), source.term(), source.position(), written);
     if (!verdict.allowed()
         && state.term() < source.term()
         && state.applying()
@@ -202,6 +210,7 @@ final class ReplicaDuty {
     }
     this.refusedBy = null;
     this.compared = true;
+    this.lost = written;
     if (joined) {
       showReplica(source, state);
       return;
@@ -254,6 +263,18 @@ final class ReplicaDuty {
         ? verdict.reason()
         : "it was set to replicate from %s, which is not the source, and %s"
             .formatted(state.source(), verdict.reason());
+  }
+
+  private boolean isWhole(ServerState state) {
+    return state.whole() || this.properties.acknowledgingReplicas() == 0;
+  }
+
+  /** Notes that the server is whole, once it has caught up since it was killed. */
+  private void noteWhole(ServerState state) throws SQLException {
+    GtidSet lost = this.lost;
+    if (!isWhole(state) && lost != null && state.connected() && state.received().contains(lost)) {
+      this.server.noteWhole();
+    }
   }
 
   private void showReplica(Promotion source, ServerState state) {

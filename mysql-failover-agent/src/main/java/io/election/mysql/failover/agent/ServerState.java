@@ -22,6 +22,8 @@ import java.sql.SQLException;
  * @param id its {@code server_id}
  * @param receiverError the last error of its receiver; empty if there is none
  * @param applierError the last error of its applier; empty if there is none
+ * @param whole whether its agent has noted, since the server started, that it has all that it has
+ *     acknowledged
  */
 record ServerState(
     String uuid,
@@ -38,7 +40,15 @@ record ServerState(
     int acknowledging,
     long id,
     String receiverError,
-    String applierError) {
+    String applierError,
+    boolean whole) {
+
+  /**
+   * The value of a variable that notes that the server is whole. It ends with the server, and a replica
+   * does not use it.
+   */
+  static final String WHOLE = "rpl_semi_sync_source_timeout = 4294967294";
+
   private static final String STATE = """
       SELECT @@GLOBAL.gtid_executed, @@GLOBAL.super_read_only, @@GLOBAL.read_only,
           (SELECT GROUP_CONCAT(received_transaction_set)
@@ -62,6 +72,8 @@ record ServerState(
           (SELECT MAX(last_error_message) FROM performance_schema.replication_connection_status),
           (SELECT MAX(last_error_message)
            FROM performance_schema.replication_applier_status_by_worker),
+          (SELECT COUNT(*) FROM performance_schema.global_variables
+           WHERE CONCAT(variable_name, ' = ', variable_value) = '%s'),
           %s, %s
       """;
 
@@ -74,7 +86,7 @@ record ServerState(
       """;
 
   /** The column of the value of the guard's expression. */
-  static final int GUARD_COLUMN = 16;
+  static final int GUARD_COLUMN = 17;
 
   /**
    * Returns the query of the state.
@@ -83,7 +95,7 @@ record ServerState(
    * @param guard an expression whose value is one more column
    */
   static String query(String term, String guard) {
-    return STATE.formatted(term, guard);
+    return STATE.formatted(WHOLE, term, guard);
   }
 
   /** Returns the state that the query has found. */
@@ -95,7 +107,7 @@ record ServerState(
         executed.union(GtidSet.parse(text(row, 4))),
         row.getBoolean(2),
         row.getBoolean(3),
-        row.getLong(15),
+        row.getLong(16),
         text(row, 5),
         row.getBoolean(6),
         row.getBoolean(7),
@@ -104,7 +116,8 @@ record ServerState(
         row.getInt(11),
         row.getLong(12),
         text(row, 13),
-        text(row, 14));
+        text(row, 14),
+        row.getBoolean(15));
   }
 
   private static String text(ResultSet row, int column) throws SQLException {

@@ -549,6 +549,35 @@ class FailoverIT {
     awaitSet(next, next.equals("b") ? "c" : "b");
   }
 
+  /** At its start MySQL discards what a server has received, acknowledged, and not applied. */
+  @Test
+  @Tag("faults")
+  void nobodyIsPromotedByAServerThatMayHaveLostWhatItAcknowledged() throws Exception {
+    awaitSet("a", "b", "c");
+    Server source = this.set.get("a");
+    Server replica = this.set.get("b");
+    for (Server each : List.of(replica, this.set.get("c"))) {
+      patiently()
+          .until(() ->
+              each.query("SELECT @@GLOBAL.rpl_semi_sync_source_timeout").equals("4294967294"));
+    }
+    this.agents.remove("c").close();
+    this.set.get("c").execute("STOP REPLICA IO_THREAD");
+    replica.execute("STOP REPLICA SQL_THREAD");
+    source.execute("INSERT INTO orders.written VALUES (-7)"); // b alone acknowledges it
+    source.kill();
+    replica.kill();
+    replica.startAgain();
+    startAgent(this.set.get("c"));
+    patiently()
+        .until(() -> source().filter((each) -> each != source).isPresent()
+            || status("c").reason().contains("[b] were started anew"));
+    assertThat(source().filter((each) -> each != source)).isEmpty();
+    source.startAgain();
+    awaitSet("a", "b", "c");
+    assertThat(source.ids()).contains(-7L);
+  }
+
   /** With two members lost nobody can be elected, and the source ends in time. */
   @Test
   void membersOfEtcdAreLost() throws Exception {

@@ -84,6 +84,7 @@ class FreshestFirstTest {
         0,
         term,
         GtidSet.parse(received),
+        true,
         REPLICA);
   }
 
@@ -99,6 +100,7 @@ class FreshestFirstTest {
         position.changes(),
         position.term(),
         position.received(),
+        position.whole(),
         position.status());
   }
 
@@ -119,7 +121,8 @@ class FreshestFirstTest {
             0,
             position.id(),
             "",
-            ""),
+            "",
+            position.whole()),
         position.finalIn(),
         position.status());
   }
@@ -336,7 +339,7 @@ class FreshestFirstTest {
   void twoServersOfOneServerIdAndTheUuidOfTheLastSourceStandAside() {
     Position c = position("c", 9);
     Position same = new Position(
-        "c", "c:3306", "uuid-c", 'b', c.servers(), c.finalIn(), 0, 1, c.received(), REPLICA);
+        "c", "c:3306", "uuid-c", 'b', c.servers(), c.finalIn(), 0, 1, c.received(), true, REPLICA);
     assertThat(turn(Duration.ZERO, position("b", 10), same).reason())
         .contains(
             "c has the same server_id as this server, 98", "change it on one of them, and restart");
@@ -443,7 +446,8 @@ class FreshestFirstTest {
             0,
             'a',
             "",
-            ""),
+            "",
+            false),
         0,
         REPLICA);
     Position[] all = {first("a", 0, 1), first("b", 0, 1), first("c", 0, 1)};
@@ -464,6 +468,7 @@ class FreshestFirstTest {
         2,
         3,
         GtidSet.parse(GTIDS + 10),
+        false,
         new Status(Status.Role.REFUSED, "it has reason=other", 3));
     String text = own.print();
     assertThat(Position.parse(text)).contains(own);
