@@ -87,8 +87,8 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
   /**
    * Empties the positions of servers that did not follow the last source, if others did. A server
    * that was down or refused, and so has received nothing since the last promotion, has acknowledged
-   * nothing either: its position is known and whole, but it is neither fresher nor incomparable. The first
-   * transaction of a source notes its promotion, so that each follower has at least that one.
+   * nothing either: its position is known and whole, but it is neither fresher nor incomparable. The
+   * first transaction of a source notes its promotion, so that each follower has at least that one.
    *
    * @param positions the known positions
    * @param sourceUuid the {@code server_uuid} of the last source

@@ -47,7 +47,7 @@ final class ReplicaDuty {
    * What the source had when it was looked at. Once the server has received that too, it has all that
    * it acknowledged before. {@code null} if the source was not looked at since the server joined.
    */
-  private @Nullable GtidSet lost;
+  private @Nullable GtidSet sourceHad;
 
   /** When it was told to replicate last. */
   private long followedAt = System.nanoTime();
@@ -135,9 +135,9 @@ final class ReplicaDuty {
       this.duty.forgetFailure();
     }
     if (!joined) {
-      this.lost = null;
+      this.sourceHad = null;
     }
-    if (joined && this.compared && (isWhole(state) || this.lost != null)) {
+    if (joined && this.compared && (isWhole(state) || this.sourceHad != null)) {
       noteWhole(state);
       showReplica(source, state);
       return;
@@ -186,9 +186,9 @@ final class ReplicaDuty {
       this.shows.show(Role.WAITING, "the source does not accept writes yet", state.lagSeconds());
       return;
     }
-    GtidSet written = peer.executed().union(peer.committing());
+    GtidSet sourceHas = peer.executed().union(peer.committing());
     Joining.Verdict verdict =
-        Joining.decide(state.term(), state.received(), source.term(), source.position(), written);
+        Joining.decide(state.term(), state.received(), source.term(), source.position(), sourceHas);
     if (!verdict.allowed()
         && state.term() < source.term()
         && state.applying()
@@ -210,7 +210,7 @@ final class ReplicaDuty {
     }
     this.refusedBy = null;
     this.compared = true;
-    this.lost = written;
+    this.sourceHad = sourceHas;
     if (joined) {
       showReplica(source, state);
       return;
@@ -271,8 +271,11 @@ final class ReplicaDuty {
 
   /** Notes that the server is whole, once it has caught up since it was killed. */
   private void noteWhole(ServerState state) throws SQLException {
-    GtidSet lost = this.lost;
-    if (!isWhole(state) && lost != null && state.connected() && state.received().contains(lost)) {
+    GtidSet sourceHad = this.sourceHad;
+    if (!isWhole(state)
+        && sourceHad != null
+        && state.connected()
+        && state.received().contains(sourceHad)) {
       this.server.noteWhole();
     }
   }
