@@ -8,8 +8,6 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
-import java.util.Properties;
-import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.UnaryOperator;
@@ -56,20 +54,7 @@ final class MysqlServer implements AutoCloseable {
   /** How long a statement may take, unless told otherwise. */
   static final Duration PATIENCE = Duration.ofSeconds(5);
 
-  private static final String OTHER_AGENT = """
-      SELECT CONCAT('another agent looks after this server, by its connection ', processlist_id, ' from ',
-          host, ': stop one of the two. If the other one has ended: KILL ', processlist_id)
-      FROM performance_schema.session_connect_attrs
-          JOIN performance_schema.processlist ON id = processlist_id
-      WHERE attr_name = '%s' AND attr_value <> '%s'
-      LIMIT 1
-      """;
-
-  /** The attribute by which the agents of one server know each other's connections. */
-  private static final String AGENT = "mysql_failover_agent";
-
   private final ServerConnection connection;
-  private final String agent;
 
   /** When the guard has acted if it is told nothing more, by the monotonic clock. */
   private long guardActsBy = System.nanoTime();
@@ -89,26 +74,11 @@ final class MysqlServer implements AutoCloseable {
   private boolean hasTerm = true;
 
   MysqlServer(String url, String user, String password) {
-    this.agent = UUID.randomUUID().toString();
-    this.connection = new ServerConnection(url, login(user, password, this.agent), PATIENCE);
+    this(new ServerConnection(url, user, password, PATIENCE));
   }
 
-  private MysqlServer(ServerConnection connection, String agent) {
+  private MysqlServer(ServerConnection connection) {
     this.connection = connection;
-    this.agent = agent;
-  }
-
-  private static Properties login(String user, String password, String agent) {
-    Properties login = new Properties();
-    login.setProperty("user", user);
-    login.setProperty("password", password);
-    login.setProperty("connectTimeout", "1000");
-    login.setProperty("allowPublicKeyRetrieval", "true");
-    login.setProperty("allowMultiQueries", "true");
-    login.setProperty("connectionAttributes", AGENT + ":" + agent);
-    // What the agent does is not replicated, unless it says so.
-    login.setProperty("sessionVariables", "sql_log_bin=0");
-    return login;
   }
 
   /** Returns what a query finds. */
@@ -118,8 +88,7 @@ final class MysqlServer implements AutoCloseable {
 
   /** Returns the connection of another agent to this server, and its remedy; empty if there is none. */
   String otherAgent() throws SQLException {
-    return String.join(
-        "; ", query(OTHER_AGENT.formatted(AGENT, this.agent), row -> row.getString(1)));
+    return this.connection.otherAgent();
   }
 
   /** Looks at the server, with one statement. */
@@ -201,7 +170,7 @@ final class MysqlServer implements AutoCloseable {
    * @param patience how long to wait for each answer
    */
   MysqlServer another(Duration patience) {
-    return new MysqlServer(this.connection.another(patience), this.agent);
+    return new MysqlServer(this.connection.another(patience));
   }
 
   /** Connects anew, and from now on waits at most for a time for each answer. */
