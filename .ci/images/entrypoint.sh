@@ -1,10 +1,12 @@
 #!/bin/bash
 # Entry point of the test images. It follows the official images of MySQL and MariaDB: the same
-# variables, the same defaults, server options as arguments. Not done: *_FILE variables, scripts in
+# variables, the same defaults, server options as arguments. A server starts on a copy of data that the
+# image has, which takes a fraction of the time. Not done: *_FILE variables, scripts in
 # /docker-entrypoint-initdb.d, time zone tables.
 set -euo pipefail
 
 data=/var/lib/mysql
+initial=/usr/local/share/initial-data       # the data of a new server, made when the image was built
 if command -v mariadbd > /dev/null; then product=MARIADB server=mariadbd; else product=MYSQL server=mysqld; fi
 
 fail() { echo "entrypoint: $*" >&2; exit 1; }
@@ -40,10 +42,11 @@ initial_sql() {
 }
 
 if [ $# -eq 0 ] || [ "${1:0:1}" = - ]; then set -- "$server" "$@"; fi
-case $1 in mysqld | mariadbd) ;; *) exec "$@" ;; esac
+case $1 in mysqld | mariadbd | initialize) ;; *) exec "$@" ;; esac
 for option; do
     case $option in --help | -\? | --version | -V) exec "$@" ;; esac
 done
+command=$1
 shift
 
 as_mysql=()
@@ -53,6 +56,24 @@ if [ "$(id -u)" = 0 ]; then
     as_mysql=(setpriv --reuid=mysql --regid=mysql --init-groups --)
 fi
 
+# new_data FOLDER OPTION...: makes the data of a new server.
+new_data() {
+    local folder=$1
+    shift
+    if [ "$product" = MARIADB ]; then
+        "${as_mysql[@]}" mariadb-install-db --datadir="$folder" --auth-root-authentication-method=normal \
+            --skip-test-db --skip-name-resolve > /dev/null
+    else
+        "${as_mysql[@]}" "$server" "$@" --datadir="$folder" --initialize-insecure --default-time-zone=SYSTEM
+        rm "$folder/auto.cnf"       # each server gets a UUID of its own
+    fi
+}
+
+if [ "$command" = initialize ]; then
+    install -d -o mysql -g mysql "$initial"
+    new_data "$initial"
+    exit
+fi
 if [ -d "$data/mysql" ]; then
     exec "${as_mysql[@]}" "$server" "$@"
 fi
@@ -71,12 +92,11 @@ if compgen -G '/docker-entrypoint-initdb.d/*' > /dev/null; then
     fail "/docker-entrypoint-initdb.d is not supported by this image"
 fi
 
-if [ "$product" = MARIADB ]; then
-    "${as_mysql[@]}" mariadb-install-db --datadir="$data" --auth-root-authentication-method=normal \
-        --skip-test-db --skip-name-resolve > /dev/null
-else
-    "${as_mysql[@]}" "$server" "$@" --initialize-insecure --default-time-zone=SYSTEM
-fi
+# An option that must be the same for the whole life of the data cannot be given later.
+case " $* " in
+    *lower*case* | *innodb?page* | *innodb?data* | *innodb?undo*) new_data "$data" "$@" ;;
+    *) "${as_mysql[@]}" cp -a --sparse=always "$initial/." "$data" ;;
+esac
 sql=$(mktemp)
 initial_sql "$root_password" > "$sql"
 [ ${#as_mysql[@]} -eq 0 ] || chown mysql "$sql"
