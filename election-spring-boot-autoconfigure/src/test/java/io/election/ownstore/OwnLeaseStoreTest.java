@@ -11,13 +11,10 @@ import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.actuate.EndpointAccess;
 import io.election.lease.Elector;
 import io.election.lease.LeaseStore;
-import io.election.lease.MemoryLeaseStore;
 import io.election.lease.Precedence;
 import io.election.lease.Precedence.Turn;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -169,22 +166,6 @@ class OwnLeaseStoreTest {
         .withBean("diaryLeaseStore", LeaseStore.class, () -> other)
         .run((context) -> assertThat(context).hasNotFailed());
     assertThat(other.closers).containsExactly(Thread.currentThread().getName());
-  }
-
-  private static final class NotebookLeaseStore extends MemoryLeaseStore {
-
-    /** The threads that have closed the store. */
-    final Queue<String> closers = new ConcurrentLinkedQueue<>();
-
-    @Override
-    public String name() {
-      return "notebook";
-    }
-
-    @Override
-    public void close() {
-      this.closers.add(Thread.currentThread().getName());
-    }
   }
 
   /** Public, so that the filtered class loader sees it too. */
