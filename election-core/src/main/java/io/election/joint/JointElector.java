@@ -461,7 +461,7 @@ public final class JointElector {
         this.signal.release();
       }
       try {
-        Thread.sleep(ASKED_EVERY.toMillis());
+        elector.join(ASKED_EVERY.toMillis());
       } catch (InterruptedException ex) {
         // As in the elector's thread.
       }

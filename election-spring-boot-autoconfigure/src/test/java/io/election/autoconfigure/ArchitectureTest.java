@@ -30,6 +30,8 @@ class ArchitectureTest {
       .withImportOption((location) -> !location.contains("-tests.jar"))
       .importPackages("io.election");
 
+  private static final String[] CORE = {"io.election", "io.election.lease", "io.election.joint"};
+
   private static final DescribedPredicate<JavaClass> DECISION = resideInAnyPackage(
           "io.election.lease")
       .and(DescribedPredicate.or(Stream.of(
@@ -63,10 +65,10 @@ class ArchitectureTest {
   void theCoreKnowsNeitherSpringNorJdbc() {
     classes()
         .that()
-        .resideInAnyPackage("io.election", "io.election.lease")
+        .resideInAnyPackage(CORE)
         .should()
-        .onlyDependOnClassesThat(resideInAnyPackage(
-                "io.election", "io.election.lease", "java..", "org.slf4j..", "org.jspecify..")
+        .onlyDependOnClassesThat(resideInAnyPackage(CORE)
+            .or(resideInAnyPackage("java..", "org.slf4j..", "org.jspecify.."))
             .and(not(resideInAnyPackage("java.sql.."))))
         .check(CLASSES);
   }
@@ -92,7 +94,7 @@ class ArchitectureTest {
   void theCoreReadsNoClockButThoseItIsGiven() {
     noClasses()
         .that()
-        .resideInAnyPackage("io.election", "io.election.lease")
+        .resideInAnyPackage(CORE)
         .should()
         .callMethod(System.class, "nanoTime")
         .orShould()
