@@ -12,17 +12,17 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A set of transactions, as MySQL names them: {@code uuid[:tag]:first[-last]…, …}. Sets are partially
- * ordered by {@link #contains}: of two sets, each may have transactions that the other lacks.
+ * A GTID set, in MySQL's notation: {@code uuid[:tag]:first[-last]…, …}. Sets are partially ordered
+ * by {@link #contains}: each of two sets may have transactions that the other lacks.
  *
  * <p>Tags exist since MySQL 8.3. Immutable.
  *
- * @see <a href="https://dev.mysql.com/doc/refman/9.7/en/replication-gtids-concepts.html">GTID Format
- *     and Storage</a>
+ * @see <a href="https://dev.mysql.com/doc/refman/9.7/en/replication-gtids-concepts.html">GTID
+ *     Format and Storage</a>
  */
 public final class GtidSet {
 
-  /** The set without transactions. */
+  /** The empty set. */
   public static final GtidSet EMPTY = new GtidSet(new TreeMap<>());
 
   private static final Pattern UUID =
@@ -54,7 +54,7 @@ public final class GtidSet {
     }
   }
 
-  /** Of each origin, in ascending order and with gaps between them. Never empty lists. */
+  /** The intervals of each origin, in ascending order, with gaps between them. No list is empty. */
   private final Map<Origin, List<Interval>> intervals;
 
   private GtidSet(Map<Origin, List<Interval>> intervals) {
@@ -62,14 +62,15 @@ public final class GtidSet {
   }
 
   /**
-   * Reads a set as MySQL prints it or accepts it. Case does not matter, nor does white space around
-   * numbers, tags and UUIDs. Unlike MySQL, it refuses {@code 5-3} and a UUID or tag without numbers,
-   * which are mistakes rather than empty sets, and UUIDs without hyphens or in braces.
+   * Parses a set as MySQL prints it or accepts it. Case and white space around numbers, tags and
+   * UUIDs are ignored. Unlike MySQL, this method rejects {@code 5-3} and a UUID or tag without
+   * numbers, which are mistakes rather than empty sets. It also rejects UUIDs without hyphens or in
+   * braces.
    *
-   * @param text the set; empty for the set without transactions
+   * @param text the set; blank for the empty set
    * @return the set
-   * @throws IllegalArgumentException if it is no set of GTIDs; the message has what was found, and
-   *     what is allowed
+   * @throws IllegalArgumentException if the text is not a GTID set; the message contains what was
+   *     found and what is allowed
    */
   public static GtidSet parse(String text) {
     TreeMap<Origin, List<Interval>> found = new TreeMap<>();
@@ -133,7 +134,7 @@ public final class GtidSet {
 
   private static IllegalArgumentException invalid(String found, String part, String expected) {
     return new IllegalArgumentException(
-        "'%s' is no set of GTIDs: found '%s' instead of %s".formatted(part, found, expected));
+        "'%s' is not a GTID set: found '%s' instead of %s".formatted(part, found, expected));
   }
 
   private static List<Interval> merged(List<Interval> intervals) {
@@ -152,7 +153,7 @@ public final class GtidSet {
     return List.copyOf(merged);
   }
 
-  /** Returns whether this set has all transactions of another one. */
+  /** Returns whether this set contains all transactions of another set. */
   public boolean contains(GtidSet other) {
     return other.subtract(this).isEmpty();
   }
@@ -180,7 +181,7 @@ public final class GtidSet {
     return new GtidSet(rest);
   }
 
-  /** Walks both lists once: servers with gaps have thousands of intervals. */
+  /** Walks both lists once, since servers with gaps have thousands of intervals. */
   private static List<Interval> subtract(List<Interval> from, @Nullable List<Interval> cuts) {
     if (cuts == null) {
       return from;
@@ -206,7 +207,7 @@ public final class GtidSet {
   }
 
   /**
-   * Returns the transactions of an origin, with all its tags.
+   * Returns the transactions of an origin, including all its tags.
    *
    * @param uuid the UUID of the origin
    */
@@ -217,7 +218,7 @@ public final class GtidSet {
   }
 
   /**
-   * Returns whether the set has a transaction that a server began itself.
+   * Returns whether the set contains a transaction that originated on the given server.
    *
    * @param uuid the {@code server_uuid}; case does not matter
    */
@@ -226,7 +227,7 @@ public final class GtidSet {
     return this.intervals.keySet().stream().anyMatch((origin) -> origin.uuid().equals(wanted));
   }
 
-  /** Returns whether the set has no transaction. */
+  /** Returns whether the set is empty. */
   public boolean isEmpty() {
     return this.intervals.isEmpty();
   }

@@ -1,14 +1,15 @@
 package io.election.mysql.failover;
 
 /**
- * Decides whether a server may join a source as its replica. A term counts promotions: the global
- * one is that of the last promotion, the local one is the last that the server's data show.
+ * Decides whether a server may join a source as its replica. Terms count promotions: the global
+ * term is that of the last promotion, the local term is the last one found in the server's data.
  *
- * <p>A server that missed one promotion may join if it has nothing beyond what the promoted server
- * had then; one that missed several may not. Beyond that, no server joins that has a transaction
- * which the source lacks, whatever the terms say: replication would diverge without an error. Nor
- * does one join a source that lacks what it had when it was promoted, or by a term below 1, nor one
- * whose data show a promotion without the transactions that came before it.
+ * <p>A server that missed one promotion may join if it has no transactions beyond those that the
+ * promoted server had at its promotion. A server that missed several promotions may not join. In
+ * addition, a server is refused, whatever the terms, if one of the following applies: it has a
+ * transaction that the source lacks (replication would diverge without an error); the source lacks
+ * transactions that it had when it was promoted; the global term is below 1; or the server's data
+ * contain a promotion but lack transactions that preceded it.
  */
 public final class Joining {
 
@@ -20,9 +21,9 @@ public final class Joining {
    * The decision.
    *
    * @param allowed whether the server may join
-   * @param reason why not, and what to do; empty if it may
-   * @param surplus the server's own transactions that the source lacks, or that the promoted server
-   *     lacked; empty if that is not the reason
+   * @param reason why the server is refused, and what to do; empty if it may join
+   * @param surplus the server's transactions that the source lacks, or that the promoted server
+   *     lacked; empty if they are not the reason
    */
   public record Verdict(boolean allowed, String reason, GtidSet surplus) {
 
@@ -32,7 +33,7 @@ public final class Joining {
   /**
    * Decides whether a server may join.
    *
-   * @param localTerm the term that the server's data show; 0 on a new server
+   * @param localTerm the term found in the server's data; 0 for a new server
    * @param own the transactions that the server has executed or received
    * @param globalTerm the term of the last promotion; at least 1
    * @param promotedAt the transactions that the source had when it was promoted
@@ -45,7 +46,7 @@ public final class Joining {
     GtidSet lost = promotedAt.subtract(source);
     if (!lost.isEmpty()) {
       return refused(
-          "the source lacks transactions that it had when it was promoted: %s. It has lost data, or the record of promotions was changed. Restore what is wrong, and rebuild nothing from this source before"
+          "the source lacks transactions that it had when it was promoted: %s. It has lost data, or the record of promotions was changed. Restore whichever is wrong, and do not rebuild any server from this source until then"
               .formatted(lost),
           surplus);
     }
@@ -57,13 +58,13 @@ public final class Joining {
     }
     if (globalTerm < 1) {
       return refused(
-          "its data are of term %d, and the last promotion was in term %d, which cannot be: terms begin at 1. Restore what was changed"
+          "its data are of term %d, and the last promotion was in term %d, which is impossible: terms begin at 1. Restore what was changed"
               .formatted(localTerm, globalTerm),
           GtidSet.EMPTY);
     }
     if (localTerm == globalTerm && !own.contains(promotedAt)) {
       return refused(
-          "its data are of term %d, but by its GTIDs it lacks %s, which came before that: somebody has reset them. %s. If the record of promotions was written by hand, correct its position instead"
+          "its data are of term %d, but its GTIDs lack %s, which precede that term: the GTIDs were reset. %s. If the record of promotions was written by hand, correct its position instead"
               .formatted(localTerm, promotedAt.subtract(own), REBUILD),
           GtidSet.EMPTY);
     }
@@ -81,7 +82,7 @@ public final class Joining {
     }
     return refused(
         localTerm > globalTerm
-            ? "its data are of term %d, but the last promotion was in term %d: the record of promotions or the table mysql_failover.promotion was changed. Compare with that table on the source, and restore what is wrong"
+            ? "its data are of term %d, but the last promotion was in term %d: the record of promotions or the table mysql_failover.promotion was changed. Compare with that table on the source, and restore whichever is wrong"
                 .formatted(localTerm, globalTerm)
             : "its data are of term %d, and the last promotion was in term %d: it missed more than one. %s"
                 .formatted(localTerm, globalTerm, REBUILD),

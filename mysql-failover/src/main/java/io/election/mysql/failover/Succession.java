@@ -9,30 +9,31 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides whether a server may take the place of a source that is gone: the freshest first, by the
- * transactions that each has received. Sets of transactions are partially ordered: if each of two
- * servers has transactions that the other lacks, neither wins by itself, and no third server that
- * lacks some of theirs goes past them.
+ * Decides whether a server may replace a failed source. The freshest server comes first, judged by
+ * the transactions that each server has received. Sets of transactions are only partially ordered:
+ * if each of two servers has transactions that the other lacks, neither is promoted automatically,
+ * and neither is a third server that lacks some of theirs.
  *
  * @param servers the names of all servers of the set
- * @param lastSource the name of the last source; one that is none of the servers has been taken out of
- *     the set, so that all of them were its replicas
- * @param acknowledging how many replicas acknowledged each transaction before the source did; 0 if
- *     none had to
+ * @param lastSource the name of the last source. If it is not one of the servers, it has been
+ *     removed from the set, so that all of them were its replicas
+ * @param acknowledging the number of replicas that acknowledged each transaction before the source
+ *     did; 0 if replication was asynchronous
  */
 public record Succession(Set<String> servers, String lastSource, int acknowledging) {
 
   /**
-   * A server's position, which is final: it receives nothing from the last source any more.
+   * A server's final position: the server no longer receives from the last source.
    *
    * @param server the name of the server
    * @param received the transactions that it has executed or received
-   * @param whole whether it still has all that it has acknowledged. A server that was killed has lost
-   *     what it had received and not applied, until it has caught up with a source again
+   * @param whole whether the server still has every transaction that it has acknowledged. A server
+   *     that was killed has lost the transactions that it had received but not applied, until it
+   *     has caught up with a source again
    */
   public record Position(String server, GtidSet received, boolean whole) {
 
-    /** The position of a server that has all that it has acknowledged. */
+    /** Creates the position of a server that has every transaction that it has acknowledged. */
     public Position(String server, GtidSet received) {
       this(server, received, true);
     }
@@ -40,16 +41,20 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
 
   /** What a server may do. */
   public enum Kind {
-    /** It is as fresh as any other one. */
+    /** No other server is fresher. */
     FRESHEST,
-    /** Others are fresher; it follows only if they do not come. */
+    /** Other servers are fresher; this one comes next only if they do not stand. */
     FRESHER_EXIST,
     /**
-     * Each of two known servers, of which it may be one, has transactions that the other lacks, and
-     * it lacks some of these; or it has no transaction at all. An operator must choose.
+     * Each of two known servers (this one may be one of them) has transactions that the other
+     * lacks, and this server lacks some of them; or this server has no transactions at all. An
+     * operator must choose.
      */
     INCOMPARABLE,
-    /** Too few positions are known: an acknowledged transaction might be on a missing server only. */
+    /**
+     * Too few positions are known: an acknowledged transaction might exist on a missing server
+     * only.
+     */
     TOO_FEW
   }
 
@@ -58,7 +63,7 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
    *
    * @param kind what the server may do
    * @param others the servers that are fresher, incomparable, or missing
-   * @param reason the reason, for people; empty for the freshest
+   * @param reason the reason, for display; empty for the freshest server
    */
   public record Verdict(Kind kind, Set<String> others, String reason) {}
 
@@ -72,10 +77,10 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
   }
 
   /**
-   * Returns the replicas whose position is not known.
+   * Returns the replicas whose positions are not known.
    *
    * @param positions the known positions
-   * @return the names, in order; without the last source, whose position is not needed
+   * @return the names in order, without the last source, whose position is not needed
    */
   public Set<String> missing(Collection<Position> positions) {
     Set<String> missing = new TreeSet<>(this.servers);
@@ -86,13 +91,14 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
 
   /**
    * Empties the positions of servers that did not follow the last source, if others did. A server
-   * that was down or refused, and so has received nothing since the last promotion, has acknowledged
-   * nothing either: its position is known and whole, but it is neither fresher nor incomparable. The
-   * first transaction of a source notes its promotion, so that each follower has at least that one.
+   * that was down or refused has received nothing since the last promotion, so it has acknowledged
+   * nothing either: its position is known and whole, but the server is neither fresher nor
+   * incomparable. The first transaction of a source records its promotion, so each follower has at
+   * least that transaction.
    *
    * @param positions the known positions
    * @param sourceUuid the {@code server_uuid} of the last source
-   * @param promotedAt what the last source had when it was promoted
+   * @param promotedAt the transactions that the last source had when it was promoted
    * @return the positions in the same order, with the empty set for those servers
    */
   public List<Position> ofFollowers(
@@ -109,9 +115,10 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
   }
 
   /**
-   * Returns how many replicas must have told their positions: of R replicas of which w acknowledge,
-   * R - w + 1, so that each acknowledged transaction is on one of them. All R if none acknowledges,
-   * which is the most that can be done: transactions that no replica had received are lost.
+   * Returns the number of replicas whose positions must be known. Of R replicas of which w
+   * acknowledge, R - w + 1 are needed, so that each acknowledged transaction is on one of them. If
+   * none acknowledges, all R are needed; even then, transactions that no replica had received are
+   * lost.
    */
   public int needed() {
     return replicas() - Math.max(this.acknowledging, 1) + 1;
@@ -125,15 +132,15 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
    * Decides for one server.
    *
    * @param own its position
-   * @param positions the known positions of the others; its own may be among them, and those of
-   *     strangers are ignored
+   * @param positions the known positions of the other servers. The server's own position may be
+   *     among them; positions of servers outside the set are ignored
    * @return the decision
-   * @throws IllegalArgumentException if the server is none of the set
+   * @throws IllegalArgumentException if the server is not in the set
    */
   public Verdict decide(Position own, Collection<Position> positions) {
     if (!this.servers.contains(own.server())) {
       throw new IllegalArgumentException(
-          "%s is none of the servers %s, and cannot become their source"
+          "%s is not one of the servers %s and cannot become their source"
               .formatted(own.server(), this.servers));
     }
     Set<Position> known = new LinkedHashSet<>();
@@ -149,11 +156,11 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
       return new Verdict(
           Kind.TOO_FEW,
           others,
-          "the positions of %d replicas are needed, or that of the last source %s; missing are %s"
+          "the positions of %d replicas are needed, or that of the last source %s; missing: %s"
                   .formatted(needed(), this.lastSource, missing)
               + (notWhole.isEmpty()
                   ? ""
-                  : ", and %s were started anew and may lack what they have acknowledged"
+                  : "; restarted and possibly lacking acknowledged transactions: %s"
                       .formatted(notWhole)));
     }
     if (own.received().isEmpty()) {
@@ -181,7 +188,7 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
         : new Verdict(
             Kind.FRESHER_EXIST,
             fresher,
-            "fresher are %s, with %s, which this server lacks".formatted(fresher, lacking));
+            "fresher servers: %s; this server lacks %s".formatted(fresher, lacking));
   }
 
   private Set<String> notWhole(Collection<Position> known) {
@@ -193,7 +200,10 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
     return servers;
   }
 
-  /** Returns the verdict by the first two positions of which neither has all of the other one's. */
+  /**
+   * Returns a verdict for the first two positions of which neither contains the other; {@code null}
+   * if all positions are comparable.
+   */
   private static @Nullable Verdict incomparable(Position own, List<Position> known) {
     for (Position one : known) {
       for (Position other : known.subList(known.indexOf(one) + 1, known.size())) {
@@ -205,7 +215,7 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
           return new Verdict(
               Kind.INCOMPARABLE,
               names,
-              "%1$s has %2$s, which %3$s lacks, and %3$s has %4$s, which %1$s lacks; decide which to keep, and rebuild the other one"
+              "%1$s has %2$s, which %3$s lacks, and %3$s has %4$s, which %1$s lacks; decide which one to keep, and rebuild the other"
                   .formatted(one.server(), ones, other.server(), others));
         }
       }

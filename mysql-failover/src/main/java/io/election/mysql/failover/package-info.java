@@ -1,6 +1,6 @@
 /**
- * The rules by which replicas of a MySQL source take its place, by the transactions that they have
- * (GTIDs). No I/O, no threads, no clocks.
+ * The rules by which replicas of a failed MySQL source replace it, based on the transactions that
+ * they have (GTIDs). This package uses no I/O, no threads and no clocks.
  */
 @NullMarked
 package io.election.mysql.failover;

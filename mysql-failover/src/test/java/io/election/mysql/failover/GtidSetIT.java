@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The real server's own functions give the same answers. */
+/** The functions of a real server give the same results. */
 class GtidSetIT {
 
   private static final int PAIRS = 4_000;
@@ -60,7 +60,7 @@ class GtidSetIT {
     }
   }
 
-  /** Texts with one character too many, too few, or another one. */
+  /** Texts with one character added, removed or replaced. */
   @Test
   void whatTheServerRefusesIsRefusedAndNothingIsReadDifferently() throws SQLException {
     SplittableRandom random = new SplittableRandom(3);

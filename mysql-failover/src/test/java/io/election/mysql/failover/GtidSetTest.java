@@ -65,7 +65,7 @@ class GtidSetTest {
   void whatIsNoSetIsRefusedWithWhatIsExpected(String text, String expected) {
     assertThatThrownBy(() -> set(text))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("is no set of GTIDs: found '")
+        .hasMessageContaining("is not a GTID set: found '")
         .hasMessageContaining(expected);
   }
 
@@ -114,7 +114,7 @@ class GtidSetTest {
     assertThat(all.ofOrigin("")).isEqualTo(GtidSet.EMPTY);
   }
 
-  /** The laws of sets, on random ones. */
+  /** The laws of sets, on random sets. */
   @Test
   void theLawsOfSetsHold() {
     SplittableRandom random = new SplittableRandom(1);

@@ -18,7 +18,7 @@ class JoiningTest {
         SuccessionTest.set(source));
   }
 
-  /** The idea's tables, and each rule. */
+  /** The tables of the design, and each rule. */
   @ParameterizedTest
   @CsvSource(delimiter = '|', textBlock = """
       0 | '' | 3 | A:1-9 | A:1-9,B:1-10 | true |
@@ -66,7 +66,7 @@ class JoiningTest {
     assertThat(decide(5, "A:1-9", 3, "A:1-9", "A:1-9,B:1").reason())
         .contains("of term 5", "in term 3", "was changed");
     assertThat(decide(3, "A:5-9", 3, "A:1-9", "A:1-9,B:1").reason())
-        .contains("it lacks", ":1-4", "somebody has reset", "POST /rebuild");
+        .contains("its GTIDs lack", ":1-4", "the GTIDs were reset", "POST /rebuild");
     assertThat(decide(0, "A:1-9", -2, "A:1-9", "A:1-9,B:1").reason())
         .contains("of term 0", "in term -2", "terms begin at 1");
     assertThat(decide(2, "A:1-9", 3, "A:1-9", "A:1-9,B:1-10").reason()).isEmpty();
@@ -74,10 +74,10 @@ class JoiningTest {
         .contains("lacked when it was promoted", ":6-9", "Rebuild the server");
   }
 
-  /** The server may hold the only copy of what the source has lost. */
+  /** The server may hold the only copy of the data that the source has lost. */
   @Test
   void nothingIsRebuiltFromASourceThatHasLostData() {
     assertThat(decide(3, "A:1-9", 3, "A:1-9", "A:1-7").reason())
-        .contains("lacks transactions that it had when it was promoted", ":8-9", "rebuild nothing");
+        .contains("lacks transactions that it had when it was promoted", ":8-9", "do not rebuild");
   }
 }

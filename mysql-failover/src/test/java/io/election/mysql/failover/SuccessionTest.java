@@ -14,7 +14,7 @@ import java.util.SplittableRandom;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Who takes the place of a source. Server A has the transactions {@code A:…}, and so on. */
+/** Which server replaces a source. Server A has the transactions {@code A:…}, and so on. */
 class SuccessionTest {
 
   private final Succession three = new Succession(Set.of("a", "b", "c"), "a", 1);
@@ -34,7 +34,7 @@ class SuccessionTest {
     return succession.decide(positions(own).get(0), positions(others)).kind();
   }
 
-  /** The first table of the idea: A is the source, C is freshest. */
+  /** The first table of the design: A is the source, C is the freshest replica. */
   @Test
   void theFreshestReplicaGoesFirst() {
     assertThat(kind(this.three, "c A:1-20", "b A:1-18")).isEqualTo(Kind.FRESHEST);
@@ -56,7 +56,7 @@ class SuccessionTest {
     // With two acknowledging replicas, each has every acknowledged transaction.
     assertThat(kind(new Succession(Set.of("a", "b", "c"), "a", 2), "b A:1-9"))
         .isEqualTo(Kind.FRESHEST);
-    // The last source has all that it acknowledged.
+    // The last source has every transaction that it acknowledged.
     assertThat(kind(this.three, "a A:1-10", "a A:1-10")).isEqualTo(Kind.FRESHEST);
     assertThat(kind(this.three, "b A:1-9", "a A:1-10")).isEqualTo(Kind.FRESHER_EXIST);
   }
@@ -73,7 +73,7 @@ class SuccessionTest {
         .isEqualTo(Kind.FRESHEST);
   }
 
-  /** It has lost what it had received and not applied when it was killed. */
+  /** When it was killed, it lost the transactions that it had received but not applied. */
   @Test
   void aServerThatMayLackWhatItHasAcknowledgedDoesNotCount() {
     Position killed = new Position("b", set("A:1-9"), false);
@@ -81,18 +81,18 @@ class SuccessionTest {
     Succession.Verdict verdict = this.three.decide(other, List.of(killed));
     assertThat(verdict.kind()).isEqualTo(Kind.TOO_FEW);
     assertThat(verdict.others()).containsExactly("b");
-    assertThat(verdict.reason()).contains("missing are []", "[b] were started anew");
+    assertThat(verdict.reason()).contains("missing: []", "lacking acknowledged transactions: [b]");
     assertThat(this.three.decide(killed, List.of(other)).kind()).isEqualTo(Kind.TOO_FEW);
     Succession both = new Succession(Set.of("a", "b", "c"), "a", 2);
     assertThat(both.decide(other, List.of(killed)).kind()).isEqualTo(Kind.FRESHEST);
     assertThat(both.decide(killed, List.of()).kind()).isEqualTo(Kind.TOO_FEW);
-    // It may still be the freshest.
+    // It may still be the freshest server.
     Position fresher = new Position("b", set("A:1-10"), false);
     assertThat(both.decide(fresher, List.of(other)).kind()).isEqualTo(Kind.FRESHEST);
-    // The last source has written all that it has acknowledged.
+    // The last source has written every transaction that it acknowledged.
     Position source = new Position("a", set("A:1-10"), false);
     assertThat(this.three.decide(source, List.of(killed)).kind()).isEqualTo(Kind.FRESHEST);
-    // Nothing was acknowledged by replicas, or by those that have not followed.
+    // Replicas acknowledged nothing, or those that acknowledged did not include this one.
     Succession none = new Succession(Set.of("a", "b", "c"), "a", 0);
     assertThat(none.decide(other, List.of(killed)).kind()).isEqualTo(Kind.FRESHEST);
     for (String promotedAt : List.of("A:1-8", "A:1-9")) {
@@ -102,7 +102,7 @@ class SuccessionTest {
     }
   }
 
-  /** An operator has taken the last source out of the set: all others were its replicas. */
+  /** An operator has removed the last source from the set: all other servers were its replicas. */
   @Test
   void aLastSourceThatWasTakenOutIsNotNeeded() {
     Succession left = new Succession(Set.of("b", "c"), "a", 1);
@@ -130,7 +130,7 @@ class SuccessionTest {
     assertThat(verdict.others()).containsExactlyInAnyOrder("c", "d");
     assertThat(verdict.reason())
         .matches("c has .*a-.*:19-20, which d lacks, and d has .*b-.*:1, which c lacks; .*");
-    // Nor past one that has all, since it may be gone.
+    // Not even if one server has all transactions, since it may be gone.
     assertThat(kind(four, "b A:1-18", "c A:1-20", "d A:1-18,B:1", "a A:1-20,B:1"))
         .isEqualTo(Kind.INCOMPARABLE);
     assertThat(kind(four, "a A:1-20,B:1", "b A:1-18", "c A:1-20", "d A:1-18,B:1"))
@@ -147,12 +147,12 @@ class SuccessionTest {
     assertThat(this.three
             .decide(positions("b A:1-9").get(0), positions("c A:1-12"))
             .reason())
-        .matches("fresher are \\[c], with .*a-.*:10-12, which this server lacks");
+        .matches("fresher servers: \\[c]; this server lacks .*a-.*:10-12");
   }
 
   /**
-   * Replicas receive in order, so each has a beginning of what the source wrote; a transaction is
-   * acknowledged once enough of them have it.
+   * Replicas receive in order, so each has a prefix of what the source wrote. A transaction is
+   * acknowledged once enough replicas have it.
    */
   @Test
   void theFreshestHasAllThatWasAcknowledged() {
@@ -193,7 +193,7 @@ class SuccessionTest {
     assertThat(kinds[Kind.INCOMPARABLE.ordinal()]).isZero();
   }
 
-  /** Any positions at all, in any order. */
+  /** Arbitrary positions, in any order. */
   @Test
   void onlyWhoHasAllStandsAtOnceAndOthersOnlyBehindAChain() {
     SplittableRandom random = new SplittableRandom(2);
@@ -227,7 +227,7 @@ class SuccessionTest {
     assertThat(kind(this.three, "b A:1", "c A:1", "x A:1-9")).isEqualTo(Kind.FRESHEST);
     assertThatThrownBy(() -> kind(this.three, "x A:1-9", "b A:1", "c A:1"))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("x is none of the servers");
+        .hasMessageContaining("x is not one of the servers");
     assertThat(kind(this.three, "b A:1", "x A:1")).isEqualTo(Kind.TOO_FEW);
     assertThatThrownBy(() -> new Succession(Set.of("a", "b"), "a", 2))
         .hasMessageContaining("2 replicas acknowledge");
@@ -240,7 +240,7 @@ class SuccessionTest {
     List<Position> all = positions("b A:1-9", "c A:1-5,C:1", "d A:1-4,A:8");
     assertThat(this.three.ofFollowers(all, a, set("A:1-5")))
         .isEqualTo(positions("b A:1-9", "c ", "d A:1-4,A:8"));
-    // If nobody has followed, all count; the last source always does.
+    // If no server has followed, all count. The last source always counts.
     List<Position> nobody = positions("b A:1-5", "c A:1-5,C:1");
     assertThat(this.three.ofFollowers(nobody, a, set("A:1-5"))).isEqualTo(nobody);
     assertThat(this.three.ofFollowers(positions("a A:1-5", "b A:1-9"), a, set("A:1-5")))

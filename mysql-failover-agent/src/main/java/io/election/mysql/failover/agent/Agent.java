@@ -21,8 +21,8 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.EventListener;
 
 /**
- * Looks at its server each second and makes it what it must be: source, replica, or read-only. All
- * of that happens on one thread.
+ * Checks its server once a second and makes it a source, a replica, or read-only, as the election
+ * requires. All of this happens on one thread.
  */
 final class Agent implements SmartLifecycle {
 
@@ -30,16 +30,18 @@ final class Agent implements SmartLifecycle {
 
   private static final long INTERVAL_MILLIS = 1_000;
 
-  /** How often it looks while its server has no source, or one of both does not answer. */
+  /**
+   * The interval while its server has no source, or while the server or the source does not answer.
+   */
   private static final long SHORT_INTERVAL_MILLIS = INTERVAL_MILLIS / 5;
 
-  /** How often it compares the term of the election, which is known locally. */
+  /** The interval for comparing the election's term, which is known locally. */
   private static final long TERM_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-  /** For how long another agent has no connection while it connects anew. */
+  /** How long another agent may be without a connection while it reconnects. */
   private static final long CONNECTS_ANEW_MILLIS = 200;
 
-  /** For how long the server must have been without another agent that it had. */
+  /** How long a former agent must have been gone from the server. */
   private static final long ALONE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final AgentProperties properties;
@@ -55,51 +57,56 @@ final class Agent implements SmartLifecycle {
 
   private final Semaphore signal = new Semaphore(0);
 
-  private volatile Status status =
-      new Status(Role.UNKNOWN, "the agent has not looked at it yet", 0);
+  private volatile Status status = new Status(Role.UNKNOWN, "the agent has not checked it yet", 0);
 
   private volatile @Nullable Thread thread;
 
-  /** From where to rebuild the server, until that is done or there is another source. */
+  /**
+   * The source to rebuild the server from, until the rebuild is complete or another source is
+   * promoted.
+   */
   private volatile @Nullable Promotion donor;
 
-  /** Why the rebuild has not been done yet; empty if it has not been tried. */
+  /** Why the last attempt to rebuild failed; empty if there was none. */
   private String rebuildFailure = "";
 
-  /** Whether the server was found fit, and nothing has happened since that could have changed it. */
+  /**
+   * Whether the server was found fit, and nothing has happened since then that could have changed
+   * that.
+   */
   private boolean checked;
 
   /** Why the server may neither lead nor join; empty if it may. */
   private String unfit = "";
 
-  /** Whether it is unfit because its data may be incomplete. */
+  /** Whether the server is unfit because its data may be incomplete. */
   private boolean incomplete;
 
-  /** Whether this agent looks after the server, so that others must not. */
+  /** Whether this agent manages the server, so that other agents must not. */
   private boolean everChecked;
 
-  /** The connection of another agent, as seen last. */
+  /** The connection of another agent, as last seen. */
   private String otherAgent = "";
 
-  /** Until when it counts as running, by the monotonic clock. */
+  /** Until when the other agent counts as running, by the monotonic clock. */
   private long otherAgentUntil;
 
-  /** Whether the election was open when it was looked at last. */
+  /** Whether the election was open at the last check. */
   private boolean open;
 
-  /** What the server had executed when it was looked at last. */
+  /** The transactions that the server had executed at the last check. */
   private GtidSet executed = GtidSet.EMPTY;
 
-  /** The term of the election when it looked at its server last. */
+  /** The election's term at the last check of the server. */
   private OptionalLong lookedIn = OptionalLong.empty();
 
-  /** The term of the election in which the last promotion was recorded; negative before it is known. */
+  /** The election term in which the last promotion was recorded; negative until it is known. */
   private long seenTerm = -1;
 
-  /** When another promotion was seen last, by the monotonic clock. */
+  /** When a new promotion was last seen, by the monotonic clock. */
   private long promotedAt = System.nanoTime();
 
-  /** The term of the election in which the last promotion before it opened was recorded. */
+  /** The election term of the last promotion that was recorded before the election opened. */
   private long openTerm;
 
   Agent(
@@ -124,15 +131,15 @@ final class Agent implements SmartLifecycle {
     freshest.onAsked(this.signal::release);
   }
 
-  /** Returns what the server is. */
+  /** Returns the status of the server. */
   Status status() {
     Status duty = this.duty.status();
     return duty != null ? duty : this.status;
   }
 
   /**
-   * Returns how many servers of the set have no agent that has published a position; empty if that
-   * is not known.
+   * Returns the number of servers of the set without an agent that has published a position; empty
+   * if it is not known.
    */
   OptionalInt missing() {
     Optional<List<Member>> members = this.election.members();
@@ -148,7 +155,7 @@ final class Agent implements SmartLifecycle {
     thread.start();
   }
 
-  /** Promotes its server at once. */
+  /** Wakes the agent up to promote its server at once. */
   @EventListener
   void onAcquired(LeadershipAcquiredEvent event) {
     this.signal.release();
@@ -160,8 +167,8 @@ final class Agent implements SmartLifecycle {
         look();
       } catch (Exception ex) {
         show(Role.UNKNOWN, Refusals.text(ex), 0);
-        log.debug("{} cannot be looked after", this.properties.server(), ex);
-        this.checked = false; // the server may have been started again with other settings
+        log.debug("Failed to manage {}", this.properties.server(), ex);
+        this.checked = false; // the server may have been restarted with other settings
         this.freshest.withdraw();
         if (this.election.isLeader()) {
           this.election.lostLeader();
@@ -177,7 +184,7 @@ final class Agent implements SmartLifecycle {
     this.promotions.close();
   }
 
-  /** Waits for the next look, or for a signal to look at once. */
+  /** Waits until the next check is due, or until a signal requests one at once. */
   private void awaitNext() throws InterruptedException {
     Role role = this.status.role();
     boolean soon = role == Role.WAITING
@@ -189,7 +196,7 @@ final class Agent implements SmartLifecycle {
     while ((left = end - System.nanoTime()) > 0
         && !this.signal.tryAcquire(Math.min(left, TERM_INTERVAL_NANOS), TimeUnit.NANOSECONDS)
         && this.election.term().equals(this.lookedIn)) {
-      // There is no other source yet.
+      // No other source has been elected yet.
     }
     this.signal.drainPermits();
   }
@@ -218,7 +225,7 @@ final class Agent implements SmartLifecycle {
     }
     Optional<Promotion> last = this.promotions.last();
     if (!this.unfit.isEmpty() && last.isPresent()) {
-      fenceUnlessReadOnly(state); // before that it may be in use as it is
+      fenceUnlessReadOnly(state); // before the first promotion, the server may be in use as it is
     }
     this.freshest.know(last);
     long term = last.map(Promotion::electionTerm).orElse(0L);
@@ -230,13 +237,13 @@ final class Agent implements SmartLifecycle {
         && term <= this.openTerm) {
       if (!this.open) {
         this.open = true;
-        this.checked = false; // each promotion follows a check
+        this.checked = false; // each promotion must follow a check
         if (!check()) {
           return;
         }
       }
       if (state.receiving()) {
-        log.info("{} stops its receiver: there is no source", this.properties.server());
+        log.info("Stopping the receiver of {}: there is no source", this.properties.server());
         state = this.replica.stopReceiver();
       }
       if (last.isPresent() && this.freshest.isDesignated()) {
@@ -249,7 +256,7 @@ final class Agent implements SmartLifecycle {
       this.open = false;
       this.openTerm = term;
       if (this.freshest.publish(state, Position.MAY_RECEIVE, this.status)) {
-        this.elector.announcePosition(); // it may not join before the others can read that
+        this.elector.announcePosition(); // the server may not join before the others can read this
       }
       join(last, state);
     }
@@ -257,14 +264,13 @@ final class Agent implements SmartLifecycle {
 
   private void fenceUnlessReadOnly(ServerState state) throws SQLException {
     if (!state.superReadOnly()) {
-      log.warn(
-          "{} is writable, but not the source: it is made read-only", this.properties.server());
+      log.warn("{} is writable but not the source; making it read-only", this.properties.server());
       this.replica.hasWritten();
       this.server.fenceFormerSource();
     }
   }
 
-  /** Shows why there is no source, as far as this server knows. */
+  /** Shows why there is no source, as far as this agent knows. */
   private void showWaiting(ServerState state) {
     if (!this.unfit.isEmpty()) {
       show(Role.REFUSED, this.unfit, state.lagSeconds());
@@ -291,18 +297,18 @@ final class Agent implements SmartLifecycle {
     }
     if (!this.unfit.isEmpty()) {
       if (state.receiving()) {
-        this.replica.stopReceiver(); // what it acknowledged might be lost
+        this.replica.stopReceiver(); // transactions that it acknowledges might be lost
       }
       this.replica.refuse(this.incomplete && promoted ? last.get() : null);
       show(Role.REFUSED, this.unfit, state.lagSeconds());
     } else if (leader.isEmpty()) {
       show(Role.WAITING, "there is no source", state.lagSeconds());
     } else if (!promoted) {
-      // A server that joined the last source now could acknowledge transactions that the next
+      // If the server joined the last source now, it could acknowledge transactions that the next
       // source lacks.
       show(
           Role.WAITING,
-          "%s leads, and has not promoted its server yet (its term of the election is %s, and the record of promotions is of %s)"
+          "%s leads but has not promoted its server yet (the election is in term %s, and the last promotion was recorded in term %s)"
               .formatted(
                   leader.get(),
                   this.election.term().isPresent() ? this.election.term().getAsLong() : "unknown",
@@ -313,14 +319,17 @@ final class Agent implements SmartLifecycle {
     }
   }
 
-  /** Whether the node leads, as far as this one knows, in the term in which a source was promoted. */
+  /**
+   * Returns whether, as far as this node knows, the leader's term is still the one in which the
+   * source was promoted.
+   */
   private boolean isElected(Promotion source) {
     return this.election.leaderId().isPresent()
         && this.election.term().equals(OptionalLong.of(source.electionTerm()));
   }
 
   /**
-   * Replaces the data of a refused server by those of the source, soon.
+   * Requests that all data of a refused server be replaced by those of the source.
    *
    * @throws IllegalStateException if the server is not refused
    */
@@ -328,21 +337,21 @@ final class Agent implements SmartLifecycle {
     Promotion refusedBy = this.replica.refusedBy();
     if (this.status.role() != Role.REFUSED || refusedBy == null) {
       throw new IllegalStateException(
-          "%s is %s, and only a server that may not join the source is rebuilt from it%s"
+          "%s is %s, and only a server that may not join the source can be rebuilt from it%s"
               .formatted(
                   this.properties.server(),
                   this.status.role(),
                   this.status.reason().isEmpty() ? "" : ": " + this.status.reason()));
     }
     log.warn(
-        "{} is rebuilt from {}: all its data are replaced",
+        "Rebuilding {} from {}: all of its data will be replaced",
         this.properties.server(),
         refusedBy.server());
     this.donor = refusedBy;
     this.signal.release();
   }
 
-  /** Tries that again at each look if it fails because of the donor. */
+  /** Rebuilds the server. If that fails because of the donor, the next check tries again. */
   private void rebuild(Promotion donor) throws SQLException {
     showRebuild(donor);
     this.freshest.withdraw();
@@ -354,25 +363,25 @@ final class Agent implements SmartLifecycle {
           this.properties.replicationPassword());
     } catch (SQLException ex) {
       if (ex.getErrorCode() == MysqlServer.CLONE_DONOR_ERROR) {
-        // A donor clones to one server at a time, and a source that is closed ends clones.
+        // A donor serves one clone at a time, and a source that closes for writes aborts clones.
         this.rebuildFailure = Refusals.text(ex);
         showRebuild(donor);
         return;
       }
       forgetRebuild();
-      throw ex; // also if the server has ended after the clone
+      throw ex; // also if the server shut down after the clone
     }
     forgetRebuild();
   }
 
   private void showRebuild(Promotion donor) {
-    String reason = "it is rebuilt from " + donor.server();
+    String reason = "it is being rebuilt from " + donor.server();
     if (this.rebuildFailure.isEmpty()) {
       show(Role.UNKNOWN, reason, 0);
     } else {
       show(
           Role.REFUSED,
-          "%s, and that is tried again, since it has failed: %s"
+          "%s; the last attempt failed and will be retried: %s"
               .formatted(reason, this.rebuildFailure),
           0);
     }
@@ -382,7 +391,7 @@ final class Agent implements SmartLifecycle {
     Promotion donor = this.donor;
     if (donor != null && donor.electionTerm() != source.electionTerm()) {
       log.warn(
-          "{} is not rebuilt from {}: the source is {} now",
+          "{} will not be rebuilt from {}: the source is now {}",
           this.properties.server(),
           donor.server(),
           source.server());
@@ -396,9 +405,9 @@ final class Agent implements SmartLifecycle {
   }
 
   /**
-   * Looks at the settings of the server, and at what was done to its data.
+   * Checks the settings of the server, and whether its data are complete.
    *
-   * @return false if another agent looks after the server, so that this one must not touch it
+   * @return {@code false} if another agent manages the server, so that this agent must not touch it
    */
   private boolean check() throws Exception {
     if (!this.everChecked && hasOtherAgent()) {
@@ -414,7 +423,7 @@ final class Agent implements SmartLifecycle {
     return true;
   }
 
-  /** Whether another agent looks after the server, or has done so a moment ago. */
+  /** Returns whether another agent manages the server, or did so a moment ago. */
   private boolean hasOtherAgent() throws Exception {
     String other = this.server.otherAgent();
     if (other.isEmpty() && this.otherAgent.isEmpty()) {
@@ -429,8 +438,8 @@ final class Agent implements SmartLifecycle {
   }
 
   /**
-   * Asks the last source itself if it hands over to this server: it has all that was acknowledged,
-   * so that no other position is needed.
+   * Asks the last source for its position if it is handing over to this server. The last source has
+   * every acknowledged transaction, so no other position is needed.
    */
   private void askLastSource(Promotion last) {
     try {

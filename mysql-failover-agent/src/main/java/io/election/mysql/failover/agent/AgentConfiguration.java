@@ -19,7 +19,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 
-/** Puts the agent together. */
+/** Configuration of the agent. */
 @Configuration(proxyBeanMethods = false)
 class AgentConfiguration {
 
@@ -52,7 +52,7 @@ class AgentConfiguration {
             && properties.acknowledgingReplicas() < properties.servers().size(),
         "as.failover.acknowledging-replicas",
         properties.acknowledgingReplicas(),
-        "it must be from 0 to the number of replicas, which is "
+        "it must be between 0 and the number of replicas, which is "
             + (properties.servers().size() - 1));
     return new FreshestFirst(properties);
   }
@@ -89,11 +89,11 @@ class AgentConfiguration {
         mysql.getIfAvailable() != null,
         ALGORITHM,
         environment.getProperty(ALGORITHM),
-        "the agents elect over Etcd, Zookeeper or Mysql");
+        "the agents can elect over Etcd, Zookeeper or Mysql");
     return new MysqlPromotions(database.getObject(), mysql.getObject(), election);
   }
 
-  /** The database of the election, which must be none of the set's servers. */
+  /** The database of the election, which must not be one of the set's servers. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnProperty(name = ALGORITHM, havingValue = "Mysql")
   @EnableConfigurationProperties(DataSourceProperties.class)

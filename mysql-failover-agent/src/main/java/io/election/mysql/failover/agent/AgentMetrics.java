@@ -6,7 +6,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.OptionalInt;
 
-/** The state of the server, and what is missing in its set, as meters. */
+/** Meters for the state of the server and of its set. */
 final class AgentMetrics implements MeterBinder {
 
   private final Agent agent;
@@ -25,20 +25,20 @@ final class AgentMetrics implements MeterBinder {
   public void bindTo(MeterRegistry registry) {
     for (Role role : Role.values()) {
       Gauge.builder("mysql.failover.role", () -> this.agent.status().role() == role ? 1 : 0)
-          .description("1 for the present role of the server, 0 for the others")
+          .description("1 for the current role of the server, 0 for all others")
           .tag("role", role.name())
           .register(registry);
     }
     Gauge.builder("mysql.failover.lag", () -> this.agent.status().lagSeconds())
-        .description("How far the applier is behind")
+        .description("Replication lag of the applier")
         .baseUnit("seconds")
         .register(registry);
     Gauge.builder("mysql.failover.missing", () -> orNaN(this.agent.missing()))
-        .description("How many servers of the set have no agent that has published a position")
+        .description("Number of servers of the set without an agent that has published a position")
         .baseUnit("servers")
         .register(registry);
     Gauge.builder("mysql.failover.acknowledging", () -> orNaN(this.duty.acknowledging()))
-        .description("How many replicas acknowledge the transactions of the source")
+        .description("Number of replicas that acknowledge the transactions of the source")
         .baseUnit("replicas")
         .register(registry);
   }

@@ -8,7 +8,7 @@ import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 
-/** Tells a load balancer which server to use. */
+/** HTTP checks for load balancers, and commands for operators. */
 @RestController
 class CheckController {
 
@@ -21,8 +21,8 @@ class CheckController {
   }
 
   /**
-   * Makes another server the source, once it has caught up: 202 if it is handed over, 409 with the
-   * reason if this server is the source still, or is not.
+   * Makes another server the source once it has caught up. Answers 202 if the source was handed
+   * over, or 409 with the reason if this server is still the source, or was not the source.
    */
   @PostMapping("/switch-over")
   CompletableFuture<ResponseEntity<String>> switchOver(@RequestParam String to) {
@@ -32,7 +32,10 @@ class CheckController {
         .exceptionally((ex) -> ResponseEntity.status(409).body(ex.getMessage()));
   }
 
-  /** Replaces all data of a refused server by those of the source: 202, or 409 with the reason. */
+  /**
+   * Replaces all data of a refused server by those of the source. Answers 202, or 409 with the
+   * reason.
+   */
   @PostMapping("/rebuild")
   ResponseEntity<String> rebuild() {
     try {
@@ -50,7 +53,7 @@ class CheckController {
     return ResponseEntity.status(status.role() == Role.SOURCE ? 200 : 503).body(status);
   }
 
-  /** Answers 200 if the server is a replica that is no further behind than allowed. */
+  /** Answers 200 if the server is a replica whose lag is at most the allowed one, 503 otherwise. */
   @GetMapping("/check/replica")
   ResponseEntity<Status> replica(@RequestParam(defaultValue = "10") long maxLag) {
     Status status = this.agent.status();

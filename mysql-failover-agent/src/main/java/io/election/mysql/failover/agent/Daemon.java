@@ -9,7 +9,7 @@ final class Daemon {
 
   private Daemon() {}
 
-  /** Starts a task on a thread of its own, which does not keep the process alive. */
+  /** Starts a task on a thread of its own, which does not keep the JVM alive. */
   static <T> Future<T> start(String name, Callable<T> task) {
     FutureTask<T> started = new FutureTask<>(task);
     Thread thread = new Thread(started, name);

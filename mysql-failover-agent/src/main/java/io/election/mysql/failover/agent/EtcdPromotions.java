@@ -11,7 +11,7 @@ import io.etcd.jetcd.api.RequestOp;
 import io.etcd.jetcd.api.TxnRequest;
 import java.util.Optional;
 
-/** The record as a key in etcd, confirmed by a quorum. */
+/** Stores the record as a key in etcd, read and written with a quorum. */
 final class EtcdPromotions implements Promotions {
 
   private final EtcdFence fence;

@@ -13,15 +13,18 @@ import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Lets nobody write to a source whose duty ends, before the lease may end. */
+/** Makes a source read-only when its duty ends, before its lease may end. */
 final class Fence {
 
   private static final Logger log = LoggerFactory.getLogger(Fence.class);
 
-  /** How long a statement may take that makes it read-only, before the server is killed. */
+  /** How long a statement that makes the server read-only may take before the server is killed. */
   private static final Duration FENCE = Duration.ofSeconds(2);
 
-  /** How long before the end of a lease the guard of an agent has acted that dies after a renewal. */
+  /**
+   * How long before the end of the lease the guard has acted, if the agent dies right after a
+   * renewal.
+   */
   private static final Duration BEFORE_LEASE = Duration.ofMillis(1_250);
 
   /** Longer than the time between two statements of the agent. */
@@ -55,7 +58,8 @@ final class Fence {
       return null;
     });
     try {
-      // While the lease is renewed there is time; at least a little, if an operator has ended it.
+      // There is time while the lease is renewed, and at least a little if an operator has ended
+      // it.
       while (!fenced.isDone()
           && (remaining().compareTo(margin()) > 0
               || System.nanoTime() - began < margin().toNanos())) {
@@ -63,7 +67,7 @@ final class Fence {
       }
       fenced.get(0, TimeUnit.MILLISECONDS);
       log.info(
-          "{} is read-only, {} ms after it began to end as source",
+          "{} is read-only, {} ms after it began to step down as the source",
           this.properties.server(),
           (System.nanoTime() - began) / 1_000_000);
       return;
@@ -72,20 +76,20 @@ final class Fence {
     } catch (ExecutionException | TimeoutException ex) {
       log.error("{} could not be made read-only in time", this.properties.server(), ex);
       if (Refusals.isRefused(ex)) {
-        return; // nothing listens any more on the server's own host
+        return; // nothing listens on the server's host any more
       }
     } finally {
       server.abort();
     }
     if (!this.hooks.run("kill-server", this.properties.killServer(), 0)) {
-      log.error("{} is left to its guard, which shuts it down", this.properties.server());
+      log.error("{} will be shut down by its guard", this.properties.server());
       awaitGuard();
     }
   }
 
   /**
-   * Keeps the lease until the guard has made the server read-only, if that is still running. A server
-   * that was paused may go on before that, so it is fenced again and again meanwhile.
+   * Keeps the lease until the guard has made the server read-only, if the server is still running.
+   * A paused server may resume before that, so the agent keeps trying to fence it.
    */
   private void awaitGuard() {
     MysqlServer server = this.server.another(FENCE);
@@ -104,12 +108,12 @@ final class Fence {
     server.abort();
   }
 
-  /** Ends when the server is read-only or has ended, or by an interrupt. */
+  /** Returns when the server is read-only or has shut down, or if the thread is interrupted. */
   private void fenceAgainAndAgain(MysqlServer server) {
     while (!Thread.currentThread().isInterrupted()) {
       try {
-        server.fenceFormerSource(); // replicas do not wait for a server that does not answer
-        log.info("{} answers again, and is read-only", this.properties.server());
+        server.fenceFormerSource(); // its replicas have left it by now
+        log.info("{} answers again and is read-only", this.properties.server());
         return;
       } catch (SQLException ex) {
         log.debug("{} does not answer", this.properties.server(), ex);
@@ -122,23 +126,23 @@ final class Fence {
   }
 
   /**
-   * Returns when the guard must have acted if it is told nothing more, by the monotonic clock: before
-   * the lease ends.
+   * Returns the instant, by the monotonic clock, by which the guard must have acted if it is not
+   * notified again. It is before the end of the lease.
    */
   long guardMustActBy() {
-    long now = System.nanoTime(); // before it is asked what remains
+    long now = System.nanoTime(); // before the remaining time is read
     Duration remaining = remaining();
     Duration silence = silence();
     return now + (remaining.compareTo(silence) < 0 ? remaining : silence).toNanos();
   }
 
-  /** Returns for how long the server serves at most while its agent is silent. */
+  /** Returns how long the server serves at most while its agent is silent. */
   Duration silence() {
     Duration silence = this.settings.leaseDuration().minus(BEFORE_LEASE);
     return silence.compareTo(SHORTEST_SILENCE) < 0 ? SHORTEST_SILENCE : silence;
   }
 
-  /** Returns the part of a lease that is kept for killing the server. */
+  /** Returns the part of a lease that is reserved for killing the server. */
   Duration margin() {
     return this.settings.leaseDuration().dividedBy(10);
   }

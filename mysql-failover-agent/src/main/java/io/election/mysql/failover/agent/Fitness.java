@@ -12,14 +12,19 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Finds what makes a server unfit to be a source or a replica, each with its remedy. */
+/**
+ * Finds the problems that make a server unfit to be a source or a replica, each with its remedy.
+ */
 final class Fitness {
 
-  /** What the applier leaves out; the server logs such a transaction all the same, without its rows. */
+  /**
+   * The filters of the applier. The server logs the GTID of a filtered transaction all the same,
+   * without its rows.
+   */
   private static final String FILTERS = """
       SELECT DISTINCT CONCAT('replication filters are not supported: ', filter_name, ' is ', filter_rule,
           '. Take it out of my.cnf, or CHANGE REPLICATION FILTER ', filter_name,
-          ' = (); then rebuild the server, since its data may lack what was left out')
+          ' = (); then rebuild the server, since its data may lack what was filtered out')
       FROM (SELECT filter_name, filter_rule
             FROM performance_schema.replication_applier_global_filters
             UNION SELECT filter_name, filter_rule
@@ -35,7 +40,10 @@ final class Fitness {
       WHERE channel_name <> ''
       """;
 
-  /** A clone drops all data and GTIDs first. What it leaves if it fails would pass for a new server. */
+  /**
+   * A clone first drops all data and GTIDs. After a failed clone, the server would look like a new
+   * one.
+   */
   private static final String FAILED_CLONE = """
       SELECT CONCAT('its data may be gone: a clone from ', source,
           IF(state = 'In Progress', ' has not ended',
@@ -45,7 +53,7 @@ final class Fitness {
       WHERE destination = 'LOCAL INSTANCE' AND state <> 'Completed'
       """;
 
-  /** Who writes, or holds a lock by LOCK TABLES. */
+  /** The connections that write, or hold a lock acquired by LOCK TABLES. */
   private static final String BLOCKERS = """
       SELECT DISTINCT CONCAT('connection ', processlist_id, ' of ', processlist_user, '@', processlist_host,
           IF(processlist_info IS NULL, ', which holds locks on tables',
@@ -60,10 +68,10 @@ final class Fitness {
   private final MysqlServer server;
 
   /**
-   * What was found.
+   * The result of a check.
    *
    * @param reason why the server may neither lead nor join; empty if it may
-   * @param incomplete whether it is unfit because its data may be incomplete
+   * @param incomplete whether the server is unfit because its data may be incomplete
    */
   record Finding(String reason, boolean incomplete) {}
 
@@ -71,7 +79,7 @@ final class Fitness {
     this.server = server;
   }
 
-  /** Looks at the settings of the server, and at what was done to its data. */
+  /** Checks the settings of the server, and whether its data are complete. */
   Finding look(int acknowledgingReplicas) throws SQLException {
     List<String> problems = problems(acknowledgingReplicas);
     if (!problems.isEmpty()) {
@@ -81,7 +89,7 @@ final class Fitness {
     return new Finding(failedClone, !failedClone.isEmpty());
   }
 
-  /** Returns the settings without which a failover is not safe, each with its remedy. */
+  /** Returns the settings that make a failover unsafe, each with its remedy. */
   private List<String> problems(int acknowledgingReplicas) throws SQLException {
     List<String> problems = new ArrayList<>();
     Map<String, String> required = new LinkedHashMap<>(Map.of(
@@ -103,7 +111,7 @@ final class Fitness {
         problems.add("%s is %s: set it to %s"
             .formatted(
                 setting.getKey(),
-                found != null ? found : "unknown, as its plugin is not loaded",
+                found != null ? found : "unknown because its plugin is not loaded",
                 setting.getValue()));
       }
     }
@@ -136,8 +144,8 @@ final class Fitness {
   }
 
   /**
-   * Returns why the data of this server may be incomplete: the last clone over them has not ended
-   * well. Empty if it has, or if there was none.
+   * Returns why the data of this server may be incomplete: the last clone into it failed or did not
+   * end. Empty if it succeeded, or if there was none.
    */
   private String failedClone() throws SQLException {
     try {
@@ -150,7 +158,7 @@ final class Fitness {
     }
   }
 
-  /** Returns the connections that keep the server from being read-only, for people. */
+  /** Describes the connections that prevent the server from becoming read-only. */
   String blockers() throws SQLException {
     return String.join(", ", rows(BLOCKERS));
   }

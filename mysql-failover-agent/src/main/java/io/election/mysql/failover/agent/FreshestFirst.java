@@ -15,11 +15,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets the server that has received most stand first when the source is gone. The receiver of each
- * server is stopped before its position counts, so that nothing is acknowledged to the old source
- * any more.
+ * Lets the server that has received most stand for election first when the source is gone. A
+ * position counts only after the server's receiver was stopped, so that the server acknowledges
+ * nothing more to the old source.
  *
- * <p>Thread-safe: asked by the elector's thread, told by the agent's.
+ * <p>Thread-safe: read by the elector's thread, updated by the agent's thread.
  */
 final class FreshestFirst implements Precedence {
 
@@ -35,13 +35,13 @@ final class FreshestFirst implements Precedence {
 
   private volatile @Nullable Position position;
 
-  /** As published last; used by the agent's thread. */
+  /** The value last published; used by the agent's thread. */
   private long finalIn = Position.MAY_RECEIVE;
 
-  /** The newest term of the election in which it was final; used by the agent's thread. */
+  /** The latest election term in which the position was final; used by the agent's thread. */
   private long wasFinalIn = Position.MAY_RECEIVE;
 
-  /** How often {@link #finalIn} has changed; used by the agent's thread. */
+  /** The number of changes of {@link #finalIn}; used by the agent's thread. */
   private long changes;
 
   private volatile Optional<Promotion> last = Optional.empty();
@@ -52,16 +52,19 @@ final class FreshestFirst implements Precedence {
   private volatile Runnable onAsked = () -> {};
   private volatile String reason = "";
 
-  /** The address of the source from which this server is set to replicate; empty if there is none. */
+  /**
+   * The address of the source from which this server is configured to replicate; empty if there is
+   * none.
+   */
   private volatile String replicatesFrom = "";
 
   /** Why this server may not be promoted, whatever it has received; empty if it may. */
   private volatile String unfit = "";
 
-  /** The positions by which this server stood last, its own included. */
+  /** The positions on which the last decision to stand was based, including this server's own. */
   private volatile List<Position> decidedBy = List.of();
 
-  /** The fresher servers for which it has held back in vain. */
+  /** The fresher servers that did not stand while this one held back. */
   private volatile Set<String> passedOver = Set.of();
 
   FreshestFirst(AgentProperties properties) {
@@ -74,22 +77,25 @@ final class FreshestFirst implements Precedence {
     this.initialSource = properties.initialSource();
   }
 
-  /** Sets what runs when the election is open, and the agent must publish a final position. */
+  /**
+   * Sets the callback that runs when the election is open and the agent must publish a final
+   * position.
+   */
   void onAsked(Runnable onAsked) {
     this.onAsked = onAsked;
   }
 
-  /** Returns the term of the election in which the last promotion was recorded; 0 if there is none. */
+  /** Returns the election term in which the last promotion was recorded; 0 if there was none. */
   private long lastTerm() {
     return this.last.map(Promotion::electionTerm).orElse(0L);
   }
 
-  /** Returns whether the last leader, or an operator, has named this node as the next one. */
+  /** Returns whether the last leader or an operator has designated this node as the next leader. */
   boolean isDesignated() {
     return this.designated;
   }
 
-  /** Sets what the last source has executed, which is read-only and hands over. */
+  /** Sets the transactions that the last source has executed. It is read-only and hands over. */
   void handedOverAt(Promotion last, GtidSet executed) {
     this.handedOver = new Position(
         last.server(),
@@ -102,13 +108,13 @@ final class FreshestFirst implements Precedence {
         last.term(),
         executed,
         true,
-        new Status(Status.Role.WAITING, "it hands over", 0));
+        new Status(Status.Role.WAITING, "it is handing over", 0));
   }
 
   /**
-   * Sets what this server publishes. Called by the agent's thread alone.
+   * Sets the position that this server publishes. Called by the agent's thread only.
    *
-   * @return whether it is final now, or no longer
+   * @return whether the position has become final, or is no longer final
    */
   boolean publish(ServerState state, long finalIn, Status status) {
     boolean changes = finalIn != this.finalIn;
@@ -133,15 +139,15 @@ final class FreshestFirst implements Precedence {
     return changes;
   }
 
-  /** Publishes nothing. */
+  /** Stops publishing a position. */
   void withdraw() {
     this.position = null;
   }
 
   /**
    * Returns whether no agent can see a position of this server that is final since the last
-   * promotion, so that its receiver may start. One that was published must have been replaced.
-   * Called by the agent's thread alone.
+   * promotion, so that its receiver may start. If such a position was published, it must have been
+   * replaced. Called by the agent's thread only.
    *
    * @param members as read from the store; empty if they are not known
    */
@@ -157,7 +163,9 @@ final class FreshestFirst implements Precedence {
             || published.stream().anyMatch((each) -> each.changes() == this.changes));
   }
 
-  /** Sets why this server may not be promoted, whatever it has received; empty if it may. */
+  /**
+   * Sets the reason why this server may not be promoted, whatever it has received; empty if it may.
+   */
   void unfit(String reason) {
     this.unfit = reason;
   }
@@ -168,21 +176,25 @@ final class FreshestFirst implements Precedence {
   }
 
   /**
-   * Returns whether the election has been open to this node within a time.
+   * Returns whether the election was open to this node within the given time before now.
    *
-   * @param since an instant by the monotonic clock, before which it was open for another promotion
+   * @param since an instant by the monotonic clock; openings before it belong to an earlier
+   *     promotion and do not count
    */
   boolean isOpen(Duration within, long since) {
     long askedAt = this.askedAt;
     return System.nanoTime() - askedAt < within.toNanos() && askedAt - since > 0;
   }
 
-  /** Returns whether the election has been open to this node after an instant. */
+  /** Returns whether the election was open to this node after the given instant. */
   boolean hasOpenedSince(long instant) {
     return this.askedAt - instant > 0;
   }
 
-  /** Returns the positions by which this server stood last, its own included. */
+  /**
+   * Returns the positions on which the last decision to stand was based, including this server's
+   * own.
+   */
   List<Position> decidedBy() {
     return this.decidedBy;
   }
@@ -197,15 +209,15 @@ final class FreshestFirst implements Precedence {
   public Turn turn(Opening opening) {
     Turn turn = decide(opening);
     if (turn.reason().equals(NOT_READY)) {
-      this.reason = ""; // in a moment
+      this.reason = ""; // it will be known in a moment
     } else if (opening.members().isPresent() || this.reason.isEmpty()) {
-      // While it reads the others anew, what it has read before is true.
+      // While the members are being read again, the earlier reason still applies.
       this.reason = turn.reason();
     }
     return turn;
   }
 
-  /** Returns why this server did not stand at once when it was asked last; empty if it did. */
+  /** Returns why this server did not stand at once at the last opening; empty if it did. */
   String reason() {
     return this.reason;
   }
@@ -280,10 +292,10 @@ final class FreshestFirst implements Precedence {
         return Turn.standAside(
             passedOver.isEmpty()
                 ? verdict.reason()
-                : "%s; without %s, which are fresher and have not come, acknowledged transactions might be lost"
+                : "%s; without %s, which are fresher but did not stand, acknowledged transactions might be lost"
                     .formatted(verdict.reason(), passedOver));
       }
-      // The one that is next in freshness comes before those that are behind it.
+      // The next freshest server takes its turn before the servers behind it.
       until = until.plus(this.holdBack.multipliedBy(verdict.others().size()));
       if (openFor.compareTo(until) < 0) {
         return Turn.holdBack(until, verdict.reason());
@@ -299,7 +311,7 @@ final class FreshestFirst implements Precedence {
         .orElseThrow();
   }
 
-  /** Returns a member whose server is fresher, and for which this one has not held back in vain. */
+  /** Returns a member whose server is fresher and was not already passed over. */
   Optional<Member> fresher(List<Member> members, GtidSet executed) {
     Optional<Promotion> promotion = this.last;
     if (promotion.isEmpty()) {
@@ -324,8 +336,8 @@ final class FreshestFirst implements Precedence {
   }
 
   /**
-   * Begins a set that has had no source: only if no server knows of one. The record of promotions may
-   * just be gone.
+   * Decides on the first source of a set. This server stands only if no server's data show a
+   * promotion; otherwise the record of promotions is missing.
    */
   private Turn first(Position own, List<Position> positions) {
     if (!this.server.equals(this.initialSource)) {
@@ -343,7 +355,7 @@ final class FreshestFirst implements Precedence {
     positions.forEach((each) -> missing.remove(each.server()));
     if (!missing.isEmpty()) {
       return Turn.standAside(
-          "the first source needs the positions of all servers; missing are " + missing);
+          "the first source needs the positions of all servers; missing: " + missing);
     }
     for (Position each : positions) {
       if (each.term() > 0) {
@@ -363,8 +375,8 @@ final class FreshestFirst implements Precedence {
   }
 
   /**
-   * Returns why this server may not join the last source beside the others, as they have announced
-   * themselves; empty if it may.
+   * Returns why this server may not join the last source, given what the other agents have
+   * announced; empty if it may.
    *
    * @param members as read from the store
    */
@@ -382,20 +394,20 @@ final class FreshestFirst implements Precedence {
         .filter((each) -> each.server().equals(source.server()))
         .filter((each) -> !each.servers().contains(this.server))
         .map((each) ->
-            "it is no member: the agent of the source %s has as.failover.servers=%s. Add it there, and at all other agents, or stop this agent"
+            "it is not a member: the agent of the source %s has as.failover.servers=%s. Add it there, and at all other agents, or stop this agent"
                 .formatted(each.server(), print(each.servers())))
         .findFirst()
         .orElse("");
   }
 
-  /** Returns how many servers of the set have no agent that has announced a position. */
+  /** Returns the number of servers of the set without an agent that has announced a position. */
   int missing(List<Member> members) {
     Set<String> missing = new TreeSet<>(this.servers);
     announced(members).forEach((each) -> missing.remove(each.server()));
     return missing.size();
   }
 
-  /** Returns why the positions cannot be trusted; {@code null} if they can. */
+  /** Returns why the positions cannot be trusted; {@code null} if they can be. */
   private @Nullable String clash(Position own, List<Position> announced) {
     String clash = clashOfServers(own, announced);
     if (clash != null) {
@@ -409,17 +421,17 @@ final class FreshestFirst implements Precedence {
     if (last != null) {
       for (Position each : Stream.concat(Stream.of(own), announced.stream()).toList()) {
         if (each.term() > last.term()) {
-          return "the data of %s are of term %d, but the record of promotions says %d: one of them was changed. Compare with the table mysql_failover.promotion of all servers, and restore what is wrong"
+          return "the data of %s are of term %d, but the record of promotions says %d: one of them was changed. Compare with the table mysql_failover.promotion of all servers, and restore whichever is wrong"
               .formatted(each.server(), each.term(), last.term());
         }
       }
     }
     return announced.stream()
-        .filter((each) -> !each.server().equals(own.server())) // of an agent before this one
+        .filter((each) -> !each.server().equals(own.server())) // of an earlier agent
         .filter((each) -> !this.servers.containsAll(each.servers())
             || (this.servers.contains(each.server()) && !each.servers().contains(own.server())))
         .map((each) ->
-            "the agent of %s has as.failover.servers=%s, and this one %s: give all agents the same list, or stop the one that is no member"
+            "the agent of %s has as.failover.servers=%s, and this one %s: give all agents the same list, or stop the one that is not a member"
                 .formatted(each.server(), print(each.servers()), print(this.servers)))
         .findFirst()
         .orElse(null);
@@ -433,7 +445,7 @@ final class FreshestFirst implements Precedence {
     int same = 0;
     for (Position each : announced) {
       if (each.server().equals(own.server())) {
-        // An agent that has ended is announced for a while.
+        // An agent that has stopped remains announced for a while.
         if (!each.uuid().equals(own.uuid()) || (each.isFinal(lastTerm()) && ++same > 1)) {
           return "two agents have as.failover.server=%s: stop one of them".formatted(own.server());
         }
@@ -441,7 +453,7 @@ final class FreshestFirst implements Precedence {
         return "%s has the same server_uuid as this server, %s: remove auto.cnf from one of them, and restart it"
             .formatted(each.server(), own.uuid());
       } else if (each.id() == own.id()) {
-        return "%s has the same server_id as this server, %d, so that one would ignore what the other has written: change it on one of them, and restart that server"
+        return "%s has the same server_id as this server, %d, so that one would ignore the transactions of the other: change it on one of them, and restart that server"
             .formatted(each.server(), own.id());
       }
     }

@@ -3,28 +3,33 @@ package io.election.mysql.failover.agent;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** The server's own fence: what makes it read-only and ends it, without its agent. */
+/**
+ * The guard of a server: it makes the server read-only and shuts it down if its agent is silent.
+ */
 final class Guard {
 
-  /** How often a second the guard counts. */
+  /** The number of ticks of the guard per second. */
   private static final int TICKS = 4;
 
   private static final long TICK_NANOS = TimeUnit.SECONDS.toNanos(1) / TICKS;
 
-  /** How long the guard takes at most to notice that it must act, and to end all clients. */
+  /** The maximum time that the guard takes to notice that it must act, and to end all clients. */
   private static final long ACTS_NANOS = TICK_NANOS + TimeUnit.MILLISECONDS.toNanos(500);
 
-  /** What the server says of an opening that comes too late. */
+  /**
+   * The server's error when it is opened too late. The text is an invalid value of the variable.
+   */
   private static final String TOO_LATE = "too late: the lease may have ended";
 
-  /** For how long a server may serve at least without its agent: else it is rather told nothing. */
+  /** The shortest time that the guard is given. If less is left, the guard is not notified. */
   static final long SHORTEST_NANOS = ACTS_NANOS + 2 * TICK_NANOS;
 
   /**
-   * The guard counts quarters of a second, up to the last one in which the server may serve, as its
-   * agent has said. If the agent is dead or paused, it ends all clients, makes the server read-only,
-   * and shuts it down, also if something keeps it from being read-only. Nobody gets an answer to what
-   * waits for acknowledgements. Nothing of it is replicated.
+   * The guard counts ticks of a quarter of a second, up to the last tick that its agent has
+   * allowed. If the agent is dead or paused, the guard ends all clients, makes the server
+   * read-only, and shuts it down, even if something prevents the server from becoming read-only.
+   * Clients that wait for acknowledgements get no answer. Nothing that the guard does is
+   * replicated.
    */
   private static final String GUARD = """
       CREATE EVENT mysql_failover.guard ON SCHEDULE EVERY 1 SECOND DO
@@ -62,12 +67,12 @@ final class Guard {
       END
       """;
 
-  /** The expression of the guard's ticks. */
+  /** The expression for the guard's current tick. */
   static final String COUNTED = "(SELECT MAX(ticks) FROM mysql_failover.guard)";
 
   /**
-   * Tells the guard how long the server may serve, and returns the guard's ticks. A request that the
-   * network has delayed, until a later one was heard, tells it nothing.
+   * Sets the guard's last tick, and returns its current tick. A request that the network delayed
+   * until after a later one has no effect.
    */
   private static final String MAY_SERVE = """
       CREATE FUNCTION mysql_failover.may_serve(number bigint, until_tick bigint) RETURNS bigint
@@ -81,9 +86,10 @@ final class Guard {
   private Guard() {}
 
   /**
-   * Returns the statement that makes the server writable. It fails if it comes too late.
+   * Returns the statement that makes the server writable. The statement fails if it is executed too
+   * late.
    *
-   * @param micros the expression of the microseconds after which the guard must have acted
+   * @param micros the expression for the microseconds until the guard must have acted
    */
   static String opening(String micros) {
     return "SET GLOBAL super_read_only = IF(%s < %d, '%s', 'OFF')"
@@ -93,8 +99,9 @@ final class Guard {
   /**
    * Returns the statements that create the guard.
    *
-   * @param micros the expression of the microseconds after which it has acted if it is told nothing
-   * @param clients the query of the connections that it ends
+   * @param micros the expression for the microseconds until the guard has acted if it is not
+   *     notified again
+   * @param clients the query for the connections that the guard ends
    */
   static List<String> creation(String micros, String clients) {
     return List.of(
@@ -109,9 +116,9 @@ final class Guard {
   }
 
   /**
-   * Returns the statement that tells the guard of a server that was read-only how long it may serve.
+   * Returns the statement that sets the guard's last tick when a read-only server is opened.
    *
-   * @param micros the expression of the microseconds after which the guard has acted
+   * @param micros the expression of the microseconds until the guard has acted
    */
   static String beginning(String micros) {
     return "UPDATE mysql_failover.guard SET last_tick = ticks + FLOOR((%s - %d) / %d)"
@@ -122,12 +129,11 @@ final class Guard {
   }
 
   /**
-   * Returns the expression that tells the guard how long the server may serve. Its value is the
-   * guard's ticks.
+   * Returns the expression that sets the guard's last tick. Its value is the guard's current tick.
    *
-   * @param number greater than that of each expression before
-   * @param seen how many ticks it had counted when they were seen
-   * @param nanos after what time since then it has acted
+   * @param number the number of the request, greater than that of every earlier one
+   * @param seen the guard's tick as last seen
+   * @param nanos the time from then until the guard has acted
    */
   static String mayServe(long number, long seen, long nanos) {
     return "mysql_failover.may_serve(%d, %d)".formatted(number, lastTick(seen, nanos));

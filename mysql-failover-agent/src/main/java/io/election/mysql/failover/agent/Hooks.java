@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The operator's own commands at a change of roles. A failure is logged, and changes nothing. */
+/** Runs the operator's commands at changes of role. A failure is logged and has no other effect. */
 final class Hooks {
 
   private static final Logger log = LoggerFactory.getLogger(Hooks.class);
@@ -18,7 +18,7 @@ final class Hooks {
     this.properties = properties;
   }
 
-  /** A command that runs. */
+  /** A running command. */
   static final class Run {
 
     private final Thread thread;
@@ -27,7 +27,7 @@ final class Hooks {
       this.thread = thread;
     }
 
-    /** Ends the command, if it still runs. */
+    /** Kills the command if it is still running, and waits for its end. */
     void end() {
       this.thread.interrupt();
       boolean interrupted = false;
@@ -44,7 +44,7 @@ final class Hooks {
     }
   }
 
-  /** Begins to run a command, which has its time limit, and does not wait for it. */
+  /** Starts a command, subject to the time limit, without waiting for it. */
   Run start(String name, List<String> command, long term) {
     Thread thread = new Thread(() -> run(name, command, term), name);
     thread.setDaemon(true);
@@ -53,11 +53,11 @@ final class Hooks {
   }
 
   /**
-   * Runs a command, and waits until it ends or its time limit has passed.
+   * Runs a command, and waits until it ends or exceeds its time limit.
    *
-   * @param name its name in the log
+   * @param name the name of the command in the log
    * @param command the program and its arguments; empty if there is none
-   * @return whether it has ended with exit code 0 in time
+   * @return whether the command ended with exit code 0 in time
    */
   boolean run(String name, List<String> command, long term) {
     if (command.isEmpty()) {
@@ -80,7 +80,7 @@ final class Hooks {
     try {
       if (!process.waitFor(this.properties.hookTimeout().toMillis(), TimeUnit.MILLISECONDS)) {
         log.error(
-            "{} took longer than as.failover.hook-timeout, {}, and was ended: {}",
+            "{} took longer than as.failover.hook-timeout, {}, and was killed: {}",
             name,
             this.properties.hookTimeout(),
             command);
@@ -90,10 +90,10 @@ final class Hooks {
         return true;
       }
     } catch (InterruptedException ex) {
-      log.error("{} was ended before it was done: {}", name, command);
+      log.error("{} was killed before it finished: {}", name, command);
       Thread.currentThread().interrupt();
     } finally {
-      // A shell goes on with its next command when the one that it waits for is killed.
+      // A shell continues with its next command if only its current child process is killed.
       List<ProcessHandle> started = process.descendants().toList();
       process.destroyForcibly();
       started.forEach(ProcessHandle::destroyForcibly);

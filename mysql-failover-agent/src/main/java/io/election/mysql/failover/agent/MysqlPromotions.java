@@ -12,7 +12,10 @@ import java.sql.Statement;
 import java.util.Optional;
 import javax.sql.DataSource;
 
-/** The record as a row in the database of the election, which is none of the set's servers. */
+/**
+ * Stores the record as a row in the database of the election, which is not one of the set's
+ * servers.
+ */
 final class MysqlPromotions implements Promotions {
 
   private static final String TABLE = """
@@ -60,12 +63,12 @@ final class MysqlPromotions implements Promotions {
       } catch (LeadershipLostException ex) {
         return false;
       } finally {
-        // What is not committed now must not be committed by the return to autocommit.
+        // A transaction that is still open would be committed by the return to autocommit.
         connection.rollback();
         connection.setAutoCommit(true);
       }
     } catch (SQLException ex) {
-      throw new LeaseStoreException("The promotion may not be recorded: " + ex, ex);
+      throw new LeaseStoreException("It is unknown whether the promotion was recorded: " + ex, ex);
     }
   }
 

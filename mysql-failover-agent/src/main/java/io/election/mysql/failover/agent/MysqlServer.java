@@ -13,15 +13,15 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.UnaryOperator;
 
 /**
- * The server beside the agent, on one connection. Used by one thread, but for {@link #another} and
+ * The agent's own server, on one connection. Used by one thread, except for {@link #another} and
  * {@link #abort}.
  */
 final class MysqlServer implements AutoCloseable {
 
-  /** The error of a clone that ends because of its donor. */
+  /** The error code of a clone that failed because of its donor. */
   static final int CLONE_DONOR_ERROR = 3862;
 
-  /** The connections but those of replicas, and the own one. */
+  /** All connections except those of replicas and the current one. */
   private static final String CLIENTS = """
       SELECT processlist_id FROM performance_schema.threads
       WHERE name = 'thread/sql/one_connection' AND processlist_id <> CONNECTION_ID()
@@ -33,7 +33,7 @@ final class MysqlServer implements AutoCloseable {
       WHERE name = 'thread/sql/one_connection' AND processlist_command LIKE 'Binlog Dump%'
       """;
 
-  /** The threads of the applier that are in the middle of a transaction. */
+  /** The applier's threads that are in the middle of a transaction. */
   private static final String APPLYING = """
       SELECT processlist_id
       FROM performance_schema.threads
@@ -46,31 +46,33 @@ final class MysqlServer implements AutoCloseable {
       WHERE service_state = 'ON'
       """;
 
-  /** Also after a fence that has failed half-way. */
+  /** Also undoes the offline mode of a fence that failed half-way. */
   private static final String ONLINE = "SET GLOBAL offline_mode = OFF";
 
   private static final int NET_TIMEOUT_SECONDS = 2;
 
-  /** How long a statement may take, unless told otherwise. */
+  /** The default time limit of a statement. */
   static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private final ServerConnection connection;
 
-  /** When the guard has acted if it is told nothing more, by the monotonic clock. */
+  /**
+   * The instant, by the monotonic clock, by which the guard has acted if it is not notified again.
+   */
   private long guardActsBy = System.nanoTime();
 
-  /** How often the guard was told that the server may serve. */
+  /** The number of the last request to the guard. */
   private long guardTold;
 
-  /** The ticks that the guard had counted when they were seen last. */
+  /** The guard's tick, as last seen. */
   private long guardTicks;
 
   private long guardSeenAt;
 
-  /** Whether it has counted without interruption since then, as far as this agent knows. */
+  /** Whether the guard has counted without interruption since then, as far as this agent knows. */
   private boolean guardCounts;
 
-  /** Whether the data have a term, as seen last. */
+  /** Whether the data contain a term, as last seen. */
   private boolean hasTerm = true;
 
   MysqlServer(String url, String user, String password) {
@@ -81,38 +83,41 @@ final class MysqlServer implements AutoCloseable {
     this.connection = connection;
   }
 
-  /** Returns what a query finds. */
+  /** Returns the rows of a query. */
   <T> List<T> query(String query, ServerConnection.RowReader<T> reader) throws SQLException {
     return this.connection.query(query, reader);
   }
 
-  /** Returns the connection of another agent to this server, and its remedy; empty if there is none. */
+  /**
+   * Describes the connection of another agent to this server, with its remedy; empty if there is
+   * none.
+   */
   String otherAgent() throws SQLException {
     return this.connection.otherAgent();
   }
 
-  /** Looks at the server, with one statement. */
+  /** Reads the state of the server, with one statement. */
   ServerState state() throws SQLException {
     return look("0").state();
   }
 
   /**
-   * Lets the server serve for a while without its agent, and looks at it: with one statement, or two
-   * if the guard's ticks are not known.
+   * Extends the time for which the guard lets the server serve, and reads the state of the server.
+   * This takes one statement, or two if the guard's tick is not known.
    *
-   * @param until when its guard must have acted if it is told nothing more, by the monotonic clock;
-   *     nothing is told if that is too soon
+   * @param until the instant, by the monotonic clock, by which the guard must have acted if it is
+   *     not notified again. If that is too soon, the guard is not notified
    */
   ServerState stateAndServe(long until) throws SQLException {
     if (until - System.nanoTime() < Guard.SHORTEST_NANOS) {
       return state();
     }
-    connection(); // nothing is told if there is none
+    connection(); // without a connection, the guard is not notified
     try {
       if (!this.guardCounts) {
         see(look(Guard.COUNTED));
       }
-      // The server may hear it without an answer.
+      // The request may take effect even if its answer is lost.
       this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
       Look look = look(Guard.mayServe(++this.guardTold, this.guardTicks, until - this.guardSeenAt));
       see(look);
@@ -125,15 +130,15 @@ final class MysqlServer implements AutoCloseable {
   }
 
   private void see(Look look) {
-    this.guardSeenAt = System.nanoTime(); // later than it was, so that the guard acts rather early
+    this.guardSeenAt = System.nanoTime(); // later than the tick: the guard acts early
     this.guardTicks = look.guardTicks();
     this.guardCounts = true;
   }
 
   /**
-   * A server as it was looked at.
+   * The result of reading a server's state.
    *
-   * @param guardTicks what its guard had counted
+   * @param guardTicks the guard's tick
    */
   private record Look(ServerState state, long guardTicks) {}
 
@@ -151,7 +156,7 @@ final class MysqlServer implements AutoCloseable {
         close();
         throw ex;
       }
-      this.hasTerm = false; // the next look finds out why, if it fails too
+      this.hasTerm = false; // if the next query fails too, its error says why
       return look(guard);
     }
   }
@@ -167,18 +172,18 @@ final class MysqlServer implements AutoCloseable {
   /**
    * Returns the same server, for another thread.
    *
-   * @param patience how long to wait for each answer
+   * @param patience the time limit for each answer
    */
   MysqlServer another(Duration patience) {
     return new MysqlServer(this.connection.another(patience));
   }
 
-  /** Connects anew, and from now on waits at most for a time for each answer. */
+  /** Reconnects, and from now on limits the time for each answer. */
   void answerWithin(Duration time) {
     this.connection.answerWithin(time);
   }
 
-  /** Connects, if that is not done and the server answers. */
+  /** Connects, unless a connection exists or the server does not answer. */
   void connect() {
     try {
       connection();
@@ -187,18 +192,21 @@ final class MysqlServer implements AutoCloseable {
     }
   }
 
-  /** From now on the server acknowledges nothing to the source. What it has received, it applies. */
+  /**
+   * Stops the receiver, so that the server acknowledges nothing more to the source. Received
+   * transactions are still applied.
+   */
   void stopReceiver() throws SQLException {
     execute("STOP REPLICA IO_THREAD");
   }
 
-  /** Applies what was received, if somebody has stopped that. */
+  /** Starts the applier, if it was stopped. */
   void startApplier() throws SQLException {
     execute("START REPLICA SQL_THREAD");
   }
 
   /**
-   * Waits until the server has executed transactions.
+   * Waits until the server has executed the given transactions.
    *
    * @return whether it has
    */
@@ -217,26 +225,27 @@ final class MysqlServer implements AutoCloseable {
     }
   }
 
-  /** Ends all replication, so that nothing but clients can change the server. */
+  /** Ends all replication, so that only clients can change the server. */
   void stopReplicating() throws SQLException {
     stopReplica();
     execute("RESET REPLICA ALL");
   }
 
-  /** Notes until it ends that it has all that it has acknowledged. */
+  /** Marks the server, until it shuts down, as having every transaction that it acknowledged. */
   void noteWhole() throws SQLException {
     execute("SET GLOBAL " + ServerState.WHOLE);
   }
 
   /**
-   * Stops receiver and applier. If the receiver has ended in the middle of a transaction, MySQL waits
-   * for the rest of it for a minute before it stops the applier. So what has begun is rolled back; it
-   * is received again.
+   * Stops the receiver and the applier. If the receiver stopped in the middle of a transaction,
+   * MySQL waits a minute for the rest of it before it stops the applier. To avoid this, the partial
+   * transaction is rolled back; it will be received again.
    */
   private void stopReplica() throws SQLException {
     stopReceiver();
     if (end(APPLYING)) {
-      // A stop that comes before the applier has noticed that would wait all the same.
+      // If the applier were stopped before it notices the end of the thread, MySQL would still
+      // wait.
       long deadline = System.nanoTime() + this.connection.patience().toNanos();
       while (!query(APPLIERS, row -> row.getLong(1)).isEmpty()
           && System.nanoTime() - deadline < 0) {
@@ -247,9 +256,11 @@ final class MysqlServer implements AutoCloseable {
   }
 
   /**
-   * Notes a promotion in the data themselves, where it travels with them, and sets the guard.
+   * Records a promotion in the data themselves, so that it is replicated with them, and sets up the
+   * guard.
    *
-   * @param until when its guard must have acted if it is told nothing more, by the monotonic clock
+   * @param until the instant, by the monotonic clock, by which the guard must have acted if it is
+   *     not notified again
    */
   void noteTerm(long term, String server, long until) throws SQLException {
     execute("SET GLOBAL rpl_semi_sync_source_enabled = OFF");
@@ -277,7 +288,8 @@ final class MysqlServer implements AutoCloseable {
   /**
    * Lets clients write.
    *
-   * @param until when its guard must have acted if it is told nothing more, by the monotonic clock
+   * @param until the instant, by the monotonic clock, by which the guard must have acted if it is
+   *     not notified again
    */
   void openForWrites(int acknowledgingReplicas, long until) throws SQLException {
     if (acknowledgingReplicas > 0) {
@@ -291,16 +303,17 @@ final class MysqlServer implements AutoCloseable {
   }
 
   /**
-   * Makes the server writable, and tells its guard until when it may serve, in one request: otherwise
-   * nobody would end what an agent leaves that dies in between. The server refuses a request that
-   * comes too late, by its own clock: while the agent was paused, or the request was on its way,
-   * another server may have become the source.
+   * Makes the server writable, and tells its guard until when it may serve, in one request. With
+   * two requests, an agent that dies between them would leave a writable server without a guard.
+   * The server refuses a request that arrives too late by its own clock: while the agent was paused
+   * or the request was on its way, another server may have become the source.
    *
-   * @param guard what tells the guard, by the expression of the microseconds that are left
+   * @param guard creates the statements for the guard from the expression for the microseconds that
+   *     are left
    */
   private void open(long until, UnaryOperator<String> guard) throws SQLException {
     this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
-    this.guardCounts = false; // it does not while the server is read-only
+    this.guardCounts = false; // the guard does not count while the server is read-only
     String clock =
         query("SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)", row -> row.getString(1)).get(0);
     long left = TimeUnit.NANOSECONDS.toMicros(until - System.nanoTime());
@@ -311,35 +324,38 @@ final class MysqlServer implements AutoCloseable {
   }
 
   /**
-   * Lets nobody write, and waits for no acknowledgement of what is being written: nobody gets an
-   * answer to it. Replicas that come from now on acknowledge.
+   * Makes the server read-only, without waiting for acknowledgements of transactions in progress:
+   * their clients get no answer. Replicas that connect from now on acknowledge.
    */
   void closeForWrites() throws SQLException {
     fence();
     execute("SET GLOBAL rpl_semi_sync_source_enabled = ON");
-    // Who has connected before would never acknowledge.
+    // Replicas that connected earlier would never acknowledge.
     end(REPLICAS);
   }
 
-  /** Returns when the guard has acted if it is told nothing more, by the monotonic clock. */
+  /**
+   * Returns the instant, by the monotonic clock, by which the guard has acted if it is not notified
+   * again.
+   */
   long guardActsBy() {
     return this.guardActsBy;
   }
 
   /**
-   * Lets nobody begin to write. What is being committed is finished first, with the acknowledgements
-   * of replicas.
+   * Makes the server read-only after transactions that are being committed have finished, with the
+   * acknowledgements of replicas.
    *
-   * @throws SQLException also if somebody holds a lock on tables
+   * @throws SQLException also if a connection holds a lock on tables
    */
   void drain() throws SQLException {
     execute("SET SESSION lock_wait_timeout = 1", "SET GLOBAL super_read_only = ON");
   }
 
   /**
-   * Does the same, and waits for a time of its own for the answer.
+   * Does the same as {@link #drain()}, with a different time limit for the answer.
    *
-   * @throws SQLException also if somebody holds a lock on tables
+   * @throws SQLException also if a connection holds a lock on tables
    */
   void drain(Duration patience) throws SQLException {
     Connection connection = connection();
@@ -348,23 +364,23 @@ final class MysqlServer implements AutoCloseable {
     connection.setNetworkTimeout(Runnable::run, (int) this.connection.patience().toMillis());
   }
 
-  /** Lets nobody write, and ends the connections of those who could be in the middle of it. */
+  /** Makes the server read-only, and ends all connections that could be writing. */
   void fence() throws SQLException {
-    // Ends ordinary clients and lets no new ones in, so that nobody gets an answer to what still
-    // commits when replicas no longer have to acknowledge it.
+    // Ends ordinary clients and lets no new ones in, so that no client gets an answer to a
+    // transaction that commits when replicas no longer have to acknowledge it.
     execute("SET GLOBAL offline_mode = ON");
     endClients();
     try {
       drain();
     } catch (SQLException ex) {
-      closeWithoutAcknowledgements(); // Somebody waits for one that never comes.
+      closeWithoutAcknowledgements(); // a transaction waits for one that never comes
     }
     execute(ONLINE);
   }
 
   /**
-   * Does the same on a server that is not the source any more. Its replicas have left, so nothing
-   * waits for their acknowledgements.
+   * Does the same as {@link #fence} on a former source. Its replicas have left, so their
+   * acknowledgements are not awaited.
    */
   void fenceFormerSource() throws SQLException {
     execute("SET GLOBAL offline_mode = ON");
@@ -373,24 +389,24 @@ final class MysqlServer implements AutoCloseable {
     execute(ONLINE);
   }
 
-  /** Takes up to a second if somebody waits for an acknowledgement. */
+  /** Takes up to a second if a transaction waits for an acknowledgement. */
   private void closeWithoutAcknowledgements() throws SQLException {
     execute("SET GLOBAL rpl_semi_sync_source_enabled = OFF", "SET GLOBAL super_read_only = ON");
   }
 
-  /** Ends all connections but those of the server itself and of replicas. */
+  /** Ends all connections except those of the server itself and of replicas. */
   void endClients() throws SQLException {
     end(CLIENTS);
   }
 
-  /** Ends what a query finds, and returns whether that was anything. */
+  /** Kills the connections that a query finds, and returns whether there were any. */
   private boolean end(String which) throws SQLException {
     List<Long> connections = query(which, row -> row.getLong(1));
     for (long connection : connections) {
       try {
         execute("KILL " + connection);
       } catch (SQLException ex) {
-        if (ex.getErrorCode() != ServerConnection.NO_SUCH_CONNECTION) { // it has gone already
+        if (ex.getErrorCode() != ServerConnection.NO_SUCH_CONNECTION) { // it is already gone
           throw ex;
         }
       }
@@ -399,11 +415,11 @@ final class MysqlServer implements AutoCloseable {
   }
 
   /**
-   * Replaces all data of this server by those of a source, by the clone plugin. The server then
-   * restarts, or ends if nothing starts it again.
+   * Replaces all data of this server by those of a source, with the clone plugin. The server then
+   * restarts, or stays down if no service manager restarts it.
    *
-   * @throws SQLException if the clone failed, with {@link #CLONE_DONOR_ERROR} because of the source;
-   *     also if the server has ended
+   * @throws SQLException if the clone failed, with {@link #CLONE_DONOR_ERROR} if the source was the
+   *     cause; also if the server shut down
    */
   void rebuild(String host, int port, String user, String password) throws SQLException {
     stopReplica();
@@ -411,17 +427,18 @@ final class MysqlServer implements AutoCloseable {
         "RESET REPLICA ALL",
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
         "SET GLOBAL super_read_only = OFF",
-        // A clone takes longer than the guard lets an agent be silent. One that runs fails now.
+        // A clone takes longer than the guard allows an agent to be silent. A guard that is running
+        // fails, since its table is gone.
         "DROP EVENT IF EXISTS mysql_failover.guard",
         "DROP TABLE IF EXISTS mysql_failover.guard");
     try (Statement statement = connection().createStatement()) {
       statement.execute("INSTALL PLUGIN clone SONAME 'mysql_clone.so'");
     } catch (SQLException ex) {
-      if (ex.getErrorCode() != 1125) { // it is installed already
+      if (ex.getErrorCode() != 1125) { // it is already installed
         throw ex;
       }
     }
-    // A clone takes as long as its data.
+    // The duration of a clone depends on the amount of data.
     try (ServerConnection patient = this.connection.another(Duration.ZERO)) {
       patient.execute(
           "SET GLOBAL clone_valid_donor_list = '%s:%d'".formatted(literal(host), port),
@@ -429,19 +446,19 @@ final class MysqlServer implements AutoCloseable {
               .formatted(literal(user), literal(host), port, literal(password)));
     } catch (SQLException ex) {
       if (ex.getErrorCode() == CLONE_DONOR_ERROR) {
-        execute("SET GLOBAL super_read_only = ON"); // it goes on as it was
+        execute("SET GLOBAL super_read_only = ON"); // the server continues with its old data
       }
       throw ex;
     }
   }
 
-  /** Replicates from a source, from where this server is. */
+  /** Replicates from a source, starting at this server's position. */
   void follow(String host, int port, String user, String password) throws SQLException {
     stopReplica();
     execute(
         ONLINE,
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
-        // A receiver that waits for a source that is cut off cannot be stopped for so long.
+        // While a receiver waits for an unreachable source, it cannot be stopped for this long.
         "SET GLOBAL replica_net_timeout = " + NET_TIMEOUT_SECONDS,
         """
         CHANGE REPLICATION SOURCE TO SOURCE_HOST = '%s', SOURCE_PORT = %d, SOURCE_USER = '%s',
@@ -463,7 +480,7 @@ final class MysqlServer implements AutoCloseable {
     return this.connection.get();
   }
 
-  /** Ends the connection at once and for good, also while another thread waits for an answer. */
+  /** Closes the connection at once and for good, even while another thread waits for an answer. */
   void abort() {
     this.connection.abort();
   }

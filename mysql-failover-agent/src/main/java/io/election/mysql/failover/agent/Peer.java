@@ -9,16 +9,16 @@ import java.sql.Statement;
 import java.util.Properties;
 
 /**
- * Another server as the user of replication sees it.
+ * Another server, as seen by the replication user.
  *
  * @param uuid its {@code server_uuid}
  * @param id its {@code server_id}
  * @param executed the transactions that it has executed
- * @param committing the transactions that it is about to commit: they are in its binary log, perhaps
- *     on replicas too, and wait for acknowledgements
- * @param superReadOnly whether nobody can write to it
+ * @param committing the transactions that it is about to commit: they are in its binary log, and
+ *     perhaps on replicas, and wait for acknowledgements
+ * @param superReadOnly whether no user can write to it
  * @param readOnly whether ordinary users cannot write to it
- * @param asksToAcknowledge whether replicas that connect to it acknowledge
+ * @param asksToAcknowledge whether it asks connecting replicas to acknowledge
  */
 record Peer(
     String uuid,
@@ -30,9 +30,9 @@ record Peer(
     boolean asksToAcknowledge) {
 
   /**
-   * Looks at a server, for two seconds at most.
+   * Queries a server, for two seconds at most.
    *
-   * @param address where it is reached, {@code host:port}
+   * @param address the address of the server, {@code host:port}
    */
   static Peer look(String address, AgentProperties properties) throws SQLException {
     Properties login = new Properties();
@@ -44,7 +44,8 @@ record Peer(
     try (Connection connection = connect(address, login);
         Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery(
-            // What is committed between the columns of GTIDs is in the second.
+            // A transaction that commits between the reads of both GTID columns is in the second
+            // one.
             """
             SELECT @@GLOBAL.server_uuid, @@GLOBAL.gtid_owned, @@GLOBAL.gtid_executed,
                 @@GLOBAL.super_read_only, @@GLOBAL.read_only,
@@ -76,7 +77,7 @@ record Peer(
     }
   }
 
-  /** Reads what threads own, as {@code uuid:5#31:6#32}. */
+  /** Parses the GTIDs owned by threads, such as {@code uuid:5#31:6#32}. */
   static GtidSet committing(String owned) {
     return GtidSet.parse(owned.replaceAll("#\\d+", ""));
   }

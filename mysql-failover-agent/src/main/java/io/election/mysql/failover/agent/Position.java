@@ -10,21 +10,22 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * What an agent publishes about its server.
+ * The position of a server, as its agent publishes it.
  *
  * @param server the name of the server
- * @param address where it is reached, {@code host:port}
+ * @param address the address of the server, {@code host:port}
  * @param uuid the {@code server_uuid}
  * @param id the {@code server_id}
  * @param servers the names of all servers of the set, as this agent knows them
- * @param finalIn the term of the election in which the last promotion was recorded when its receiver
- *     was stopped, so that the position is final until the next record; 0 if there was none; {@link
- *     #MAY_RECEIVE} if it is not final
- * @param changes how often the position has become final, or no longer final, since the agent began
- * @param term the term that its data show
+ * @param finalIn the election term of the last promotion at the time when the receiver was stopped;
+ *     the position is final until the next promotion is recorded. 0 if there was none;
+ *     {@link #MAY_RECEIVE} if the position is not final
+ * @param changes the number of times that the position became final, or no longer final, since the
+ *     agent started
+ * @param term the term found in the server's data
  * @param received the transactions that it has executed or received
- * @param whole whether it has all that it has acknowledged
- * @param status what the server is, for people
+ * @param whole whether the server has every transaction that it acknowledged
+ * @param status the status of the server, for display
  */
 record Position(
     String server,
@@ -44,7 +45,7 @@ record Position(
 
   private static final String REASON = " reason=";
 
-  /** Returns it as a text. The reason is last, since whoever stores the text may cut its end off. */
+  /** Returns the position as text. The reason comes last, since a store may truncate the text. */
   String print() {
     return "server=%s role=%s lag=%ds term=%d received=%s address=%s uuid=%s id=%d servers=%s final=%d changes=%d whole=%b%s%s"
         .formatted(
@@ -64,14 +65,15 @@ record Position(
             this.status.reason());
   }
 
-  /** Returns whether it is final, as seen after a promotion in a term of the election. */
+  /** Returns whether the position is final, given the election term of the last promotion. */
   boolean isFinal(long term) {
     return this.finalIn == term;
   }
 
   /**
-   * Returns what counts in the succession of the last source. What the server itself has written since
-   * that was promoted, for instance by root, cannot have been acknowledged.
+   * Returns the position that counts in the succession of the last source. Transactions that the
+   * server itself wrote since the last promotion, for instance as root, cannot have been
+   * acknowledged and are left out.
    */
   Succession.Position forSuccession(Promotion last) {
     GtidSet surplus = last.uuid().equals(this.uuid)
@@ -80,7 +82,7 @@ record Position(
     return new Succession.Position(this.server, this.received.subtract(surplus), this.whole);
   }
 
-  /** Reads a position; empty if it is none. */
+  /** Parses a position; empty if the text is not one. */
   static Optional<Position> parse(String text) {
     int reason = text.indexOf(REASON);
     if (reason < 0) {

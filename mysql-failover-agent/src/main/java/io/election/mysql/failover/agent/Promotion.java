@@ -9,15 +9,16 @@ import java.util.List;
 import java.util.Properties;
 
 /**
- * The last promotion of a set, as all agents read it: source, term and position together.
+ * The last promotion of a set, as all agents read it, with its source, term and position.
  *
  * @param term the number of the promotion
  * @param server the name of the source
  * @param uuid the {@code server_uuid} of the source
- * @param host the host under which it is reached
- * @param port the port under which it is reached
- * @param position what it had executed when it was promoted, before it accepted writes
- * @param electionTerm the term of the election in which its agent leads
+ * @param host the host at which the source is reached
+ * @param port the port at which the source is reached
+ * @param position the transactions that the source had executed when it was promoted, before it
+ *     accepted writes
+ * @param electionTerm the election term in which the agent of the source leads
  */
 record Promotion(
     long term,
@@ -34,7 +35,7 @@ record Promotion(
   private static final String REMEDY =
       "Write it again (docs/mysql-failover.md, \"When the election itself fails\")";
 
-  /** Returns this one as the continuation of another, by the same server. */
+  /** Returns this promotion as a continuation of an earlier one of the same server. */
   Promotion goingOnWith(Promotion other) {
     return new Promotion(
         other.term,
@@ -69,9 +70,9 @@ record Promotion(
   }
 
   /**
-   * Reads a promotion.
+   * Parses a promotion.
    *
-   * @throws IllegalArgumentException if somebody has written something else
+   * @throws IllegalArgumentException if the text is not a promotion
    */
   static Promotion parse(String text) {
     Properties found = new Properties();

@@ -7,15 +7,15 @@ import java.util.Optional;
 interface Promotions extends AutoCloseable {
 
   /**
-   * Reads the last promotion. A record that was written before is never missed.
+   * Reads the last promotion. A record that was written before this call is never missed.
    *
    * @throws LeaseStoreException if the store does not answer
-   * @throws IllegalArgumentException if somebody has written something else
+   * @throws IllegalArgumentException if the record was overwritten with something else
    */
   Optional<Promotion> last() throws LeaseStoreException;
 
   /**
-   * Records a promotion, if this node still leads in the term of the election in which it began.
+   * Records a promotion if this node still leads in the election term of that promotion.
    *
    * @return whether it was recorded
    * @throws LeaseStoreException if the outcome is unknown

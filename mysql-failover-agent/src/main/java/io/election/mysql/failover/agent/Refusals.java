@@ -6,17 +6,17 @@ import java.sql.SQLException;
 import java.util.Objects;
 import java.util.stream.Stream;
 
-/** Says what to do about a server that lets an agent not in. */
+/** Describes failures of logins, with their remedies. */
 final class Refusals {
 
-  /** Access denied, as the server says it for each way to log in. */
+  /** Access denied; the code depends on the authentication method. */
   private static final int ACCESS_DENIED = 1045;
 
   private static final int ACCESS_DENIED_WITHOUT_PASSWORD = 1698;
 
   private static final int ACCOUNT_LOCKED = 3118;
 
-  /** The server refuses statements, or the login. */
+  /** An expired password: the server refuses statements, or the login. */
   private static final int MUST_CHANGE_PASSWORD = 1820;
 
   private static final int PASSWORD_EXPIRED = 1862;
@@ -24,9 +24,9 @@ final class Refusals {
   private Refusals() {}
 
   /**
-   * Returns the failure of a login with its remedy, or the failure itself if it is none.
+   * Returns a failure to log in with its remedy, or the failure itself if it is of another kind.
    *
-   * @param properties the properties that have the credentials
+   * @param properties the properties that contain the credentials
    */
   static SQLException explain(SQLException failure, String server, String user, String properties) {
     String remedy = switch (failure.getErrorCode()) {
@@ -41,14 +41,14 @@ final class Refusals {
     return remedy.isEmpty()
         ? failure
         : new SQLException(
-            "%s does not let the user '%s' in (%s): %s"
+            "%s rejects the login of '%s' (%s): %s"
                 .formatted(server.replaceAll("\\?.*", ""), user, failure.getMessage(), remedy),
             failure.getSQLState(),
             failure.getErrorCode(),
             failure);
   }
 
-  /** Returns what a failure says, in one line. */
+  /** Returns the message of a failure, in one line. */
   static String text(Throwable failure) {
     String message = failure.getMessage();
     return message == null || message.isBlank()

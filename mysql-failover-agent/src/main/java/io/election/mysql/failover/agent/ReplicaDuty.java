@@ -16,18 +16,21 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes the server a replica of the source, if it may be one. Used by the agent's thread. */
+/** Makes the server a replica of the source, if it may join it. Used by the agent's thread. */
 final class ReplicaDuty {
 
   private static final Logger log = LoggerFactory.getLogger(ReplicaDuty.class);
 
-  /** How long a receiver may take to connect at first. */
+  /** How long a receiver may take for its first connection. */
   private static final long CONNECT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-  /** For how long a source is not asked that has not answered: a failover must not wait for that. */
+  /**
+   * How long a source that did not answer is not queried again, so that a failover does not wait
+   * for it.
+   */
   private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-  /** After what time a receiver is started again that has ended by itself. */
+  /** The time after which a receiver that stopped with an error is restarted. */
   private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final AgentProperties properties;
@@ -37,36 +40,37 @@ final class ReplicaDuty {
   private final SourceDuty duty;
   private final Shows shows;
 
-  /** The source that the server may not join; {@code null} if there is none. */
+  /** The source that refused the server; {@code null} if there is none. */
   private volatile @Nullable Promotion refusedBy;
 
-  /** Whether the server has joined by the rules, and has written nothing itself since. */
+  /** Whether the server was compared with the source, and has written nothing itself since then. */
   private boolean compared;
 
   /**
-   * What the source had when it was looked at. Once the server has received that too, it has all that
-   * it acknowledged before. {@code null} if the source was not looked at since the server joined.
+   * The transactions that the source had when it was last queried. Once the server has received
+   * them too, it has every transaction that it acknowledged before. {@code null} if the source was
+   * not queried since the server joined.
    */
   private @Nullable GtidSet sourceHad;
 
-  /** When it was told to replicate last. */
+  /** When replication was last started. */
   private long followedAt = System.nanoTime();
 
-  /** Why its receiver has ended by itself; empty if it has not, or has connected since. */
+  /** Why the receiver stopped with an error; empty if it did not, or has connected since. */
   private String receiverFailure = "";
 
-  /** Whether its receiver was started, and not stopped by this agent since. */
+  /** Whether this agent started the receiver and has not stopped it since. */
   private boolean followed;
 
-  /** Whether the receiver was connected when it was looked at last. */
+  /** Whether the receiver was connected at the last check. */
   private boolean connected;
 
-  /** The address of the source that did not answer when it was asked last; empty if there is none. */
+  /** The address of the source that did not answer the last query; empty if it did. */
   private String silent = "";
 
   private long silentSince;
 
-  /** Shows what the server is. */
+  /** Publishes the status of the server. */
   @FunctionalInterface
   interface Shows {
 
@@ -88,7 +92,9 @@ final class ReplicaDuty {
     this.shows = shows;
   }
 
-  /** Returns the source that the server may not join; {@code null} if there is none. For any thread. */
+  /**
+   * Returns the source that the server may not join; {@code null} if there is none. Thread-safe.
+   */
   @Nullable
   Promotion refusedBy() {
     return this.refusedBy;
@@ -99,7 +105,9 @@ final class ReplicaDuty {
     this.refusedBy = source;
   }
 
-  /** Lets the rules be applied once more, since the server may have written something itself. */
+  /**
+   * Requests a new comparison with the source, since the server may have written something itself.
+   */
   void hasWritten() {
     this.compared = false;
   }
@@ -115,17 +123,17 @@ final class ReplicaDuty {
     return this.server.state();
   }
 
-  /** Joins the source, if it may, and shows what it is. */
+  /** Joins the source if the server may, and publishes its status. */
   void follow(Promotion source, ServerState state) throws Exception {
     boolean isSet = state.source().equals(source.address());
     boolean joined = isSet && state.receiving();
     long tried = System.nanoTime() - this.followedAt;
     if (joined && !state.connected() && tried < CONNECT_NANOS) {
-      return; // it connects
+      return; // it is still connecting
     }
     if (joined && !state.connected() && !this.connected) {
-      // It acknowledges nothing, and to stop it takes as long as its attempt to connect: now rather
-      // than when there is a failover.
+      // The receiver acknowledges nothing, and stopping it takes as long as its attempt to connect.
+      // It is better stopped now than during a failover.
       stopReceiver();
       joined = false;
     }
@@ -149,7 +157,7 @@ final class ReplicaDuty {
       this.refusedBy = source;
       this.shows.show(
           Role.REFUSED,
-          "its receiver has stopped: %s. It tries again; if that does not help, rebuild the server from the source (POST /rebuild)"
+          "its receiver has stopped: %s. It will be restarted; if that does not help, rebuild the server from the source (POST /rebuild)"
               .formatted(this.receiverFailure),
           state.lagSeconds());
       return;
@@ -182,7 +190,7 @@ final class ReplicaDuty {
       return;
     }
     if (!joined && peer.readOnly() && !peer.asksToAcknowledge()) {
-      // A replica that connects before the source waits for acknowledgements never acknowledges.
+      // A replica that connects before the source asks for acknowledgements never acknowledges.
       this.shows.show(Role.WAITING, "the source does not accept writes yet", state.lagSeconds());
       return;
     }
@@ -193,8 +201,8 @@ final class ReplicaDuty {
         && state.term() < source.term()
         && state.applying()
         && !state.executed().contains(state.received())) {
-      // The newer term may be in what it applies.
-      this.shows.show(Role.WAITING, "it applies what it has received", state.lagSeconds());
+      // The newer term may be among the transactions that are still being applied.
+      this.shows.show(Role.WAITING, "it is applying the received transactions", state.lagSeconds());
       return;
     }
     Optional<List<Member>> members = this.election.currentMembers();
@@ -217,7 +225,7 @@ final class ReplicaDuty {
     }
     if (!this.freshest.isWithdrawn(members)) {
       this.shows.show(
-          Role.WAITING, "other agents may still see a final position of it", state.lagSeconds());
+          Role.WAITING, "other agents may still see its final position", state.lagSeconds());
       return;
     }
     log.info(
@@ -235,7 +243,7 @@ final class ReplicaDuty {
     this.followedAt = System.nanoTime();
     if (this.receiverFailure.isEmpty()) {
       this.shows.show(
-          Role.WAITING, "it connects to the source " + source.server(), state.lagSeconds());
+          Role.WAITING, "it is connecting to the source " + source.server(), state.lagSeconds());
     }
   }
 
@@ -269,7 +277,7 @@ final class ReplicaDuty {
     return state.whole() || this.properties.acknowledgingReplicas() == 0;
   }
 
-  /** Notes that the server is whole, once it has caught up since it was killed. */
+  /** Marks the server as whole once it has caught up after a restart. */
   private void noteWhole(ServerState state) throws SQLException {
     GtidSet sourceHad = this.sourceHad;
     if (!isWhole(state)
@@ -287,17 +295,17 @@ final class ReplicaDuty {
     } else {
       this.shows.show(
           Role.REFUSED,
-          "its applier has stopped: %s. Mend that and START REPLICA SQL_THREAD, or rebuild the server from the source (POST /rebuild)"
+          "its applier has stopped: %s. Fix the cause and run START REPLICA SQL_THREAD, or rebuild the server from the source (POST /rebuild)"
               .formatted(
-                  state.applierError().isEmpty() ? "somebody did that" : state.applierError()),
+                  state.applierError().isEmpty() ? "no error is recorded" : state.applierError()),
           state.lagSeconds());
     }
   }
 
   /**
-   * Looks at the source. That may take some time, and a failover must not wait for it.
+   * Queries the source. That may take some time, so the query is abandoned if a failover begins.
    *
-   * @return {@code null} if the election has opened meanwhile
+   * @return the source; {@code null} if the election has opened in the meantime
    */
   private @Nullable Peer look(Promotion source) throws SQLException, InterruptedException {
     long began = System.nanoTime();

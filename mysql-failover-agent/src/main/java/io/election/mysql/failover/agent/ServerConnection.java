@@ -13,22 +13,22 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The connection to a server, made anew after a failure. Used by one thread, but for {@link #another}
- * and {@link #abort}.
+ * A connection to a server that is opened again after a failure. Used by one thread, except for
+ * {@link #another} and {@link #abort}.
  */
 final class ServerConnection implements AutoCloseable {
 
-  /** The error of a table that does not exist. */
+  /** The error code for a table that does not exist. */
   static final int NO_TABLE = 1146;
 
-  /** The error of a statement that would end a connection which has ended. */
+  /** The error code of a KILL for a connection that no longer exists. */
   static final int NO_SUCH_CONNECTION = 1094;
 
-  /** The attribute by which the agents of one server know each other's connections. */
+  /** The connection attribute by which the agents of one server recognize each other. */
   private static final String AGENT = "mysql_failover_agent";
 
   private static final String OTHER_AGENT = """
-      SELECT CONCAT('another agent looks after this server, by its connection ', processlist_id, ' from ',
+      SELECT CONCAT('another agent manages this server by its connection ', processlist_id, ' from ',
           host, ': stop one of the two. If the other one has ended: KILL ', processlist_id)
       FROM performance_schema.session_connect_attrs
           JOIN performance_schema.processlist ON id = processlist_id
@@ -42,13 +42,13 @@ final class ServerConnection implements AutoCloseable {
   private final String agent;
   private volatile @Nullable Connection connection;
 
-  /** Whether it may not be used any more. */
+  /** Whether the connection must no longer be used. */
   private volatile boolean aborted;
 
   private Duration patience;
 
   /**
-   * @param patience how long to wait for each answer; zero for as long as it takes
+   * @param patience the time limit for each answer; zero for no limit
    */
   ServerConnection(String url, String user, String password, Duration patience) {
     this(url, user, password, patience, UUID.randomUUID().toString());
@@ -70,7 +70,10 @@ final class ServerConnection implements AutoCloseable {
     T read(ResultSet row) throws SQLException;
   }
 
-  /** Returns another connection to the same server, for another thread or with another patience. */
+  /**
+   * Returns another connection to the same server, for another thread or with a different time
+   * limit.
+   */
   ServerConnection another(Duration patience) {
     return new ServerConnection(this.url, this.user, this.password, patience, this.agent);
   }
@@ -79,13 +82,13 @@ final class ServerConnection implements AutoCloseable {
     return this.patience;
   }
 
-  /** Connects anew, and from now on waits at most for a time for each answer. */
+  /** Reconnects, and from now on limits the time for each answer. */
   void answerWithin(Duration time) {
     close();
     this.patience = time;
   }
 
-  /** Returns what a query finds. */
+  /** Returns the rows of a query. */
   <T> List<T> query(String query, RowReader<T> reader) throws SQLException {
     List<T> rows = new ArrayList<>();
     try (Statement statement = get().createStatement();
@@ -102,13 +105,16 @@ final class ServerConnection implements AutoCloseable {
     }
   }
 
-  /** Returns the connection of another agent to this server, and its remedy; empty if there is none. */
+  /**
+   * Describes the connection of another agent to this server, with its remedy; empty if there is
+   * none.
+   */
   String otherAgent() throws SQLException {
     return String.join(
         "; ", query(OTHER_AGENT.formatted(AGENT, this.agent), row -> row.getString(1)));
   }
 
-  /** Executes statements, until one fails. */
+  /** Executes statements until one fails. */
   void execute(String... statements) throws SQLException {
     try (Statement statement = get().createStatement()) {
       for (String sql : statements) {
@@ -122,7 +128,7 @@ final class ServerConnection implements AutoCloseable {
     }
   }
 
-  /** Returns the connection, and connects if there is none. */
+  /** Returns the connection, connecting first if there is none. */
   Connection get() throws SQLException {
     Connection connection = this.connection;
     if (connection == null) {
@@ -135,7 +141,7 @@ final class ServerConnection implements AutoCloseable {
     }
     if (this.aborted) {
       abort();
-      throw new SQLException("it is given up");
+      throw new SQLException("the connection was aborted");
     }
     return connection;
   }
@@ -149,12 +155,12 @@ final class ServerConnection implements AutoCloseable {
     login.setProperty("allowPublicKeyRetrieval", "true");
     login.setProperty("allowMultiQueries", "true");
     login.setProperty("connectionAttributes", AGENT + ":" + this.agent);
-    // What the agent does is not replicated, unless it says so.
+    // The agent's statements are not replicated, unless it enables that.
     login.setProperty("sessionVariables", "sql_log_bin=0");
     return login;
   }
 
-  /** Ends the connection at once and for good, also while another thread waits for an answer. */
+  /** Closes the connection at once and for good, even while another thread waits for an answer. */
   void abort() {
     this.aborted = true;
     Connection connection = this.connection;

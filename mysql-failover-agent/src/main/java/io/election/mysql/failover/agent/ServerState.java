@@ -5,25 +5,26 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 
 /**
- * A server at one instant.
+ * The state of a server at one instant.
  *
  * @param uuid its {@code server_uuid}
  * @param executed the transactions that it has executed
  * @param received the transactions that it has executed or received
- * @param superReadOnly whether nobody can write
+ * @param superReadOnly whether no user can write
  * @param readOnly whether ordinary users cannot write
- * @param term the term that its data show; 0 if they show none
- * @param source the address of the source from which it replicates, {@code host:port}; empty if none
- * @param receiving whether its receiver is connected or tries to connect
+ * @param term the term found in its data; 0 if there is none
+ * @param source the address of the source from which it replicates, {@code host:port}; empty if
+ *     none
+ * @param receiving whether its receiver is connected or trying to connect
  * @param connected whether its receiver is connected
  * @param applying whether its applier runs
- * @param lagSeconds how far the applier is behind, in seconds
- * @param acknowledging how many connected replicas acknowledge its transactions
+ * @param lagSeconds the lag of the applier, in seconds
+ * @param acknowledging the number of connected replicas that acknowledge its transactions
  * @param id its {@code server_id}
  * @param receiverError the last error of its receiver; empty if there is none
  * @param applierError the last error of its applier; empty if there is none
- * @param whole whether its agent has noted, since the server started, that it has all that it has
- *     acknowledged
+ * @param whole whether its agent has marked it, since the server started, as having every
+ *     transaction that it acknowledged
  */
 record ServerState(
     String uuid,
@@ -44,8 +45,8 @@ record ServerState(
     boolean whole) {
 
   /**
-   * The value of a variable that notes that the server is whole. It ends with the server, and a replica
-   * does not use it.
+   * The setting that marks the server as whole. A replica does not use this variable, and its value
+   * is lost when the server shuts down.
    */
   static final String WHOLE = "rpl_semi_sync_source_timeout = 4294967294";
 
@@ -79,26 +80,29 @@ record ServerState(
 
   static final String TERM = "(SELECT COALESCE(MAX(term), 0) FROM mysql_failover.promotion)";
 
-  /** The term of a server that has never replicated from a promoted one; -1 if it has now. */
+  /**
+   * The expression for the term of a server that has never replicated from a promoted one; -1 if it
+   * has since then.
+   */
   static final String NO_TERM = """
       (SELECT -COUNT(*) FROM information_schema.tables
        WHERE table_schema = 'mysql_failover' AND table_name = 'promotion')
       """;
 
-  /** The column of the value of the guard's expression. */
+  /** The column with the value of the guard's expression. */
   static final int GUARD_COLUMN = 17;
 
   /**
-   * Returns the query of the state.
+   * Returns the query for the state.
    *
-   * @param term the expression of the term
-   * @param guard an expression whose value is one more column
+   * @param term the expression for the term
+   * @param guard an expression for one more column
    */
   static String query(String term, String guard) {
     return STATE.formatted(WHOLE, term, guard);
   }
 
-  /** Returns the state that the query has found. */
+  /** Returns the state from a row of the query. */
   static ServerState of(ResultSet row) throws SQLException {
     GtidSet executed = GtidSet.parse(text(row, 1));
     return new ServerState(

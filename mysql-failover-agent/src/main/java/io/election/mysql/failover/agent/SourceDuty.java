@@ -24,8 +24,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes the server the source, keeps it that while the agent leads, and fences it before the lease
- * ends. Leader work: the election keeps the lease until the server is read-only.
+ * Makes the server the source, keeps it the source while the agent leads, and fences it before the
+ * lease ends. This is leader work: the election keeps the lease until the server is read-only.
  */
 class SourceDuty {
 
@@ -33,20 +33,21 @@ class SourceDuty {
 
   private static final long INTERVAL_NANOS = 1_000_000_000;
 
-  /** For how long the source may fail to answer before it is given up. */
+  /** How long the source may fail to answer before the agent gives up the leadership. */
   private static final long SILENCE_NANOS = 2 * INTERVAL_NANOS;
 
   private static final Status OPEN = new Status(Role.SOURCE, "", 0);
 
-  /** For how long a source accepts writes that too few replicas acknowledge. */
+  /** How long a source accepts writes while too few replicas acknowledge. */
   private static final long UNACKNOWLEDGED_NANOS = 10 * INTERVAL_NANOS;
 
-  /** How long the source may take to answer when it is looked at. */
+  /** The time limit for each statement of a check of the source. */
   private static final Duration LOOK = Duration.ofSeconds(1);
 
   /**
-   * How long it may take to be read-only in a switch-over. It gives up after a second itself, and its
-   * answer should come first: a statement that nobody waits for any more may still succeed.
+   * How long the server may take to become read-only in a switch-over. The server itself gives up
+   * after a second, and this limit leaves time for its answer: a statement that the client has
+   * abandoned may still succeed.
    */
   private static final Duration DRAIN = Duration.ofMillis(1_500);
 
@@ -69,13 +70,13 @@ class SourceDuty {
 
   private volatile int acknowledging;
 
-  /** Why the last attempt to be the source has failed; empty if it has not. */
+  /** Why the last attempt to become or stay the source failed; empty if it did not. */
   private volatile String failure = "";
 
-  /** When enough replicas acknowledged last; used by the agent's thread. */
+  /** When enough replicas last acknowledged; used by the agent's thread. */
   private long acknowledgedAt;
 
-  /** Whether nobody can write any more, after a switch-over; used by the agent's thread. */
+  /** Whether a switch-over has made the server read-only; used by the agent's thread. */
   private boolean drained;
 
   SourceDuty(
@@ -95,7 +96,7 @@ class SourceDuty {
     this.fence = new Fence(properties, server, election, settings, this.hooks);
   }
 
-  /** Returns what the server is while it is or becomes the source; {@code null} otherwise. */
+  /** Returns the status of the server while it is or becomes the source; {@code null} otherwise. */
   @Nullable
   Status status() {
     return this.status;
@@ -105,12 +106,15 @@ class SourceDuty {
     this.failure = "";
   }
 
-  /** Returns why the last attempt to be the source has failed; empty if it has not. */
+  /** Returns why the last attempt to become or stay the source failed; empty if it did not. */
   String failure() {
     return this.failure;
   }
 
-  /** Returns how many replicas acknowledge transactions, as seen last; empty if it is no source. */
+  /**
+   * Returns the number of replicas that acknowledge transactions, as last seen; empty if the server
+   * is not the source.
+   */
   OptionalInt acknowledging() {
     Status status = this.status;
     return status != null && status.role() != Role.PROMOTING
@@ -119,10 +123,10 @@ class SourceDuty {
   }
 
   /**
-   * Hands over to another server, once it has caught up. Until then nobody can write.
+   * Hands over to another server once it has caught up. Until then, no client can write.
    *
    * @param target the name of the server
-   * @return what happened; completes exceptionally if this server is the source still
+   * @return a description of the outcome; completes exceptionally if no hand-over took place
    */
   CompletableFuture<String> switchOver(String target) {
     Request request = new Request(target, new CompletableFuture<>());
@@ -143,14 +147,14 @@ class SourceDuty {
   /** A switch-over. */
   private record Request(String target, CompletableFuture<String> outcome) {}
 
-  /** Ends the duty soon. */
+  /** Requests the end of the duty. */
   void end() {
     this.ends.release();
   }
 
   /**
-   * Promotes the server and returns when it is read-only again. Returns at once if this node does not
-   * lead.
+   * Promotes the server, and returns when the server is read-only again. Returns at once if this
+   * node does not lead.
    */
   @LeaderOnly
   public void serve() {
@@ -160,7 +164,7 @@ class SourceDuty {
     }
     this.ends.drainPermits();
     this.drained = false;
-    this.status = new Status(Role.PROMOTING, "it applies what it has received", 0);
+    this.status = new Status(Role.PROMOTING, "it is applying the received transactions", 0);
     Hooks.@Nullable Run promoted = null;
     try {
       long began = System.nanoTime();
@@ -176,7 +180,7 @@ class SourceDuty {
       log.info("{} is no longer the source: {}", this.properties.server(), hold(leadership.term()));
     } catch (Exception ex) {
       this.failure = Refusals.text(ex);
-      log.error("{} gives the leadership back", this.properties.server(), ex);
+      log.error("{} gives up the leadership", this.properties.server(), ex);
     } finally {
       if (!this.drained) {
         this.fence.run();
@@ -209,7 +213,9 @@ class SourceDuty {
     long deadline = System.nanoTime() + this.properties.applyTimeout().toNanos();
     while (!this.server.awaitExecuted(state.received(), 1)) {
       require(leads(electionTerm), "the lease has ended");
-      require(System.nanoTime() - deadline < 0, "what was received is not applied in time");
+      require(
+          System.nanoTime() - deadline < 0,
+          "the received transactions were not applied within as.failover.apply-timeout");
     }
     long since = last.map(Promotion::electionTerm).orElse(0L);
     this.freshest.publish(state, since, new Status(Role.PROMOTING, "", 0));
@@ -231,8 +237,8 @@ class SourceDuty {
   }
 
   /**
-   * Returns what is to be recorded. A server that was promoted last goes on with its promotion, so
-   * that nobody has missed one.
+   * Returns the promotion to record. If this server was also the last one to be promoted, its
+   * promotion continues, so that no other server has missed one.
    */
   private Promotion promotion(ServerState applied, Optional<Promotion> last, long electionTerm) {
     long newest = this.freshest.decidedBy().stream()
@@ -241,7 +247,7 @@ class SourceDuty {
     long lastTerm = last.map(Promotion::term).orElse(0L);
     require(
         newest + 1 >= lastTerm && (last.isEmpty() || newest <= lastTerm),
-        "the record of promotions says term %d, and the newest known data are of term %d: one of them was changed. Compare with the table mysql_failover.promotion of all servers, and restore what is wrong"
+        "the record of promotions says term %d, and the newest known data are of term %d: one of them was changed. Compare with the table mysql_failover.promotion of all servers, and restore whichever is wrong"
             .formatted(lastTerm, newest));
     Promotion next = new Promotion(
         newest + 1,
@@ -256,26 +262,27 @@ class SourceDuty {
         .orElse(next);
   }
 
-  /** Hands over to a server that is fresher, and was not known to be when this one stood. */
+  /** Hands over to a fresher server that was not known when this one stood for election. */
   private void lookOnceMore(ServerState applied) throws Exception {
     Optional<Member> fresher =
         this.freshest.fresher(this.election.currentMembers().orElse(List.of()), applied.executed());
     if (fresher.isPresent()) {
       this.election.designate(
           fresher.get().nodeId(), new AuditNote(this.properties.server(), "it is fresher"));
-      throw new IllegalStateException(fresher.get().nodeId() + " is fresher, and stands now");
+      throw new IllegalStateException(
+          fresher.get().nodeId() + " is fresher and was designated instead");
     }
   }
 
-  /** Waits until this node must not be the source any longer, and returns why. */
+  /** Waits until this server must stop being the source, and returns the reason. */
   private String hold(long electionTerm) throws SQLException, InterruptedException {
     this.server.answerWithin(LOOK);
-    this.server.connect(); // other agents see by its connection that it is looked after
+    this.server.connect(); // shows other agents that this server is managed
     long looked = System.nanoTime();
     this.acknowledgedAt = looked;
     while (!this.ends.tryAcquire(untilNextStep(looked), TimeUnit.NANOSECONDS)) {
       if (!leads(electionTerm)) {
-        return "its agent does not lead any longer, or could not renew its lease in time";
+        return "its agent no longer leads, or could not renew its lease in time";
       }
       Request request = this.requested.get();
       if (request != null) {
@@ -292,39 +299,38 @@ class SourceDuty {
       if (System.nanoTime() - looked >= INTERVAL_NANOS || mayGuardActSoon()) {
         try {
           if (!look()) {
-            return "somebody has changed whether it is read-only";
+            return "its read-only setting was changed by someone else";
           }
           looked = System.nanoTime();
         } catch (SQLException ex) {
-          // Tries again at once, unless nothing listens there any more.
+          // Tries again at once, unless the server no longer listens.
           if (Refusals.isGone(ex) || System.nanoTime() - looked >= INTERVAL_NANOS + SILENCE_NANOS) {
             throw ex;
           }
         }
       }
     }
-    return "its agent ends";
+    return "its agent is stopping";
   }
 
-  /** Returns whether the lease could not be renewed for a while, so that the guard was told little. */
+  /** Returns whether the guard may act soon, because the lease could not be renewed for a while. */
   private boolean mayGuardActSoon() {
     return OPEN.equals(this.status)
         && this.server.guardActsBy() - System.nanoTime() < this.fence.silence().toNanos() / 2;
   }
 
-  /** Lets clients write again after a switch-over that has failed, and says so. */
+  /** Lets clients write again after a failed switch-over, and reports the failure. */
   private void stay(Request request, Exception failure) throws SQLException {
     boolean open = OPEN.equals(this.status);
     String state = open
-        ? "is the source still, and accepts writes again"
-        : "is the source still, and accepts no writes yet: see GET /check";
+        ? "is still the source and accepts writes again"
+        : "is still the source but does not accept writes yet: see GET /check";
     try {
       if (open) {
         open();
       }
     } catch (SQLException ex) {
-      state =
-          "cannot be opened for writes again, and gives the leadership back: " + Refusals.text(ex);
+      state = "cannot be opened for writes again and gives up the leadership: " + Refusals.text(ex);
       throw ex;
     } finally {
       request
@@ -335,7 +341,7 @@ class SourceDuty {
     }
   }
 
-  /** Returns how long to wait, in nanoseconds: until the next look, and no longer than a tenth of a second. */
+  /** Returns the time until the next check in nanoseconds, at most a tenth of a second. */
   private static long untilNextStep(long looked) {
     long step = INTERVAL_NANOS / 10;
     long untilLook = INTERVAL_NANOS - (System.nanoTime() - looked);
@@ -343,11 +349,11 @@ class SourceDuty {
   }
 
   /**
-   * Looks at the server, and lets it serve for a while without its agent. While too few replicas
-   * acknowledge, nobody can write: a transaction that waits for ever would keep servers from being
-   * rebuilt.
+   * Checks the server, and extends the time for which its guard lets it serve. While too few
+   * replicas acknowledge, the server accepts no writes: a transaction that waits forever would
+   * prevent other servers from being rebuilt.
    *
-   * @return false if somebody else has changed whether it is read-only
+   * @return {@code false} if the server's read-only setting was changed by someone else
    */
   private boolean look() throws SQLException {
     boolean open = OPEN.equals(this.status);
@@ -401,18 +407,20 @@ class SourceDuty {
         this.server.endClients();
         this.election.designate(
             member.nodeId(), new AuditNote(this.properties.server(), "switch-over"));
-        return "%s has all transactions of %s, which was made read-only %d ms before"
+        return "%s has all transactions of %s, which was made read-only %d ms earlier"
             .formatted(
                 request.target(),
                 this.properties.server(),
                 (System.nanoTime() - began) / 1_000_000);
       }
     }
-    throw new IllegalArgumentException("no agent has announced a server '%s'; announced are %s"
+    throw new IllegalArgumentException("no agent has announced a server '%s'; announced servers: %s"
         .formatted(request.target(), announced));
   }
 
-  /** Lets nobody begin to write, unless somebody is in the middle of it for too long. */
+  /**
+   * Makes the server read-only. Fails if a running statement or a lock prevents that for too long.
+   */
   private void drain() throws SQLException {
     try {
       this.server.drain(DRAIN);
@@ -428,10 +436,10 @@ class SourceDuty {
     try {
       String blockers = this.fitness.blockers();
       return blockers.isEmpty()
-          ? "a statement ran, or LOCK TABLES, that has ended since"
+          ? "the statement or LOCK TABLES that prevented it has ended since"
           : "wait for %s, or KILL it".formatted(blockers);
     } catch (SQLException ex) {
-      return "look for statements that run and for LOCK TABLES in performance_schema.metadata_locks";
+      return "look for running statements and LOCK TABLES in performance_schema.metadata_locks";
     }
   }
 
@@ -451,12 +459,12 @@ class SourceDuty {
       }
       require(
           System.nanoTime() - deadline < 0,
-          "the target %s has not caught up within %s: it lacks %s. Look at its lag, and at what blocks its applier"
+          "the target %s has not caught up within %s: it lacks %s. Check its lag, and what blocks its applier"
               .formatted(target, this.properties.positionWait(), executed.subtract(caughtUp)));
     }
   }
 
-  /** Returns whether this node leads, with enough of its lease left to fence its server. */
+  /** Returns whether this node leads with enough time left in its lease to fence its server. */
   private boolean leads(long term) {
     Leadership leadership = this.election.leadership().orElse(null);
     return leadership != null

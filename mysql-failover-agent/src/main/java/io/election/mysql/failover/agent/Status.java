@@ -1,27 +1,27 @@
 package io.election.mysql.failover.agent;
 
 /**
- * What the agent shows of its server.
+ * The status of a server, as its agent publishes it.
  *
- * @param role what the server is
- * @param reason why it is that; may be empty
- * @param lagSeconds how far the applier is behind
+ * @param role the role of the server
+ * @param reason the reason for the role; may be empty
+ * @param lagSeconds the lag of the applier, in seconds
  */
 record Status(Role role, String reason, long lagSeconds) {
 
   /** The roles of a server. */
   enum Role {
-    /** The agent has not looked at it yet, or cannot reach it. */
+    /** The agent has not checked the server yet, or cannot reach it. */
     UNKNOWN,
-    /** It applies what it has received, and becomes the source. */
+    /** The server applies the received transactions and is about to become the source. */
     PROMOTING,
-    /** It accepts writes. */
+    /** The server accepts writes. */
     SOURCE,
-    /** It replicates from the source. */
+    /** The server replicates from the source. */
     REPLICA,
-    /** It waits for a source. */
+    /** The server waits for a source, or is a source that waits for acknowledging replicas. */
     WAITING,
-    /** It may not join the source. */
+    /** The server may not join the source. */
     REFUSED
   }
 }

@@ -13,7 +13,7 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 
-/** The record as a node in ZooKeeper, confirmed by a quorum. */
+/** Stores the record as a node in ZooKeeper, read and written with a quorum. */
 final class ZookeeperPromotions implements Promotions {
 
   private static final String FOLDER = "/mysql-failover";
@@ -24,7 +24,7 @@ final class ZookeeperPromotions implements Promotions {
   private final ElectionService election;
   private final String path;
 
-  /** Written before each read, so that a quorum agrees. */
+  /** Written before each read, so that a quorum confirms the read. */
   private final String clock;
 
   ZookeeperPromotions(ZookeeperFence fence, ElectionService election) {
@@ -50,7 +50,7 @@ final class ZookeeperPromotions implements Promotions {
       String text = new String(found.getData(), UTF_8);
       return text.isEmpty() ? Optional.empty() : Optional.of(Promotion.parse(text));
     }
-    throw new LeaseStoreException("ZooKeeper does not show the last promotion at %s: %s, %s"
+    throw new LeaseStoreException("ZooKeeper did not return the last promotion at %s: %s, %s"
         .formatted(this.path, code(results.get(0)), code(results.get(1))));
   }
 
@@ -76,7 +76,7 @@ final class ZookeeperPromotions implements Promotions {
         "The promotion was not recorded at %s: %s".formatted(this.path, code));
   }
 
-  /** Returns how the first operation of a request has ended. */
+  /** Returns the result code of the first operation of a request. */
   private static Code code(List<OpResult> results) {
     return results.get(0) instanceof OpResult.ErrorResult error
         ? Code.get(error.getErr())

@@ -1,6 +1,6 @@
 /**
- * The agent beside a MySQL server: it stands for the election of the source, promotes its server,
- * lets it follow the source, and fences it.
+ * The agent beside a MySQL server. It stands for election as the agent of the source, promotes its
+ * server, makes it replicate from the source, and fences it.
  */
 @NullMarked
 package io.election.mysql.failover.agent;

@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The meters, and whether the alerts ask for them. */
+/** The meters, and whether the alerts use meters that exist. */
 class AgentMetricsTest {
 
   private final Agent agent = mock();

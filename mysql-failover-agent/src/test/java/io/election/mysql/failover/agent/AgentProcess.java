@@ -22,7 +22,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** An agent in a JVM of its own, asked over HTTP. */
+/** An agent in a JVM of its own, queried over HTTP. */
 final class AgentProcess implements AutoCloseable {
 
   private static final Pattern STATUS =
@@ -71,7 +71,7 @@ final class AgentProcess implements AutoCloseable {
     return new AgentProcess(this.port, command, this.log);
   }
 
-  /** Returns the properties of the agent of a server, but for its port. */
+  /** Returns the properties of the agent of a server, except its HTTP port. */
   static List<String> arguments(
       Server server, Collection<String> servers, String service, String etcd) {
     return List.of(
@@ -89,7 +89,7 @@ final class AgentProcess implements AutoCloseable {
         "--as.failover.replication-password=" + ReplicationSet.PASSWORD);
   }
 
-  /** Starts it, or starts it again after it has ended. */
+  /** Starts the agent, or restarts it after it has ended. */
   void start() {
     try {
       Process started = new ProcessBuilder(this.command)
@@ -107,7 +107,7 @@ final class AgentProcess implements AutoCloseable {
     return this.process.isAlive();
   }
 
-  /** Returns how much memory it has had at most, in megabytes. */
+  /** Returns the maximum resident memory of the agent so far, in megabytes. */
   long mostResidentMegabytes() throws IOException {
     return Files.readAllLines(Path.of("/proc", Long.toString(this.process.pid()), "status"))
         .stream()
@@ -120,7 +120,7 @@ final class AgentProcess implements AutoCloseable {
     signal.send(this.process.toHandle());
   }
 
-  /** Returns what it says about its server; empty if it does not answer. */
+  /** Returns the status of the agent's server; empty if the agent does not answer. */
   Optional<Status> status() {
     try {
       Matcher matcher =

@@ -32,9 +32,9 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /**
- * What operators get wrong, on one set of real servers: nobody is promoted by it, and {@code GET
- * /check} says what was found and what to do. Each test leaves a source, or servers of which one
- * can be it.
+ * Mistakes of operators, on one set of real servers: no server is promoted because of them, and
+ * {@code GET /check} reports what was found and what to do. Each test leaves a source, or servers
+ * of which one can become it.
  */
 @Tag("failover")
 @TestInstance(Lifecycle.PER_CLASS)
@@ -51,7 +51,7 @@ class BadInputIT {
 
   private ReplicationSet set;
 
-  /** A server that is no member, and is the source of nobody. */
+  /** A server that is not a member and has no replicas. */
   private Server stranger;
 
   @BeforeAll
@@ -100,7 +100,7 @@ class BadInputIT {
     stop(server);
   }
 
-  /** Executes statements on a server that nobody but an administrator can write to. */
+  /** Executes statements on a server to which only administrators can write. */
   private static void executeAsAdministrator(Server server, String... statements)
       throws SQLException {
     List<String> all = new ArrayList<>(List.of(statements));
@@ -127,7 +127,10 @@ class BadInputIT {
         .findFirst();
   }
 
-  /** Starts what does not run, and waits for a source that the other servers follow. */
+  /**
+   * Starts all servers and agents that are down, and waits for a source that the other servers
+   * follow.
+   */
   private String settle() {
     SERVERS.forEach((name) -> {
       if (!this.set.get(name).isRunning()) {
@@ -195,7 +198,7 @@ class BadInputIT {
                     .anyMatch(member -> Stream.of(parts).allMatch(member.position()::contains))));
   }
 
-  /** Nobody becomes a source within a time in which a failover would be over, and nobody can write. */
+  /** Asserts that no server becomes a source or writable within the time of a failover. */
   private void assertThatNobodyIsPromoted() throws Exception {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(6);
     while (System.nanoTime() < end) {
@@ -226,7 +229,7 @@ class BadInputIT {
     this.etcd.ctl("put", "/mysql-failover/" + this.service, text);
   }
 
-  /** They have never met. */
+  /** The servers have never replicated from each other. */
   @Test
   @Order(1)
   void aSetWithoutAnInitialSourceOrWithOtherDataHasNoFirstSource() throws Exception {
@@ -237,7 +240,7 @@ class BadInputIT {
     assertThatNobodyIsPromoted();
     SERVERS.forEach(this::stop);
 
-    // One has data of its own.
+    // One server has data of its own.
     executeAsAdministrator(this.set.get("b"), "INSERT INTO orders.written VALUES (-1)");
     SERVERS.forEach(this::start);
     awaitStatus(
@@ -275,13 +278,13 @@ class BadInputIT {
     for (String name : List.of(source, replica(source))) {
       try (ConfigurableApplicationContext second = run(name, "--as.election.node-id=second")) {
         awaitStatus(
-            second, Role.REFUSED, "another agent looks after this server", "stop one of the two");
+            second, Role.REFUSED, "another agent manages this server", "stop one of the two");
         TimeUnit.SECONDS.sleep(3);
         assertThat(source()).contains(source);
         assertThat(status(second).role()).isEqualTo(Role.REFUSED);
       }
     }
-    // It takes over when the first one has ended.
+    // The second agent takes over when the first one has stopped.
     String replica = replica(source);
     ConfigurableApplicationContext second = run(replica, "--as.election.node-id=second");
     awaitStatus(second, Role.REFUSED);
@@ -290,7 +293,7 @@ class BadInputIT {
     awaitStatus(replica, Role.REPLICA);
   }
 
-  /** It has the data of the set. */
+  /** The stranger has the data of the set. */
   @Test
   @Order(3)
   void aServerThatIsNoMemberNeitherJoinsNorLeads() throws Exception {
@@ -300,8 +303,8 @@ class BadInputIT {
       awaitStatus(
           x,
           Role.REFUSED,
-          "it is no member: the agent of the source " + source + " has as.failover.servers=a,b,c");
-      // Before that it counts for nobody: it has received nothing either.
+          "is not a member: the agent of the source " + source + " has as.failover.servers=a,b,c");
+      // Until then, the stranger does not count, since it has received nothing.
       awaitAnnounced("server=x ", "servers=a,b,c,x");
       killWithAgent(source);
       awaitStatus(replica(source), Role.WAITING, "the agent of x has as.failover.servers=a,b,c,x");
@@ -312,7 +315,10 @@ class BadInputIT {
     settle();
   }
 
-  /** What one has written the other one would ignore; the source refuses one of two connections. */
+  /**
+   * Each would ignore the transactions of the other, and the source refuses one of the two
+   * connections.
+   */
   @Test
   @Order(4)
   void serversWithOneServerIdOrUuidAreRefused() throws Exception {
@@ -337,7 +343,7 @@ class BadInputIT {
     awaitStatus(other.name, Role.WAITING, server.name + " has the same server_id");
     assertThatNobodyIsPromoted();
     server.execute("SET GLOBAL server_id = " + id);
-    // Connections keep the id that they began with.
+    // Connections keep the server_id with which they were opened.
     stop(server.name);
     start(server.name);
     patiently().until(() -> source().isPresent());
@@ -346,7 +352,7 @@ class BadInputIT {
     Server first = this.set.get(replica(source));
     Server second = this.set.get(otherReplica(source));
     String uuid = first.query("SELECT @@GLOBAL.server_uuid");
-    // Otherwise the one that is looked at next is the later one.
+    // Otherwise, the agent checked next would count as the later one.
     awaitAnnounced("server=" + second.name, second.query("SELECT @@GLOBAL.server_uuid"));
     stop(first.name);
     giveUuid(first, second.query("SELECT @@GLOBAL.server_uuid"));
@@ -391,7 +397,7 @@ class BadInputIT {
     awaitStatus(server.name, Role.REPLICA);
   }
 
-  /** Somebody sets it while the agent runs, on the freshest server. */
+  /** The filter is set while the agent runs, on the freshest server. */
   @Test
   @Order(6)
   void aServerWithFiltersIsNotPromotedThoughItIsFreshest() throws Exception {
@@ -472,7 +478,7 @@ class BadInputIT {
     awaitStatus(
         name,
         Role.UNKNOWN,
-        "does not let the user 'root' in (Access denied",
+        "rejects the login of 'root' (Access denied",
         "compare as.failover.username and .password");
     stop(name);
     executeAsAdministrator(
@@ -482,7 +488,7 @@ class BadInputIT {
             .formatted(ReplicationSet.PASSWORD),
         "GRANT ALL ON *.* TO 'agent'@'%'");
     start(name, "--as.failover.username=agent");
-    awaitStatus(name, Role.UNKNOWN, "does not let the user 'agent' in", "PASSWORD EXPIRE NEVER");
+    awaitStatus(name, Role.UNKNOWN, "rejects the login of 'agent'", "PASSWORD EXPIRE NEVER");
     stop(name);
     server.execute("STOP REPLICA");
     start(name, "--as.failover.replication-password=wrong");
@@ -490,12 +496,12 @@ class BadInputIT {
         name,
         Role.WAITING,
         "the source " + source + " does not answer",
-        "does not let the user 'replica' in (Access denied",
+        "rejects the login of 'replica' (Access denied",
         "as.failover.replication-username and -password");
     stop(name);
     this.set.get(source).execute("ALTER USER 'replica'@'%' PASSWORD EXPIRE");
     start(name);
-    awaitStatus(name, Role.WAITING, "does not let the user 'replica' in", "PASSWORD EXPIRE NEVER");
+    awaitStatus(name, Role.WAITING, "rejects the login of 'replica'", "PASSWORD EXPIRE NEVER");
     assertThat(source()).contains(source);
     this.set
         .get(source)
@@ -517,7 +523,7 @@ class BadInputIT {
         replica,
         Role.WAITING,
         "are of term %d, but the record of promotions says %d".formatted(term, term - 1),
-        "restore what is wrong");
+        "restore whichever is wrong");
     assertThatNobodyIsPromoted();
     record(record.replace("term=" + term, "term=many"));
     awaitStatus(replica, Role.UNKNOWN, "The record of the last promotion cannot be read", "many");
@@ -533,7 +539,7 @@ class BadInputIT {
         replica, Role.WAITING, "the set has had no source, and as.failover.initial-source is a");
     assertThatNobodyIsPromoted();
     record(record);
-    // Somebody has changed what the data say.
+    // The term in the data has been changed.
     Server edited = this.set.get(replica);
     stop(replica);
     executeAsAdministrator(
@@ -576,7 +582,7 @@ class BadInputIT {
     rebuild(name);
   }
 
-  /** A clone removes data and GTIDs first, so that what is left looks like a new server. */
+  /** A clone first removes data and GTIDs, so the server then looks like a new one. */
   @Test
   @Tag("faults")
   @Order(11)
@@ -623,7 +629,7 @@ class BadInputIT {
     settle();
   }
 
-  /** All that could be promoted is without transactions. */
+  /** All servers that could be promoted have no transactions. */
   @Test
   @Order(12)
   void nobodyIsPromotedWhoseGtidsWereReset() throws Exception {
@@ -644,12 +650,12 @@ class BadInputIT {
     patiently().until(() -> source().isPresent());
     assertThat(source()).contains(source);
     for (String name : replicas) {
-      awaitStatus(name, Role.REFUSED, "it lacks", "somebody has reset them", "POST /rebuild");
+      awaitStatus(name, Role.REFUSED, "its GTIDs lack", "the GTIDs were reset", "POST /rebuild");
       rebuild(name);
     }
   }
 
-  /** Its receiver ends by itself, since the source cannot send what is missing. */
+  /** Its receiver stops with an error, since the source cannot send the missing transactions. */
   @Test
   @Order(13)
   void aReplicaThatLacksWhatTheSourceHasPurgedIsRefused() throws Exception {
@@ -659,7 +665,7 @@ class BadInputIT {
     this.set.get(name).execute("STOP REPLICA IO_THREAD");
     source.execute("INSERT INTO orders.written VALUES (13)", "FLUSH BINARY LOGS");
     String log = source.query("SHOW BINARY LOG STATUS");
-    // The other replica may still read the log before.
+    // The other replica may still be reading the previous log.
     patiently().untilAsserted(() -> {
       source.execute("PURGE BINARY LOGS TO '" + log + "'");
       assertThat(source.query("SHOW BINARY LOGS")).isEqualTo(log);
@@ -669,7 +675,7 @@ class BadInputIT {
     rebuild(name);
   }
 
-  /** For longer than the guard lets an agent be silent. */
+  /** The hook hangs for longer than the guard allows an agent to be silent. */
   @Test
   @Order(14)
   void aHookThatHangsDoesNotHarmTheSource() throws Exception {

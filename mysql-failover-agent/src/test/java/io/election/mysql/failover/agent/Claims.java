@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** What must hold of a set at all times; each method returns the violations. */
+/** Invariants of a set. Each method returns the violations. */
 final class Claims {
 
   /** How long a server may be writable after it was paused. */
@@ -17,7 +17,7 @@ final class Claims {
 
   private Claims() {}
 
-  /** Never do two servers acknowledge writes in intervals that overlap for sure. */
+  /** Two servers never acknowledge writes in intervals that certainly overlap. */
   static List<String> oneServerAcknowledges(List<Written> written) {
     Map<String, Writable> tenures = new LinkedHashMap<>();
     written.forEach((each) -> tenures.merge(
@@ -28,11 +28,11 @@ final class Claims {
   }
 
   /**
-   * Never are two servers writable at once, unless one has acknowledged nothing meanwhile, and has
-   * just been resumed, within two seconds, or is rebuilt: then its data go.
+   * Two servers are never writable at once, unless one of them acknowledged nothing in the meantime
+   * and either was resumed less than two seconds ago or is being rebuilt, which discards its data.
    *
    * @param resumed when servers were resumed
-   * @param rebuilt when servers were told to replace their data
+   * @param rebuilt when rebuilds of servers were requested
    */
   static List<String> oneServerIsWritable(
       List<Writable> writable,
@@ -89,7 +89,7 @@ final class Claims {
     return at != null && run.firstEnded() >= at;
   }
 
-  /** Nothing that was acknowledged is lost. */
+  /** No acknowledged transaction is lost. */
   static List<String> nothingIsLost(List<Written> written, String source, Set<Long> ids) {
     List<String> lost = written.stream()
         .filter((each) -> !ids.contains(each.id()))

@@ -21,8 +21,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A set of four servers to look at. {@code start} starts it and stays up; {@code kill}, in another
- * JVM, kills the source of that set, and prints what happened.
+ * A set of four servers for a demonstration. {@code start} starts the set and keeps it running;
+ * {@code kill}, in another JVM, kills the source of that set and prints what happened.
  */
 final class FailoverDemo {
 
@@ -50,7 +50,7 @@ final class FailoverDemo {
           "%s: server %s:3306 (root, %s), agent http://127.0.0.1:%d/check%n",
           name, set.set.get(name).host(), ReplicationSet.PASSWORD, agent.port));
       System.out.printf(
-          "%s is the source, and a client writes to it. Logs are in %s; ^C ends all.%n",
+          "%s is the source, and a client writes to it. Logs are in %s; Ctrl-C stops everything.%n",
           source, FOLDER.toAbsolutePath());
       Files.writeString(PORT, Integer.toString(listener.getLocalPort()));
       while (true) {
@@ -64,10 +64,10 @@ final class FailoverDemo {
     }
   }
 
-  /** Asks the JVM of the set, and prints what it says. */
+  /** Sends the command to the JVM of the set, and prints its answer. */
   private static void kill() throws IOException {
     if (!Files.exists(PORT)) {
-      throw new IllegalStateException("No set runs, or it is not complete yet");
+      throw new IllegalStateException("No set is running, or it is not complete yet");
     }
     int port = Integer.parseInt(Files.readString(PORT));
     try (Socket set = new Socket(InetAddress.getLoopbackAddress(), port);
@@ -98,7 +98,7 @@ final class FailoverDemo {
     tell(
         out,
         began,
-        "of %d acknowledged transactions %s has all but %d"
+        "of %d acknowledged transactions, %s has all but %d"
             .formatted(all.size(), first.server(), lost));
     set.set.get(source).startAgain();
     tell(out, began, source + " is started again");
@@ -136,7 +136,7 @@ final class FailoverDemo {
         .orElseThrow();
   }
 
-  /** Prints what the agents say, if it is not what they have said before. */
+  /** Prints the statuses of the agents that have changed. */
   private static void show(
       FailoverSet set, Map<String, String> shown, PrintStream out, long began) {
     set.statuses().forEach((name, status) -> {

@@ -14,9 +14,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Two faults, and then random ones, on four servers with agents in JVMs of their own, from a seed.
- * Set by system properties: {@code failover.rounds}, {@code failover.seed}, and {@code failover.fault} for one
- * fault in all rounds.
+ * Applies two given faults and then random ones, from a seed, to four servers with agents in JVMs
+ * of their own. System properties: {@code failover.rounds}, {@code failover.seed}, and
+ * {@code failover.fault} for the same fault in all rounds.
  */
 @Tag("faults")
 @Tag("failover")
@@ -28,7 +28,7 @@ class FailoverFaultsIT {
 
   private final Random random = new Random(this.seed);
 
-  /** What comes next: first the worst, then each fault once before one comes again. */
+  /** The next faults: first the worst two, then all of them in random order, again and again. */
   private final List<Fault> deck =
       new ArrayList<>(List.of(Fault.WINNER_UNPLUGGED, Fault.ALL_RESTARTED));
 

@@ -51,11 +51,11 @@ import org.springframework.context.ConfigurableApplicationContext;
 class FailoverIT {
 
   private static final String NOT_DRAINED =
-      "a could not be made read-only within a second .*: wait for .*connection \\d+ of root@.*%s.*, or KILL it\\. a is the source still, and accepts writes again";
+      "a could not be made read-only within a second .*: wait for .*connection \\d+ of root@.*%s.*, or KILL it\\. a is still the source and accepts writes again";
 
   private final EtcdProcess etcd = EtcdProcess.shared();
 
-  /** Where the agents elect. */
+  /** The endpoints over which the agents elect. */
   private String endpoints = this.etcd.url();
 
   private final String service = "set-" + UUID.randomUUID();
@@ -67,7 +67,7 @@ class FailoverIT {
 
   private ReplicationSet set;
 
-  /** Further arguments of agents that are started. */
+  /** Additional arguments of agents started from now on. */
   private final List<String> more = new ArrayList<>();
 
   @BeforeEach
@@ -101,7 +101,7 @@ class FailoverIT {
     return this.agents.get(server).getBean(Agent.class).status();
   }
 
-  /** The first of the servers whose agents run in this JVM that is a source. */
+  /** Returns the first source among the servers whose agents run in this JVM. */
   private Optional<Server> source() {
     return this.set.servers.values().stream()
         .filter((server) -> this.agents.containsKey(server.name))
@@ -141,7 +141,7 @@ class FailoverIT {
     Writer writer = new Writer(this::source, 0);
     try (writer) {
       awaitWrites(writer, 100);
-      // b falls behind: only c acknowledges from now on. Its agent would let it catch up.
+      // b falls behind, so only c acknowledges from now on. The agent of b would let it catch up.
       this.agents.remove("b").close();
       this.set.get("b").execute("STOP REPLICA IO_THREAD");
       awaitWrites(writer, 100);
@@ -163,7 +163,7 @@ class FailoverIT {
         .containsAll(writer.written().stream().map(Written::id).toList());
     assertThat(promotions("c")).isEqualTo(Long.toString(term + 1));
 
-    // The old source joins, unless it has transactions that nobody acknowledged.
+    // The old source joins, unless it has transactions that no replica acknowledged.
     this.set.get("a").startAgain();
     patiently()
         .until(() -> status("a").role() == Role.REPLICA || status("a").role() == Role.REFUSED);
@@ -205,7 +205,7 @@ class FailoverIT {
         .containsAll(written.stream().map(Written::id).toList());
   }
 
-  /** Starts writers that write some hundred times a second together. */
+  /** Starts writers that together write several hundred times a second. */
   private List<Writer> manyWriters(long firstId) {
     return IntStream.range(0, 10)
         .mapToObj((i) -> new Writer(this::source, firstId + i * 1_000_000L, Duration.ofMillis(10)))
@@ -220,8 +220,9 @@ class FailoverIT {
   }
 
   /**
-   * For the documentation: it depends on how long transactions are on their way. In each second round
-   * the replicas are unplugged before the source is killed.
+   * Measures for the documentation how much is lost, which depends on how long transactions take to
+   * reach the replicas. In every second round, the replicas are unplugged before the source is
+   * killed.
    */
   @Test
   void whatNoReplicaHasToAcknowledgeMayBeLost() throws Exception {
@@ -273,11 +274,13 @@ class FailoverIT {
     }
   }
 
-  /** What the agent asks its server, whether that is the source or a replica. */
+  /**
+   * Counts the statements that an agent sends to its server, both on the source and on a replica.
+   */
   @Test
   void anAgentSendsOneStatementASecond() throws Exception {
     awaitSet("a", "b", "c");
-    // The source last, since its agent connects anew after the promotion.
+    // The source comes last, since its agent reconnects after the promotion.
     for (String name : List.of("c", "b", "a")) {
       try (Connection connection = this.set.get(name).connect();
           Statement statement = connection.createStatement()) {
@@ -293,7 +296,10 @@ class FailoverIT {
     }
   }
 
-  /** Returns how many statements the agent of a server has sent on the connections that it has. */
+  /**
+   * Returns the number of statements that the agent of a server has sent on its current
+   * connections.
+   */
   private static long statements(Statement statement) throws SQLException {
     try (ResultSet row = statement.executeQuery("""
         SELECT SUM(count_star)
@@ -320,7 +326,7 @@ class FailoverIT {
     awaitSet("a", "b", "c");
   }
 
-  /** Replaces the data of a refused server, which ends and must be started again. */
+  /** Replaces the data of a refused server, which shuts down and must be restarted. */
   private void rebuild(String server) {
     this.agents.get(server).getBean(Agent.class).rebuild();
     patiently().until(() -> !this.set.get(server).isRunning());
@@ -328,7 +334,7 @@ class FailoverIT {
     patiently().untilAsserted(() -> assertThat(status(server).role()).isEqualTo(Role.REPLICA));
   }
 
-  /** Whoever holds a lock keeps the source from being drained, and a replica from catching up. */
+  /** A lock on tables prevents the source from being drained, and a replica from catching up. */
   @Test
   void aSwitchOverThatIsNotDoneInTimeLeavesTheSourceWhereItWas() throws Exception {
     awaitSet("a", "b", "c");
@@ -368,7 +374,7 @@ class FailoverIT {
       awaitWrites(writer, 100);
       patiently().until(() -> status("b").role() == Role.REPLICA);
 
-      // A transaction that is open is rolled back, and its client knows.
+      // An open transaction is rolled back, and its client gets an error.
       try (Connection open = source.connect()) {
         open.setAutoCommit(false);
         open.createStatement().execute("INSERT INTO orders.other VALUES (1000)");
@@ -408,7 +414,7 @@ class FailoverIT {
         .isEqualTo("0");
   }
 
-  /** Somebody writes on a replica while its agent does not run. */
+  /** Writes on a replica while its agent is down. */
   private void writeOnReplica(String server) throws SQLException {
     this.agents.remove(server).close();
     this.set
@@ -436,7 +442,7 @@ class FailoverIT {
       }
       for (String replica : replicas) {
         patiently().until(() -> status(replica).role() == Role.REFUSED);
-        // The clone is not done before the source is closed.
+        // The clone does not finish before the source is closed for writes.
         this.set.get(replica).execute("SET GLOBAL clone_max_data_bandwidth = 1");
         this.agents.get(replica).getBean(Agent.class).rebuild();
       }
@@ -471,7 +477,7 @@ class FailoverIT {
     }
   }
 
-  /** A server that sleeps meanwhile has missed no promotion. */
+  /** A server that is down in the meantime has missed no promotion. */
   @Test
   void aSourceThatIsElectedAgainGoesOnWithItsPromotion() throws Exception {
     awaitSet("a", "b", "c");
@@ -490,7 +496,7 @@ class FailoverIT {
         .isEqualTo("1");
   }
 
-  /** What it has beyond the source is what the source is about to commit. */
+  /** The replica's surplus transactions are those that the source is about to commit. */
   @Test
   void aReplicaJoinsASourceThatWaitsForItsAcknowledgement() throws Exception {
     awaitSet("a", "b", "c");
@@ -519,7 +525,9 @@ class FailoverIT {
     }
   }
 
-  /** Before MySQL stops an applier, it waits for the rest of a transaction for a minute. */
+  /**
+   * Before MySQL stops an applier, it waits up to a minute for the rest of a partial transaction.
+   */
   @Test
   @Tag("faults")
   void aReplicaThatHasReceivedPartOfATransactionJoins() throws Exception {
@@ -527,7 +535,7 @@ class FailoverIT {
     Server source = this.set.get("a");
     Server replica = this.set.get("b");
     source.execute("CREATE TABLE orders.large (content longblob)");
-    this.agents.remove("b").close(); // it would receive the rest
+    this.agents.remove("b").close(); // otherwise the replica would receive the rest
     CompletableFuture<Void> large = CompletableFuture.runAsync(() -> {
       try {
         source.execute(
@@ -549,7 +557,9 @@ class FailoverIT {
     awaitSet(next, next.equals("b") ? "c" : "b");
   }
 
-  /** At its start MySQL discards what a server has received, acknowledged, and not applied. */
+  /**
+   * At start-up, MySQL discards transactions that were received and acknowledged but not applied.
+   */
   @Test
   @Tag("faults")
   void nobodyIsPromotedByAServerThatMayHaveLostWhatItAcknowledged() throws Exception {
@@ -571,14 +581,14 @@ class FailoverIT {
     startAgent(this.set.get("c"));
     patiently()
         .until(() -> source().filter((each) -> each != source).isPresent()
-            || status("c").reason().contains("[b] were started anew"));
+            || status("c").reason().contains("lacking acknowledged transactions: [b]"));
     assertThat(source().filter((each) -> each != source)).isEmpty();
     source.startAgain();
     awaitSet("a", "b", "c");
     assertThat(source.ids()).contains(-7L);
   }
 
-  /** With two members lost nobody can be elected, and the source ends in time. */
+  /** With two members lost, no agent can be elected, and the source steps down in time. */
   @Test
   void membersOfEtcdAreLost() throws Exception {
     List<EtcdProcess> cluster = EtcdProcess.startCluster(3);
@@ -614,7 +624,7 @@ class FailoverIT {
     }
   }
 
-  /** Nobody is promoted until an operator has written the record of the last promotion again. */
+  /** No server is promoted until an operator has restored the record of the last promotion. */
   @Test
   void theDataOfEtcdAreDeleted() throws Exception {
     awaitSet("a", "b", "c");
@@ -624,7 +634,8 @@ class FailoverIT {
       awaitWrites(writer, 100);
       this.etcd.ctl("del", "", "--from-key");
       patiently().until(() -> source().isEmpty());
-      // Its lease has ended without a warning, so that its agent or its guard has ended the server.
+      // The lease was lost without warning, so the agent has made the server read-only or the guard
+      // has shut it down.
       TimeUnit.SECONDS.sleep(10);
       if (!source.isRunning()) {
         source.startAgain();
@@ -636,7 +647,7 @@ class FailoverIT {
         assertThat(status(name).role()).isEqualTo(Role.WAITING);
         assertThat(this.set.get(name).query("SELECT @@GLOBAL.super_read_only")).isEqualTo("1");
       });
-      // The source may have committed something that no other server has received.
+      // The source may have committed transactions that no other server has received.
       GtidSet least = GtidSet.parse(source.query("SELECT @@GLOBAL.gtid_executed"));
       for (String name : this.agents.keySet()) {
         GtidSet each = GtidSet.parse(this.set.get(name).query("SELECT @@GLOBAL.gtid_executed"));
@@ -660,7 +671,7 @@ class FailoverIT {
         List<Role> roles =
             Stream.of(last, status("b"), status("c")).map(Status::role).toList();
         if (last.role() == Role.REFUSED) {
-          // Another one was faster, and nobody has acknowledged what the last source has.
+          // Another server was faster, and no replica acknowledged the last source's surplus.
           assertThat(last.reason()).startsWith("it has transactions that the source lacks: ");
           assertThat(roles).containsExactlyInAnyOrder(Role.SOURCE, Role.REPLICA, Role.REFUSED);
         } else {
@@ -668,14 +679,14 @@ class FailoverIT {
         }
       });
     }
-    // It is the last one, or another one that has all that was acknowledged.
+    // The source is the last one, or another server with every acknowledged transaction.
     assertThat(source().orElseThrow().ids())
         .containsAll(writer.written().stream().map(Written::id).toList());
   }
 
   /**
-   * One that was down has missed too much to compare. One that was paused may catch up by the
-   * connection that it has.
+   * A server that was down has missed too many promotions for a comparison. A server that was
+   * paused may catch up over its open connection.
    */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
@@ -746,7 +757,7 @@ class FailoverIT {
     }
   }
 
-  /** The election and the record of promotions are on a server that is none of the set. */
+  /** The election and the record of promotions are on a server outside the set. */
   private void electOver(String... arguments) throws Exception {
     startOver(List.of("a", "b", "c"), arguments);
     awaitSet("a", "b", "c");
@@ -790,7 +801,7 @@ class FailoverIT {
     return this.set.get(server).query("SELECT MAX(term) FROM mysql_failover.promotion");
   }
 
-  /** Starts an agent that kills its server if that does not become read-only. */
+  /** Starts an agent that kills its server if the server does not become read-only. */
   private void startKillingAgent(Server server) {
     String kill = "docker kill %1$s; docker inspect -f {{.State.Running}} %1$s | grep -q false"
         .formatted(server.containerId());
@@ -813,7 +824,7 @@ class FailoverIT {
     startKillingAgent(hanging);
     patiently().ignoreExceptions().until(() -> {
       Server source = source().orElseThrow();
-      return source == hanging || switchOver(source, "a"); // once a has announced itself
+      return source == hanging || switchOver(source, "a"); // once the agent of a has announced it
     });
     awaitSet("a", "b", "c");
     hanging.pause();
@@ -821,7 +832,10 @@ class FailoverIT {
     patiently().until(() -> source().filter((source) -> source != hanging).isPresent());
   }
 
-  /** It has received what its new source wrote, over the old one, but has not applied it yet. */
+  /**
+   * The replica received the new source's transactions through the old source, but has not applied
+   * them yet.
+   */
   @Test
   void aReplicaIsNotRefusedForATermThatItHasNotAppliedYet() throws Exception {
     awaitSet("a", "b", "c");
@@ -834,7 +848,7 @@ class FailoverIT {
       startAgent(replica);
       patiently()
           .until(() -> status("c").role() == Role.WAITING
-              && status("c").reason().equals("it applies what it has received"));
+              && status("c").reason().equals("it is applying the received transactions"));
     }
     awaitSet("b", "a", "c");
   }

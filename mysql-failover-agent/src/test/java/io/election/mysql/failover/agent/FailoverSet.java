@@ -36,8 +36,8 @@ import java.util.function.Predicate;
 import org.awaitility.core.ConditionTimeoutException;
 
 /**
- * Servers, an agent for each in a JVM of its own, etcd with a proxy before it for each agent, and
- * for each server a writer that writes whenever it may, and a sampler.
+ * Servers, each with an agent in a JVM of its own, a proxy to etcd for each agent, and for each
+ * server a writer that writes whenever it can, and a sampler.
  */
 final class FailoverSet implements AutoCloseable {
 
@@ -60,10 +60,10 @@ final class FailoverSet implements AutoCloseable {
   /** When servers were resumed, by the monotonic clock. */
   final Map<String, Long> resumed = new TreeMap<>();
 
-  /** When servers were told to replace their data, by the monotonic clock. */
+  /** When rebuilds of servers were requested, by the monotonic clock. */
   final Map<String, Long> rebuilt = new TreeMap<>();
 
-  /** What was seen that must not be, for instance a role without a reason. */
+  /** Violations seen so far, for instance a role without a reason. */
   final Set<String> violations = new TreeSet<>();
 
   /** The reasons for which servers were rebuilt. */
@@ -99,8 +99,8 @@ final class FailoverSet implements AutoCloseable {
   }
 
   /**
-   * Puts a proxy between the agents of all servers but one and their servers. Each waits for
-   * statements, whose last answer it discards.
+   * Puts a proxy between each agent, except that of one server, and its server. Each proxy waits
+   * for the given statements, and discards the answer to the last one.
    */
   Traps trapAgents(String other, List<String> statements) {
     Traps traps = new Traps(statements);
@@ -115,7 +115,7 @@ final class FailoverSet implements AutoCloseable {
     return traps;
   }
 
-  /** Agents behind proxies, in the place of others, which are back in the end. */
+  /** Agents behind proxies. They replace the ordinary agents, which come back at the end. */
   final class Traps implements AutoCloseable {
 
     private final String[] statements;
@@ -158,7 +158,7 @@ final class FailoverSet implements AutoCloseable {
           .orElseThrow();
     }
 
-    /** Ends the agents behind proxies. The others are started by {@link #settle}. */
+    /** Stops the agents behind proxies. {@link #settle} starts the ordinary ones. */
     @Override
     public void close() {
       this.replaced.forEach((name, before) -> {
@@ -169,7 +169,7 @@ final class FailoverSet implements AutoCloseable {
     }
   }
 
-  /** Returns what the agents that answer say about their servers. */
+  /** Returns the statuses of the servers whose agents answer. */
   Map<String, Status> statuses() {
     Map<String, Status> statuses = new TreeMap<>();
     this.agents.forEach((name, agent) -> {
@@ -187,7 +187,7 @@ final class FailoverSet implements AutoCloseable {
     return statuses;
   }
 
-  /** Returns all that was acknowledged since an instant, in the order of the answers. */
+  /** Returns all transactions acknowledged since an instant, in the order of the answers. */
   List<Written> written(long since) {
     return this.writers.stream()
         .flatMap((writer) -> writer.written().stream())
@@ -196,7 +196,7 @@ final class FailoverSet implements AutoCloseable {
         .toList();
   }
 
-  /** Returns when servers were writable, except what ended before an instant. */
+  /** Returns when servers were writable, except for periods that ended before an instant. */
   List<Writable> writable(long since) {
     return this.samplers.stream()
         .flatMap((sampler) -> sampler.writable().stream())
@@ -216,8 +216,8 @@ final class FailoverSet implements AutoCloseable {
   }
 
   /**
-   * Starts all that has ended, rebuilds what is refused, and waits until the set is complete and its
-   * source acknowledges writes.
+   * Starts all servers and agents that are down, rebuilds refused servers, and waits until the set
+   * is complete and its source acknowledges writes.
    *
    * @return the name of the source
    */
@@ -255,7 +255,7 @@ final class FailoverSet implements AutoCloseable {
     });
   }
 
-  /** Waits until an agent says that its server has a role, and returns its name. */
+  /** Waits until an agent reports a role, and returns the name of its server. */
   String awaitRole(Role role) {
     AtomicReference<String> found = new AtomicReference<>();
     await("a server is " + role)
@@ -273,9 +273,10 @@ final class FailoverSet implements AutoCloseable {
   }
 
   /**
-   * Waits until an agent gives a reason, or a write was acknowledged that was sent since an instant.
+   * Waits until an agent reports a reason, or until a write that was sent since an instant is
+   * acknowledged.
    *
-   * @return whether one was
+   * @return whether such a write was acknowledged
    */
   boolean isWrittenToBefore(String reason, long since) {
     until(
@@ -285,7 +286,7 @@ final class FailoverSet implements AutoCloseable {
     return acknowledgesWhatWasSent(since);
   }
 
-  /** Returns whether a write was acknowledged that was sent since an instant. */
+  /** Returns whether a write that was sent since an instant was acknowledged. */
   boolean acknowledgesWhatWasSent(long since) {
     return written(since).stream().anyMatch((each) -> each.began() >= since);
   }
@@ -295,7 +296,7 @@ final class FailoverSet implements AutoCloseable {
     until("answering", () -> statuses().keySet().containsAll(names));
   }
 
-  /** Keeps servers from applying what they receive. */
+  /** Prevents servers from applying received transactions. */
   Locks lockTables(List<String> servers) throws SQLException {
     Locks locks = new Locks();
     for (String server : servers) {
@@ -329,7 +330,10 @@ final class FailoverSet implements AutoCloseable {
       }
     }
 
-    /** A server that was unplugged does not know that its client has gone. */
+    /**
+     * Kills the connections, since a server that was unplugged does not notice that its client is
+     * gone.
+     */
     @Override
     public void close() throws SQLException {
       for (Connection connection : this.connections.values()) {
@@ -341,7 +345,7 @@ final class FailoverSet implements AutoCloseable {
           try {
             server.execute("KILL " + id);
           } catch (SQLException ex) {
-            return ex.getErrorCode() == 1094; // it has gone already
+            return ex.getErrorCode() == 1094; // it is already gone
           }
         }
         return true;
@@ -349,7 +353,7 @@ final class FailoverSet implements AutoCloseable {
     }
   }
 
-  /** Rebuilds what is refused, each server once in a round. */
+  /** Rebuilds refused servers, each server once per round. */
   private void rebuild(Map<String, Status> statuses) {
     statuses.forEach((name, status) -> {
       long now = System.nanoTime();
@@ -373,7 +377,7 @@ final class FailoverSet implements AutoCloseable {
       await(what).atMost(PATIENCE).pollInterval(Duration.ofMillis(200)).until(condition);
     } catch (ConditionTimeoutException ex) {
       throw new IllegalStateException(
-          "The set is not %s in time. The agents say: %s. Servers that run: %s"
+          "The set is not %s in time. Statuses reported by the agents: %s. Running servers: %s"
               .formatted(
                   what,
                   statuses(),

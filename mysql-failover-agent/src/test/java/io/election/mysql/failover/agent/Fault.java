@@ -11,7 +11,7 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** What happens to a set. What has ended by it is started again later. */
+/** A fault of a set. Servers and agents that it ends are started again later. */
 enum Fault {
   SOURCE_KILLED {
     @Override
@@ -80,7 +80,7 @@ enum Fault {
       set.agents.get(source).send(Signal.CONT);
     }
   },
-  /** It has looked after its server all the time, and could not renew its lease for a part of that. */
+  /** The agent managed its server all the time, but could not renew its lease for part of it. */
   SOURCES_AGENT_PAUSED_AFTER_LOSS_OF_ETCD {
     @Override
     void strike(FailoverSet set, String source, Random random) {
@@ -130,8 +130,8 @@ enum Fault {
     }
   },
   /**
-   * The freshest replica is lost right after it has won, while it applies what it has received. It has
-   * acknowledged transactions that the stale ones lack.
+   * The freshest replica is lost right after it was elected, while it applies received
+   * transactions. It has acknowledged transactions that the stale replicas lack.
    */
   WINNER_UNPLUGGED {
     @Override
@@ -163,7 +163,7 @@ enum Fault {
       }
     }
   },
-  /** Those that have received least start first. */
+  /** The servers that have received least start first. */
   ALL_RESTARTED {
     @Override
     void strike(FailoverSet set, String source, Random random) throws Exception {
@@ -187,7 +187,7 @@ enum Fault {
       }
     }
   },
-  /** Servers do not reach each other, while agents, clients and etcd reach them all. */
+  /** Servers cannot reach each other, while agents, clients and etcd can reach all of them. */
   SOURCE_CUT_OFF_FROM_REPLICAS {
     @Override
     void strike(FailoverSet set, String source, Random random) {
@@ -197,14 +197,14 @@ enum Fault {
       System.out.printf("From %s, %s%n", lost, killed ? "and killed then" : "and back then");
       Server server = set.set.get(source);
       if (!lost.stream().allMatch((name) -> server.cutOffFrom(set.set.get(name)))) {
-        System.out.println("Left out: needs root on the host of the servers, iptables and nsenter");
+        System.out.println("Skipped: needs root on the host of the servers, iptables and nsenter");
         return;
       }
       passLongerThanALease(random);
       if (killed) {
         server.kill();
         set.awaitWrites((name) -> !name.equals(source));
-      } else if (server.isRunning()) { // its guard may have ended it
+      } else if (server.isRunning()) { // its guard may have shut it down
         server.reachAll();
       }
     }
@@ -228,8 +228,9 @@ enum Fault {
   };
 
   /**
-   * The statements after whose answer an agent that promotes its server is killed. The promotion is
-   * recorded in etcd between the third and the fourth.
+   * The steps of a promotion, as sequences of statements. The promoting agent is killed after the
+   * answer to the last statement of a step. The promotion is recorded in etcd between the third and
+   * the fourth step.
    */
   private static final List<List<String>> STEPS = List.of(
       List.of("stop replica io_thread"),
@@ -242,7 +243,7 @@ enum Fault {
       List.of("create event mysql_failover.guard", "global super_read_only = off"),
       List.of("global read_only = off"));
 
-  /** Breaks something, and mends at least what would not mend by a start. */
+  /** Injects the fault, and repairs at least what a restart would not repair. */
   abstract void strike(FailoverSet set, String source, Random random) throws Exception;
 
   private static String replica(FailoverSet set, String source, Random random) {
@@ -260,7 +261,9 @@ enum Fault {
     return replicas;
   }
 
-  /** Lets replicas receive nothing any more, and pauses their agents, which would mend that. */
+  /**
+   * Stops the receivers of replicas, and pauses their agents, which would restart the receivers.
+   */
   private static void leaveBehind(FailoverSet set, List<String> replicas) throws SQLException {
     for (String name : replicas) {
       set.agents.get(name).send(Signal.STOP);
@@ -272,7 +275,7 @@ enum Fault {
     pass((int) FailoverSet.LEASE.toMillis() + 500 + random.nextInt(4_000));
   }
 
-  /** Lets time pass while something is broken. */
+  /** Waits while the fault lasts. */
   private static void pass(int millis) {
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
     while (end - System.nanoTime() > 0) {

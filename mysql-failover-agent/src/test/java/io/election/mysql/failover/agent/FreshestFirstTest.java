@@ -16,7 +16,9 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Who stands, of the servers a (the last source), b and c; without servers. */
+/**
+ * Which of the servers a (the last source), b and c stands for election. No real servers are used.
+ */
 class FreshestFirstTest {
 
   private static final String UUID_A = "00000000-0000-0000-0000-00000000000a";
@@ -88,7 +90,7 @@ class FreshestFirstTest {
         REPLICA);
   }
 
-  /** Returns the position as an agent publishes it that knows other servers. */
+  /** Returns the position as published by an agent with a different list of servers. */
   private static Position knowing(String servers, Position position) {
     return new Position(
         position.server(),
@@ -173,10 +175,13 @@ class FreshestFirstTest {
     // A position that is not final does not count.
     Turn aside = turn(Duration.ofSeconds(3), position("b", 10), position("c", "uuid-c", -1, 10));
     assertThat(aside.kind()).isEqualTo(Kind.ASIDE);
-    assertThat(aside.reason()).contains("missing are [c]");
+    assertThat(aside.reason()).contains("missing: [c]");
   }
 
-  /** It may have received more since, and the last source does publish one before its reign. */
+  /**
+   * The server may have received more since then; the last source does publish such a position
+   * before its promotion.
+   */
   @Test
   void aPositionFromBeforeTheLastPromotionDoesNotCount() {
     assertThat(turn(Duration.ZERO, position("b", 10), position("a", "uuid-a", 0, 9))
@@ -198,13 +203,16 @@ class FreshestFirstTest {
     Turn later = turn(Duration.ZERO, position("b", 10), position("c", 12));
     assertThat(later.kind()).isEqualTo(Kind.HOLD_BACK);
     assertThat(later.time()).isEqualTo(Duration.ofSeconds(4));
-    // c has not come. What it alone has may have been acknowledged.
+    // c did not stand. Transactions that only c has may have been acknowledged.
     Turn aside = turn(Duration.ofSeconds(4), position("b", 10), position("c", 12));
     assertThat(aside.kind()).isEqualTo(Kind.ASIDE);
-    assertThat(aside.reason()).contains("missing are [c]", "[c], which are fresher");
+    assertThat(aside.reason()).contains("missing: [c]", "[c], which are fresher");
   }
 
-  /** Two acknowledged each transaction, so that the others have all of them without the freshest. */
+  /**
+   * Two replicas acknowledged each transaction, so the others together have all of them without the
+   * freshest.
+   */
   @Test
   void theNextStandsIfTheFreshestDoesNotComeAndNothingAcknowledgedIsLost() {
     FreshestFirst b = new FreshestFirst(properties("b", 2, "a", "b", "c", "d"));
@@ -236,20 +244,26 @@ class FreshestFirstTest {
     assertThat(this.freshest.fresher(members, GtidSet.parse(GTIDS + 11))).isEmpty();
   }
 
-  /** By root, for instance: the source has never had it, so nobody has got an answer to it. */
+  /**
+   * Written by root, for instance: the source never had the transaction, so no client got an answer
+   * to it.
+   */
   @Test
   void whatAReplicaHasWrittenItselfDoesNotCount() {
     String uuid = "00000000-0000-0000-0000-00000000000c";
     Position c = position("c", uuid, LAST.electionTerm(), 1, GTIDS + 10 + "," + uuid + ":1-3");
     assertThat(turn(Duration.ZERO, position("b", 10), c).kind()).isEqualTo(Kind.AT_ONCE);
     assertThat(this.freshest.fresher(members(c), GtidSet.parse(GTIDS + 10))).isEmpty();
-    // Of another server it may have come from the source.
+    // A transaction of another server may have come from the source.
     Position other =
         position("c", "uuid-c", LAST.electionTerm(), 1, c.received().toString());
-    assertThat(turn(Duration.ZERO, position("b", 10), other).reason()).contains("fresher are [c]");
+    assertThat(turn(Duration.ZERO, position("b", 10), other).reason()).contains("servers: [c]");
   }
 
-  /** It was refused or down, so it has acknowledged nothing, and its own transactions block nobody. */
+  /**
+   * The server was refused or down, so it has acknowledged nothing, and its own transactions block
+   * no other server.
+   */
   @Test
   void aServerThatDidNotFollowTheLastSourceIsKnownAndNeverFresher() {
     Position refused = position(
@@ -266,7 +280,7 @@ class FreshestFirstTest {
     Turn aside = turn(Duration.ofSeconds(9), position("b", 1), position("c", 10));
     assertThat(aside.kind()).isEqualTo(Kind.ASIDE);
     assertThat(aside.reason()).contains("did not follow the last source a");
-    // If nobody has followed, all count.
+    // If no server has followed, all count.
     assertThat(turn(Duration.ZERO, position("b", 1), position("c", 1)).kind())
         .isEqualTo(Kind.AT_ONCE);
   }
@@ -277,14 +291,14 @@ class FreshestFirstTest {
     assertThat(this.freshest.isWithdrawn(Optional.empty())).isFalse();
     publish(this.freshest, position("b", "uuid-b", Position.MAY_RECEIVE, 10));
     String present = this.freshest.position("set");
-    // As published before, and of an earlier process.
+    // A position published earlier, and one of an earlier process.
     assertThat(this.freshest.isWithdrawn(Optional.of(members(position("b", 10)))))
         .isFalse();
     Position own = Position.parse(present).orElseThrow();
     assertThat(this.freshest.isWithdrawn(Optional.of(members(own, dead)))).isFalse();
     assertThat(this.freshest.isWithdrawn(Optional.of(members()))).isFalse();
     assertThat(this.freshest.isWithdrawn(Optional.of(members(own)))).isTrue();
-    // It is not final since a later promotion.
+    // After a later promotion, the position is no longer final.
     this.freshest.know(Optional.of(new Promotion(2, "c", "uuid-c", "c", 3306, GtidSet.EMPTY, 8)));
     assertThat(this.freshest.isWithdrawn(Optional.of(members(position("b", 10)))))
         .isTrue();
@@ -312,7 +326,7 @@ class FreshestFirstTest {
     publish(initial, first("a", 0, 10));
     assertThat(turn(initial, Duration.ofSeconds(9), false, all).kind()).isEqualTo(Kind.AT_ONCE);
     assertThat(turn(initial, Duration.ofSeconds(9), false, all[0], all[1]).reason())
-        .contains("needs the positions of all servers; missing are [c]");
+        .contains("needs the positions of all servers; missing: [c]");
     assertThat(turn(initial, Duration.ofSeconds(9), false, all[0], all[1], first("c", 3, 10))
             .reason())
         .contains("the record of promotions is gone", "the data of c are of term 3");
@@ -349,20 +363,20 @@ class FreshestFirstTest {
         .contains("it has the server_uuid of a, the last source", "remove auto.cnf");
   }
 
-  /** Each transaction may be on servers alone that this agent does not know. */
+  /** A transaction may exist only on servers that this agent does not know. */
   @Test
   void agentsThatKnowOtherServersKeepEachOtherFromThePromotion() {
     Position c = position("c", 10);
     assertThat(
             turn(Duration.ofSeconds(9), position("b", 10), knowing("abcx", c)).reason())
         .isEqualTo(
-            "the agent of c has as.failover.servers=a,b,c,x, and this one a,b,c: give all agents the same list, or stop the one that is no member");
+            "the agent of c has as.failover.servers=a,b,c,x, and this one a,b,c: give all agents the same list, or stop the one that is not a member");
     assertThat(turn(Duration.ofSeconds(9), position("b", 10), c, knowing("abcx", position("x", 10)))
             .reason())
         .contains("the agent of x has as.failover.servers=a,b,c,x");
     assertThat(turn(Duration.ofSeconds(9), position("b", 10), knowing("ac", c)).reason())
         .contains("the agent of c has as.failover.servers=a,c");
-    // It has taken out one that is not needed.
+    // The other agent has removed a server that is not needed.
     assertThat(turn(Duration.ofSeconds(9), position("b", 10), knowing("bc", c)).kind())
         .isEqualTo(Kind.AT_ONCE);
   }
@@ -407,8 +421,8 @@ class FreshestFirstTest {
             members(a, position("c", "uuid-b", Position.MAY_RECEIVE, 10)), LAST))
         .contains("c has the same server_uuid");
     assertThat(this.freshest.clashOfReplica(members(knowing("ac", a)), LAST))
-        .contains("it is no member: the agent of the source a has as.failover.servers=a,c");
-    // An agent that has ended is announced for a while.
+        .contains("it is not a member: the agent of the source a has as.failover.servers=a,c");
+    // An agent that has stopped remains announced for a while.
     Position before = position("b", "uuid-b", Position.MAY_RECEIVE, 9);
     assertThat(this.freshest.clashOfReplica(members(a, before, position("b", 10)), LAST))
         .isEmpty();

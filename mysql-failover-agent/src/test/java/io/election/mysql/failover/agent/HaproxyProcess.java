@@ -9,7 +9,10 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.stream.Collectors;
 
-/** An HAProxy from the path before the servers of a set, which asks their agents for the source. */
+/**
+ * An HAProxy, found on the path, in front of the servers of a set. It asks their agents for the
+ * source.
+ */
 final class HaproxyProcess implements AutoCloseable {
 
   private static final String CONFIGURATION = """

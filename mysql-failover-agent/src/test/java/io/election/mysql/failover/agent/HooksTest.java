@@ -55,7 +55,7 @@ class HooksTest {
     assertThat(this.hooks.run("on-demote", List.of(), 0)).isFalse();
   }
 
-  /** With what it has started itself. */
+  /** The processes that the command started are killed too. */
   @Test
   void aCommandThatHangsIsEnded(CapturedOutput output) throws Exception {
     List<String> command = script("(sleep 4; echo late > $told) & sleep 30");
@@ -63,7 +63,7 @@ class HooksTest {
     assertThat(this.hooks.run("on-promote", command, 7)).isFalse();
     assertThat(Duration.ofNanos(System.nanoTime() - began)).isBetween(LIMIT, LIMIT.multipliedBy(3));
     assertThat(output)
-        .contains("on-promote took longer than as.failover.hook-timeout, PT1S, and was ended");
+        .contains("on-promote took longer than as.failover.hook-timeout, PT1S, and was killed");
     TimeUnit.SECONDS.sleep(4);
     assertThat(told()).doesNotExist();
   }
@@ -75,7 +75,7 @@ class HooksTest {
     await().atMost(Duration.ofSeconds(10)).until(() -> !text().isBlank());
     ProcessHandle command = ProcessHandle.of(Long.parseLong(text().strip())).orElseThrow();
     run.end();
-    assertThat(output).contains("on-promote was ended before it was done");
+    assertThat(output).contains("on-promote was killed before it finished");
     await().atMost(Duration.ofSeconds(10)).until(() -> !command.isAlive());
     assertThat(text()).isNotEqualToIgnoringWhitespace("late");
     run = this.hooks.start("on-promote", script("echo next > $told"), 8);

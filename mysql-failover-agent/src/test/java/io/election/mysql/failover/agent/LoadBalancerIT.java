@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A client that knows one address: that of HAProxy, which asks the agents where the source is. */
+/** A client that connects to HAProxy, which asks the agents which server is the source. */
 @Tag("failover")
 class LoadBalancerIT {
 
@@ -42,7 +42,7 @@ class LoadBalancerIT {
     }
   }
 
-  /** Waits for more writes than can have been on their way. */
+  /** Waits for more writes than can have been in flight. */
   private static void awaitWrites(Writer client) {
     int before = client.count();
     await().atMost(Duration.ofSeconds(60)).until(() -> client.count() > before + 500);

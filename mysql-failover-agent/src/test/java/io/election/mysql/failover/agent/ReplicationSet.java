@@ -58,7 +58,7 @@ final class ReplicationSet implements AutoCloseable {
               "--gtid-mode=ON",
               "--enforce-gtid-consistency=ON",
               "--innodb-buffer-pool-size=64M",
-              // The machine has a limit for all servers together.
+              // The limit for native AIO is shared by all servers.
               "--innodb-use-native-aio=OFF",
               "--skip-replica-start=ON",
               "--relay-log-recovery=ON",
@@ -67,7 +67,9 @@ final class ReplicationSet implements AutoCloseable {
               "--loose-rpl-semi-sync-replica-enabled=ON");
     }
 
-    /** The address by which servers, agents and clients reach the server, whenever it runs. */
+    /**
+     * Returns the address at which servers, agents and clients reach the server whenever it runs.
+     */
     String host() {
       return this.address;
     }
@@ -102,7 +104,7 @@ final class ReplicationSet implements AutoCloseable {
       }
     }
 
-    /** Returns the transactions of the writers that it has. */
+    /** Returns the ids of the writers' transactions that the server has. */
     Set<Long> ids() throws SQLException {
       Set<Long> ids = new HashSet<>();
       try (Connection connection = connect();
@@ -140,7 +142,7 @@ final class ReplicationSet implements AutoCloseable {
       docker().startContainerCmd(containerId()).exec();
     }
 
-    /** Cuts the server off from everybody: servers, agents and clients. */
+    /** Cuts the server off from all servers, agents and clients. */
     void unplug() {
       docker()
           .disconnectFromNetworkCmd()
@@ -161,9 +163,10 @@ final class ReplicationSet implements AutoCloseable {
     }
 
     /**
-     * Loses all packets between this server and another one, until it ends or reaches all again.
+     * Drops all packets between this server and another one, until this server shuts down or
+     * {@link #reachAll} is called.
      *
-     * @return whether that is possible here
+     * @return whether this is possible on this machine
      */
     boolean cutOffFrom(Server other) {
       return filter("-A", "INPUT", "-s", other.address, "-j", "DROP")
@@ -191,7 +194,7 @@ final class ReplicationSet implements AutoCloseable {
       }
     }
 
-    /** Gives it another UUID when it starts again. */
+    /** Changes the UUID of the server at its next start. */
     void changeUuid(String uuid) {
       this.container.copyFileToContainer(
           Transferable.of("[auto]\nserver-uuid=%s\n".formatted(uuid)), "/var/lib/mysql/auto.cnf");
@@ -232,16 +235,16 @@ final class ReplicationSet implements AutoCloseable {
           "GRANT ALL ON orders.* TO 'app'@'%'",
           "CREATE TABLE orders.written (id bigint PRIMARY KEY)",
           "RESET BINARY LOGS AND GTIDS",
-          // It starts read-only, too.
+          // The server is also read-only after a restart.
           "SET PERSIST super_read_only = ON");
     }
   }
 
   /**
-   * Creates a network in which each server has an address for good: elsewhere a container that
+   * Creates a network in which each server has a fixed address. In other networks, a container that
    * starts may get the address of one that is down.
    *
-   * @return what its addresses begin with, and the network
+   * @return the prefix of the network's addresses, and the network
    */
   private static Map.Entry<String, Network> newNetwork() {
     for (int attempt = 1; ; attempt++) {
@@ -258,7 +261,7 @@ final class ReplicationSet implements AutoCloseable {
         return Map.entry(prefix, network);
       } catch (DockerException ex) {
         if (attempt == 5) {
-          throw ex; // not because another network has these addresses
+          throw ex; // another network with these addresses is not the cause
         }
       }
     }

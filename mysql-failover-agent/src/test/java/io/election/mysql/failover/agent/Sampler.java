@@ -13,16 +13,16 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks at a server each 10 ms, and records when it was writable for those who may do everything. A
- * server that does not answer was not.
+ * Samples a server every 10 ms, and records when it was writable for administrators. A server that
+ * does not answer counts as not writable.
  */
 final class Sampler implements AutoCloseable {
 
   private static final Duration INTERVAL = Duration.ofMillis(10);
 
   /**
-   * Samples without interruption in which the server was writable, by the monotonic clock. Each
-   * looked at the server, or wrote to it, between its beginning and its end.
+   * Consecutive samples in which the server was writable, by the monotonic clock. Each sample read
+   * from the server, or wrote to it, between its beginning and its end.
    *
    * @param firstBegan when the first of them began
    * @param firstEnded when the first of them ended
@@ -31,7 +31,7 @@ final class Sampler implements AutoCloseable {
    */
   record Writable(String server, long firstBegan, long firstEnded, long lastBegan, long lastEnded) {
 
-    /** Returns whether both servers were writable at one instant, for sure. */
+    /** Returns whether both servers were certainly writable at the same instant. */
     boolean overlaps(Writable other) {
       long from = Math.max(this.firstEnded, other.firstEnded);
       long to = Math.min(this.lastBegan, other.lastBegan);

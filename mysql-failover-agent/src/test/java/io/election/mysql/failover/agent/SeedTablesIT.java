@@ -26,8 +26,9 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /**
- * The second table of the idea: a is the source and dies, and c, which has more than b, is late. The
- * other tables are those of {@code FailoverIT}: c is freshest, and d has missed promotions.
+ * The second table of the design: a is the source and dies, and c, which has more than b, is late.
+ * {@code FailoverIT} covers the other tables: c is the freshest replica, and d has missed
+ * promotions.
  */
 @Tag("failover")
 @Tag("faults")
@@ -91,7 +92,7 @@ class SeedTablesIT {
     });
   }
 
-  /** Term 1: a is the source, all have the same, and b receives no more. */
+  /** Term 1: a is the source, all servers have the same data, and b stops receiving. */
   private void begin(int acknowledging) throws SQLException {
     this.set.servers.values().forEach((server) -> start(server, acknowledging));
     awaitRole(this.a, Role.SOURCE);
@@ -119,7 +120,7 @@ class SeedTablesIT {
     stop(this.c);
     dies();
     start(this.b, 1);
-    awaitRole(this.b, Role.WAITING, "missing are [c]");
+    awaitRole(this.b, Role.WAITING, "missing: [c]");
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(6);
     while (System.nanoTime() < end) {
       assertThat(status(this.b).role()).isEqualTo(Role.WAITING);
@@ -145,7 +146,7 @@ class SeedTablesIT {
     stop(this.c);
     dies();
     assertThatThrownBy(() -> unacknowledged.get(20, TimeUnit.SECONDS))
-        .as("nobody has told the client that it is written")
+        .as("the client got no acknowledgement")
         .hasCauseInstanceOf(SQLException.class);
     start(this.b, 2);
     awaitRole(this.b, Role.SOURCE);

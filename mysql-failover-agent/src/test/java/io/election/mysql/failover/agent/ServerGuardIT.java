@@ -22,7 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The agent is dead or paused: the server itself ends its service. */
+/** The guard: a server shuts itself down when its agent is dead or paused. */
 @Tag("faults")
 @Tag("failover")
 class ServerGuardIT {
@@ -77,7 +77,7 @@ class ServerGuardIT {
     return System.nanoTime() + time.toNanos();
   }
 
-  /** The guard counts seconds of the server. */
+  /** Waits in real time, since the guard counts by the server's clock. */
   private static void pass(int millis) throws InterruptedException {
     TimeUnit.MILLISECONDS.sleep(millis);
   }
@@ -93,7 +93,7 @@ class ServerGuardIT {
     awaitEnd();
   }
 
-  /** An agent has died while it promoted the server, or gave it up. */
+  /** The agent died while promoting or demoting the server. */
   @Test
   void aServerToWhichOnlyAnAdministratorCanWriteEndsToo() throws Exception {
     this.agent.noteTerm(1, "a", in(SILENCE));
@@ -103,7 +103,7 @@ class ServerGuardIT {
     awaitEnd();
   }
 
-  /** Its transaction keeps the server from being read-only. */
+  /** The client's transaction prevents the server from becoming read-only. */
   @Test
   void aServerWhoseClientWaitsForAnAcknowledgementEndsToo() throws Exception {
     this.agent.noteTerm(1, "a", in(SILENCE));
@@ -124,7 +124,7 @@ class ServerGuardIT {
         .withCauseInstanceOf(SQLException.class);
   }
 
-  /** It was told so before it could not renew its lease. */
+  /** The agent set the limit before it failed to renew its lease. */
   @Test
   void aServerEndsWhenItsAgentHasSaidLast() throws Exception {
     this.agent.noteTerm(1, "a", in(LONG_SILENCE));
@@ -158,11 +158,11 @@ class ServerGuardIT {
     try {
       return this.server.query("SELECT @@GLOBAL.super_read_only").equals("0");
     } catch (SQLException ex) {
-      return false; // it lets nobody in any more
+      return false; // it accepts no connections any more
     }
   }
 
-  /** The network has delayed what the agent sent before it died. */
+  /** The network delayed a request that the agent sent before it died. */
   @Test
   void aRequestThatComesLateTellsTheGuardNothing() throws Exception {
     this.agent.noteTerm(1, "a", in(LONG_SILENCE));
@@ -193,7 +193,7 @@ class ServerGuardIT {
     }
   }
 
-  /** Until then its agent was paused, or the network was slow. */
+  /** The opening was late because the agent was paused or the network was slow. */
   @Test
   void aServerIsNotOpenedWhenAnotherOneMayBeTheSource() throws Exception {
     assertRefusedIfLate((late, until) -> late.noteTerm(1, "a", until));
@@ -232,7 +232,7 @@ class ServerGuardIT {
     }
   }
 
-  /** What makes a server writable, and must not do so after a time. */
+  /** An operation that makes a server writable, and must not do so after an instant. */
   private interface Opening {
 
     void run(MysqlServer server, long until) throws SQLException;

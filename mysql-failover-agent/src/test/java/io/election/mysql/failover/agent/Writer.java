@@ -13,7 +13,10 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** A client that writes all the time, to one server or the source, and records what was acknowledged. */
+/**
+ * A client that writes continuously to one server or to the source, and records what was
+ * acknowledged.
+ */
 final class Writer implements AutoCloseable {
 
   private static final Duration RETRY = Duration.ofMillis(10);
@@ -21,15 +24,15 @@ final class Writer implements AutoCloseable {
   /**
    * An acknowledged transaction.
    *
-   * @param connection the number of the connection, of which none outlives the reign of a source
+   * @param connection the number of the connection; no connection outlives a demotion of its server
    * @param began when it was sent, by the monotonic clock
-   * @param at when the answer was seen, by the same clock
+   * @param at when the answer was received, by the same clock
    */
   record Written(long id, String server, int connection, long began, long at) {}
 
   private final List<Written> written = new ArrayList<>();
 
-  /** Where to write. */
+  /** The server to write to. */
   private record Address(String name, String url) {}
 
   private final Supplier<Optional<Address>> address;
