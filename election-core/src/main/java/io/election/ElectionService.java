@@ -174,14 +174,14 @@ public interface ElectionService {
   }
 
   /**
-   * Forces a new election, like {@link #forceElection(AuditNote)}, only if the expected node leads in
-   * the expected term. Otherwise nothing is changed. The comparison and the change are one step, so
-   * that a leader that has just been elected is not deposed by a command that was meant for the one
-   * before it.
+   * Forces a new election, like {@link #forceElection(AuditNote)}, only if the expected node leads
+   * in the expected term. Otherwise nothing is changed. The comparison and the change are one step,
+   * so that a leader that has just been elected is not deposed by a command that was meant for the
+   * one before it.
    *
    * @param auditNote the actor and the reason
    * @param expected the leader to depose
-   * @throws OtherLeaderException if another node leads, or in another term, or nobody
+   * @throws OtherLeaderException if another node leads, or in another term, or if no node leads
    * @throws IllegalStateException if this node does not take part in the election, or the election
    *     has no record yet
    * @throws UnsupportedOperationException if this type of election does not support that

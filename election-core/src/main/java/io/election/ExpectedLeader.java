@@ -4,8 +4,8 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The leader that somebody has seen: the precondition of a {@linkplain
- * ElectionService#forceElection(AuditNote, ExpectedLeader) forced election}.
+ * The leader that the sender of a command expects: the precondition of a
+ * {@linkplain ElectionService#forceElection(AuditNote, ExpectedLeader) forced election}.
  *
  * @param leaderId its node id; {@code null} for any node
  * @param term its term; {@code null} for any term
@@ -17,8 +17,8 @@ public record ExpectedLeader(
    * Checks who leads.
    *
    * @param serviceId the name of the election
-   * @param leaderId the leader; {@code null} if nobody leads
-   * @param term the term in which it leads; empty if nobody leads
+   * @param leaderId the leader; {@code null} if no node leads
+   * @param term the term in which it leads; empty if no node leads
    * @throws OtherLeaderException if that is not the expected leader
    */
   public void require(String serviceId, @Nullable String leaderId, OptionalLong term) {

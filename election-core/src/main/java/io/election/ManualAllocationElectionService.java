@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
  * <p>It is only as safe as the configuration of the nodes is consistent: if the configuration
  * allocates leadership to two nodes, both lead. There are no terms and no lease. After
  * {@link #lostLeader()} the node does not lead until {@link #becomeLeader()} is called or the node
- * is started again.
+ * is restarted.
  *
  * <p>Thread-safe. Can be restarted after a stop.
  */

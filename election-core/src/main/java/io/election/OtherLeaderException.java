@@ -17,13 +17,13 @@ public final class OtherLeaderException extends IllegalStateException {
    * Creates the exception.
    *
    * @param serviceId the name of the election
-   * @param leaderId the leader; {@code null} if nobody leads
-   * @param term its term; empty if nobody leads
+   * @param leaderId the leader; {@code null} if no node leads
+   * @param term its term; empty if no node leads
    */
   public OtherLeaderException(String serviceId, @Nullable String leaderId, OptionalLong term) {
     super(
         leaderId == null
-            ? "nobody leads election '%s' now".formatted(serviceId)
+            ? "no node leads election '%s' now".formatted(serviceId)
             : "election '%s' is led by '%s' in term %d, which is not the expected leader"
                 .formatted(serviceId, Names.printable(leaderId), term.orElse(0)));
     this.leaderId = leaderId;
@@ -33,7 +33,7 @@ public final class OtherLeaderException extends IllegalStateException {
   /**
    * Returns the leader.
    *
-   * @return its node id; empty if nobody leads
+   * @return its node id; empty if no node leads
    */
   public Optional<String> leaderId() {
     return Optional.ofNullable(this.leaderId);
@@ -42,7 +42,7 @@ public final class OtherLeaderException extends IllegalStateException {
   /**
    * Returns the term of the leader.
    *
-   * @return the term; empty if nobody leads
+   * @return the term; empty if no node leads
    */
   public OptionalLong term() {
     return this.term != null ? OptionalLong.of(this.term) : OptionalLong.empty();

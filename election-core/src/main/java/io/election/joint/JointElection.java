@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class JointElection {
 
-  /** What all elections of a node share. */
+  /** The dependencies that all elections of a node share. */
   record Context(
       LeaseSettings settings,
       Supplier<String> nodeId,
@@ -172,8 +172,8 @@ final class JointElection {
   }
 
   /**
-   * Applies a command to all leases, the last one first. A part without a lease is told once no
-   * leader work runs.
+   * Applies a command to all leases, the last one first. A part without a lease is called once no
+   * leader work is running.
    *
    * @param reason why the leadership ends, if this node leads
    */
@@ -195,7 +195,7 @@ final class JointElection {
     this.leases.forEach(command);
   }
 
-  /** Decides, and tells the parts what follows. Never blocks. */
+  /** Decides on the next state, and instructs the parts accordingly. Never blocks. */
   synchronized void step() {
     long now = this.context.ticker().read();
     JointState before;

@@ -36,12 +36,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Runs a node's part in elections by a list of parts, all of which a leader must hold. A part is a
  * lease in a store, which an {@link Elector} of its own runs, or an {@link ElectionService} that is
- * asked and told.
+ * called.
  *
- * <p>While the nodes of a service move from store A to store B one after the other, those on {@code
- * A}, on the list {@code A, B} and on {@code B} share a part with each neighbour, so that no two of
- * them lead at the same time. Nodes on {@code A} and on {@code B} alone share none: they must never
- * run at the same time.
+ * <p>While the nodes of a service move from store A to store B one after the other, those on
+ * {@code A}, on the list {@code A, B} and on {@code B} share a part with each neighbour, so that no
+ * two of them lead at the same time. Nodes on {@code A} and on {@code B} alone share none: they
+ * must never run at the same time.
  *
  * <p>Thread-safe. Can be restarted after a stop.
  */
@@ -50,7 +50,7 @@ public final class JointElector {
   /** Separates the names of the parts where members and log lines show them. */
   static final String SEPARATOR = ", ";
 
-  /** How often parts without a lease are asked. */
+  /** How often parts without a lease are called. */
   private static final Duration ASKED_EVERY = Duration.ofMillis(10);
 
   private final List<PartSource> sources;
@@ -438,7 +438,7 @@ public final class JointElector {
         this.signal.drainPermits();
         this.running.forEach(JointElection::step);
       } catch (InterruptedException ex) {
-        // Nobody has a reason to interrupt this thread: it ends by itself.
+        // No code should interrupt this thread: it ends by itself.
       } catch (RuntimeException | Error ex) {
         this.context.log().failedUnexpectedly(ex);
       }
@@ -450,7 +450,7 @@ public final class JointElector {
         || (this.leaving && this.running.stream().noneMatch(JointElection::holdsAny));
   }
 
-  /** Asks and tells a part without a lease, as long as the elector's thread runs. */
+  /** Calls a part without a lease, as long as the elector's thread runs. */
   private void call(ServicePart part, Thread elector) {
     boolean led = false;
     while (elector.isAlive()) {

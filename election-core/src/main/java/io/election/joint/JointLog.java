@@ -73,6 +73,6 @@ final class JointLog {
   }
 
   void failedUnexpectedly(Throwable failure) {
-    log.error("The election by {} has failed unexpectedly, and goes on", this.list, failure);
+    log.error("The election by {} has failed unexpectedly, and continues", this.list, failure);
   }
 }

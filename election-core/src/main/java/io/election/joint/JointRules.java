@@ -129,8 +129,8 @@ class JointRules {
   }
 
   /**
-   * Returns the term that the next term in a part must exceed, so that all parts come to show one
-   * term, above all that any of them has seen.
+   * Returns the term that the next term in a part must exceed, so that all parts end up with the
+   * same term, above all terms that any of them has seen.
    */
   long aboveTerm(int part, List<PartView> parts) {
     return parts.subList(0, part).stream()

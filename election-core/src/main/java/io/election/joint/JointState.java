@@ -6,7 +6,7 @@ sealed interface JointState {
   /**
    * Takes one part after the other.
    *
-   * @param held how many parts it held when this was last looked at
+   * @param held how many parts it held at the last check
    * @param giveUpAt when it gives up to wait for the next part; meaningless while it holds none
    * @param since since when it has held that many parts
    */

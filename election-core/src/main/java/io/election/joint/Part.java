@@ -10,10 +10,10 @@ interface Part {
 
   String name();
 
-  /** Returns what is known of the part without the reason why a node waits for it. Cheap. */
+  /** Returns what is known about the part, without the reason why a node waits for it. Cheap. */
   PartView glance();
 
-  /** Returns all that is known of the part. */
+  /** Returns everything that is known about the part. */
   PartView view();
 
   /** Asks the part to let this node lead, if it does not stand by itself. */

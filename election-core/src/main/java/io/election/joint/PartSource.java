@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  * A part of the list of a {@link JointElector}.
  *
  * @param name its name, which differs from those of the other parts
- * @param store the store of its leases; {@code null} if it is asked and told
- * @param services creates its service of an election, if it is asked and told
+ * @param store the store of its leases; {@code null} if it is an {@link ElectionService}
+ * @param services creates its service for an election, if it has no store
  */
 public record PartSource(
     String name, @Nullable LeaseStore store, Function<String, ElectionService> services) {

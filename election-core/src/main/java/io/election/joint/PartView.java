@@ -26,9 +26,9 @@ record PartView(
     Duration silence,
     Holder holder) {
 
-  /** Who else holds a part. */
+  /** Which other node holds a part. */
   enum Holder {
-    /** Nobody, or a node that is not known to wait for us. */
+    /** No other node, or one that is not known to wait for us. */
     OTHER,
     /** A node whose list has the parts in another order, and which lets us go first. */
     YIELDS,

@@ -12,15 +12,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A part that is asked and told: an election of the application, or one by manual allocation. It has
- * neither term nor deadline, and is as safe as it is. It may throw or block: then this node does not
- * lead.
+ * A part that is an {@link ElectionService}: an election of the application, or one by manual
+ * allocation. It has neither term nor deadline, and is only as safe as its implementation. It may
+ * throw or block: then this node does not lead.
  */
 final class ServicePart implements Part {
 
   private static final Logger log = LoggerFactory.getLogger(ServicePart.class);
 
-  /** What the part is to be told next. */
+  /** The next command for the part. */
   private enum Wish {
     STAND,
     LEAVE
@@ -41,7 +41,7 @@ final class ServicePart implements Part {
 
   private volatile long answeredAt;
 
-  /** From when on this node may ask to lead. */
+  /** The instant from which this node may ask to lead. */
   private volatile long standsFrom;
 
   /** Why calls fail; {@code null} if they do not. */
@@ -51,7 +51,7 @@ final class ServicePart implements Part {
    * Calls that fail.
    *
    * @param since when the first of them failed
-   * @param told whether the part was told something; that it answers questions then proves nothing
+   * @param told whether a command failed; that the part answers questions then proves nothing
    * @param text the last failure, for display
    */
   private record Failure(long since, boolean told, String text) {}
@@ -95,7 +95,7 @@ final class ServicePart implements Part {
     return Duration.ofNanos(this.ticker.read() - this.answeredAt);
   }
 
-  /** Returns what its calls show. A call that fails is no answer. */
+  /** Returns the health as shown by its calls. A call that fails is not an answer. */
   StoreHealth health() {
     Failure failure = this.failure;
     return failure == null
@@ -136,7 +136,8 @@ final class ServicePart implements Part {
   public void wakeUp() {}
 
   /**
-   * Asks the part, and tells it what it is to be told. May block. Called by a thread of its own.
+   * Sends the part its next command, if any, and asks it whether this node leads. May block. Called
+   * by a thread of its own.
    */
   void call() {
     Wish wish = this.wish.getAndSet(null);

@@ -265,7 +265,7 @@ record Candidacy(
         leader,
         timing.sent() + renewNanos());
     if (!mayStand(timing.now())) {
-      // The node was stopped or told to step down while the answer was on its way.
+      // The node was stopped or ordered to step down while the answer was on its way.
       return elected.draining(
           leader, "", false, this.participation.whyItMayNotLead(), timing.now());
     }

@@ -323,7 +323,7 @@ final class ElectionLog {
   }
 
   void noPosition(String serviceId, Throwable failure) {
-    log.warn("election '{}': this node cannot tell its position", serviceId, failure);
+    log.warn("election '{}': this node could not determine its position", serviceId, failure);
   }
 
   /**

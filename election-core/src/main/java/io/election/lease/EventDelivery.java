@@ -109,7 +109,7 @@ final class EventDelivery {
   @SuppressWarnings("EmptyBlock") // waits until the change is visible
   private void deliver(Change change) {
     synchronized (change.lock()) {
-      // Whoever made the change has published it.
+      // The thread that made the change has published it.
     }
     change.events().forEach(this::deliver);
   }

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads the histories of a node's elections once after each change of leader, so that they can be
  * shown without a call to the store. Prunes them once in each term of this node. Does nothing if
- * the store is no {@link ElectionDirectory}. Used by the elector's thread.
+ * the store is not an {@link ElectionDirectory}. Used by the elector's thread.
  */
 final class HistoryReader {
 

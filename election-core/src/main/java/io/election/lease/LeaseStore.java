@@ -229,8 +229,8 @@ public interface LeaseStore extends AutoCloseable {
   interface Wake {
 
     /**
-     * Reads the records of all elections that this node follows, and does what follows from them.
-     * Returns when that is done: a store may wait for it before it wakes the next node.
+     * Reads the records of all elections that this node follows, and acts on them. Returns after
+     * that, so that a store can wait for it before it wakes the next node.
      */
     void now();
 

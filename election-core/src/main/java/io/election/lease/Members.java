@@ -64,7 +64,7 @@ final class Members {
   /** The number of members of the largest election of this node, as read last. */
   private volatile int count;
 
-  /** Whether the log shows that a position could not be told. */
+  /** Whether the log already shows that a position could not be determined. */
   private boolean positionFailed;
 
   Members(
@@ -82,8 +82,8 @@ final class Members {
 
   /**
    * Announces this node or reads the members with one call, if either is due. A new position is
-   * announced at once if an election is open or somebody has asked for that, otherwise once per
-   * lease; the positions of others are read while an election is open.
+   * announced at once if an election is open or this was requested, otherwise once per lease; the
+   * positions of others are read while an election is open.
    *
    * @param openSince since when an election in which positions matter has been open, by the ticker;
    *     empty if none is

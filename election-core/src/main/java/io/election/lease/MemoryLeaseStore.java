@@ -40,7 +40,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
       @Nullable Seal seal) {}
 
   /**
-   * The version of a row: all that a reader cannot change without a write.
+   * The version of a row: everything that does not change without a write.
    *
    * @param number increases with every write of this class
    * @param leaseMillis the lease as found

@@ -33,8 +33,8 @@ final class Openings {
   }
 
   /**
-   * Returns for how long a node must not take the step of its candidacy. A follower that may try for
-   * the record asks its precedence; a node that has begun to claim the record goes on.
+   * Returns for how long a node must not take the step of its candidacy. A follower that may try
+   * for the record asks its precedence; a node that has begun to claim the record continues.
    *
    * @return a time in nanoseconds; 0 if it may take the step, {@link Long#MAX_VALUE} if it stands
    *     aside

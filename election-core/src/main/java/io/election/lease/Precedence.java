@@ -7,16 +7,19 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * Decides who goes first in an election that is open: a node stands at once, holds back for a time,
- * or stands aside. Nodes can publish a short text, their <em>position</em>, which the others read.
+ * Decides which node goes first in an election that is open: a node stands at once, holds back for
+ * a time, or stands aside. Nodes can publish a short text, their <em>position</em>, which the
+ * others read.
  *
- * <p>An answer can only lengthen a wait. It is asked for when the rules of the lease let the node try
- * for the record, and again before each later attempt; a node that leads is not asked. If all answers
- * are wrong, nobody leads, or a node leads that should have let another one go first, but never two.
+ * <p>An answer can only lengthen a wait. It is asked for when the rules of the lease let the node
+ * try for the record, and again before each later attempt; a node that leads is not asked. If all
+ * answers are wrong, no node leads, or a node leads that should have let another one go first, but
+ * there are never two leaders.
  *
  * <p>Called by the elector's thread, so no method may block. An exception counts as standing aside.
- * {@link Elector#wakeUp()} makes the elector ask again at once. The idea is that of the {@code
- * priority} of a member in a MongoDB replica set: a member of lower priority calls an election later.
+ * {@link Elector#wakeUp()} makes the elector ask again at once. The idea is that of the
+ * {@code priority} of a member in a MongoDB replica set: a member of lower priority calls an
+ * election later.
  */
 @FunctionalInterface
 public interface Precedence {
@@ -69,10 +72,10 @@ public interface Precedence {
       String serviceId, Duration openFor, boolean designated, Optional<List<Member>> members) {}
 
   /**
-   * What a node does.
+   * The decision of a node.
    *
    * @param kind whether it stands
-   * @param time for how long it holds back, from when the election opened to it; otherwise zero
+   * @param time how long it holds back, counted from when the election opened to it; otherwise zero
    * @param reason the reason that the log gives if it does not stand at once; may be empty
    */
   record Turn(Kind kind, Duration time, String reason) {

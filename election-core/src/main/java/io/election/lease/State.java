@@ -152,7 +152,9 @@ sealed interface State {
       return OptionalLong.of(expiresFirst ? this.deadline : this.drainUntil);
     }
 
-    /** Returns whether the node may lead again at once: nobody asked it to let another one lead. */
+    /**
+     * Returns whether the node may lead again at once: it was not asked to let another node lead.
+     */
     boolean staysCandidate() {
       return this.successor.isEmpty()
           && this.ending.reason() == LeadershipLostEvent.Reason.HANDED_OVER;

@@ -226,7 +226,7 @@ class ElectorTest extends ElectorFixture {
     assertThat(this.b.service.isLeader()).isFalse();
     step(this.b);
     assertThatThrownBy(() -> this.b.service.forceElection(bob, new ExpectedLeader("b", null)))
-        .hasMessage("nobody leads election 'jobs' now");
+        .hasMessage("no node leads election 'jobs' now");
     run(ofSeconds(5), this.a, this.b);
     assertThat(this.a.service.isLeader()).isTrue();
   }

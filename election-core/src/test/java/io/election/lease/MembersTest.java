@@ -266,7 +266,7 @@ class MembersTest extends ElectorFixture {
     run(LEASE.multipliedBy(2), node);
     assertThat(node.register.written).contains("a\\u0009b\\u000a");
     assertThat(node.service.isLeader()).isTrue();
-    assertThat(linesWith("cannot tell its position")).hasSize(1);
+    assertThat(linesWith("could not determine its position")).hasSize(1);
   }
 
   /** Others count it as gone three leases after its last announcement. */

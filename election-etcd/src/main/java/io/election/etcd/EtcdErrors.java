@@ -4,7 +4,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.time.Duration;
 
-/** What the failures of etcd mean, and what helps. */
+/** Explains failures of etcd, with their remedies. */
 final class EtcdErrors {
 
   private EtcdErrors() {}

@@ -11,7 +11,7 @@ final class EtcdKeys {
   static final List<Range> RECORDS =
       List.of(new Range("", "~"), new Range("\u007f", "\uDBFF\uDFFF"));
 
-  /** What a watch shows: all records, and who comes and goes. */
+  /** The keys that a watch covers: all records, and the entries of members that join and leave. */
   static final List<Range> WATCHED =
       Stream.concat(RECORDS.stream(), Stream.of(Range.below("~members"))).toList();
 

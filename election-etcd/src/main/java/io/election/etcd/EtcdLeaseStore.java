@@ -61,7 +61,7 @@ public final class EtcdLeaseStore extends KeyValueLeaseStore {
 
     private Builder(List<String> endpoints) {
       if (endpoints.isEmpty()) {
-        throw malformed("There is no endpoint of etcd.", "");
+        throw malformed("No etcd endpoint is given.", "");
       }
       this.tls = endpoints.get(0).startsWith("https:");
       for (String endpoint : endpoints) {
@@ -88,7 +88,7 @@ public final class EtcdLeaseStore extends KeyValueLeaseStore {
         // Reported below.
       }
       throw malformed(
-          "'%s' is no endpoint of etcd.".formatted(endpoint.replaceFirst("//[^/]*@", "//…@")),
+          "'%s' is not an etcd endpoint.".formatted(endpoint.replaceFirst("//[^/]*@", "//…@")),
           " A path, a user or a password is not part of it.");
     }
 

@@ -206,7 +206,7 @@ final class EtcdServer implements KeyValueServer {
     for (int i = 0; i + 1 < keys.size(); i++) {
       String from = keys.get(i);
       String to = keys.get(i + 1);
-      // A key that begins with ~ is no record, and may be written often.
+      // A key that begins with ~ is not a record, and may be written often.
       if (from.charAt(0) > '~' || to.charAt(0) < '~') {
         costs.put(i, others.subSet(from, to).size());
       }

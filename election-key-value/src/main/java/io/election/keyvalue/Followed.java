@@ -45,10 +45,10 @@ final class Followed {
   /** How many of them had come when the last reading of an election was asked for. */
   private final Map<String, Long> read = new ConcurrentHashMap<>();
 
-  /** The same for the reading that is on its way: what comes meanwhile, it may not show. */
+  /** The same for the reading that is on its way: it may miss changes in the meantime. */
   private long asked;
 
-  /** Who led each election last. */
+  /** The last leader of each election. */
   private final Map<String, String> leaders = new ConcurrentHashMap<>();
 
   /** The elections whose leader may have handed back since it was seen. */
@@ -251,7 +251,7 @@ final class Followed {
   /** Returns whether a record may have been handed back to any node, or deleted. */
   private boolean mayBeVacant(String serviceId, Change change) {
     return switch (change.kind()) {
-      // Whoever takes a record that exists begins a term.
+      // A node that takes an existing record begins a term.
       case BELOW -> !this.written.containsKey(serviceId);
       case DELETED -> true;
       case WRITTEN -> {

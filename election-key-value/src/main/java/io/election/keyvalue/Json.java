@@ -25,7 +25,7 @@ final class Json {
     return MAPPER.writeValueAsString(value);
   }
 
-  /** Returns {@code null} if the text is no such JSON. Unknown properties are ignored. */
+  /** Returns {@code null} if the text is not such JSON. Unknown properties are ignored. */
   static <T> @Nullable T read(String text, Class<T> type) {
     if (!text.stripLeading().startsWith("{")) {
       return null;

@@ -224,7 +224,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
    * Adds a first term to an empty history if the server reuses versions: each request that changes
    * who may lead compares and changes the newest term, so one must exist.
    *
-   * @return whether the election must be looked at again
+   * @return whether the election must be read again
    */
   private boolean mark(View view, long above) throws LeaseStoreException {
     if (!view.terms().isEmpty() || !this.server.reusesVersions()) {

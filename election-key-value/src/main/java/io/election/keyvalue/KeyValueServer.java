@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A server, or a cluster of them, that keeps versioned keys and changes several of them at once:
- * all that the lease store of this package needs of etcd or ZooKeeper.
+ * everything that the lease store of this package needs from etcd or ZooKeeper.
  *
  * <p>A key is a path of one or more segments, separated by {@code /}. A segment is not empty, is
  * not {@code .} or {@code ..}, and consists of letters and digits of any script in the basic plane,
@@ -61,8 +61,8 @@ public interface KeyValueServer extends AutoCloseable {
   Optional<Map<String, Version>> commit(Commit commit) throws LeaseStoreException;
 
   /**
-   * Reports changes of records and of members' entries, as hints. What a watch misses, the next
-   * regular read shows.
+   * Reports changes of records and of members' entries, as hints. Changes that a watch misses
+   * appear in the next regular read.
    *
    * @param changed is called with a change, by any thread; returns at once and throws nothing
    * @return the watch, which follows no key yet; it renews itself until it is closed
@@ -74,7 +74,7 @@ public interface KeyValueServer extends AutoCloseable {
   void close();
 
   /**
-   * What to read. The answer does not contain keys that do not exist.
+   * The keys to read. The answer does not contain keys that do not exist.
    *
    * @param keys single keys
    * @param folders the keys below others
@@ -93,7 +93,7 @@ public interface KeyValueServer extends AutoCloseable {
   record Folder(String parent, int newest) {}
 
   /**
-   * What a read has found.
+   * The result of a read.
    *
    * @param entries by key
    * @param identity the identity of the cluster, which survives restarts, and differs for a cluster
@@ -185,16 +185,16 @@ public interface KeyValueServer extends AutoCloseable {
    *
    * @param key the key
    * @param kind what has happened to it
-   * @param value the value that was written; {@code null} if the server does not tell
+   * @param value the value that was written; {@code null} if the server does not report it
    * @param revision the revision of the cluster at the change; {@link #UNKNOWN} if the server does
-   *     not tell. It then reports a change before it answers a read that shows it
+   *     not report it. It then reports a change before it answers a read that shows it
    */
   record Change(String key, Kind kind, @Nullable String value, long revision) {
 
-    /** The revision of a change whose server does not tell it. */
+    /** The revision of a change whose server does not report one. */
     public static final long UNKNOWN = Long.MAX_VALUE;
 
-    /** What has happened to a key. */
+    /** The kind of a change. */
     public enum Kind {
       /** It was created or put. */
       WRITTEN,

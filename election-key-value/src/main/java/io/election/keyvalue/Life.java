@@ -18,9 +18,9 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a store knows from its first use to its close: the leases that it holds, and the heartbeat
- * that renews them. Its token is drawn at the first use, so that processes restored from one
- * checkpoint have different ones.
+ * The knowledge of a store from its first use to its close: the leases that it holds, and the
+ * heartbeat that renews them. Its token is drawn at the first use, so that processes restored from
+ * one checkpoint have different ones.
  */
 final class Life {
 
@@ -38,7 +38,7 @@ final class Life {
   /** The version of the heartbeat; {@code null} if it was not written or read yet. */
   private @Nullable Version heartbeat;
 
-  /** The revision at which all that is held was last looked at. */
+  /** The revision at which all held leases were last checked. */
   private long heldAt;
 
   private final Map<String, Held> held = new HashMap<>();

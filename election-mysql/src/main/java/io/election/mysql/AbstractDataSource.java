@@ -45,7 +45,7 @@ abstract class AbstractDataSource implements DataSource {
   @Override
   public <T> T unwrap(Class<T> type) throws SQLException {
     if (!type.isInstance(this)) {
-      throw new SQLException("This DataSource is no " + type.getName());
+      throw new SQLException("This DataSource is not a " + type.getName());
     }
     return type.cast(this);
   }

@@ -307,9 +307,7 @@ public final class CommitFence {
         : LeaseTables.HISTORY;
   }
 
-  /**
-   * Restores the session, or aborts its connection so that nobody uses it any more. Never throws.
-   */
+  /** Restores the session, or aborts its connection so that it is not used again. Never throws. */
   private void restore(Connection connection, String sql) {
     try {
       execute(connection, sql);

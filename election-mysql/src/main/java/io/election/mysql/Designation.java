@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Writes another holder into a record, as an operator would. If the request carries an instruction,
- * the history notes who gave it. The record is then edited only if nobody has written to it since
- * it was read, so that the term that the edit ends is known.
+ * the history notes who gave it. The record is then edited only if it was not written since it was
+ * read, so that the term that the edit ends is known.
  */
 final class Designation {
 

@@ -112,10 +112,10 @@ final class LeaseRows {
   private static String stray(String found, Set<String> serviceIds) {
     String name = Names.printable(found);
     if (serviceIds.contains(found.stripTrailing())) {
-      return "leader_election has the record '%s', which ends with a blank. It is skipped, and nobody can lead election '%s' while it is there. Run: DELETE FROM leader_election WHERE service_id = '%s';"
+      return "leader_election has the record '%s', which ends with a blank. It is skipped, and no node can lead election '%s' while it exists. Run: DELETE FROM leader_election WHERE service_id = '%s';"
           .formatted(name, found.stripTrailing(), name.replace("\\", "\\\\").replace("'", "''"));
     }
-    return "leader_election.service_id takes '%s' for another name of one of the elections %s: it needs the collation utf8mb4_bin. The record is skipped, and nobody can lead that election while it is there"
+    return "leader_election.service_id treats '%s' as another name of one of the elections %s: it needs the collation utf8mb4_bin. The record is skipped, and no node can lead that election while it exists"
         .formatted(name, serviceIds);
   }
 

@@ -239,7 +239,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
 
   /**
    * Also sets the lease and the start of the term in the history. Nothing else can hold a lock on
-   * that row, because nobody has led the term before.
+   * that row, because no node has led the term before.
    */
   private Optional<Long> beginTerm(Session session, String serviceId, LeaseRow seen, Claim claim)
       throws SQLException {
@@ -398,9 +398,9 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
   /**
    * {@inheritDoc}
    *
-   * <p>The record is edited first, and only if nobody has written to it since it was read, so that
-   * the term that the edit ends is known. The person who asked for it is noted by a separate
-   * statement, like the end of a term in {@link #release}.
+   * <p>The record is edited first, and only if it was not written since it was read, so that the
+   * term that the edit ends is known. The person who asked for it is noted by a separate statement,
+   * like the end of a term in {@link #release}.
    */
   @Override
   public boolean designate(

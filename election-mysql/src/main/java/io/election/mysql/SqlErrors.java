@@ -125,7 +125,7 @@ final class SqlErrors {
     return has(ex, SQLException.class);
   }
 
-  /** Whether somebody else made the same change at the same time. */
+  /** Whether another client made the same change at the same time. */
   static boolean isMadeByAnother(Throwable ex) {
     return MADE_BY_ANOTHER.contains(code(ex));
   }
@@ -160,7 +160,7 @@ final class SqlErrors {
     int code = code(ex);
     String where = database.location();
     if (code == MISSING_TABLE) {
-      return "A table is missing in %s (%s). Nobody can lead until it is back. Run:\n%s"
+      return "A table is missing in %s (%s). No node can lead until it is restored. Run:\n%s"
           .formatted(where, text(ex), LeaseTables.ddl());
     }
     if (code == MISSING_COLUMN) {

@@ -30,12 +30,12 @@ final class TermHistory {
   /**
    * A condition on a row of {@code leader_election}: whether the newest term of the history must be
    * compared together with the row. A row that an operator wrote as a whole has no stamp and looks
-   * the same when it is written again; but nobody can have led in between without a new term.
+   * the same when it is written again; but no node can have led in between without a new term.
    */
   static final String COUNTS = "(seal IS NULL OR lease_millis IS NULL OR lease_millis < 0)";
 
   /**
-   * A condition with the election and a term as parameters: whether nobody has led a newer term.
+   * A condition with the election and a term as parameters: whether no node has led a newer term.
    * After an operator has lowered the term in the row, a late statement of the same process may
    * match its term although a newer leadership has begun.
    */
@@ -120,8 +120,8 @@ final class TermHistory {
   }
 
   /**
-   * Sets the start and the lease of a term that nobody has led before. Nothing else can hold a lock
-   * on it.
+   * Sets the start and the lease of a term that no node has led before. Nothing else can hold a
+   * lock on it.
    */
   void begin(Session session, String serviceId, long term, long leaseMillis) throws SQLException {
     session.updateOne("""

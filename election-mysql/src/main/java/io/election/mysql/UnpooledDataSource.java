@@ -96,7 +96,7 @@ final class UnpooledDataSource extends AbstractDataSource {
         } else {
           failure.addSuppressed(ex);
         }
-        told.add(host + " gives no connection");
+        told.add(host + " provides no connection");
       }
     }
     if (failure == null || readOnly) {

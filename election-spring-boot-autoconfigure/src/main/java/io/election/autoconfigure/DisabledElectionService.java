@@ -39,7 +39,9 @@ final class DisabledElectionService implements ElectionService {
     tell(acquired());
   }
 
-  /** Stops delivering events. This process still counts as leader, since nobody else can lead. */
+  /**
+   * Stops delivering events. This process still counts as leader, since no other process can lead.
+   */
   synchronized void stop() {
     if (isLeader()) {
       tell(lost(LeadershipLostEvent.Reason.STOPPED));

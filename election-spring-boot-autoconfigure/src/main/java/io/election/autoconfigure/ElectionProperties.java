@@ -122,11 +122,11 @@ public record ElectionProperties(
    * @param connectString Host and port of each server, separated by commas, and optionally the path
    *     of a node that is above the root: 'zoo1:2181,zoo2:2181,zoo3:2181/applications'.
    * @param root Path of the node above the records of all elections. Created if it is missing.
-   * @param username Name of the user, by the scheme 'digest'. Without a user, everybody who reaches
-   *     ZooKeeper can change the leaders.
+   * @param username Name of the user, by the scheme 'digest'. Without a user, everyone who can
+   *     reach ZooKeeper can change the leaders.
    * @param password Password of the user.
    * @param acl Who may do what with the nodes that are created, as in zkCli's 'setAcl':
-   *     'sasl:orders:cdrwa'. By default the user alone; without a user, everybody.
+   *     'sasl:orders:cdrwa'. By default the user alone; without a user, everyone.
    * @param ssl Settings of connections to the secure port.
    */
   public record Zookeeper(

@@ -124,7 +124,7 @@ public final class LocalNode {
     }
     if (problem != null) {
       log.warn(
-          "as.election.manual.leader-id is '{}', but {}: nobody leads, unless this is the node id of another node",
+          "as.election.manual.leader-id is '{}', but {}: no node leads, unless this is the node id of another node",
           name,
           problem);
     }

@@ -6,7 +6,7 @@ import java.util.Optional;
 import org.springframework.util.StringUtils;
 
 /**
- * A problem with a store that has lasted longer than a lease; a shorter one affects nobody. Used
+ * A problem with a store that has lasted longer than a lease; a shorter one has no effect. Used
  * within the auto-configuration.
  *
  * @param silent whether the store does not answer at all

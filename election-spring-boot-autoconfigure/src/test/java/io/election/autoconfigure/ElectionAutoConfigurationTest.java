@@ -82,7 +82,7 @@ class ElectionAutoConfigurationTest {
       assertThat(election.isLeader()).isFalse();
       assertThat(election.leaderId()).contains(leaderId);
     });
-    assertThat(output).doesNotContain("nobody leads");
+    assertThat(output).doesNotContain("no node leads");
   }
 
   @Test
@@ -151,7 +151,7 @@ class ElectionAutoConfigurationTest {
         .withPropertyValues("as.election.manual.leader-id=" + leaderId)
         .run((context) ->
             assertThat(context.getBean(ElectionService.class).isLeader()).isFalse());
-    assertThat(output).contains("is '" + leaderId + "', but " + problem + ": nobody leads");
+    assertThat(output).contains("is '" + leaderId + "', but " + problem + ": no node leads");
   }
 
   @Test

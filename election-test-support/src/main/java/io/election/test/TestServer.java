@@ -202,8 +202,8 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   /**
-   * A port on which nothing listens. It is none of those that the system gives to connections, which
-   * could take it before the server listens there.
+   * A port on which nothing listens. It is not one of those that the system assigns to connections,
+   * which could take it before the server listens there.
    */
   public static int freePort() {
     while (true) {

@@ -107,7 +107,7 @@ class ScriptedElectionTest {
     this.election.forceElection(alice, new ExpectedLeader("b", 1L));
     assertThat(this.election.leaderId()).isEmpty();
     assertThatThrownBy(() -> this.election.forceElection(alice, new ExpectedLeader(null, 1L)))
-        .hasMessage("nobody leads election 'billing' now");
+        .hasMessage("no node leads election 'billing' now");
   }
 
   @Test

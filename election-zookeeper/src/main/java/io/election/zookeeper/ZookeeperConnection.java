@@ -43,7 +43,7 @@ record ZookeeperConnection(
     Duration operationTimeout) {
 
   /**
-   * What a server with its default settings grants at most. The session decides nothing: the longer
+   * The maximum that a server with default settings grants. The session decides nothing: the longer
    * it lasts, the fewer pings it needs.
    */
   private static final int SESSION_MILLIS = 40_000;
@@ -55,7 +55,7 @@ record ZookeeperConnection(
   private static final int MAX_ANSWER = 64 << 20;
 
   /**
-   * What a connect string names.
+   * The parts of a connect string.
    *
    * @param servers host and port of each server, in random order
    * @param path the path at its end; empty if there is none
@@ -90,7 +90,7 @@ record ZookeeperConnection(
   private static String requireUsable(InetSocketAddress server) {
     String host = server.getHostString();
     if (server.getPort() == 0 || !host.matches("[\\p{Alnum}._:%-]+")) {
-      throw new IllegalArgumentException("'" + Names.printable(host) + "' is no host and port");
+      throw new IllegalArgumentException("'" + Names.printable(host) + "' is not a host and port");
     }
     return (host.contains(":") ? "[" + host + "]" : host) + ":" + server.getPort();
   }
@@ -98,7 +98,7 @@ record ZookeeperConnection(
   /**
    * Checks a root.
    *
-   * @throws ElectionSetupException if it is no path, or a node of ZooKeeper itself
+   * @throws ElectionSetupException if it is not a path, or a node of ZooKeeper itself
    */
   static void requireUsable(String root) {
     String problem = null;

@@ -81,11 +81,12 @@ public final class ZookeeperFence implements AutoCloseable {
 
   /**
    * Sends requests as {@link #send} does, one after the other in one session. A read that follows a
-   * write shows all that a quorum had agreed to before the write.
+   * write shows everything that a quorum had agreed to before the write.
    *
    * @param requests the operations of each
    * @return the results of each
-   * @throws LeaseStoreException if ZooKeeper does not answer all of them within the operation timeout
+   * @throws LeaseStoreException if ZooKeeper does not answer all of them within the operation
+   *     timeout
    */
   public synchronized List<List<OpResult>> sendInOrder(List<List<Op>> requests)
       throws LeaseStoreException {
@@ -100,7 +101,7 @@ public final class ZookeeperFence implements AutoCloseable {
   /**
    * Returns the access control list of the nodes that the election creates.
    *
-   * @return the list; all permissions for everybody if neither credentials nor a list are set
+   * @return the list; all permissions for everyone if neither credentials nor a list are set
    */
   public List<ACL> acl() {
     return this.acl;

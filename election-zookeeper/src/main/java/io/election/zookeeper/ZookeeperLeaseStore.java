@@ -64,12 +64,12 @@ public final class ZookeeperLeaseStore extends KeyValueLeaseStore {
     }
 
     /**
-     * Sets the path of the node above all records, which is created if it is missing; {@code
-     * /election} by default.
+     * Sets the path of the node above all records, which is created if it is missing;
+     * {@code /election} by default.
      *
      * @param root the path, without the one in the connect string
      * @return this builder
-     * @throws ElectionSetupException if it is no path, or a node of ZooKeeper itself
+     * @throws ElectionSetupException if it is not a path, or a node of ZooKeeper itself
      */
     public Builder root(String root) {
       ZookeeperConnection.requireUsable(root);

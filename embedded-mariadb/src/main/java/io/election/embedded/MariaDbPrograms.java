@@ -134,7 +134,7 @@ public final class MariaDbPrograms {
     try {
       return executable.toRealPath().toString();
     } catch (IOException ex) {
-      return executable.toString(); // missing, so nobody runs it
+      return executable.toString(); // it does not exist, so it is never run
     }
   }
 

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** What a visitor can do to the nodes and the database. Thread-safe. */
+/** The actions of a visitor on the nodes and the database. Thread-safe. */
 final class Actions {
 
   private static final String DATABASE = "database";
@@ -19,7 +19,7 @@ final class Actions {
   private static final String OPERATORS = "operations.md#the-endpoint";
 
   private static final String NO_LEASE_AFTER_DEADLINE =
-      "Nobody leads twice: the others wait until the lease has ended, and a leader stops by its own clock before that.";
+      "There are never two leaders: the others wait until the lease has ended, and a leader stops by its own clock before that.";
 
   private static final boolean SIGNALS = File.separatorChar == '/';
 
@@ -42,7 +42,7 @@ final class Actions {
       @Nullable Integer seconds,
       @Nullable String value) {}
 
-  /** What a visitor wants. */
+  /** A request of a visitor. */
   record Wish(
       @Nullable String target,
       @Nullable String action,
@@ -94,7 +94,7 @@ final class Actions {
         runs && SIGNALS,
         SIGNALS ? unlessRuns : NO_SIGNALS,
         null,
-        "The node ends cleanly. If it leads, it waits for its running job, then hands the lease back, and another node leads at once. Nobody leads twice: the lease is handed back after the node has stopped leading.");
+        "The node ends cleanly. If it leads, it waits for its running job, then hands the lease back, and another node leads at once. There are never two leaders: the lease is handed back after the node has stopped leading.");
     add(
         actions,
         name,
@@ -103,7 +103,7 @@ final class Actions {
         runs && SIGNALS,
         SIGNALS ? unlessRuns : NO_SIGNALS,
         8,
-        "SIGSTOP freezes the process for this time, like a long garbage collection. If it leads and its lease ends meanwhile, another node leads. Nobody leads twice: when it wakes up, isLeader() compares the clock with the deadline first and says no.");
+        "SIGSTOP freezes the process for this time, like a long garbage collection. If it leads and its lease ends meanwhile, another node leads. There are never two leaders: when it wakes up, isLeader() compares the clock with the deadline first and says no.");
     add(
         actions,
         name,
@@ -112,7 +112,7 @@ final class Actions {
         state == State.PAUSED,
         name + " is not paused",
         null,
-        "SIGCONT wakes the process. Nobody leads twice: if its lease has ended, it says no at its first question.");
+        "SIGCONT wakes the process. There are never two leaders: if its lease has ended, it says no at its first question.");
     add(
         actions,
         name,
@@ -131,7 +131,7 @@ final class Actions {
         there && member.cut() == Cut.NONE,
         name + " does not run or is cut off",
         null,
-        "Statements reach the database, and their answers are lost. A node counts only what was answered, so its deadline does not move. Nobody leads twice: the database may think that the lease is longer than the node does, never shorter.");
+        "Statements reach the database, and their answers are lost. A node counts only what was answered, so its deadline does not move. There are never two leaders: the database may think that the lease is longer than the node does, never shorter.");
     add(
         actions,
         name,
@@ -140,7 +140,7 @@ final class Actions {
         member.cut() != Cut.NONE,
         name + " is not cut off",
         null,
-        "The link works again, and what was held arrives late. Nobody leads twice: a late statement finds that the version of the record has changed, and does nothing.");
+        "The link works again, and what was held arrives late. There are never two leaders: a late statement finds that the version of the record has changed, and does nothing.");
     add(
         actions,
         name,
@@ -149,7 +149,7 @@ final class Actions {
         !there,
         name + " runs",
         null,
-        "The process starts again. It follows if another node leads. Nobody leads twice: a process that starts holds no lease.");
+        "The process starts again. It follows if another node leads. There are never two leaders: a process that starts holds no lease.");
     add(
         actions,
         name,
@@ -158,7 +158,7 @@ final class Actions {
         runs && !member.leads() && !member.isAside(),
         name + " does not run, leads already or stands aside",
         null,
-        "The leader hands over to this node. Nobody leads twice: the leader stops first.");
+        "The leader hands over to this node. There are never two leaders: the leader stops first.");
     add(
         actions,
         name,
@@ -167,7 +167,7 @@ final class Actions {
         runs && !member.isAside(),
         name + " does not run or stands aside",
         null,
-        "The node no longer stands for election. If it leads, it hands the lease back. Nobody leads twice: it stops leading first.");
+        "The node no longer stands for election. If it leads, it hands the lease back. There are never two leaders: it stops leading first.");
     add(
         actions,
         name,
@@ -176,7 +176,7 @@ final class Actions {
         runs && member.isAside(),
         name + " does not stand aside",
         null,
-        "The node stands for election again. Nobody leads twice: it waits like every other node.");
+        "The node stands for election again. There are never two leaders: it waits like every other node.");
   }
 
   private void addOf(Database database, List<Action> actions) {
@@ -193,7 +193,7 @@ final class Actions {
         power && runs,
         unlessRuns,
         8,
-        "The database accepts connections and answers nothing. The leader stops when its lease ends by its own clock; nobody leads until the database answers. Nobody leads twice: without an answer no lease begins and none grows.");
+        "The database accepts connections and answers nothing. The leader stops when its lease ends by its own clock; no node leads until the database answers. There are never two leaders: without an answer no lease begins and none grows.");
     add(
         actions,
         DATABASE,
@@ -202,7 +202,7 @@ final class Actions {
         power && state.equals("paused"),
         without != null ? without : "The database is not paused",
         null,
-        "The database answers again. Nobody leads twice: the statements that it held are late and find another version of the record.");
+        "The database answers again. There are never two leaders: the statements that it held are late and find another version of the record.");
     add(
         actions,
         DATABASE,
@@ -211,7 +211,7 @@ final class Actions {
         power && runs,
         unlessRuns,
         null,
-        "The database stops and starts. If that is quicker than the lease, the leader goes on. Nobody leads twice: the record outlives the restart.");
+        "The database stops and starts. If that is quicker than the lease, the leader continues to lead. There are never two leaders: the record outlives the restart.");
     add(
         actions,
         DATABASE,
@@ -220,7 +220,7 @@ final class Actions {
         power && (runs || state.equals("paused")),
         unlessRuns,
         null,
-        "The database dies. The leader stops when its lease ends by its own clock. Nobody leads twice: what the database has acknowledged is on its disk.");
+        "The database dies. The leader stops when its lease ends by its own clock. There are never two leaders: what the database has acknowledged is on its disk.");
     add(
         actions,
         DATABASE,
@@ -229,7 +229,7 @@ final class Actions {
         power && state.equals("stopped"),
         without != null ? without : "The database runs",
         null,
-        "The database recovers what it had acknowledged. Nobody leads twice: the record is as it was.");
+        "The database recovers what it had acknowledged. There are never two leaders: the record is as it was.");
     add(
         actions,
         DATABASE,
@@ -238,12 +238,12 @@ final class Actions {
         runs,
         unlessRuns,
         null,
-        "The record disappears. Nobody leads twice: a node that creates it again waits for a whole lease first, and its term is higher.");
+        "The record disappears. There are never two leaders: a node that creates it again waits for a whole lease first, and its term is higher.");
     actions.add(new Action(
         DATABASE,
         "edit-row",
         "Edit the row",
-        "leader_id gets this value by hand. The leader sees at its next renewal that the record is not its own, and stops; a designated node takes over when the leader has stopped. Nobody leads twice: the designated node waits for the lease, or for the release by the old leader.",
+        "leader_id gets this value by hand. The leader sees at its next renewal that the record is not its own, and stops; a designated node takes over when the leader has stopped. There are never two leaders: the designated node waits for the lease, or for the release by the old leader.",
         runs,
         runs ? null : unlessRuns,
         null,
@@ -256,7 +256,7 @@ final class Actions {
         runs,
         unlessRuns,
         8,
-        "A transaction locks the record for this time, so nobody can renew. The leader stops when its lease ends by its own clock. Nobody leads twice: a renewal that the database did not confirm extends nothing.");
+        "A transaction locks the record for this time, so the leader cannot renew its lease. The leader stops when its lease ends by its own clock. There are never two leaders: a renewal that the database did not confirm extends nothing.");
   }
 
   private static void add(

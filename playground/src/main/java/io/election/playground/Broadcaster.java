@@ -11,8 +11,8 @@ import org.springframework.http.MediaType;
 import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
 
 /**
- * Sends events to the browsers. Each has a thread and a queue, so that a browser that sleeps holds
- * up nobody; it is disconnected when its queue is full, and connects again when it wakes up.
+ * Sends events to the browsers. Each has a thread and a queue, so that a browser that sleeps
+ * delays no other; it is disconnected when its queue is full, and connects again when it wakes up.
  */
 final class Broadcaster {
 

@@ -5,7 +5,7 @@ import java.sql.SQLException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What starts a store of the election and shows its record. */
+/** Starts a store of the election, and shows its record. */
 interface Database extends AutoCloseable {
 
   /** Its product and place, for people. */

@@ -40,7 +40,7 @@ final class LoopbackFilter extends OncePerRequestFilter {
       response
           .getWriter()
           .println(
-              "The playground answers only pages of its own on this machine: open http://127.0.0.1:"
+              "The playground answers only requests of its own pages on this machine: open http://127.0.0.1:"
                   + request.getLocalPort() + "/");
       return;
     }

@@ -21,7 +21,7 @@ import org.springframework.web.client.RestClient;
 /** One node of the playground: its process, and the link to the database before it. */
 final class Member implements AutoCloseable {
 
-  /** What a process does; {@code DEAD} if it has ended without having been asked to. */
+  /** The state of a process; {@code DEAD} if it ended without a request. */
   enum State {
     STARTING,
     RUNNING,
@@ -35,7 +35,7 @@ final class Member implements AutoCloseable {
     }
   }
 
-  /** What the link loses. */
+  /** The packets that the link loses. */
   enum Cut {
     NONE,
     BOTH,

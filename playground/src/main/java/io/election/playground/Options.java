@@ -56,7 +56,7 @@ record Options(
       String name = argument.replaceFirst("^--", "").replaceFirst("=.*", "");
       if (!argument.startsWith("--") || !NAMES.contains(name)) {
         throw new IllegalArgumentException(
-            "%s is no option of the playground. Its options are --%s."
+            "%s is not an option of the playground. Its options are --%s."
                 .formatted(argument, String.join(", --", NAMES)));
       }
     }
@@ -82,7 +82,7 @@ record Options(
     String url = given.getProperty("spring.datasource.url");
     if (url != null && !Address.URL.matcher(url).matches()) {
       throw new IllegalArgumentException(
-          "--spring.datasource.url=%s is no URL of a MySQL or MariaDB database. Write jdbc:mysql://host:port/database."
+          "--spring.datasource.url=%s is not the URL of a MySQL or MariaDB database. Write jdbc:mysql://host:port/database."
               .formatted(url));
     }
     return new Options(

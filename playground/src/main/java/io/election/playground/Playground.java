@@ -183,12 +183,12 @@ final class Playground implements AutoCloseable {
     databaseState = state;
   }
 
-  /** Runs a task after some time; tells if it fails. */
+  /** Runs a task after some time; reports a failure. */
   void later(Duration time, String what, Task task) {
     threads.schedule(() -> inBackground(what, task), time.toMillis(), TimeUnit.MILLISECONDS);
   }
 
-  /** Runs a task that may take long; tells if it fails. */
+  /** Runs a task that may take long; reports a failure. */
   void inBackground(String what, Task task) {
     tasks.execute(() -> {
       try {
@@ -200,12 +200,12 @@ final class Playground implements AutoCloseable {
     });
   }
 
-  /** What a visitor wants, or what follows from it. */
+  /** A request of a visitor, or a consequence of one. */
   interface Task {
     void run() throws Exception;
   }
 
-  /** Lists the process of a node that was started again. */
+  /** Lists the process of a restarted node. */
   void list(Member member) {
     WorkFolder work = folder;
     if (work != null) {
@@ -213,7 +213,7 @@ final class Playground implements AutoCloseable {
     }
   }
 
-  /** Lists the processes of the database that was started again. */
+  /** Lists the processes of the restarted database. */
   void list(Database started) {
     WorkFolder work = folder;
     if (work != null) {
@@ -277,7 +277,7 @@ final class Playground implements AutoCloseable {
         broadcaster.send(new Broadcaster.Event("state", state()));
       }
     } catch (RuntimeException ex) {
-      log.warn("The nodes cannot be looked at", ex);
+      log.warn("The nodes cannot be polled", ex);
     }
   }
 
@@ -402,7 +402,7 @@ final class Playground implements AutoCloseable {
     }
   }
 
-  /** What a browser gets first. */
+  /** The first message to a browser. */
   List<Broadcaster.Event> everything() {
     List<Broadcaster.Event> events = new ArrayList<>();
     events.add(new Broadcaster.Event("state", state()));

@@ -49,7 +49,7 @@ final class PlaygroundNode {
 
   private static volatile boolean leadsByHand;
 
-  /** Runs the SQL that everybody copies, with no deadline and no time-out, as it is copied. */
+  /** Runs the SQL that is copied from project to project, without a deadline or a time-out. */
   private static void leadByHand(Environment environment, String path) {
     LeadershipLog claims = LeadershipLog.open(Path.of(path), Duration.ofMillis(100));
     daemon("hand-written-sampler", () -> {

@@ -27,7 +27,7 @@ final class Story {
     if (incident.deadline() == 0) {
       return text + ". It did not lead, so nothing else changes";
     }
-    return "%s. Its lease ends in %s; nobody else leads before that, unless it hands the lease back"
+    return "%s. Its lease ends in %s; no other node leads before that, unless it hands the lease back"
         .formatted(text, seconds(incident.deadline() - incident.at()));
   }
 
@@ -62,7 +62,7 @@ final class Story {
       origin = incident.deadline();
       after = "later";
     }
-    return "%s %s;%s %s led %s %s in term %d; nobody had led for %s; %s"
+    return "%s %s;%s %s led %s %s in term %d; no node had led for %s; %s"
         .formatted(
             incident.node(),
             incident.what(),

@@ -10,7 +10,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the last ten minutes looked like: claims, marks and log lines. All numbers are milliseconds of
+ * The last ten minutes: claims, marks and log lines. All numbers are milliseconds of
  * {@link Moments}. Thread-safe.
  */
 final class Timeline {
@@ -37,7 +37,7 @@ final class Timeline {
   record Span(
       int id, String node, long term, double from, @Nullable Double to) {}
 
-  /** What happened to a node or the database; without {@code to} while it continues. */
+  /** An event of a node or the database; without {@code to} while it continues. */
   record Mark(
       int id,
       String node,
@@ -117,7 +117,7 @@ final class Timeline {
         new Broadcaster.Event("log", List.copyOf(lines)));
   }
 
-  /** Judges claims with the checker of the fault tests; tells and remembers what it finds. */
+  /** Judges claims with the checker of the fault tests; reports and remembers the results. */
   synchronized void judge(List<Claim> claims, boolean wrong) {
     SafetyJudge judge = new SafetyJudge(claims);
     Map<String, Long> found = wrong ? wrongOverlaps : overlaps;

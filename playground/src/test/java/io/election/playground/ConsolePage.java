@@ -119,7 +119,7 @@ final class ConsolePage implements AutoCloseable {
   void press(String card, String action) {
     Locator button = card(card).locator("[data-action=" + action + "][aria-disabled=false]");
     button.focus();
-    assertThat(card(card).locator(".explanation").textContent()).contains("Nobody leads twice");
+    assertThat(card(card).locator(".explanation").textContent()).contains("never two leaders");
     button.press("Enter");
   }
 
@@ -131,12 +131,12 @@ final class ConsolePage implements AutoCloseable {
         .toList();
   }
 
-  /** How long nobody led before a node did, as the log words it. */
+  /** How long no node led before this one did, in the words of the log. */
   String gapBefore(String node) {
     List<Claim> claims = claims();
     Claim last = claims.get(claims.size() - 1);
     assertThat(last.node()).isEqualTo(node);
-    return "nobody had led for "
+    return "no node had led for "
         + Story.seconds(last.from() - claims.get(claims.size() - 2).to());
   }
 

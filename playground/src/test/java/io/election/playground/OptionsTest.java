@@ -44,8 +44,8 @@ class OptionsTest {
     "--lease=soon,    Write a time from 100ms to 10m",
     "--lease=3s,      Let the lease be at least 3062 ms",
     "--renew=2s,      Let the lease be at least three times as long",
-    "--node=3,        is no option of the playground",
-    "nodes=3,         is no option of the playground",
+    "--node=3,        is not an option of the playground",
+    "nodes=3,         is not an option of the playground",
     "--spring.datasource.url=jdbc:h2:mem:x, Write jdbc:mysql://host:port/database"
   })
   void refusesWithTheRemedy(String argument, String remedy) {

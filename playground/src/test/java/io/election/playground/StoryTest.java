@@ -16,11 +16,11 @@ class StoryTest {
     Story.Incident pause = new Story.Incident("node-2", "was paused", 10 * SECOND, 15 * SECOND);
     Claim next = new Claim("node-3", 7, 15 * SECOND + SECOND / 10, 20 * SECOND);
     assertThat(Story.happened(pause))
-        .isEqualTo("node-2 was paused. Its lease ends in 5.0 s; nobody else leads before that, "
+        .isEqualTo("node-2 was paused. Its lease ends in 5.0 s; no other node leads before that, "
             + "unless it hands the lease back");
     assertThat(Story.began(next, BEFORE, pause))
         .isEqualTo("node-2 was paused; its lease ended after 5.0 s; node-3 led 0.1 s later in "
-            + "term 7; nobody had led for 5.1 s; overlap 0 ms");
+            + "term 7; no node had led for 5.1 s; overlap 0 ms");
     assertThat(Story.woke(pause, 18 * SECOND, false))
         .isEqualTo("node-2 was paused for 8.0 s; when it woke it said no at its first question: "
             + "its lease had ended 3.0 s before");
@@ -33,7 +33,7 @@ class StoryTest {
     Claim next = new Claim("node-3", 7, 10 * SECOND + SECOND / 50, 20 * SECOND);
     Story.Incident stop = new Story.Incident("node-2", "was stopped", 10 * SECOND, 14 * SECOND);
     assertThat(Story.began(next, BEFORE, stop))
-        .isEqualTo("node-2 was stopped; node-3 led 0.020 s after that in term 7; nobody had led "
+        .isEqualTo("node-2 was stopped; node-3 led 0.020 s after that in term 7; no node had led "
             + "for 0.020 s; overlap 0 ms");
     assertThat(Story.began(new Claim("node-3", 7, 9 * SECOND, 20 * SECOND), BEFORE, null))
         .endsWith("overlap 1000 ms");

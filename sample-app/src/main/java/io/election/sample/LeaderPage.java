@@ -32,7 +32,7 @@ import org.springframework.web.util.HtmlUtils;
 
 /**
  * The page of this node: who leads, in which term, and what has happened. A browser gets HTML,
- * everybody else plain text. Copy this class and {@code leader-page.html} to have it in a service of
+ * everyone else plain text. Copy this class and {@code leader-page.html} to have it in a service of
  * your own; without a table of job runs, leave {@link #runs} out.
  */
 @RestController
@@ -127,7 +127,7 @@ class LeaderPage {
     return election.term().isPresent() ? "" + election.term().getAsLong() : "not known";
   }
 
-  /** Returns the leader, with a link to its page if its node id tells where that is. */
+  /** Returns the leader, with a link to its page if its node id contains the address. */
   private String leader() {
     String leader = election.leaderId().orElse(null);
     if (leader == null) {

@@ -110,7 +110,9 @@ final class Contestant implements AutoCloseable {
     return Objects.requireNonNull(this.proxies.get(node), node.name());
   }
 
-  /** Returns what the proxy between a process and its server tells apart. */
+  /**
+   * Returns the kinds of requests that the proxy between a process and its server distinguishes.
+   */
   Traffic trafficOf(NodeProcess node) {
     return Objects.requireNonNull(this.traffic.get(node), node.name());
   }

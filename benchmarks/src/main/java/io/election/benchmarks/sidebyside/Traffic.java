@@ -3,7 +3,7 @@ package io.election.benchmarks.sidebyside;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The requests of a process of this election that its proxy tells apart by their text. */
+/** The requests of a process of this election that its proxy distinguishes by their text. */
 final class Traffic {
 
   private final AtomicLong ofCandidates = new AtomicLong();

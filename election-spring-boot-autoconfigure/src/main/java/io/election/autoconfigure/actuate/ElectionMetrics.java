@@ -184,8 +184,8 @@ final class ElectionMetrics implements SmartLifecycle {
   }
 
   /**
-   * Counts the members with one list of stores. Whoever reads the value finds the other lists too,
-   * which then have a gauge each: members are known only from then on.
+   * Counts the members with one list of stores. Reading the value also finds the other lists, and
+   * registers a gauge for each: members are known only from then on.
    */
   private void registerMembers(ElectionService service, String algorithm, Tags tags) {
     if (!this.memberAlgorithms.add(new Key(service.serviceId(), algorithm))) {

@@ -299,7 +299,7 @@ final class LeaderEndpoint {
     return description;
   }
 
-  /** The part of the answer that everybody who reaches the endpoint may see. */
+  /** The part of the answer that everyone who can reach the endpoint may see. */
   private static Map<String, Object> describe(ElectionService service) {
     Leadership leadership = service.leadership().orElse(null);
     boolean leader = leadership != null || service.isLeader();

@@ -351,7 +351,7 @@ final class LeaderOnlyValidator
     }
     String consumer = skips ? LeaderOnlyTriggers.consumer(method, guarded.type()) : null;
     if (consumer != null) {
-      return "it consumes its input (%s), and a call that is skipped on a follower counts as done: nobody would do the work. Use onFollower = THROW, so that the work fails and can be given to another node"
+      return "it consumes its input (%s), and a call that is skipped on a follower counts as done: no node would do the work. Use onFollower = THROW, so that the work fails and can be given to another node"
           .formatted(consumer);
     }
     if (ReturnTypes.isReactive(returnType) && !ReturnTypes.hasAdapter(returnType)) {

@@ -95,7 +95,7 @@ final class FencedCalls implements TermBoundCalls {
     if (!known
         && TransactionSynchronizationManager.isActualTransactionActive()
         && TransactionSynchronizationManager.isSynchronizationActive()) {
-      unmanaged("a transaction manager that is no bean").add(call);
+      unmanaged("a transaction manager that is not a bean").add(call);
     }
   }
 

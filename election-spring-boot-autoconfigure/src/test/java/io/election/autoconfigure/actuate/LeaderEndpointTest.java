@@ -272,7 +272,7 @@ class LeaderEndpointTest {
         .given(ELECTION)
         .forceElection(upgrade, expected);
     assertThat(ask(WRITABLE, "DELETE", path, null).body())
-        .isEqualTo("{\"message\":\"nobody leads election 'sample-app' now\"}");
+        .isEqualTo("{\"message\":\"no node leads election 'sample-app' now\"}");
     willDoNothing().given(ELECTION).forceElection(upgrade, expected);
     assertThat(ask(WRITABLE, "DELETE", path, null).statusCode()).isEqualTo(204);
     verify(ELECTION, never()).forceElection(any());

@@ -68,7 +68,7 @@ public final class LeadershipLog {
     }
   }
 
-  /** Creates a log that is no file, for a few claims, and for one thread at a time. */
+  /** Creates a log without a file, for a few claims, and for one thread at a time. */
   static LeadershipLog inMemory() {
     return new LeadershipLog(ByteBuffer.allocate(at(1_000)), Long.MAX_VALUE);
   }

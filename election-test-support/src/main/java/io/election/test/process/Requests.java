@@ -59,7 +59,7 @@ public final class Requests implements ToIntFunction<byte[]> {
 
   private final byte[] header;
 
-  /** What was read of the content of a request. */
+  /** The part of a request's content that was read. */
   private final ByteArrayOutputStream content = new ByteArrayOutputStream();
 
   private boolean reads;

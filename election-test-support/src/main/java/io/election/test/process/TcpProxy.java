@@ -65,7 +65,9 @@ public final class TcpProxy implements AutoCloseable {
     this.address = (InetSocketAddress) listen(where).getLocalSocketAddress();
   }
 
-  /** Opens a proxy to a port of this machine; counters are told each packet of a connection. */
+  /**
+   * Opens a proxy to a port of this machine; each packet of a connection is passed to its counter.
+   */
   public static TcpProxy to(int port, Supplier<ToIntFunction<byte[]>> requestCounters) {
     return to(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), requestCounters);
   }
@@ -321,7 +323,7 @@ public final class TcpProxy implements AutoCloseable {
       daemon("proxy-answers", () -> carry(this.server, this.client, TcpProxy.this.answers, false));
     }
 
-    /** Carries bytes one way until either end is closed; the other way may go on. */
+    /** Carries bytes one way until either end is closed; the other direction may continue. */
     private void carry(Socket from, Socket to, Flow flow, boolean ask) throws InterruptedException {
       this.carriers.add(Thread.currentThread());
       try {
