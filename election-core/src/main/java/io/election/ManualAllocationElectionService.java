@@ -185,7 +185,7 @@ public final class ManualAllocationElectionService implements ElectionService {
       this.leadsSince = this.clock.instant();
       log.info(
           "become leader by manual allocation: election '{}', node {}", this.serviceId, nodeId());
-      tell(new LeadershipAcquiredEvent(
+      report(new LeadershipAcquiredEvent(
           this.serviceId, nodeId(), 0, LeadershipAcquiredEvent.Reason.ALLOCATED));
     }
   }
@@ -198,11 +198,11 @@ public final class ManualAllocationElectionService implements ElectionService {
           this.serviceId,
           nodeId(),
           reason);
-      tell(new LeadershipLostEvent(this.serviceId, nodeId(), 0, reason));
+      report(new LeadershipLostEvent(this.serviceId, nodeId(), 0, reason));
     }
   }
 
-  private void tell(LeadershipEvent event) {
+  private void report(LeadershipEvent event) {
     try {
       this.listener.accept(event);
     } catch (RuntimeException ex) {

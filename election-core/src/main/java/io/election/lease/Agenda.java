@@ -30,6 +30,8 @@ final class Agenda {
 
   private final Openings openings;
 
+  private final ElectionLog log;
+
   private final long renewInterval;
 
   /** The index of the candidate that is next in turn for a call of its own. */
@@ -40,19 +42,18 @@ final class Agenda {
   private long pause;
 
   Agenda(
+      ElectorContext context,
       Node node,
       List<Candidate> candidates,
-      RunningWork work,
-      Clocks clocks,
       Backoff backoff,
-      StandingCondition condition,
       Openings openings) {
     this.candidates = candidates;
-    this.work = work;
-    this.clocks = clocks;
+    this.work = context.work();
+    this.clocks = context.clocks();
     this.backoff = backoff;
-    this.condition = condition;
+    this.condition = context.condition();
     this.openings = openings;
+    this.log = context.log();
     this.renewInterval = node.settings().renewInterval().toNanos();
     // Each node starts at another index, so that not all of them try for the same row first.
     this.turn = Math.floorMod(node.id().hashCode(), Math.max(1, candidates.size()));
@@ -64,10 +65,10 @@ final class Agenda {
     this.pause = this.renewInterval;
     long now = this.clocks.now();
     for (Candidate candidate : this.candidates) {
-      boolean stands = mayStand(candidate);
+      boolean stands = mayStand(candidate, now);
       Candidacy candidacy =
           stands ? candidate.update() : candidate.change((current) -> current.standBack(now));
-      Step step = precede(next(candidate, candidacy, now, stands), candidate, candidacy, now);
+      Step step = holdBack(next(candidate, candidacy, now, stands), candidate, candidacy, now);
       if (step instanceof Wait await) {
         pauseUntil(await.until(), now);
       } else if (step instanceof Step.Call<?> call) {
@@ -80,8 +81,8 @@ final class Agenda {
     }
   }
 
-  /** Returns whether the condition lets this node stand. Raises its term above those seen elsewhere. */
-  private boolean mayStand(Candidate candidate) {
+  /** Applies what the condition says: the terms seen elsewhere, and whether this node may stand. */
+  private boolean mayStand(Candidate candidate, long now) {
     String serviceId = candidate.serviceId();
     try {
       long above = this.condition.aboveTerm(serviceId);
@@ -90,6 +91,7 @@ final class Agenda {
       }
       return this.condition.mayStand(serviceId);
     } catch (RuntimeException ex) {
+      this.log.conditionFailed(serviceId, ex, now);
       return false;
     }
   }
@@ -100,7 +102,7 @@ final class Agenda {
   }
 
   /** Lets nodes that go first try for the record: until then this one follows. */
-  private Step precede(Step step, Candidate candidate, Candidacy candidacy, long now) {
+  private Step holdBack(Step step, Candidate candidate, Candidacy candidacy, long now) {
     if (!stands(step)) {
       this.openings.closeUnlessOpen(candidacy, candidate.serviceId(), now);
       return step;
@@ -172,11 +174,12 @@ final class Agenda {
    */
   private Map<Candidate, Step.Call<?>> all(Class<? extends Step.Call<?>> kind, long ahead) {
     Map<Candidate, Step.Call<?>> all = new LinkedHashMap<>();
-    long soon = this.clocks.now() + ahead;
+    long now = this.clocks.now();
+    long soon = now + ahead;
     for (Candidate candidate : this.candidates) {
       Step step = this.due.get(candidate);
       if (step == null) {
-        step = next(candidate, candidate.candidacy(), soon, mayStand(candidate));
+        step = next(candidate, candidate.candidacy(), soon, mayStand(candidate, now));
       }
       if (kind.isInstance(step)) {
         all.put(candidate, kind.cast(step));

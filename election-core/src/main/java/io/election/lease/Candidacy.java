@@ -116,7 +116,7 @@ record Candidacy(
         && draining.displaced()
         && now - draining.deadline() >= 0) {
       // The node that was written into the record has waited for our whole lease: there is nothing
-      // left to give way with.
+      // left to cede.
       return follower(this.participation, now);
     }
     return this;
@@ -125,7 +125,7 @@ record Candidacy(
   /**
    * Returns until when the lease covers leader work: while the node leads, and while it waits for
    * work to end and continues to renew. The latter is limited to the drain timeout, even if a stop
-   * keeps the lease for longer. Empty if no work is covered.
+   * keeps the lease for longer. Empty if no work is protected.
    */
   OptionalLong protectedUntil() {
     return this.state.protectedUntil();
@@ -185,8 +185,8 @@ record Candidacy(
    *
    * @param due when to read it
    */
-  Candidacy look(long due) {
-    return this.state instanceof Follower ? lookAgain(due) : this;
+  Candidacy readAgainAt(long due) {
+    return this.state instanceof Follower ? readAgain(due) : this;
   }
 
   /**
@@ -202,7 +202,7 @@ record Candidacy(
       return this;
     }
     long turn = earlier(seen.since(), noticed) + nanos;
-    return now - turn < 0 ? look(turn) : this;
+    return now - turn < 0 ? readAgainAt(turn) : this;
   }
 
   /** Applies the answer to {@link Renew}. */
@@ -229,7 +229,7 @@ record Candidacy(
     }
     return row != null && mayStand(now)
         ? claimant(this.remembered.seen(row.term()), new Claimant(row, now, true), now)
-        : lookAgain(now);
+        : readAgain(now);
   }
 
   /**
@@ -253,7 +253,7 @@ record Candidacy(
     }
     return this.state instanceof Claimant
         ? changedByAnother(timing.now())
-        : lookAgain(timing.now());
+        : readAgain(timing.now());
   }
 
   private Candidacy elected(long term, LeadershipAcquiredEvent.Reason reason, Timing timing) {
@@ -283,11 +283,11 @@ record Candidacy(
   }
 
   /** Applies the answer to {@link Cede}. */
-  Candidacy onCeded(Cede step, boolean gaveWay, long now) {
+  Candidacy onCeded(Cede step, boolean ceded, long now) {
     if (!(this.state instanceof Draining draining) || draining.term() != step.term()) {
       return this;
     }
-    return follower(gaveWay ? standAside(now) : this.participation, now);
+    return follower(ceded ? standAside(now) : this.participation, now);
   }
 
   /** Applies a call to the store whose outcome is unknown. */
@@ -299,13 +299,13 @@ record Candidacy(
     }
     // Retrying a take-over whose outcome is unknown would keep the record changing and lock out all
     // other nodes.
-    boolean warmed = this.state instanceof Claimant
+    boolean touched = this.state instanceof Claimant
         || step instanceof Touch
         || (step instanceof Acquire acquire && acquire.row().own());
-    return warmed && !(this.state instanceof Leader) ? changedByAnother(retry) : lookAgain(retry);
+    return touched && !(this.state instanceof Leader) ? changedByAnother(retry) : readAgain(retry);
   }
 
-  /** Applies a condition that is not met: the node no longer keeps a record warm. */
+  /** Applies a condition that is not met: the node no longer touches the record. */
   Candidacy standBack(long now) {
     return this.state instanceof Claimant ? follower(this.participation, now) : this;
   }
@@ -399,7 +399,7 @@ record Candidacy(
     return with(new Follower(null, true), due);
   }
 
-  private Candidacy lookAgain(long due) {
+  private Candidacy readAgain(long due) {
     return with(this.state instanceof Follower follower ? follower.outdated() : this.state, due);
   }
 

@@ -44,8 +44,8 @@ final class Candidate {
 
   private volatile @Nullable LeadershipEvent lastEvent;
 
-  /** The covered term as last reported to leader work; guarded by {@link #changes}. */
-  private OptionalLong covered = OptionalLong.empty();
+  /** The protected term as last reported to leader work; guarded by {@link #changes}. */
+  private OptionalLong protectedTerm = OptionalLong.empty();
 
   Candidate(
       String serviceId,
@@ -79,19 +79,19 @@ final class Candidate {
 
   /**
    * Brings the candidacy up to this instant, then changes it. Events are queued in the order of the
-   * changes. Leader work that is no longer covered is notified before this method returns.
+   * changes. Leader work that is no longer protected is notified before this method returns.
    *
    * @return the candidacy after the change
    */
   Candidacy change(UnaryOperator<Candidacy> change) {
     List<LeadershipEvent> events = new ArrayList<>(2);
     Candidacy after;
-    OptionalLong uncovered;
+    OptionalLong leaseOver;
     synchronized (this.changes) {
       Candidacy before = this.candidacy;
       Candidacy current = before.at(this.clocks.now(), this.clocks.wall());
       after = change.apply(current);
-      uncovered = cover(after.protectedTerm(this.clocks.now()));
+      leaseOver = protect(after.protectedTerm(this.clocks.now()));
       if (!after.equals(before)) {
         addEvent(before, current, events);
         addEvent(current, after, events);
@@ -102,7 +102,7 @@ final class Candidate {
         this.candidacy = after;
       }
     }
-    uncovered.ifPresent((term) -> this.work.leaseOver(this.serviceId, after, term));
+    leaseOver.ifPresent((term) -> this.work.leaseOver(this.serviceId, after, term));
     if (!events.isEmpty()) {
       this.events.changed(events);
     }
@@ -119,13 +119,15 @@ final class Candidate {
   }
 
   /**
-   * Returns until when leader work is covered, unless it has already been notified of the end.
+   * Returns until when leader work is protected, unless it has already been notified of the end.
    *
    * @return a reading of the ticker; empty if there is no notification to send
    */
   OptionalLong protectedUntil() {
     synchronized (this.changes) {
-      return this.covered.isPresent() ? this.candidacy.protectedUntil() : OptionalLong.empty();
+      return this.protectedTerm.isPresent()
+          ? this.candidacy.protectedUntil()
+          : OptionalLong.empty();
     }
   }
 
@@ -236,11 +238,11 @@ final class Candidate {
     this.history = history;
   }
 
-  /** Sets the covered term. Returns the previous one if it is no longer covered. */
-  private OptionalLong cover(OptionalLong covered) {
-    OptionalLong before = this.covered;
-    this.covered = covered;
-    return before.equals(covered) ? OptionalLong.empty() : before;
+  /** Sets the protected term. Returns the previous one if it is no longer protected. */
+  private OptionalLong protect(OptionalLong protectedTerm) {
+    OptionalLong before = this.protectedTerm;
+    this.protectedTerm = protectedTerm;
+    return before.equals(protectedTerm) ? OptionalLong.empty() : before;
   }
 
   private boolean isValid(Leader leader) {

@@ -61,7 +61,8 @@ final class Commands {
           "Node '%s' does not stand for election '%s' yet: its leader work from before the last stop still runs"
               .formatted(nodeId, serviceId));
     }
-    ask(() -> this.candidate.change((candidacy) -> candidacy.campaign(this.elector.now())));
+    callOnElectorThread(
+        () -> this.candidate.change((candidacy) -> candidacy.campaign(this.elector.now())));
   }
 
   void handBack() {
@@ -97,7 +98,7 @@ final class Commands {
           kept.get(), (candidacy) -> candidacy.handOver(leaderId, auditNote, this.elector.now()));
       return;
     }
-    ask(() -> {
+    callOnElectorThread(() -> {
       warnIfUnknown(leaderId);
       edit(leaderId, auditNote);
       this.log.designated(serviceId, leaderId, auditNote);
@@ -118,7 +119,7 @@ final class Commands {
         return candidacy.resign(auditNote, this.elector.now());
       });
     } else {
-      ask(() -> {
+      callOnElectorThread(() -> {
         if (expected != null) {
           depose(expected, auditNote);
         } else {
@@ -157,7 +158,7 @@ final class Commands {
     Members members = this.elector.members();
     if (this.elector.isRunning() && members.canBeRead()) {
       try {
-        ask(() -> members.read(this.elector.candidates()));
+        callOnElectorThread(() -> members.read(this.elector.candidates()));
       } catch (InterruptedException ex) {
         throw ex;
       } catch (Exception ex) {
@@ -170,7 +171,7 @@ final class Commands {
   /**
    * Submits a task to the elector's thread, and waits until the task and its consequences are done.
    */
-  private void ask(Inbox.Task task) throws Exception {
+  private void callOnElectorThread(Inbox.Task task) throws Exception {
     Duration timeout = this.elector.settings().operationTimeout();
     CompletableFuture<?> outcome = this.elector.submit(this.candidate, task);
     if (this.elector.isStepped()) {
@@ -206,7 +207,7 @@ final class Commands {
     if (!this.elector.store().designate(this.candidate.serviceId(), leaderId, null, auditNote)) {
       throw noRecord();
     }
-    this.candidate.change((candidacy) -> candidacy.look(this.elector.now()));
+    this.candidate.change((candidacy) -> candidacy.readAgainAt(this.elector.now()));
   }
 
   /** Removes the expected leader from the record, if the record still names it when it is written. */
@@ -225,7 +226,7 @@ final class Commands {
         expected.require(serviceId, null, OptionalLong.empty());
       }
       if (this.elector.store().designate(serviceId, "", row, auditNote)) {
-        this.candidate.change((candidacy) -> candidacy.look(this.elector.now()));
+        this.candidate.change((candidacy) -> candidacy.readAgainAt(this.elector.now()));
         return;
       }
     }

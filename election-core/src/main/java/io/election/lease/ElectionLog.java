@@ -38,6 +38,8 @@ final class ElectionLog {
 
   private final FailureLog unknownWork = new FailureLog(log);
 
+  private final FailureLog conditions = new FailureLog(log);
+
   /** Used by the elector's thread. */
   private boolean withoutMembers;
 
@@ -285,7 +287,7 @@ final class ElectionLog {
   }
 
   /** Logged when the drain timeout after a command is over, or the lease has ended. */
-  void uncovered(String serviceId, String nodeId, long term, Collection<String> work) {
+  void leaseOver(String serviceId, String nodeId, long term, Collection<String> work) {
     log.warn(
         "election '{}': leader work of node {} still runs although its lease of term {} ends: {}; another node may start the same work now",
         serviceId,
@@ -320,6 +322,16 @@ final class ElectionLog {
             ? "holds back for " + turn.time().toMillis() + " ms"
             : "stands aside",
         turn.reason().isEmpty() ? "" : ": " + turn.reason());
+  }
+
+  /** Logs that the condition of a node failed, which keeps the node from standing. */
+  void conditionFailed(String serviceId, Throwable failure, long now) {
+    this.conditions.failed(
+        "election '%s': the condition under which this node may stand failed: %s"
+            .formatted(serviceId, failure),
+        "this node does not stand",
+        failure,
+        now);
   }
 
   void noPosition(String serviceId, Throwable failure) {

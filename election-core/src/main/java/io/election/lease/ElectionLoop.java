@@ -19,7 +19,7 @@ final class ElectionLoop {
   private final List<Candidate> candidates;
 
   /** Whether background tasks may run. */
-  private final BooleanSupplier mayTend;
+  private final BooleanSupplier mayRunBackgroundTasks;
 
   private final Backoff backoff;
 
@@ -40,8 +40,11 @@ final class ElectionLoop {
   private long pause;
 
   ElectionLoop(
-      ElectorContext context, Node node, List<Candidate> candidates, BooleanSupplier mayTend) {
-    this.mayTend = mayTend;
+      ElectorContext context,
+      Node node,
+      List<Candidate> candidates,
+      BooleanSupplier mayRunBackgroundTasks) {
+    this.mayRunBackgroundTasks = mayRunBackgroundTasks;
     this.context = context;
     this.candidates = candidates;
     this.histories =
@@ -55,14 +58,7 @@ final class ElectionLoop {
     this.backoff = new Backoff(node, this.members::count);
     this.calls = new StoreCalls(context, node, candidates, this.backoff);
     this.openings = new Openings(context.condition().precedence(), this.members, context.log());
-    this.agenda = new Agenda(
-        node,
-        candidates,
-        context.work(),
-        context.clocks(),
-        this.backoff,
-        context.condition(),
-        this.openings);
+    this.agenda = new Agenda(context, node, candidates, this.backoff, this.openings);
   }
 
   private static String algorithm(ElectorContext context) {
@@ -132,10 +128,12 @@ final class ElectionLoop {
       return 0;
     }
     if (!this.context.inbox().isEmpty()) {
-      serve();
+      runNextRequest();
       return 0;
     }
-    return this.mayTend.getAsBoolean() && this.backoff.isOver(this.context.now()) && tend()
+    return this.mayRunBackgroundTasks.getAsBoolean()
+            && this.backoff.isOver(this.context.now())
+            && runBackgroundTask()
         ? 0
         : this.agenda.pause();
   }
@@ -157,7 +155,7 @@ final class ElectionLoop {
   }
 
   /** Runs the next request; its consequences are due at once. */
-  private void serve() {
+  private void runNextRequest() {
     this.served = this.context.inbox().runNext(this);
     if (this.served != null) {
       this.backoff.end();
@@ -173,9 +171,10 @@ final class ElectionLoop {
   }
 
   /** Runs one background task (history or members) with one call. Returns whether there was one. */
-  private boolean tend() {
-    return this.histories.tend(this.candidates)
-        || this.members.tend(this.candidates, this.context.now(), this.openings.openSince());
+  private boolean runBackgroundTask() {
+    return this.histories.runBackgroundTask(this.candidates)
+        || this.members.runBackgroundTask(
+            this.candidates, this.context.now(), this.openings.openSince());
   }
 
   /**

@@ -269,8 +269,8 @@ final class ElectionRun {
     return new LeaseStore.Wake() {
       @Override
       public void now() {
-        request((followed) -> followed.forEach((candidate) ->
-            candidate.change((candidacy) -> candidacy.look(ElectionRun.this.context.now()))));
+        request((followed) -> followed.forEach((candidate) -> candidate.change(
+            (candidacy) -> candidacy.readAgainAt(ElectionRun.this.context.now()))));
       }
 
       @Override

@@ -32,7 +32,7 @@ final class FailureLog {
   private long firstAt;
 
   /** Whether a warning was logged since the last success. */
-  private boolean told;
+  private boolean warned;
 
   FailureLog(Logger log) {
     this.log = log;
@@ -71,7 +71,7 @@ final class FailureLog {
     }
     kind.loggedAt = now;
     kind.unlogged = 0;
-    this.told = true;
+    this.warned = true;
   }
 
   /** Reports a success after failures: at INFO if a warning was logged, otherwise at DEBUG. */
@@ -80,7 +80,7 @@ final class FailureLog {
       return;
     }
     this.log
-        .atLevel(this.told ? Level.INFO : Level.DEBUG)
+        .atLevel(this.warned ? Level.INFO : Level.DEBUG)
         .log(
             "{} works again after {} failures in {} s",
             what,
@@ -92,6 +92,6 @@ final class FailureLog {
   /** Forgets the failures without a log line: the call that failed is no longer attempted. */
   void ended() {
     this.failures = 0;
-    this.told = false;
+    this.warned = false;
   }
 }

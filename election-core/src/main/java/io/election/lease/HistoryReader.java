@@ -30,10 +30,10 @@ final class HistoryReader {
   private static final long RETRY_NANOS = Duration.ofMinutes(1).toNanos();
 
   /** The values that differ after a change of leader. */
-  private record Reign(String leaderId, long term, boolean over) {}
+  private record LeadershipView(String leaderId, long term, boolean over) {}
 
   /** Instants are readings of the {@link Ticker}. */
-  private record Change(Reign reign, @Nullable Long unreadSince) {}
+  private record Change(LeadershipView view, @Nullable Long unreadSince) {}
 
   private final @Nullable ElectionDirectory directory;
 
@@ -69,7 +69,7 @@ final class HistoryReader {
   }
 
   /** Prunes or reads with one call, if either is due. Returns whether there was something to do. */
-  boolean tend(Collection<Candidate> candidates) {
+  boolean runBackgroundTask(Collection<Candidate> candidates) {
     if (this.directory == null) {
       return false;
     }
@@ -99,9 +99,9 @@ final class HistoryReader {
     for (Candidate candidate : candidates) {
       Change last = this.changes.get(candidate);
       Candidacy candidacy = candidate.candidacy();
-      Reign reign = reign(candidacy);
-      if (reign != null && (last == null || !reign.equals(last.reign()))) {
-        last = new Change(reign, now);
+      LeadershipView view = view(candidacy);
+      if (view != null && (last == null || !view.equals(last.view()))) {
+        last = new Change(view, now);
         this.changes.put(candidate, last);
       }
       Long unreadSince = last != null ? last.unreadSince() : null;
@@ -122,7 +122,7 @@ final class HistoryReader {
       candidate.remember(histories.getOrDefault(candidate.serviceId(), List.of()).stream()
           .map(HistoryReader::printable)
           .toList());
-      this.changes.computeIfPresent(candidate, (key, read) -> new Change(read.reign(), null));
+      this.changes.computeIfPresent(candidate, (key, read) -> new Change(read.view(), null));
       if (candidate.candidacy().state() instanceof Leader leader) {
         this.unpruned.put(candidate.serviceId(), leader.term());
       }
@@ -152,22 +152,22 @@ final class HistoryReader {
    * Returns who leads as far as this node knows; {@code null} if it has not read the record since
    * it led, or waits to lead.
    */
-  private static @Nullable Reign reign(Candidacy candidacy) {
+  private static @Nullable LeadershipView view(Candidacy candidacy) {
     String me = candidacy.node().id();
     if (candidacy.state() instanceof Leader leader) {
-      return new Reign(me, leader.term(), false);
+      return new LeadershipView(me, leader.term(), false);
     }
     if (candidacy.state() instanceof Draining draining) {
-      return new Reign(me, draining.term(), true);
+      return new LeadershipView(me, draining.term(), true);
     }
     Observation seen = candidacy.seen();
-    return seen != null ? reign(seen.row()) : null;
+    return seen != null ? view(seen.row()) : null;
   }
 
-  private static Reign reign(@Nullable LeaseRow row) {
+  private static LeadershipView view(@Nullable LeaseRow row) {
     return row != null
-        ? new Reign(row.leaderId(), row.term(), row.isReleased())
-        : new Reign("", 0, true);
+        ? new LeadershipView(row.leaderId(), row.term(), row.isReleased())
+        : new LeadershipView("", 0, true);
   }
 
   /** The history may contain any text, because others can write to it. */

@@ -43,7 +43,7 @@ public interface LeaderWork {
    * elections. It must not block.
    *
    * @param serviceId the name of the election
-   * @param term the term; work of earlier terms is not covered either
+   * @param term the term; work of earlier terms is not protected either
    */
   default void onLeaseOver(String serviceId, long term) {}
 }

@@ -99,18 +99,18 @@ public interface LeaseStore extends AutoCloseable {
   OptionalLong acquire(String serviceId, LeaseRow seen, Claim claim) throws LeaseStoreException;
 
   /**
-   * Hands back a lease that this node holds, or gives way after an operator wrote another node into
-   * the record of the term that this node held.
+   * Hands back a lease that this node holds, or cedes it to the node that an operator wrote into the
+   * record of the term that this node held.
    *
    * @param serviceId the election
    * @param nodeId the id of this node
    * @param term the term that this node holds, or held until the record was edited
-   * @param successor the next leader; empty for any node; {@code null} to give way to the node that
-   *     the record names
+   * @param successor the next leader; empty for any node; {@code null} to cede to the node that the
+   *     record names
    * @param ending why the term ended, which the history notes. It replaces what {@link #designate}
-   *     has recorded, unless the node gives way and has no {@linkplain TermEnd#auditNote()
+   *     has recorded, unless the node cedes and has no {@linkplain TermEnd#auditNote()
    *     instruction}
-   * @return whether the record named this node (to give way: another node) in this term, which is
+   * @return whether the record named this node (to cede: another node) in this term, which is
    *     the newest of the history and this node's, and the lease is now released; if {@code false},
    *     nothing was changed
    * @throws LeaseStoreException if the outcome is unknown

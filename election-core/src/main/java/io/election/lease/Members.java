@@ -89,7 +89,7 @@ final class Members {
    *     empty if none is
    * @return whether there was something to do
    */
-  boolean tend(Collection<Candidate> candidates, long now, OptionalLong openSince) {
+  boolean runBackgroundTask(Collection<Candidate> candidates, long now, OptionalLong openSince) {
     if (this.directory == null || candidates.isEmpty()) {
       return false;
     }

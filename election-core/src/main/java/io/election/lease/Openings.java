@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.OptionalLong;
 
 /**
- * The elections that are open to a node, in which its {@link Precedence} decides whether it stands.
- * Used by the elector's thread.
+ * Tracks the elections that are open to a node, and asks its {@link Precedence} whether to stand. Used
+ * by the elector's thread.
  */
 final class Openings {
 

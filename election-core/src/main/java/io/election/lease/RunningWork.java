@@ -68,7 +68,7 @@ final class RunningWork {
     }
     List<String> names = names(serviceId);
     if (!names.isEmpty()) {
-      this.log.uncovered(serviceId, after.node().id(), term, names);
+      this.log.leaseOver(serviceId, after.node().id(), term, names);
     }
   }
 }

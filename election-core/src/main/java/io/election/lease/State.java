@@ -16,7 +16,7 @@ sealed interface State {
     return OptionalLong.empty();
   }
 
-  /** Returns until when the lease covers leader work; empty if no work is covered. */
+  /** Returns until when the lease protects leader work; empty if none is protected. */
   default OptionalLong protectedUntil() {
     return OptionalLong.empty();
   }

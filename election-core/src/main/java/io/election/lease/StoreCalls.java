@@ -144,7 +144,7 @@ final class StoreCalls {
     long readAt = this.polls.afterLostRace(now);
     for (Candidate each : this.candidates) {
       each.change((candidacy) ->
-          each == loser || candidacy.isOpen(now) ? candidacy.look(readAt) : candidacy);
+          each == loser || candidacy.isOpen(now) ? candidacy.readAgainAt(readAt) : candidacy);
     }
   }
 

@@ -38,7 +38,7 @@ record TakeoverRule(Node node, Participation participation, Remembered remembere
   /**
    * Returns what a follower may do with the record as it last read it.
    *
-   * @return {@code null} if nothing before it reads the record again, or the election has moved
+   * @return {@code null} if it must read the record again first, or if the election has moved
    */
   @Nullable
   Opening opening(Follower follower) {
@@ -102,13 +102,13 @@ record TakeoverRule(Node node, Participation participation, Remembered remembere
   }
 
   /**
-   * Returns the step of a node that has kept the record warm for as long as its holder was
+   * Returns the step of a node that has touched the record for as long as its holder was
    * promised.
    */
   Opening opening(Claimant claimant) {
-    long ripe = claimant.since() + promisedNanos(claimant.row());
+    long opensAt = claimant.since() + promisedNanos(claimant.row());
     return acquire(
-        ripe,
+        opensAt,
         claimant.row(),
         claimant.created()
             ? LeadershipAcquiredEvent.Reason.CREATED

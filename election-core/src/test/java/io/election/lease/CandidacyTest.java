@@ -325,7 +325,7 @@ class CandidacyTest {
     @Test
     void thatAnotherNodeMayHaveCreatedIsReadBeforeItIsTriedFor() {
       assertThat(this.absent.isOpen(at(100))).isTrue();
-      Candidacy lost = this.absent.look(at(300));
+      Candidacy lost = this.absent.readAgainAt(at(300));
       assertThat(lost.isOpen(at(100))).isFalse();
       assertThat(lost.next(at(100), false)).isEqualTo(new Wait(at(300)));
       assertNext(lost, 300).isEqualTo(new Read());

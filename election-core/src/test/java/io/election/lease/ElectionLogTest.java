@@ -239,7 +239,7 @@ class ElectionLogTest {
   @Test
   void workAndListenersAreNamed() {
     LeadershipAcquiredEvent event = new LeadershipAcquiredEvent("jobs", "a", 3, Reason.RELEASED);
-    this.log.uncovered("jobs", "a", 3, List.of("1", "2", "3", "4", "5"));
+    this.log.leaseOver("jobs", "a", 3, List.of("1", "2", "3", "4", "5"));
     this.log.givenUp("jobs", "a", List.of("1", "2", "3", "4", "5", "6", "7"));
     this.log.notHandedBack();
     this.log.listenerFailed(event, FAILURE);

@@ -26,9 +26,9 @@ class ElectorFailuresTest extends ElectorFixture {
   @ParameterizedTest
   @CsvSource({
     "read, false", "create, false", "touch, false", "lead, false", "renew, false",
-    "take, false", "release, false", "giveWay, false", "history, false", "prune, false",
+    "take, false", "release, false", "cede, false", "history, false", "prune, false",
     "designate, false", "read, true", "create, true", "touch, true", "lead, true",
-    "renew, true", "take, true", "release, true", "giveWay, true", "history, true",
+    "renew, true", "take, true", "release, true", "cede, true", "history, true",
     "prune, true", "designate, true"
   })
   void anElectorSurvivesWhateverACallThrowsAndLosesNoThread(String call, boolean error) {
@@ -51,7 +51,7 @@ class ElectorFailuresTest extends ElectorFixture {
       if (this.service.isLeader()) {
         nameInRecord("x");
       }
-      return this.node.store.calls.contains("giveWay");
+      return this.node.store.calls.contains("cede");
     });
     nameInRecord("a");
     until(() -> this.service.isLeader() && this.node.store.calls.contains("touch"));

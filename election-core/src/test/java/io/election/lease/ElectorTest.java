@@ -651,6 +651,7 @@ class ElectorTest extends ElectorFixture {
     Node node = new Node("c").join();
     run(ofSeconds(50), node);
     assertThat(node.service.isLeader()).isFalse();
+    assertThat(lines()).containsOnlyOnce("the condition under which this node may stand failed");
     fails[0] = false;
     run(ofSeconds(20), node);
     assertThat(node.service.isLeader()).isTrue();

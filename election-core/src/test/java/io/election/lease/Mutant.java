@@ -402,7 +402,7 @@ enum Mutant {
     return outcome;
   })),
 
-  /** Rule 6: giving way names the term. */
+  /** Rule 6: ceding names the term. */
   GIVING_WAY_NAMES_NEITHER_TERM_NOR_HISTORY(executing((call, access) -> {
     if (!(call.step() instanceof Cede)) {
       return Rules.PRODUCTION.execute(call, access);

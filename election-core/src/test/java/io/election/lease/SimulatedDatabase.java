@@ -312,7 +312,7 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     public boolean release(
         String serviceId, String nodeId, long term, @Nullable String successor, TermEnd ending)
         throws LeaseStoreException {
-      call(successor != null ? "release" : "giveWay");
+      call(successor != null ? "release" : "cede");
       return SimulatedDatabase.this.release(serviceId, nodeId, term, successor, ending, this.token);
     }
 

@@ -494,7 +494,7 @@ final class SimulatedProcess implements Claimant {
       }
       case RESUMED_BY_OPERATOR -> command((current) -> current.resume(monotonic()));
       case CAMPAIGN -> command((current) -> current.campaign(monotonic()));
-      case SIGNAL -> command((current) -> current.look(monotonic()));
+      case SIGNAL -> command((current) -> current.readAgainAt(monotonic()));
       case HAND_OVER ->
         handOver(
             this.world.company != OlderTool.NONE && this.world.draw(2) == 0

@@ -454,7 +454,7 @@ final class Cluster {
       assertThat(judge.violations()).as("violations").isEmpty();
     }
     if (this.audit != null) {
-      assertThat(this.audit.falls()).as("terms and versions that fell").isNull();
+      assertThat(this.audit.regressions()).as("terms and versions that fell").isNull();
     }
   }
 

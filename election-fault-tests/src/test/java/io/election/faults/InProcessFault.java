@@ -51,9 +51,9 @@ enum InProcessFault {
     this.begin = begin;
   }
 
-  /** Returns a node that gets into this trouble each time it becomes leader. */
+  /** Returns a node that gets this fault each time it becomes leader. */
   Node of(Node node) {
-    return SamplingNode.with(Beans.class, node).with("test.trouble=" + this);
+    return SamplingNode.with(Beans.class, node).with("test.fault=" + this);
   }
 
   /** Returns a node that does so only if it is the first of those with the same file. */
@@ -124,8 +124,8 @@ enum InProcessFault {
   @Configuration(proxyBeanMethods = false)
   static class Beans {
 
-    @Value("${test.trouble}")
-    private InProcessFault trouble;
+    @Value("${test.fault}")
+    private InProcessFault fault;
 
     @Value("${test.once:#{null}}")
     private @Nullable Path once;
@@ -137,8 +137,8 @@ enum InProcessFault {
         if (this.once != null) {
           Files.createFile(this.once);
         }
-        System.out.println("trouble begins: " + this.trouble);
-        this.trouble.begin.run();
+        System.out.println("fault begins: " + this.fault);
+        this.fault.begin.run();
       } catch (FileAlreadyExistsException ex) {
         // Another node was the first.
       }
@@ -152,7 +152,7 @@ enum InProcessFault {
     @Bean
     ApplicationRunner worker(Job job) {
       return (arguments) -> {
-        if (this.trouble == JOB_BLOCKS) {
+        if (this.fault == JOB_BLOCKS) {
           SamplingNode.daemon("worker", () -> {
             while (true) {
               job.run();

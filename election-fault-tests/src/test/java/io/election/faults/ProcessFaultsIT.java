@@ -234,23 +234,23 @@ class ProcessFaultsIT {
   void fault_07_no_memory_and_long_collections(@TempDir Path folder) throws Exception {
     Cluster.run(
         TestDatabase.newDatabase(),
-        oneInTrouble(InProcessFault.NO_MEMORY, folder),
+        oneWithFault(InProcessFault.NO_MEMORY, folder),
         (cluster, leader) -> {
           cluster.missesEvents();
-          NodeProcess troubled = awaitTrouble(cluster);
+          NodeProcess faulty = awaitFault(cluster);
           cluster.await(
-              "memory is back", () -> !troubled.logLines("memory is back").isEmpty());
+              "memory is back", () -> !faulty.logLines("memory is back").isEmpty());
           NodeProcess next = cluster.awaitRecovery("a leader without memory", System.nanoTime());
           Cluster.measured(
               "a leader without memory for %d s: %s leads afterwards; %s",
               InProcessFault.SECONDS,
-              next == troubled ? "the same" : "another",
-              String.join(", ", troubled.logLines("memory is back")));
+              next == faulty ? "the same" : "another",
+              String.join(", ", faulty.logLines("memory is back")));
 
           // Its loops have survived: it takes over when no other node is left, and logs that.
-          killAllBut(troubled, cluster);
-          assertThat(troubled.timeToStop()).isLessThan(TIME_TO_STOP);
-          List<Announcement> announcements = troubled.announcements(Cluster.SERVICE);
+          killAllBut(faulty, cluster);
+          assertThat(faulty.timeToStop()).isLessThan(TIME_TO_STOP);
+          List<Announcement> announcements = faulty.announcements(Cluster.SERVICE);
           assertThat(announcements).isNotEmpty();
           assertThat(announcements.get(announcements.size() - 1).acquired()).isFalse();
         });
@@ -263,36 +263,36 @@ class ProcessFaultsIT {
     Optional<Path> java = jvmWithVirtualThreads();
     TestDatabase database = TestDatabase.newDatabase();
     try (CpuQuota quota = CpuQuota.ofPercent(5)) {
-      List<Node> nodes = oneInTrouble(InProcessFault.NO_PROCESSOR, folder).stream()
+      List<Node> nodes = oneWithFault(InProcessFault.NO_PROCESSOR, folder).stream()
           .map((node) -> java.map((program) -> startedBy(program, node)).orElse(node))
           .toList();
       Cluster.run(database, nodes, (cluster, leader) -> {
-        NodeProcess troubled = awaitTrouble(cluster);
-        quota.add(troubled);
+        NodeProcess faulty = awaitFault(cluster);
+        quota.add(faulty);
         cluster.letPass(Duration.ofSeconds(InProcessFault.SECONDS));
         cluster.awaitLeader();
         quota.lift();
         cluster.awaitRecovery(
             "a leader with 5 % of a processor and 300 threads", System.nanoTime());
         if (java.isPresent()) {
-          cluster.awaitLog(troubled, "a virtual thread keeps its carrier");
+          cluster.awaitLog(faulty, "a virtual thread keeps its carrier");
         } else {
           System.out.println("Not tried, since no JDK 21 or newer is here: carriers taken");
         }
-        killAllBut(troubled, cluster);
+        killAllBut(faulty, cluster);
       });
     }
   }
 
-  private static List<Node> oneInTrouble(InProcessFault trouble, Path folder) {
-    return Cluster.threeNodes((node) -> trouble.of(node, folder.resolve("once")));
+  private static List<Node> oneWithFault(InProcessFault fault, Path folder) {
+    return Cluster.threeNodes((node) -> fault.of(node, folder.resolve("once")));
   }
 
-  private static NodeProcess awaitTrouble(Cluster cluster) {
+  private static NodeProcess awaitFault(Cluster cluster) {
     return cluster.awaitAny(
-        "a node is in trouble",
+        "a node has the fault",
         () -> cluster.nodes().stream()
-            .filter((node) -> !node.logLines("trouble begins").isEmpty())
+            .filter((node) -> !node.logLines("fault begins").isEmpty())
             .findFirst());
   }
 
@@ -332,7 +332,7 @@ class ProcessFaultsIT {
             InProcessFault.ALL_INTERRUPTED,
             InProcessFault.JOB_BLOCKS,
             InProcessFault.LISTENER_BLOCKS)
-        .map((trouble) -> trouble.of(SamplingNode.named(trouble.name())))
+        .map((fault) -> fault.of(SamplingNode.named(fault.name())))
         .toList();
     Cluster.run(database, nodes, (cluster, first) -> {
       NodeProcess last = first;

@@ -33,7 +33,7 @@ record RowAudit(TestDatabase database) {
   }
 
   @Nullable
-  String falls() {
+  String regressions() {
     return this.database.query("SELECT GROUP_CONCAT(fall) FROM row_audit");
   }
 }

@@ -40,7 +40,7 @@ final class LeaseRows {
    * @param number increases with every write of this library
    * @param leaseMillis the lease as found; {@code null} if unknown
    * @param lastTerm the newest term of the history; {@code null} if there is none, or if the row
-   *     cannot have been rewritten by hand (see {@link TermHistory#COUNTS})
+   *     cannot have been rewritten by hand (see {@link TermHistory#MUST_COMPARE})
    * @param lastActiveTime the time of the last write in seconds; older tools change nothing else
    * @param source the server that answered, which may have missed writes of another
    */
@@ -78,7 +78,7 @@ final class LeaseRows {
             Session.READ_ONLY,
             stamp.isCurrent(),
             session.dialect().source(),
-            TermHistory.COUNTS,
+            TermHistory.MUST_COMPARE,
             Session.marks("?", serviceIds.size()));
     Map<String, Reading> readings = new HashMap<>();
     session.query(
@@ -151,7 +151,7 @@ final class LeaseRows {
     return session
         .query(
             "SELECT %s FROM leader_election WHERE service_id = ? %s FOR UPDATE %s"
-                .formatted(TermHistory.COUNTS, asSeen(session), ifLocked),
+                .formatted(TermHistory.MUST_COMPARE, asSeen(session), ifLocked),
             row -> row.getBoolean(1),
             asSeen(List.of(serviceId), seen))
         .stream()

@@ -317,11 +317,11 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
   public boolean release(
       String serviceId, String nodeId, long term, @Nullable String successor, TermEnd ending)
       throws LeaseStoreException {
-    String work = successor != null ? "Releasing" : "Giving way in";
+    String work = successor != null ? "Releasing" : "Ceding";
     return this.connection.call("%s election '%s'".formatted(work, serviceId), session -> {
       boolean released = successor != null
           ? handBack(session, serviceId, nodeId, term, successor)
-          : giveWay(session, serviceId, nodeId, term);
+          : cede(session, serviceId, nodeId, term);
       if (released) {
         this.signal.send(session, nodeId);
         boolean replacesInstruction = successor != null || ending.auditNote() != null;
@@ -355,7 +355,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
    * The history must show the term as this node's, because a term number may recur after both
    * tables were emptied.
    */
-  private boolean giveWay(Session session, String serviceId, String nodeId, long term)
+  private boolean cede(Session session, String serviceId, String nodeId, long term)
       throws SQLException {
     return session.updateOne(
         """

@@ -242,20 +242,20 @@ final class SqlErrors {
    * certificate error if there was one.
    */
   static String text(Throwable ex) {
-    SQLException told = null;
+    SQLException reported = null;
     SSLException refused = null;
     for (Throwable cause = ex; cause != null; cause = cause.getCause()) {
       if (cause instanceof SSLException ssl) {
         refused = ssl;
       }
       if (cause instanceof SQLException sql && sql.getMessage() != null) {
-        told = sql;
+        reported = sql;
         if (sql.getErrorCode() != 0) {
           break;
         }
       }
     }
-    String text = firstLine(told != null ? told.getMessage() : null, ex);
+    String text = firstLine(reported != null ? reported.getMessage() : null, ex);
     if (refused == null) {
       return text;
     }

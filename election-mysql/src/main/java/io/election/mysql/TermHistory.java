@@ -32,7 +32,7 @@ final class TermHistory {
    * compared together with the row. A row that an operator wrote as a whole has no stamp and looks
    * the same when it is written again; but no node can have led in between without a new term.
    */
-  static final String COUNTS = "(seal IS NULL OR lease_millis IS NULL OR lease_millis < 0)";
+  static final String MUST_COMPARE = "(seal IS NULL OR lease_millis IS NULL OR lease_millis < 0)";
 
   /**
    * A condition with the election and a term as parameters: whether no node has led a newer term.

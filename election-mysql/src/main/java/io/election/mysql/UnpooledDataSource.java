@@ -73,7 +73,7 @@ final class UnpooledDataSource extends AbstractDataSource {
     if (urls.size() == 1) {
       return open(login.driver(), urls.get(0), username, password, this.timeoutMillis);
     }
-    List<String> told = new ArrayList<>();
+    List<String> problems = new ArrayList<>();
     SQLException failure = null;
     boolean readOnly = false;
     long deadline = System.nanoTime() + MILLISECONDS.toNanos(this.timeoutMillis);
@@ -89,18 +89,18 @@ final class UnpooledDataSource extends AbstractDataSource {
           return connection;
         }
         readOnly = true;
-        told.add(host + " is read-only");
+        problems.add(host + " is read-only");
       } catch (SQLException ex) {
         if (failure == null) {
           failure = ex;
         } else {
           failure.addSuppressed(ex);
         }
-        told.add(host + " provides no connection");
+        problems.add(host + " provides no connection");
       }
     }
     if (failure == null || readOnly) {
-      throw new SQLException(String.join(", ", told), "HY000", READ_ONLY_SERVER, failure);
+      throw new SQLException(String.join(", ", problems), "HY000", READ_ONLY_SERVER, failure);
     }
     throw failure;
   }

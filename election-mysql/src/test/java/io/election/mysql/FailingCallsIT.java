@@ -92,7 +92,7 @@ class FailingCallsIT {
           Leases.begin(store, "billing", seen, 10_000);
         }),
         call("release", store -> store.release("billing", "a", 1, "", ENDING)),
-        call("give way", store -> {
+        call("cede", store -> {
           store.designate("billing", "b", null, ALICE);
           Leases.cede(store, "billing", "a", 1, ENDING);
         }),

@@ -284,12 +284,12 @@ class ServerFaultsIT {
     calls.put("renew one", seen -> Leases.renew(this.store, "a", Map.of("billing", 1L)));
     calls.put(
         "renew two", seen -> Leases.renew(this.store, "a", Map.of("billing", 1L, "mailing", 1L)));
-    calls.put("keep warm", seen -> this.store.touch("billing", seen));
+    calls.put("touch", seen -> this.store.touch("billing", seen));
     calls.put("lead", seen -> Leases.begin(this.store, "billing", seen, 10_000));
     calls.put(
         "take", seen -> Leases.acquire(this.store, "billing", seen, "b", 10_000, 0, "EXPIRED"));
     calls.put("release", seen -> this.store.release("billing", "a", 1, "", Database.RESIGNED));
-    calls.put("give way", seen -> Leases.cede(this.store, "billing", "b", 1, Database.RESIGNED));
+    calls.put("cede", seen -> Leases.cede(this.store, "billing", "b", 1, Database.RESIGNED));
     for (Map.Entry<String, ThrowingFunction<LeaseRow, Object>> call : calls.entrySet()) {
       place.set(here);
       this.store.disconnect();

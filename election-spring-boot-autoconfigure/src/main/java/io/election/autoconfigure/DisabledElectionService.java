@@ -36,7 +36,7 @@ final class DisabledElectionService implements ElectionService {
   synchronized void start() {
     this.running = true;
     this.leadsSince = Instant.now();
-    tell(acquired());
+    report(acquired());
   }
 
   /**
@@ -44,7 +44,7 @@ final class DisabledElectionService implements ElectionService {
    */
   synchronized void stop() {
     if (isLeader()) {
-      tell(lost(LeadershipLostEvent.Reason.STOPPED));
+      report(lost(LeadershipLostEvent.Reason.STOPPED));
     }
     this.running = false;
   }
@@ -58,7 +58,7 @@ final class DisabledElectionService implements ElectionService {
   public synchronized void becomeLeader() {
     if (!isLeader()) {
       this.leadsSince = Instant.now();
-      tell(acquired());
+      report(acquired());
     }
   }
 
@@ -66,7 +66,7 @@ final class DisabledElectionService implements ElectionService {
   public synchronized void lostLeader() {
     if (isLeader()) {
       this.leadsSince = null;
-      tell(lost(LeadershipLostEvent.Reason.RESIGNED));
+      report(lost(LeadershipLostEvent.Reason.RESIGNED));
     }
   }
 
@@ -128,7 +128,7 @@ final class DisabledElectionService implements ElectionService {
     return new LeadershipLostEvent(this.serviceId, nodeId(), 0, reason);
   }
 
-  private void tell(LeadershipEvent event) {
+  private void report(LeadershipEvent event) {
     if (this.running) {
       this.listener.accept(event);
     }

@@ -26,7 +26,7 @@ final class ReplacedElections implements BeanFactoryPostProcessor {
       "zookeeperLeaseStore",
       "etcdLeaseStore",
       "electionDatabase",
-      "electionConnection",
+      "electionDataSourceResolver",
       "commitFenceInstaller",
       "fencedCalls",
       "electionMetrics",

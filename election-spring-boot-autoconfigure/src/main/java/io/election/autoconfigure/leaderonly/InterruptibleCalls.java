@@ -78,11 +78,11 @@ final class InterruptibleCalls {
    * @param term the term that no longer protects them
    */
   void interrupt(long term) {
-    List<Call> uncovered = new ArrayList<>();
+    List<Call> unprotected = new ArrayList<>();
     synchronized (this.running) {
-      this.running.removeIf((call) -> call.term <= term && uncovered.add(call));
+      this.running.removeIf((call) -> call.term <= term && unprotected.add(call));
     }
-    for (Call call : uncovered) {
+    for (Call call : unprotected) {
       if (call.interrupt()) {
         this.interrupted.increment();
         log.info(

@@ -338,7 +338,7 @@ public final class LeaderOnlyCalls
     private OptionalLong term() {
       Leadership leadership = this.election.leadership().orElse(null);
       if (!this.election.isLeader()) {
-        return OptionalLong.empty(); // decides: a test may stub it on a spy that leads
+        return OptionalLong.empty(); // has the last word: a test may stub it
       }
       if (leadership != null) {
         return OptionalLong.of(leadership.term());
@@ -378,10 +378,10 @@ public final class LeaderOnlyCalls
 
     /** Notifies the listener of a call that did not begin. */
     void skipped(String method) {
-      tell(method, Outcome.SKIPPED, 0);
+      report(method, Outcome.SKIPPED, 0);
     }
 
-    private void tell(String method, Outcome outcome, long nanos) {
+    private void report(String method, Outcome outcome, long nanos) {
       CallListener listener = LeaderOnlyCalls.this.listener;
       if (listener != null) {
         listener.ended(serviceId(), method, outcome, nanos);
@@ -391,7 +391,7 @@ public final class LeaderOnlyCalls
     /** Ends a call and notifies the listener. */
     void leave(Call call, @Nullable Throwable failure) {
       try {
-        tell(
+        report(
             call.method,
             failure == null ? Outcome.RAN : Outcome.FAILED,
             System.nanoTime() - call.since);

@@ -59,7 +59,7 @@ final class ElectionDataSourceResolver {
   private final ObjectProvider<DataSource> marked;
 
   /**
-   * Creates the finder.
+   * Creates the resolver.
    *
    * @param beanFactory provides the beans to choose from
    * @param environment provides {@code spring.datasource} if no bean was created from it

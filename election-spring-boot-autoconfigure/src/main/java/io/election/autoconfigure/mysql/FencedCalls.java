@@ -55,7 +55,7 @@ final class FencedCalls implements TermBoundCalls {
   private final Set<String> reached = ConcurrentHashMap.newKeySet();
 
   /** The messages that were logged; each is logged only once. */
-  private final Set<String> told = ConcurrentHashMap.newKeySet();
+  private final Set<String> logged = ConcurrentHashMap.newKeySet();
 
   private final Supplier<CommitFence> fence;
 
@@ -210,7 +210,7 @@ final class FencedCalls implements TermBoundCalls {
     String message = concerned
         ? "leader-only transactions of %s are fenced: they commit only in the term in which they began"
         : "leader-only transactions of %s are not fenced: they are not on the election's database";
-    if (this.told.add(message + manager)) {
+    if (this.logged.add(message + manager)) {
       log.info(message.formatted(manager));
     }
     return concerned;
@@ -248,7 +248,7 @@ final class FencedCalls implements TermBoundCalls {
    * term.
    */
   void warn(String manager, String reason) {
-    if (this.told.add(manager + reason)) {
+    if (this.logged.add(manager + reason)) {
       log.warn(
           "leader-only transactions of {} are not fenced: {}. A node that lost its leadership meanwhile may commit them. as.election.mysql.commit-fence=false switches the fence and this message off",
           manager,

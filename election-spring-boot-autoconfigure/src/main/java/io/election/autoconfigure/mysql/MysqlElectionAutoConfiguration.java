@@ -49,7 +49,7 @@ public final class MysqlElectionAutoConfiguration {
   MysqlElectionAutoConfiguration() {}
 
   @Bean
-  ElectionDataSourceResolver electionConnection(
+  ElectionDataSourceResolver electionDataSourceResolver(
       ListableBeanFactory beanFactory,
       Environment environment,
       LeaseSettings settings,
