@@ -92,10 +92,11 @@ if compgen -G '/docker-entrypoint-initdb.d/*' > /dev/null; then
     fail "/docker-entrypoint-initdb.d is not supported by this image"
 fi
 
-# An option that must be the same for the whole life of the data cannot be given later.
+# An option that must be the same for the whole life of the data cannot be given later. The copy is not
+# sparse: on a full disk the server could not write into its own files.
 case " $* " in
     *lower*case* | *innodb?page* | *innodb?data* | *innodb?undo*) new_data "$data" "$@" ;;
-    *) "${as_mysql[@]}" cp -a --sparse=always "$initial/." "$data" ;;
+    *) "${as_mysql[@]}" cp -a --sparse=never "$initial/." "$data" ;;
 esac
 sql=$(mktemp)
 initial_sql "$root_password" > "$sql"
