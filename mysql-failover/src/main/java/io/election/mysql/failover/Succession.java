@@ -90,11 +90,11 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
   }
 
   /**
-   * Empties the positions of servers that did not follow the last source, if others did. A server
-   * that was down or refused has received nothing since the last promotion, so it has acknowledged
-   * nothing either: its position is known and whole, but the server is neither fresher nor
-   * incomparable. The first transaction of a source records its promotion, so each follower has at
-   * least that transaction.
+   * Empties the positions of servers that have nothing of the last source, if others do. A server
+   * that was down or refused has received nothing since the last promotion, so it is neither
+   * fresher nor incomparable. Its position is known, but not necessarily whole: a server that
+   * joined the last source and was killed may have lost everything that it acknowledged. The first
+   * transaction of a source records its promotion, so each follower has at least that transaction.
    *
    * @param positions the known positions
    * @param sourceUuid the {@code server_uuid} of the last source
@@ -110,7 +110,7 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
     return positions.stream()
         .map((each) -> each.server().equals(this.lastSource) || followed.test(each)
             ? each
-            : new Position(each.server(), anybody ? GtidSet.EMPTY : each.received()))
+            : new Position(each.server(), anybody ? GtidSet.EMPTY : each.received(), each.whole()))
         .toList();
   }
 

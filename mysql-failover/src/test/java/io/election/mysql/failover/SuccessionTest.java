@@ -95,10 +95,23 @@ class SuccessionTest {
     // Replicas acknowledged nothing, or those that acknowledged did not include this one.
     Succession none = new Succession(Set.of("a", "b", "c"), "a", 0);
     assertThat(none.decide(other, List.of(killed)).kind()).isEqualTo(Kind.FRESHEST);
-    for (String promotedAt : List.of("A:1-8", "A:1-9")) {
+  }
+
+  /**
+   * A is the last source, promoted when it had A:1-8. B was killed, and has lost all that it had
+   * acknowledged to A.
+   */
+  @Test
+  void aServerThatHasNothingOfTheLastSourceMayHaveAcknowledgedToIt() {
+    Position killed = new Position("b", set("A:1-8"), false);
+    for (String other : List.of("c A:1-9", "c A:1-8")) {
       List<Position> followers = this.three.ofFollowers(
-          List.of(killed), "0000000A-0000-0000-0000-000000000000", set(promotedAt));
-      assertThat(followers.get(0).whole()).isEqualTo(promotedAt.equals("A:1-9"));
+          List.of(killed, positions(other).get(0)),
+          "0000000A-0000-0000-0000-000000000000",
+          set("A:1-8"));
+      Succession.Verdict verdict = this.three.decide(followers.get(1), followers);
+      assertThat(verdict.kind()).as(other).isEqualTo(Kind.TOO_FEW);
+      assertThat(verdict.reason()).contains("lacking acknowledged transactions: [b]");
     }
   }
 

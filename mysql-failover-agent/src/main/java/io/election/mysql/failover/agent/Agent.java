@@ -417,7 +417,7 @@ final class Agent implements SmartLifecycle {
     Fitness.Finding finding = this.fitness.look(this.properties.acknowledgingReplicas());
     this.incomplete = finding.incomplete();
     this.unfit = finding.reason();
-    this.freshest.unfit(this.unfit);
+    this.freshest.unfit(this.unfit, this.incomplete);
     this.checked = this.unfit.isEmpty();
     this.everChecked |= this.checked;
     return true;

@@ -61,6 +61,9 @@ final class FreshestFirst implements Precedence {
   /** Why this server may not be promoted, whatever it has received; empty if it may. */
   private volatile String unfit = "";
 
+  /** Whether the data of this server may be incomplete; used by the agent's thread. */
+  private boolean incomplete;
+
   /** The positions on which the last decision to stand was based, including this server's own. */
   private volatile List<Position> decidedBy = List.of();
 
@@ -108,6 +111,7 @@ final class FreshestFirst implements Precedence {
         last.term(),
         executed,
         true,
+        true,
         new Status(Status.Role.WAITING, "it is handing over", 0));
   }
 
@@ -124,6 +128,11 @@ final class FreshestFirst implements Precedence {
       this.wasFinalIn = Math.max(this.wasFinalIn, finalIn);
     }
     this.replicatesFrom = state.source();
+    // A server without a source was not set up to replicate, or has applied what it had received.
+    boolean whole = !this.incomplete && (state.whole() || state.source().isEmpty());
+    // The address of the source outlives a restart.
+    boolean joinedLast =
+        this.last.filter((each) -> each.address().equals(state.source())).isPresent();
     this.position = new Position(
         this.server,
         this.address,
@@ -134,7 +143,8 @@ final class FreshestFirst implements Precedence {
         this.changes,
         state.term(),
         state.received(),
-        state.whole(),
+        whole,
+        whole || (!this.incomplete && !joinedLast),
         status);
     return changes;
   }
@@ -165,9 +175,14 @@ final class FreshestFirst implements Precedence {
 
   /**
    * Sets the reason why this server may not be promoted, whatever it has received; empty if it may.
+   * Called by the agent's thread only.
+   *
+   * @param incomplete whether its data may be incomplete, so that it may lack transactions that it
+   *     acknowledged
    */
-  void unfit(String reason) {
+  void unfit(String reason, boolean incomplete) {
     this.unfit = reason;
+    this.incomplete = incomplete;
   }
 
   void know(Optional<Promotion> last) {
@@ -249,7 +264,7 @@ final class FreshestFirst implements Precedence {
       positions.removeIf((each) -> each.server().equals(source.server()));
       positions.add(source);
     }
-    return turn(positions, opening.openFor(), this.last.get());
+    return turn(own, positions, opening.openFor(), this.last.get());
   }
 
   private static List<Position> announced(List<Member> members) {
@@ -265,10 +280,10 @@ final class FreshestFirst implements Precedence {
         .toList();
   }
 
-  private Turn turn(List<Position> all, Duration openFor, Promotion last) {
+  private Turn turn(Position own, List<Position> all, Duration openFor, Promotion last) {
     Succession succession = new Succession(this.servers, last.server(), this.acknowledging);
     List<Succession.Position> positions = succession.ofFollowers(
-        all.stream().map((each) -> each.forSuccession(last)).toList(),
+        all.stream().map((each) -> each.forSuccession(last, own.received())).toList(),
         last.uuid(),
         last.position());
     boolean hasSource = positions.stream().anyMatch((each) -> each.server().equals(last.server()));
@@ -320,7 +335,7 @@ final class FreshestFirst implements Precedence {
     Promotion last = promotion.get();
     Succession succession = new Succession(this.servers, last.server(), this.acknowledging);
     List<Succession.Position> positions = Stream.concat(
-            known(announced(members)).stream().map((each) -> each.forSuccession(last)),
+            known(announced(members)).stream().map((each) -> each.forSuccession(last, executed)),
             Stream.of(new Succession.Position(this.server, executed)))
         .toList();
     Set<String> fresher = succession.ofFollowers(positions, last.uuid(), last.position()).stream()

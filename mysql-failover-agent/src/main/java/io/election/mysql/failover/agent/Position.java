@@ -25,6 +25,8 @@ import java.util.TreeSet;
  * @param term the term found in the server's data
  * @param received the transactions that it has executed or received
  * @param whole whether the server has every transaction that it acknowledged
+ * @param wholeOfLast whether the server has every transaction that it acknowledged to the last
+ *     source
  * @param status the status of the server, for display
  */
 record Position(
@@ -38,6 +40,7 @@ record Position(
     long term,
     GtidSet received,
     boolean whole,
+    boolean wholeOfLast,
     Status status) {
 
   /** The term of a position that is not final. */
@@ -47,7 +50,7 @@ record Position(
 
   /** Returns the position as text. The reason comes last, since a store may truncate the text. */
   String print() {
-    return "server=%s role=%s lag=%ds term=%d received=%s address=%s uuid=%s id=%d servers=%s final=%d changes=%d whole=%b%s%s"
+    return "server=%s role=%s lag=%ds term=%d received=%s address=%s uuid=%s id=%d servers=%s final=%d changes=%d whole=%b whole-of-last=%b%s%s"
         .formatted(
             this.server,
             this.status.role(),
@@ -61,6 +64,7 @@ record Position(
             this.finalIn,
             this.changes,
             this.whole,
+            this.wholeOfLast,
             REASON,
             this.status.reason());
   }
@@ -74,12 +78,18 @@ record Position(
    * Returns the position that counts in the succession of the last source. Transactions that the
    * server itself wrote since the last promotion, for instance as root, cannot have been
    * acknowledged and are left out.
+   *
+   * @param candidate the transactions of the server that may be promoted. If it has all that the
+   *     last source had when it was promoted, it has all that was acknowledged to earlier sources
    */
-  Succession.Position forSuccession(Promotion last) {
+  Succession.Position forSuccession(Promotion last, GtidSet candidate) {
     GtidSet surplus = last.uuid().equals(this.uuid)
         ? GtidSet.EMPTY
         : this.received.subtract(last.position()).ofOrigin(this.uuid);
-    return new Succession.Position(this.server, this.received.subtract(surplus), this.whole);
+    return new Succession.Position(
+        this.server,
+        this.received.subtract(surplus),
+        candidate.contains(last.position()) ? this.wholeOfLast : this.whole);
   }
 
   /** Parses a position; empty if the text is not one. */
@@ -107,6 +117,7 @@ record Position(
           Long.parseLong(of(found, "term")),
           GtidSet.parse(of(found, "received")),
           Boolean.parseBoolean(of(found, "whole")),
+          Boolean.parseBoolean(of(found, "whole-of-last")),
           new Status(
               Role.valueOf(of(found, "role")),
               text.substring(reason + REASON.length()),

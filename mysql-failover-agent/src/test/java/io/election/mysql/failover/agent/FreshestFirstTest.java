@@ -87,6 +87,7 @@ class FreshestFirstTest {
         term,
         GtidSet.parse(received),
         true,
+        true,
         REPLICA);
   }
 
@@ -103,10 +104,22 @@ class FreshestFirstTest {
         position.term(),
         position.received(),
         position.whole(),
+        position.wholeOfLast(),
         position.status());
   }
 
-  private void publish(FreshestFirst freshest, Position position) {
+  private static void publish(FreshestFirst freshest, Position position) {
+    publish(freshest, position, "", true);
+  }
+
+  /**
+   * Publishes the position of a server.
+   *
+   * @param source the address of the source that it is set to replicate from
+   * @param marked whether it is marked as whole
+   */
+  private static void publish(
+      FreshestFirst freshest, Position position, String source, boolean marked) {
     freshest.publish(
         new ServerState(
             position.uuid(),
@@ -115,7 +128,7 @@ class FreshestFirstTest {
             true,
             true,
             position.term(),
-            "",
+            source,
             false,
             false,
             true,
@@ -124,7 +137,7 @@ class FreshestFirstTest {
             position.id(),
             "",
             "",
-            position.whole()),
+            marked),
         position.finalIn(),
         position.status());
   }
@@ -285,6 +298,54 @@ class FreshestFirstTest {
         .isEqualTo(Kind.AT_ONCE);
   }
 
+  /** At start-up, MySQL discards transactions that were received but not applied. */
+  @Test
+  void aServerThatRestartedCountsOnlyIfItDidNotJoinTheLastSource() {
+    assertThat(published("a:3306", true)).isEqualTo("whole=true whole-of-last=true");
+    assertThat(published("a:3306", false)).isEqualTo("whole=false whole-of-last=false");
+    assertThat(published("c:3306", false)).isEqualTo("whole=false whole-of-last=true");
+    // A former source, or a new server.
+    assertThat(published("", false)).isEqualTo("whole=true whole-of-last=true");
+    // A clone into it has failed.
+    this.freshest.unfit("its data may be gone", true);
+    for (String source : List.of("a:3306", "c:3306", "")) {
+      assertThat(published(source, true)).isEqualTo("whole=false whole-of-last=false");
+    }
+  }
+
+  /**
+   * B was killed. It has nothing of the last source, a, and may have lost what it had acknowledged.
+   */
+  @Test
+  void whatAServerMayHaveLostKeepsOthersFromThePromotion() {
+    FreshestFirst c = new FreshestFirst(properties("c"));
+    c.know(Optional.of(LAST));
+    for (long last : List.of(1, 10)) {
+      publish(c, position("c", last));
+      assertThat(turn(c, Duration.ofSeconds(9), false, restarted("a:3306")).reason())
+          .contains("lacking acknowledged transactions: [b]");
+      // b joined an earlier source, and c has all that was acknowledged to that one.
+      assertThat(turn(c, Duration.ofSeconds(9), false, restarted("x:3306")).kind())
+          .isEqualTo(Kind.AT_ONCE);
+    }
+    // Nobody known has all that was acknowledged to the earlier source.
+    Promotion later = new Promotion(2, "a", UUID_A, "a", 3306, GtidSet.parse(GTIDS + 12), 7);
+    c.know(Optional.of(later));
+    assertThat(turn(c, Duration.ofSeconds(9), false, restarted("x:3306")).reason())
+        .contains("lacking acknowledged transactions: [b]");
+  }
+
+  /** Returns the position of b after a restart. */
+  private Position restarted(String source) {
+    publish(this.freshest, position("b", 1), source, false);
+    return Position.parse(this.freshest.position("set")).orElseThrow();
+  }
+
+  private String published(String source, boolean marked) {
+    publish(this.freshest, position("b", 10), source, marked);
+    return this.freshest.position("set").replaceAll(".*(whole=.*) reason=", "$1");
+  }
+
   @Test
   void aReceiverStartsAgainOnlyWhenNobodySeesAFinalPosition() {
     Position dead = position("b", 5);
@@ -353,7 +414,18 @@ class FreshestFirstTest {
   void twoServersOfOneServerIdAndTheUuidOfTheLastSourceStandAside() {
     Position c = position("c", 9);
     Position same = new Position(
-        "c", "c:3306", "uuid-c", 'b', c.servers(), c.finalIn(), 0, 1, c.received(), true, REPLICA);
+        "c",
+        "c:3306",
+        "uuid-c",
+        'b',
+        c.servers(),
+        c.finalIn(),
+        0,
+        1,
+        c.received(),
+        true,
+        true,
+        REPLICA);
     assertThat(turn(Duration.ZERO, position("b", 10), same).reason())
         .contains(
             "c has the same server_id as this server, 98", "change it on one of them, and restart");
@@ -404,10 +476,10 @@ class FreshestFirstTest {
 
   @Test
   void aServerThatIsUnfitStandsAside() {
-    this.freshest.unfit("gtid_mode is OFF: set it to ON");
+    this.freshest.unfit("gtid_mode is OFF: set it to ON", false);
     assertThat(turn(Duration.ofSeconds(9), position("b", 10), position("c", 10)).reason())
         .isEqualTo("gtid_mode is OFF: set it to ON");
-    this.freshest.unfit("");
+    this.freshest.unfit("", false);
     assertThat(turn(Duration.ofSeconds(9), position("b", 10), position("c", 10)).kind())
         .isEqualTo(Kind.AT_ONCE);
   }
@@ -483,6 +555,7 @@ class FreshestFirstTest {
         3,
         GtidSet.parse(GTIDS + 10),
         false,
+        true,
         new Status(Status.Role.REFUSED, "it has reason=other", 3));
     String text = own.print();
     assertThat(Position.parse(text)).contains(own);
