@@ -452,9 +452,17 @@ final class MysqlServer implements AutoCloseable {
     }
   }
 
-  /** Replicates from a source, starting at this server's position. */
+  /**
+   * Replicates from a source, starting at this server's position. MySQL then discards transactions
+   * that were received but not applied, so the server may lack what it acknowledged until it has
+   * caught up.
+   */
   void follow(String host, int port, String user, String password) throws SQLException {
     stopReplica();
+    ServerState state = state();
+    if (!state.executed().contains(state.received())) {
+      execute("SET GLOBAL " + ServerState.NOT_WHOLE);
+    }
     execute(
         ONLINE,
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",

@@ -50,6 +50,9 @@ record ServerState(
    */
   static final String WHOLE = "rpl_semi_sync_source_timeout = 4294967294";
 
+  /** The setting that removes the mark; its value is the default. */
+  static final String NOT_WHOLE = "rpl_semi_sync_source_timeout = 10000";
+
   private static final String STATE = """
       SELECT @@GLOBAL.gtid_executed, @@GLOBAL.super_read_only, @@GLOBAL.read_only,
           (SELECT GROUP_CONCAT(received_transaction_set)

@@ -588,6 +588,30 @@ class FailoverIT {
     assertThat(source.ids()).contains(-7L);
   }
 
+  /** MySQL discards what the replica has received but not applied when it joins again. */
+  @Test
+  void aReplicaThatJoinsAgainCountsWhenItHasReceivedAllOnceMore() throws Exception {
+    awaitSet("a", "b", "c");
+    Server source = this.set.get("a");
+    Server replica = this.set.get("b");
+    this.agents.remove("b").close();
+    replica.execute("STOP REPLICA SQL_THREAD");
+    source.execute("INSERT INTO orders.written VALUES (-8)");
+    GtidSet written = GtidSet.parse(source.query("SELECT @@GLOBAL.gtid_executed"));
+    try (MysqlServer server = new MysqlServer(replica.url(), "root", ReplicationSet.PASSWORD)) {
+      patiently().until(() -> server.state().received().contains(written));
+      server.noteWhole();
+      assertThat(server.state().whole()).isTrue();
+      server.follow(source.host(), 3306, "replica", "wrong");
+      assertThat(server.state().received().contains(written)).isFalse();
+      assertThat(server.state().whole()).isFalse();
+      startAgent(replica);
+      awaitSet("a", "b", "c");
+      patiently().until(() -> server.state().whole());
+      assertThat(server.state().received().contains(written)).isTrue();
+    }
+  }
+
   /** With two members lost, no agent can be elected, and the source steps down in time. */
   @Test
   void membersOfEtcdAreLost() throws Exception {
