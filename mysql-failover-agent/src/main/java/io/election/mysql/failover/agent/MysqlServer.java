@@ -424,7 +424,7 @@ final class MysqlServer implements AutoCloseable {
   void rebuild(String host, int port, String user, String password) throws SQLException {
     stopReplica();
     execute(
-        "RESET REPLICA ALL",
+        "SET GLOBAL " + ServerState.NOT_WHOLE,
         "SET GLOBAL rpl_semi_sync_source_enabled = OFF",
         "SET GLOBAL super_read_only = OFF",
         // A clone takes longer than the guard allows an agent to be silent. A guard that is running
@@ -442,6 +442,9 @@ final class MysqlServer implements AutoCloseable {
     try (ServerConnection patient = this.connection.another(Duration.ZERO)) {
       patient.execute(
           "SET GLOBAL clone_valid_donor_list = '%s:%d'".formatted(literal(host), port),
+          // Not earlier: a server without a source counts as having all that it acknowledged,
+          // unless a clone into it has begun.
+          "RESET REPLICA ALL",
           "CLONE INSTANCE FROM '%s'@'%s':%d IDENTIFIED BY '%s'"
               .formatted(literal(user), literal(host), port, literal(password)));
     } catch (SQLException ex) {

@@ -607,6 +607,8 @@ class BadInputIT {
             > 1_000_000);
     killWithAgent(source);
     awaitStatus(name, Role.REFUSED, "its data may be gone: a clone from", "has failed with error");
+    awaitAnnounced("server=" + name, "whole=false whole-of-last=false");
+    assertThat(server.query("SELECT @@GLOBAL.rpl_semi_sync_source_timeout")).isEqualTo("10000");
     System.out.printf(
         "Left by the clone: %s, %s%n",
         server.query("SELECT @@GLOBAL.gtid_executed"),
