@@ -55,8 +55,8 @@ record ServerState(
 
   private static final String STATE = """
       SELECT @@GLOBAL.gtid_executed, @@GLOBAL.super_read_only, @@GLOBAL.read_only,
-          (SELECT GROUP_CONCAT(received_transaction_set)
-           FROM performance_schema.replication_connection_status),
+          (SELECT received_transaction_set FROM performance_schema.replication_connection_status
+           WHERE channel_name = ''),
           (SELECT CONCAT(host, ':', port)
            FROM performance_schema.replication_connection_configuration LIMIT 1),
           (SELECT MAX(service_state <> 'OFF')

@@ -588,6 +588,29 @@ class FailoverIT {
     assertThat(source.ids()).contains(-7L);
   }
 
+  /** The set takes more than 1,024 bytes, the limit of GROUP_CONCAT. */
+  @Test
+  void aLongSetOfReceivedTransactionsIsReadCompletely() throws Exception {
+    awaitSet("a", "b", "c");
+    Server source = this.set.get("a");
+    Server replica = this.set.get("b");
+    replica.execute("STOP REPLICA SQL_THREAD");
+    List<String> statements = new ArrayList<>();
+    for (int i = 0; i < 40; i++) {
+      statements.addAll(List.of(
+          "SET SESSION gtid_next = '%s:1'".formatted(UUID.randomUUID()), "BEGIN", "COMMIT"));
+    }
+    statements.add("SET SESSION gtid_next = AUTOMATIC");
+    source.execute(statements.toArray(String[]::new));
+    GtidSet written = GtidSet.parse(source.query("SELECT @@GLOBAL.gtid_executed"));
+    try (MysqlServer server = new MysqlServer(replica.url(), "root", ReplicationSet.PASSWORD)) {
+      patiently().until(() -> server.state().received().contains(written));
+      assertThat(server.state().executed().contains(written)).isFalse();
+    }
+    replica.execute("START REPLICA SQL_THREAD");
+    awaitSet("a", "b", "c");
+  }
+
   /** MySQL discards what the replica has received but not applied when it joins again. */
   @Test
   void aReplicaThatJoinsAgainCountsWhenItHasReceivedAllOnceMore() throws Exception {
