@@ -67,6 +67,9 @@ final class FreshestFirst implements Precedence {
   /** The positions on which the last decision to stand was based, including this server's own. */
   private volatile List<Position> decidedBy = List.of();
 
+  /** The last promotion as known when the last decision to stand was made. */
+  private volatile Optional<Promotion> decidedAfter = Optional.empty();
+
   /** The fresher servers that did not stand while this one held back. */
   private volatile Set<String> passedOver = Set.of();
 
@@ -214,6 +217,14 @@ final class FreshestFirst implements Precedence {
     return this.decidedBy;
   }
 
+  /**
+   * Returns the last promotion as known when the last decision to stand was made. Positions that
+   * were final then may not be final any more after a later one.
+   */
+  Optional<Promotion> decidedAfter() {
+    return this.decidedAfter;
+  }
+
   @Override
   public String position(String serviceId) {
     Position position = this.position;
@@ -240,6 +251,7 @@ final class FreshestFirst implements Precedence {
   private Turn decide(Opening opening) {
     this.askedAt = System.nanoTime();
     this.designated = opening.designated();
+    Optional<Promotion> last = this.last;
     Position own = this.position;
     if (own == null || !this.lastKnown || !own.isFinal(lastTerm())) {
       this.onAsked.run();
@@ -256,7 +268,7 @@ final class FreshestFirst implements Precedence {
     List<Position> positions = new ArrayList<>(known(announced));
     positions.removeIf((each) -> each.server().equals(this.server));
     positions.add(own);
-    if (this.last.isEmpty()) {
+    if (last.isEmpty()) {
       return first(own, positions);
     }
     Position source = this.handedOver;
@@ -264,7 +276,7 @@ final class FreshestFirst implements Precedence {
       positions.removeIf((each) -> each.server().equals(source.server()));
       positions.add(source);
     }
-    return turn(own, positions, opening.openFor(), this.last.get());
+    return turn(own, positions, opening.openFor(), last.get());
   }
 
   private static List<Position> announced(List<Member> members) {
@@ -300,6 +312,7 @@ final class FreshestFirst implements Precedence {
       Succession.Verdict verdict = succession.decide(of(this.server, left), left);
       if (verdict.kind() == Succession.Kind.FRESHEST) {
         this.decidedBy = List.copyOf(all);
+        this.decidedAfter = Optional.of(last);
         this.passedOver = Set.copyOf(passedOver);
         return Turn.atOnce();
       }
@@ -385,6 +398,7 @@ final class FreshestFirst implements Precedence {
       }
     }
     this.decidedBy = List.copyOf(positions);
+    this.decidedAfter = Optional.empty();
     this.passedOver = Set.of();
     return Turn.atOnce();
   }

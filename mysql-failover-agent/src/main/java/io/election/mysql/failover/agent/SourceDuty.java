@@ -199,10 +199,13 @@ class SourceDuty {
   }
 
   private long promote(long electionTerm) throws Exception {
+    Optional<Promotion> last = this.promotions.last();
+    require(
+        last.equals(this.freshest.decidedAfter()),
+        "the record of the last promotion has changed since this server stood for election");
     String unfit = this.fitness.look(this.properties.acknowledgingReplicas()).reason();
     require(unfit.isEmpty(), unfit);
     ServerState state = this.server.state();
-    Optional<Promotion> last = this.promotions.last();
     if (state.receiving()) {
       this.server.stopReceiver();
       state = this.server.state();

@@ -213,6 +213,7 @@ class FreshestFirstTest {
   void theFreshestStandsAtOnceAndOthersHoldBack() {
     assertThat(turn(Duration.ZERO, position("b", 10), position("c", 9)).kind())
         .isEqualTo(Kind.AT_ONCE);
+    assertThat(this.freshest.decidedAfter()).contains(LAST);
     Turn later = turn(Duration.ZERO, position("b", 10), position("c", 12));
     assertThat(later.kind()).isEqualTo(Kind.HOLD_BACK);
     assertThat(later.time()).isEqualTo(Duration.ofSeconds(4));
@@ -386,6 +387,7 @@ class FreshestFirstTest {
     initial.know(Optional.empty());
     publish(initial, first("a", 0, 10));
     assertThat(turn(initial, Duration.ofSeconds(9), false, all).kind()).isEqualTo(Kind.AT_ONCE);
+    assertThat(initial.decidedAfter()).isEmpty();
     assertThat(turn(initial, Duration.ofSeconds(9), false, all[0], all[1]).reason())
         .contains("needs the positions of all servers; missing: [c]");
     assertThat(turn(initial, Duration.ofSeconds(9), false, all[0], all[1], first("c", 3, 10))

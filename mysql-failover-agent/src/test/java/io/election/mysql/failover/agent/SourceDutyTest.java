@@ -1,0 +1,59 @@
+package io.election.mysql.failover.agent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.never;
+import static org.mockito.Mockito.verify;
+import static org.mockito.Mockito.when;
+
+import io.election.ElectionService;
+import io.election.Leadership;
+import io.election.lease.LeaseSettings;
+import io.election.mysql.failover.GtidSet;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** The duty of a source, without a server. */
+class SourceDutyTest {
+
+  static final LeaseSettings SETTINGS = new LeaseSettings(
+      Duration.ofSeconds(5),
+      Duration.ofSeconds(1),
+      Duration.ofSeconds(1),
+      Duration.ofSeconds(10),
+      true);
+
+  private final MysqlServer server = mock();
+  private final Promotions promotions = mock();
+  private final ElectionService election = mock();
+
+  /** The positions were compared before the other promotion, and may not be final any more. */
+  @Test
+  void nobodyIsPromotedByPositionsFromBeforeAnotherPromotion() throws Exception {
+    FreshestFirst freshest =
+        new FreshestFirst(FreshestFirstTest.properties("b", 1, Duration.ofSeconds(1), "a", "b"));
+    SourceDuty duty = new SourceDuty(
+        FreshestFirstTest.properties("b", 1, Duration.ofSeconds(1), "a", "b"),
+        this.server,
+        this.promotions,
+        freshest,
+        this.election,
+        SETTINGS);
+    when(this.server.another(any())).thenReturn(this.server);
+    when(this.election.isLeader()).thenReturn(true);
+    when(this.election.leadership())
+        .thenReturn(Optional.of(new Leadership(9, Instant.EPOCH, Duration.ofSeconds(5))));
+    when(this.promotions.last())
+        .thenReturn(
+            Optional.of(new Promotion(1, "a", "uuid-a", "a.example", 3306, GtidSet.EMPTY, 8)));
+    duty.serve();
+    assertThat(duty.failure()).contains("has changed since this server stood");
+    verify(this.promotions, never()).record(any());
+    verify(this.server, never()).stopReplicating();
+    verify(this.server).fence();
+    verify(this.election).lostLeader();
+  }
+}
