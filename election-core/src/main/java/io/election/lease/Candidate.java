@@ -176,6 +176,16 @@ final class Candidate {
         : Optional.empty();
   }
 
+  /** Returns how long the lease still covers leader work; empty if it covers none. */
+  Optional<Duration> cover() {
+    if (!(this.candidacy.state() instanceof Draining draining)) {
+      return leadership().map(Leadership::remaining);
+    }
+    OptionalLong until = draining.protectedUntil();
+    long remaining = until.isPresent() ? until.getAsLong() - this.clocks.now() : 0;
+    return remaining > 0 ? Optional.of(Duration.ofNanos(remaining)) : Optional.empty();
+  }
+
   /** Returns how long ago the last confirmed renewal was sent; empty on a follower. */
   Optional<Duration> renewalAge() {
     return leadership()

@@ -76,6 +76,17 @@ public final class LeaseElectionService implements ElectionService {
     return this.candidate.renewalAge();
   }
 
+  /**
+   * Returns how long the lease still covers leader work if no further renewal succeeds: while this
+   * node leads, and while it waits for running work to end after that, for at most the drain
+   * timeout. Local.
+   *
+   * @return the time; empty if no work is covered
+   */
+  public Optional<Duration> cover() {
+    return this.candidate.cover();
+  }
+
   /** Returns this node's standing in the election at this instant. Local. */
   public Standing standing() {
     return this.candidate.standing();

@@ -587,6 +587,9 @@ class ElectorTest extends ElectorFixture {
     assertThat(leader.term()).isEqualTo(1);
     assertThat(leader.highestTerm()).isEqualTo(1);
     assertThat(leader.untilOpen()).isNull();
+    assertThat(this.a.service.cover())
+        .isEqualTo(this.a.service.leadership().map(Leadership::remaining));
+    assertThat(this.b.service.cover()).isEmpty();
     Standing follower = this.b.service.standing();
     assertThat(follower.leads()).isFalse();
     assertThat(follower.holdsLease()).isFalse();
@@ -603,8 +606,13 @@ class ElectorTest extends ElectorFixture {
     assertThat(this.a.service.standing().leads()).isFalse();
     assertThat(this.a.service.standing().holdsLease()).isTrue();
     assertThat(this.a.service.standing().term()).isZero();
+    Duration cover = this.a.service.cover().orElseThrow();
+    assertThat(cover).isBetween(Duration.ofMillis(1), LEASE);
+    tick(ofSeconds(1));
+    assertThat(this.a.service.cover()).contains(cover.minusSeconds(1));
     tick(LEASE);
     assertThat(this.a.service.standing().holdsLease()).isFalse();
+    assertThat(this.a.service.cover()).isEmpty();
   }
 
   @Test
@@ -615,6 +623,7 @@ class ElectorTest extends ElectorFixture {
     run(ofMillis(2_200), this.a);
     assertThat(this.a.service.isLeader()).isFalse();
     assertThat(this.a.service.standing().holdsLease()).isFalse();
+    assertThat(this.a.service.cover()).isEmpty();
     assertThat(this.a.uncovered).containsExactly(1L);
     assertThat(lines()).containsOnlyOnce(STILL_RUNS);
     nameInRecord("moved to etcd");

@@ -2,6 +2,7 @@ package io.election.mysql.failover.agent;
 
 import io.election.ElectionService;
 import io.election.Leadership;
+import io.election.lease.LeaseElectionService;
 import io.election.lease.LeaseSettings;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -58,10 +59,9 @@ final class Fence {
       return null;
     });
     try {
-      // There is time while the lease is renewed, and at least a little if an operator has ended
-      // it.
+      // There is time while the lease is renewed, also after an operator has ended the leadership.
       while (!fenced.isDone()
-          && (remaining().compareTo(margin()) > 0
+          && (cover().compareTo(margin()) > 0
               || System.nanoTime() - began < margin().toNanos())) {
         TimeUnit.MILLISECONDS.sleep(10);
       }
@@ -147,6 +147,14 @@ final class Fence {
     return this.settings.leaseDuration().dividedBy(10);
   }
 
+  /** Returns how long the lease still keeps other servers from becoming the source. */
+  private Duration cover() {
+    return this.election instanceof LeaseElectionService lease
+        ? lease.cover().orElse(Duration.ZERO)
+        : remaining();
+  }
+
+  /** Returns how long this node still leads. */
   private Duration remaining() {
     return this.election.leadership().map(Leadership::remaining).orElse(Duration.ZERO);
   }

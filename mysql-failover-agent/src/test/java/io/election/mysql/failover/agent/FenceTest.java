@@ -1,0 +1,61 @@
+package io.election.mysql.failover.agent;
+
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.ArgumentMatchers.anyLong;
+import static org.mockito.ArgumentMatchers.eq;
+import static org.mockito.Mockito.doAnswer;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.never;
+import static org.mockito.Mockito.verify;
+import static org.mockito.Mockito.when;
+
+import io.election.lease.LeaseElectionService;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** How long the agent waits for its server before it kills it. No real server is used. */
+class FenceTest {
+
+  private final MysqlServer server = mock();
+  private final LeaseElectionService election = mock();
+  private final Hooks hooks = mock();
+
+  private final Fence fence = new Fence(
+      FreshestFirstTest.properties("a", 1, Duration.ofSeconds(1), "a", "b"),
+      this.server,
+      this.election,
+      SourceDutyTest.SETTINGS,
+      this.hooks);
+
+  /** The server takes longer to become read-only than the margin, a tenth of the lease. */
+  @BeforeEach
+  void makeServerSlow() throws Exception {
+    when(this.server.another(any())).thenReturn(this.server);
+    doAnswer((call) -> {
+          TimeUnit.MILLISECONDS.sleep(1_000);
+          return null;
+        })
+        .when(this.server)
+        .fence();
+    when(this.hooks.run(any(), any(), anyLong())).thenReturn(true);
+    when(this.election.leadership()).thenReturn(Optional.empty());
+  }
+
+  /** An operator has designated another server. The lease is renewed until this one is read-only. */
+  @Test
+  void aServerIsNotKilledWhileTheLeaseIsRenewed() {
+    when(this.election.cover()).thenReturn(Optional.of(Duration.ofSeconds(4)));
+    this.fence.run();
+    verify(this.hooks, never()).run(any(), any(), anyLong());
+  }
+
+  @Test
+  void aServerIsKilledBeforeTheLeaseEnds() {
+    when(this.election.cover()).thenReturn(Optional.of(Duration.ofMillis(400)));
+    this.fence.run();
+    verify(this.hooks).run(eq("kill-server"), any(), anyLong());
+  }
+}
