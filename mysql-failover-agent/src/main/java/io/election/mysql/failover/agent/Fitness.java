@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -52,6 +53,34 @@ final class Fitness {
       FROM performance_schema.clone_status
       WHERE destination = 'LOCAL INSTANCE' AND state <> 'Completed'
       """;
+
+  /**
+   * The privileges that the guard, which runs as the agent's user, and the agent need to make the
+   * server read-only. A missing one would show only then.
+   */
+  private static final List<String> PRIVILEGES = List.of(
+      "CONNECTION_ADMIN",
+      "EVENT",
+      "PERSIST_RO_VARIABLES_ADMIN",
+      "REPLICATION_SLAVE_ADMIN",
+      "SELECT",
+      "SHUTDOWN",
+      "SYSTEM_USER",
+      "SYSTEM_VARIABLES_ADMIN",
+      "UPDATE");
+
+  private static final String ACCOUNT = """
+      SELECT CONCAT('''',
+          LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - LOCATE('@', REVERSE(CURRENT_USER()))),
+          '''@''', SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')
+      """;
+
+  private static final String GRANTED = """
+      SELECT DISTINCT privilege_type FROM information_schema.user_privileges
+      WHERE grantee = (%s)
+          OR grantee IN (SELECT CONCAT('''', role_name, '''@''', role_host, '''')
+                         FROM information_schema.enabled_roles)
+      """.formatted(ACCOUNT);
 
   /** The connections that write, or hold a lock acquired by LOCK TABLES. */
   private static final String BLOCKERS = """
@@ -99,6 +128,8 @@ final class Fitness {
         "sync_binlog", "1",
         "innodb_flush_log_at_trx_commit", "1",
         "relay_log_recovery", "ON",
+        "skip_replica_start", "ON",
+        "persisted_globals_load", "ON",
         "event_scheduler", "ON"));
     if (acknowledgingReplicas > 0) {
       required.put("rpl_semi_sync_replica_enabled", "ON");
@@ -118,8 +149,20 @@ final class Fitness {
     problems.addAll(binlogFilters());
     problems.addAll(rows(FILTERS));
     problems.addAll(rows(CHANNELS));
+    missingPrivileges().ifPresent(problems::add);
     problems.sort(null);
     return problems;
+  }
+
+  private Optional<String> missingPrivileges() throws SQLException {
+    Set<String> missing = new TreeSet<>(PRIVILEGES);
+    missing.removeAll(rows(GRANTED));
+    if (missing.isEmpty()) {
+      return Optional.empty();
+    }
+    String account = String.join("", rows(ACCOUNT));
+    return Optional.of("the agent's user %s lacks %s: GRANT %2$s ON *.* TO %1$s"
+        .formatted(account, String.join(", ", missing)));
   }
 
   private List<String> binlogFilters() throws SQLException {

@@ -263,7 +263,9 @@ final class MysqlServer implements AutoCloseable {
    *     not notified again
    */
   void noteTerm(long term, String server, long until) throws SQLException {
-    execute("SET GLOBAL rpl_semi_sync_source_enabled = OFF");
+    execute(
+        // The server is also read-only when it starts again without its agent.
+        "SET PERSIST_ONLY super_read_only = ON", "SET GLOBAL rpl_semi_sync_source_enabled = OFF");
     open(
         until,
         (micros) -> String.join(

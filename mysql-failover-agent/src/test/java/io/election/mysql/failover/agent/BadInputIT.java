@@ -489,6 +489,21 @@ class BadInputIT {
         "GRANT ALL ON *.* TO 'agent'@'%'");
     start(name, "--as.failover.username=agent");
     awaitStatus(name, Role.UNKNOWN, "rejects the login of 'agent'", "PASSWORD EXPIRE NEVER");
+    // Its guard could neither end clients nor shut the server down.
+    executeAsAdministrator(
+        server,
+        "SET SESSION sql_log_bin = 0",
+        "ALTER USER 'agent'@'%%' IDENTIFIED BY '%s'".formatted(ReplicationSet.PASSWORD),
+        "REVOKE CONNECTION_ADMIN, SHUTDOWN ON *.* FROM 'agent'@'%'");
+    awaitStatus(
+        name,
+        Role.REFUSED,
+        "the agent's user 'agent'@'%' lacks CONNECTION_ADMIN, SHUTDOWN: GRANT CONNECTION_ADMIN, SHUTDOWN ON *.* TO 'agent'@'%'");
+    executeAsAdministrator(
+        server,
+        "SET SESSION sql_log_bin = 0",
+        "GRANT CONNECTION_ADMIN, SHUTDOWN ON *.* TO 'agent'@'%'");
+    awaitStatus(name, Role.REPLICA);
     stop(name);
     server.execute("STOP REPLICA");
     start(name, "--as.failover.replication-password=wrong");

@@ -162,6 +162,17 @@ class ServerGuardIT {
     }
   }
 
+  /** It was not set to start read-only. */
+  @Test
+  void aServerThatWasOpenedIsReadOnlyWhenItStartsAgain() throws Exception {
+    this.server.execute("RESET PERSIST super_read_only");
+    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
+    this.agent.openForWrites(0, in(LONG_SILENCE));
+    this.server.kill();
+    this.server.startAgain();
+    patiently().ignoreExceptions().until(() -> this.agent.state().superReadOnly());
+  }
+
   /** The network delayed a request that the agent sent before it died. */
   @Test
   void aRequestThatComesLateTellsTheGuardNothing() throws Exception {
