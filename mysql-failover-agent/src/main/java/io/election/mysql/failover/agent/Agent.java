@@ -150,7 +150,7 @@ final class Agent implements SmartLifecycle {
 
   @Override
   public void start() {
-    Thread thread = new Thread(this::run, "failover-agent");
+    Thread thread = Daemon.vital("failover-agent", this::run);
     this.thread = thread;
     thread.start();
   }

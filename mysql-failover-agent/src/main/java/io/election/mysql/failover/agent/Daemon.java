@@ -3,11 +3,38 @@ package io.election.mysql.failover.agent;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Runs tasks beside the agent's thread. */
+/** Creates the threads of the agent. */
 final class Daemon {
 
+  private static final Logger log = LoggerFactory.getLogger(Daemon.class);
+
+  /** The exit code of an agent that has failed with an {@link Error}. */
+  static final int FAILED = 70;
+
   private Daemon() {}
+
+  /**
+   * Creates the thread without which the agent must not live. If it fails with an {@link Error}, the
+   * process ends at once and hands no lease back, so that the server's guard acts before the lease
+   * ends. Otherwise the agent would go on to stand for elections and to renew its lease, but nobody
+   * would manage its server.
+   */
+  static Thread vital(String name, Runnable task) {
+    Thread thread = new Thread(task, name);
+    thread.setUncaughtExceptionHandler((failed, ex) -> {
+      try {
+        log.error("{} has failed", name, ex);
+      } finally {
+        if (ex instanceof Error) {
+          Runtime.getRuntime().halt(FAILED);
+        }
+      }
+    });
+    return thread;
+  }
 
   /** Starts a task on a thread of its own, which does not keep the JVM alive. */
   static <T> Future<T> start(String name, Callable<T> task) {
