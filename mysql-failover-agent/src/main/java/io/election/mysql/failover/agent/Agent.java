@@ -205,6 +205,7 @@ final class Agent implements SmartLifecycle {
     this.lookedIn = this.election.term();
     if (this.election.isLeader()) {
       this.duty.serve();
+      this.checked = false;
       return;
     }
     if (!this.checked && !check()) {

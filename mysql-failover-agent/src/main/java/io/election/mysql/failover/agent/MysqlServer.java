@@ -64,13 +64,7 @@ final class MysqlServer implements AutoCloseable {
   /** The number of the last request to the guard. */
   private long guardTold;
 
-  /** The guard's tick, as last seen. */
-  private long guardTicks;
-
-  private long guardSeenAt;
-
-  /** Whether the guard has counted without interruption since then, as far as this agent knows. */
-  private boolean guardCounts;
+  private final GuardTicks guardTicks = new GuardTicks();
 
   /** Whether the data contain a term, as last seen. */
   private boolean hasTerm = true;
@@ -114,32 +108,33 @@ final class MysqlServer implements AutoCloseable {
     }
     connection(); // without a connection, the guard is not notified
     try {
-      if (!this.guardCounts) {
+      if (!this.guardTicks.areKnown()) {
         see(look(Guard.COUNTED));
       }
       // The request may take effect even if its answer is lost.
       this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
-      Look look = look(Guard.mayServe(++this.guardTold, this.guardTicks, until - this.guardSeenAt));
+      Look look = look(Guard.mayServe(
+          ++this.guardTold, this.guardTicks.last(), until - this.guardTicks.seenAt()));
       see(look);
       this.guardActsBy = until;
       return look.state();
     } catch (SQLException ex) {
-      this.guardCounts = false; // the server may be paused
+      this.guardTicks.forget(); // the server may be paused
       throw ex;
     }
   }
 
   private void see(Look look) {
-    this.guardSeenAt = System.nanoTime(); // later than the tick: the guard acts early
-    this.guardTicks = look.guardTicks();
-    this.guardCounts = true;
+    // Later than the tick: the guard acts early.
+    this.guardTicks.see(look.guardTicks(), System.nanoTime());
   }
 
-  /**
-   * The result of reading a server's state.
-   *
-   * @param guardTicks the guard's tick
-   */
+  /** Returns whether the guard of the open server does not count, so that it would never act. */
+  boolean guardStandsStill() {
+    return this.guardTicks.standStill();
+  }
+
+  /** A server's state, and the tick of its guard. */
   private record Look(ServerState state, long guardTicks) {}
 
   private Look look(String guard) throws SQLException {
@@ -315,7 +310,7 @@ final class MysqlServer implements AutoCloseable {
    */
   private void open(long until, UnaryOperator<String> guard) throws SQLException {
     this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
-    this.guardCounts = false; // the guard does not count while the server is read-only
+    this.guardTicks.forget(); // the guard does not count while the server is read-only
     String clock =
         query("SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)", row -> row.getString(1)).get(0);
     long left = TimeUnit.NANOSECONDS.toMicros(until - System.nanoTime());
@@ -354,11 +349,7 @@ final class MysqlServer implements AutoCloseable {
     execute("SET SESSION lock_wait_timeout = 1", "SET GLOBAL super_read_only = ON");
   }
 
-  /**
-   * Does the same as {@link #drain()}, with a different time limit for the answer.
-   *
-   * @throws SQLException also if a connection holds a lock on tables
-   */
+  /** Does the same as {@link #drain()}, with a different time limit for the answer. */
   void drain(Duration patience) throws SQLException {
     Connection connection = connection();
     connection.setNetworkTimeout(Runnable::run, (int) patience.toMillis());

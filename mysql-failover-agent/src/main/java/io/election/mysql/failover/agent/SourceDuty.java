@@ -362,6 +362,9 @@ class SourceDuty {
     boolean open = OPEN.equals(this.status);
     ServerState state =
         open ? this.server.stateAndServe(this.fence.guardMustActBy()) : this.server.state();
+    require(
+        !open || !this.server.guardStandsStill(),
+        "its guard does not count: event_scheduler may be off, the event mysql_failover.guard may be gone, or the wall clock was set back");
     long now = System.nanoTime();
     int needed = this.properties.acknowledgingReplicas();
     this.acknowledging = state.acknowledging();

@@ -324,6 +324,15 @@ class FailoverIT {
         .isEqualTo("event_scheduler is OFF: set it to ON; sync_binlog is 0: set it to 1");
     this.set.get("c").execute("SET GLOBAL sync_binlog = 1", "SET GLOBAL event_scheduler = ON");
     awaitSet("a", "b", "c");
+
+    // The guard of the source stands still.
+    this.set.get("a").execute("SET GLOBAL event_scheduler = OFF");
+    patiently().until(() -> source().filter((each) -> !each.name.equals("a")).isPresent());
+    patiently().until(() -> status("a").role() == Role.REFUSED);
+    assertThat(status("a").reason()).isEqualTo("event_scheduler is OFF: set it to ON");
+    this.set.get("a").execute("SET GLOBAL event_scheduler = ON");
+    String source = source().orElseThrow().name;
+    awaitSet(source, "a", source.equals("b") ? "c" : "b");
   }
 
   /** Replaces the data of a refused server, which shuts down and must be restarted. */

@@ -89,8 +89,31 @@ class ServerGuardIT {
     for (int i = 0; i < 10; i++) {
       pass(500);
       assertThat(this.agent.stateAndServe(in(SILENCE)).readOnly()).isFalse();
+      assertThat(this.agent.guardStandsStill()).isFalse();
     }
     awaitEnd();
+  }
+
+  @Test
+  void anAgentNoticesThatTheGuardOfItsServerDoesNotCount() throws Exception {
+    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
+    this.agent.openForWrites(0, in(LONG_SILENCE));
+    this.agent.stateAndServe(in(LONG_SILENCE));
+    this.server.execute("SET GLOBAL event_scheduler = OFF");
+    patiently().until(() -> {
+      assertThat(this.agent.stateAndServe(in(LONG_SILENCE)).readOnly()).isFalse();
+      return this.agent.guardStandsStill();
+    });
+    // A promotion creates the guard anew.
+    this.server.execute("SET GLOBAL event_scheduler = ON");
+    this.agent.drain();
+    this.agent.noteTerm(2, "a", in(LONG_SILENCE));
+    this.agent.openForWrites(0, in(LONG_SILENCE));
+    for (int i = 0; i < 10; i++) {
+      pass(500);
+      this.agent.stateAndServe(in(LONG_SILENCE));
+      assertThat(this.agent.guardStandsStill()).isFalse();
+    }
   }
 
   /** The agent died while promoting or demoting the server. */
