@@ -122,8 +122,8 @@ class AgentConfiguration {
   }
 
   @Bean
-  AgentMetrics agentMetrics(Agent agent, SourceDuty duty) {
-    return new AgentMetrics(agent, duty);
+  AgentMetrics agentMetrics(AgentProperties properties, Agent agent, SourceDuty duty) {
+    return new AgentMetrics(agent, duty, properties.acknowledgingReplicas());
   }
 
   @Bean

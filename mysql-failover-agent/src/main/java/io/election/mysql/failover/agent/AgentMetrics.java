@@ -11,10 +11,15 @@ final class AgentMetrics implements MeterBinder {
 
   private final Agent agent;
   private final SourceDuty duty;
+  private final int acknowledgingReplicas;
 
-  AgentMetrics(Agent agent, SourceDuty duty) {
+  /**
+   * @param acknowledgingReplicas the number of replicas that must acknowledge a transaction
+   */
+  AgentMetrics(Agent agent, SourceDuty duty, int acknowledgingReplicas) {
     this.agent = agent;
     this.duty = duty;
+    this.acknowledgingReplicas = acknowledgingReplicas;
   }
 
   private static double orNaN(OptionalInt number) {
@@ -39,6 +44,11 @@ final class AgentMetrics implements MeterBinder {
         .register(registry);
     Gauge.builder("mysql.failover.acknowledging", () -> orNaN(this.duty.acknowledging()))
         .description("Number of replicas that acknowledge the transactions of the source")
+        .baseUnit("replicas")
+        .register(registry);
+    Gauge.builder("mysql.failover.required", () -> this.acknowledgingReplicas)
+        .description(
+            "Number of replicas that must acknowledge a transaction before the source does")
         .baseUnit("replicas")
         .register(registry);
   }

@@ -35,7 +35,7 @@ class AgentMetricsTest {
 
   @Test
   void metersShowTheRoleTheLagWhoAcknowledgesAndWhoIsMissing() {
-    new AgentMetrics(this.agent, this.duty).bindTo(this.registry);
+    new AgentMetrics(this.agent, this.duty, 2).bindTo(this.registry);
     when(this.agent.status()).thenReturn(new Status(Role.REPLICA, "", 7));
     when(this.duty.acknowledging()).thenReturn(OptionalInt.empty());
     when(this.agent.missing()).thenReturn(OptionalInt.of(2), OptionalInt.empty());
@@ -44,6 +44,7 @@ class AgentMetricsTest {
     assertThat(value("mysql.failover.role", "role", "REPLICA")).isEqualTo(1);
     assertThat(value("mysql.failover.role", "role", "SOURCE")).isZero();
     assertThat(value("mysql.failover.lag")).isEqualTo(7);
+    assertThat(value("mysql.failover.required")).isEqualTo(2);
     assertThat(value("mysql.failover.acknowledging")).isNaN();
     when(this.duty.acknowledging()).thenReturn(OptionalInt.of(2));
     assertThat(value("mysql.failover.acknowledging")).isEqualTo(2);
@@ -51,19 +52,19 @@ class AgentMetricsTest {
 
   @Test
   void alertsAskForMetersThatExist() throws IOException {
-    new AgentMetrics(this.agent, this.duty).bindTo(this.registry);
+    new AgentMetrics(this.agent, this.duty, 2).bindTo(this.registry);
     Set<String> meters = this.registry.getMeters().stream()
         .map(Meter::getId)
         .map((id) -> id.getConventionName(NamingConvention.snakeCase)
             + (id.getBaseUnit() != null ? "_" + id.getBaseUnit() : ""))
         .collect(Collectors.toSet());
     String alerts = Files.readString(Path.of("..", "docs", "mysql-failover-alerts.yaml"));
-    Set<String> asked = Pattern.compile("expr:.*?(mysql_failover_\\w+)")
+    Set<String> asked = Pattern.compile("mysql_failover_\\w+")
         .matcher(alerts)
         .results()
-        .map((found) -> found.group(1))
+        .map(MatchResult::group)
         .collect(Collectors.toSet());
-    assertThat(asked).hasSize(4).isSubsetOf(meters);
+    assertThat(asked).hasSize(5).isSubsetOf(meters);
     Set<String> roles = Pattern.compile("role=\"(\\w+)\"")
         .matcher(alerts)
         .results()
