@@ -1,19 +1,27 @@
 package io.election.mysql.failover.agent;
 
+import io.election.mysql.failover.GtidSet;
+import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Sampler.Writable;
 import io.election.mysql.failover.agent.Writer.Written;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /** Invariants of a set. Each method returns the violations. */
 final class Claims {
 
   /** How long a server may be writable after it was paused. */
   private static final Duration AFTER_PAUSE = Duration.ofSeconds(2);
+
+  /** How long a source may take to commit what replicas have received. */
+  private static final Duration COMMIT = Duration.ofSeconds(10);
 
   private Claims() {}
 
@@ -87,6 +95,31 @@ final class Claims {
   private static boolean isRebuilt(Writable run, Map<String, Long> rebuilt) {
     Long at = rebuilt.get(run.server());
     return at != null && run.firstEnded() >= at;
+  }
+
+  /**
+   * No replica has executed a transaction that the source lacks. The source may take a moment to
+   * commit what a replica has executed.
+   *
+   * @param executed what the replicas had executed before
+   */
+  static List<String> nobodyJoinsWrongly(Map<String, GtidSet> executed, Server source)
+      throws SQLException {
+    long end = System.nanoTime() + COMMIT.toNanos();
+    while (true) {
+      GtidSet has = GtidSet.parse(source.query("SELECT @@GLOBAL.gtid_executed"));
+      List<String> violations = new ArrayList<>();
+      executed.forEach((name, set) -> {
+        if (!has.contains(set)) {
+          violations.add("%s is a replica of %s and has %s, which that source lacks"
+              .formatted(name, source.name, set.subtract(has)));
+        }
+      });
+      if (violations.isEmpty() || System.nanoTime() - end > 0) {
+        return violations;
+      }
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
+    }
   }
 
   /** No acknowledged transaction is lost. */

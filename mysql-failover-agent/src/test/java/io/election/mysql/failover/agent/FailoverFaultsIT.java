@@ -99,6 +99,7 @@ class FailoverFaultsIT {
     found.addAll(
         Claims.oneServerIsWritable(set.writable(began), set.resumed, set.rebuilt, written));
     found.addAll(Claims.nothingIsLost(all, source, set.set.get(source).ids()));
+    found.addAll(Claims.nobodyJoinsWrongly(set.executedByReplicas(source), set.set.get(source)));
     found.addAll(set.violations);
     set.violations.clear();
     found.forEach((violation) -> {

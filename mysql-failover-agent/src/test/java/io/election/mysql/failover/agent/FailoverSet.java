@@ -3,6 +3,7 @@ package io.election.mysql.failover.agent;
 import static org.awaitility.Awaitility.await;
 
 import io.election.etcd.EtcdProcess;
+import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Sampler.Writable;
 import io.election.mysql.failover.agent.Status.Role;
@@ -242,6 +243,17 @@ final class FailoverSet implements AutoCloseable {
       return complete && hasWritten(since.get(), source.get()::equals);
     });
     return source.get();
+  }
+
+  /** Returns the transactions that each server but the source has executed. */
+  Map<String, GtidSet> executedByReplicas(String source) throws SQLException {
+    Map<String, GtidSet> executed = new TreeMap<>();
+    for (Server server : this.set.servers.values()) {
+      if (!server.name.equals(source)) {
+        executed.put(server.name, GtidSet.parse(server.query("SELECT @@GLOBAL.gtid_executed")));
+      }
+    }
+    return executed;
   }
 
   private void start() {
