@@ -167,7 +167,15 @@ public final class TcpProxy implements AutoCloseable {
    * each other on it; they are known by parts, in any case.
    */
   public Trap resetAfterAnswerTo(String... texts) {
-    Trap armed = new Trap(texts);
+    return arm(new Trap(false, texts));
+  }
+
+  /** Holds, like {@link #loseAnswers()}, the answer to the last of such statements. */
+  public Trap holdAnswerTo(String... texts) {
+    return arm(new Trap(true, texts));
+  }
+
+  private Trap arm(Trap armed) {
     this.trap = armed;
     return armed;
   }
@@ -279,14 +287,16 @@ public final class TcpProxy implements AutoCloseable {
     void run() throws IOException, InterruptedException;
   }
 
-  /** A reset that waits for a sequence of statements. */
+  /** A reset, or a hold, that waits for a sequence of statements. */
   public static final class Trap {
 
+    private final boolean holds;
     private final List<String> texts;
     private final AtomicBoolean taken = new AtomicBoolean();
     private volatile boolean sprung;
 
-    private Trap(String... texts) {
+    private Trap(boolean holds, String... texts) {
+      this.holds = holds;
       this.texts =
           Arrays.stream(texts).map(text -> text.toLowerCase(Locale.ROOT)).toList();
     }
@@ -364,15 +374,20 @@ public final class TcpProxy implements AutoCloseable {
       }
     }
 
-    /** Resets the connection in place of the answer to the statements of a trap. */
+    /** Resets the connection in place of the answer to the statements of a trap, or holds it. */
     private boolean isSwallowed(boolean ask) {
       Trap swallows = this.swallowing;
       if (ask || swallows == null) {
         return false;
       }
-      reset();
+      if (swallows.holds) {
+        this.swallowing = null;
+        loseAnswers();
+      } else {
+        reset();
+      }
       swallows.sprung = true;
-      return true;
+      return !swallows.holds;
     }
 
     private void answered() {

@@ -101,10 +101,10 @@ final class FailoverSet implements AutoCloseable {
 
   /**
    * Puts a proxy between each agent, except that of one server, and its server. Each proxy waits
-   * for the given statements, and discards the answer to the last one.
+   * for the given statements, and discards the answer to the last one, or holds it.
    */
-  Traps trapAgents(String other, List<String> statements) {
-    Traps traps = new Traps(statements);
+  Traps trapAgents(String other, List<String> statements, boolean hold) {
+    Traps traps = new Traps(statements, hold);
     this.agents.keySet().stream().filter((name) -> !name.equals(other)).forEach(traps::add);
     until("complete behind proxies", () -> {
       Map<String, Status> statuses = statuses();
@@ -120,12 +120,14 @@ final class FailoverSet implements AutoCloseable {
   final class Traps implements AutoCloseable {
 
     private final String[] statements;
+    private final boolean hold;
     private final Map<String, AgentProcess> replaced = new TreeMap<>();
     private final Map<String, TcpProxy> ways = new TreeMap<>();
     private final Map<String, TcpProxy.Trap> traps = new TreeMap<>();
 
-    private Traps(List<String> statements) {
+    private Traps(List<String> statements, boolean hold) {
       this.statements = statements.toArray(String[]::new);
+      this.hold = hold;
     }
 
     private void add(String name) {
@@ -141,22 +143,35 @@ final class FailoverSet implements AutoCloseable {
     }
 
     private void arm() {
-      this.ways.forEach(
-          (name, way) -> this.traps.put(name, way.resetAfterAnswerTo(this.statements)));
+      this.ways.forEach((name, way) -> this.traps.put(
+          name,
+          this.hold ? way.holdAnswerTo(this.statements) : way.resetAfterAnswerTo(this.statements)));
     }
 
-    /** Waits for the first agent that has sent the statements. */
+    /** Waits for the first agent that has sent the statements. Answers to others are not held. */
     AgentProcess awaitVictim() {
-      return await("an agent sends " + List.of(this.statements))
+      String victim = await("an agent sends " + List.of(this.statements))
           .atMost(PATIENCE)
           .pollInterval(Duration.ofMillis(1))
           .until(
               () -> this.traps.keySet().stream()
                   .filter((name) -> this.traps.get(name).isSprung())
-                  .map(FailoverSet.this.agents::get)
                   .findFirst(),
               Optional::isPresent)
           .orElseThrow();
+      if (this.hold) {
+        this.ways.forEach((name, way) -> {
+          if (!name.equals(victim)) {
+            way.heal();
+          }
+        });
+      }
+      return FailoverSet.this.agents.get(victim);
+    }
+
+    /** Lets answers that are held arrive. */
+    void release() {
+      this.ways.values().forEach(TcpProxy::heal);
     }
 
     /** Stops the agents behind proxies. {@link #settle} starts the ordinary ones. */

@@ -97,9 +97,26 @@ enum Fault {
     void strike(FailoverSet set, String source, Random random) {
       List<String> step = STEPS.get(random.nextInt(STEPS.size()));
       System.out.printf("After %s%n", step);
-      try (FailoverSet.Traps traps = set.trapAgents(source, step)) {
+      try (FailoverSet.Traps traps = set.trapAgents(source, step, false)) {
         set.set.get(source).kill();
         traps.awaitVictim().close();
+        pass(random.nextInt(5_000));
+      }
+    }
+  },
+  /** The agent goes on with its promotion when another agent may lead. */
+  PROMOTING_AGENT_PAUSED {
+    @Override
+    void strike(FailoverSet set, String source, Random random) {
+      List<String> step = STEPS.get(random.nextInt(STEPS.size()));
+      System.out.printf("After %s%n", step);
+      try (FailoverSet.Traps traps = set.trapAgents(source, step, true)) {
+        set.set.get(source).kill();
+        AgentProcess victim = traps.awaitVictim();
+        victim.send(Signal.STOP);
+        passLongerThanALease(random);
+        traps.release();
+        victim.send(Signal.CONT);
         pass(random.nextInt(5_000));
       }
     }
@@ -228,8 +245,8 @@ enum Fault {
   };
 
   /**
-   * The steps of a promotion, as sequences of statements. The promoting agent is killed after the
-   * answer to the last statement of a step. The promotion is recorded in etcd between the third and
+   * The steps of a promotion, as sequences of statements. The promoting agent is killed or paused
+   * before it sees the answer to the last statement of a step. The promotion is recorded in etcd between the third and
    * the fourth step.
    */
   private static final List<List<String>> STEPS = List.of(
