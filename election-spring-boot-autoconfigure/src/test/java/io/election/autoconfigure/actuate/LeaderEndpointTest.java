@@ -318,14 +318,16 @@ class LeaderEndpointTest {
   @Test
   void candidatesAreTheMembersThatMayLeadInTheOrderInWhichTheyCame() throws Exception {
     willReturn(Optional.of(List.of(
-            new Member("c", TIME, TIME, true, false, "", "mysql", ""),
+            new Member("c", TIME, TIME, true, false, "", "mysql", "lag=3s \"late\""),
             new Member("paused", TIME, TIME, true, true, "", "mysql", ""),
             new Member("a", TIME, TIME, true, false, "", "mysql", ""),
             new Member("not-eligible", TIME, TIME, false, false, "", "mysql", ""))))
         .given(ELECTION)
         .members();
     assertThat(get(DETAILS, "/sample-app"))
-        .startsWith("{\"leader\":false,\"candidates\":[\"c\",\"a\"],\"members\":[");
+        .startsWith("{\"leader\":false,\"candidates\":[\"c\",\"a\"],\"members\":[")
+        .containsOnlyOnce("\"algorithm\":\"mysql\",\"position\":\"lag=3s \\\"late\\\"\"}")
+        .containsOnlyOnce("position");
     willReturn(Optional.empty()).given(ELECTION).members();
     assertThat(get(DETAILS, "/sample-app")).isEqualTo("{\"leader\":false}");
   }
