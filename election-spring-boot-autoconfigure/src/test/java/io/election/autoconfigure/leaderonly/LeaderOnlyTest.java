@@ -206,13 +206,15 @@ class LeaderOnlyTest {
   }
 
   @Test
-  void worksOnReactiveScheduledMethods() {
+  void worksOnScheduledMethods(CapturedOutput output) {
     this.contextRunner.withUserConfiguration(ScheduledJob.class).run((context) -> {
       ScheduledJob job = context.getBean(ScheduledJob.class);
       await().until(() -> job.ticks() > 3);
       assertThat(job.runs()).isZero();
+      assertThat(job.works()).isZero();
+      assertThat(output).contains("skipped ScheduledJob.work: this node does not lead");
       this.election.becomeLeader();
-      await().until(() -> job.runs() > 1);
+      await().until(() -> job.runs() > 1 && job.works() > 1);
     });
   }
 
@@ -488,9 +490,25 @@ class LeaderOnlyTest {
     }
   }
 
+  static class ScheduledBase {
+
+    private final AtomicInteger works = new AtomicInteger();
+
+    int works() {
+      return this.works.get();
+    }
+
+    @LeaderOnly
+    @Scheduled(fixedDelay = 5)
+    public void work() {
+      this.works.incrementAndGet();
+    }
+  }
+
+  /** Public, so that the compiler generates a bridge method for that of its base class. */
   @Configuration(proxyBeanMethods = false)
   @EnableScheduling
-  static class ScheduledJob {
+  public static class ScheduledJob extends ScheduledBase {
 
     private final AtomicInteger ticks = new AtomicInteger();
 

@@ -2,6 +2,7 @@ package io.election.autoconfigure.mysql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.mockito.AdditionalAnswers.delegatesTo;
 import static org.mockito.Mockito.CALLS_REAL_METHODS;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.withSettings;
@@ -22,6 +23,7 @@ import jakarta.persistence.EntityManager;
 import jakarta.persistence.Id;
 import jakarta.persistence.PreUpdate;
 import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -66,6 +68,7 @@ import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Primary;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 import org.springframework.orm.jpa.hibernate.HibernateTransactionManager;
@@ -296,7 +299,14 @@ class CommitFenceIT {
 
   @ParameterizedTest
   @ValueSource(
-      classes = {NativeHibernate.class, Early.class, Template.class, Routing.class, TwoNames.class})
+      classes = {
+        NativeHibernate.class,
+        Early.class,
+        Template.class,
+        Routing.class,
+        Traced.class,
+        TwoNames.class
+      })
   void managers_of_every_kind_are_fenced_once(Class<?> managers) {
     run(managers, CommitFenceIT::assertFenced, "spring.datasource.hikari.maximum-pool-size=1");
   }
@@ -692,6 +702,29 @@ class CommitFenceIT {
           .initializeDataSourceBuilder()
           .type(SimpleDriverDataSource.class)
           .build();
+    }
+  }
+
+  /** Wraps the pool and each of its connections, as libraries do that trace statements. */
+  static class Traced extends JdbcApplication {
+
+    @Bean
+    static BeanPostProcessor tracing() {
+      return new BeanPostProcessor() {
+        @Override
+        public Object postProcessAfterInitialization(Object bean, String beanName) {
+          return bean instanceof DataSource pool ? traced(pool) : bean;
+        }
+      };
+    }
+
+    private static DataSource traced(DataSource pool) {
+      return new DelegatingDataSource(pool) {
+        @Override
+        public Connection getConnection() throws SQLException {
+          return mock(Connection.class, delegatesTo(super.getConnection()));
+        }
+      };
     }
   }
 
