@@ -7,6 +7,7 @@ import ch.qos.logback.classic.Level;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.AuditNote;
+import io.election.lease.ElectionDirectory.Announcement;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore.Renewals;
 import io.election.lease.LeaseStoreException;
@@ -58,13 +59,24 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void fifty_elections_are_renewed_with_one_statement_and_watched_with_another() throws Exception {
+  void fifty_elections_are_renewed_watched_and_announced_with_one_statement_each()
+      throws Exception {
     Map<String, Long> terms = led(50);
+    Announcement self = new Announcement(
+        "a", terms.keySet(), Set.of(), true, Duration.ofDays(1), "", "", Map.of());
     Leases.renew(this.store, "a", terms);
+    this.store.announce(self);
 
     assertThat(statements(() -> assertThat(Leases.renew(this.store, "a", terms)).hasSize(50)))
         .isEqualTo(1);
     assertThat(statements(() -> assertThat(this.store.read(terms.keySet())).hasSize(50)))
+        .isEqualTo(1);
+    assertThat(statements(() -> assertThat(this.store.members(terms.keySet())).hasSize(50)))
+        .isEqualTo(1);
+    assertThat(statements(() -> {
+          this.store.announce(self);
+          return self;
+        }))
         .isEqualTo(1);
   }
 
