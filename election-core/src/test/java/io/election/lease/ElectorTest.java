@@ -423,16 +423,6 @@ class ElectorTest extends ElectorFixture {
   }
 
   @Test
-  void oneOfTwoNodesWithTheSameIdLeadsAndTheOtherWarns() {
-    elect(this.a);
-    Node twin = new Node("a").join();
-    run(LEASE.multipliedBy(3), this.a, twin);
-    assertThat(this.a.service.isLeader()).isTrue();
-    assertThat(twin.service.isLeader()).isFalse();
-    assertThat(linesWith("another process uses node id 'a'")).hasSizeBetween(1, 2);
-  }
-
-  @Test
   void anUnreachableStoreEndsALeadershipThatGoesOnAtOnceWhenTheStoreIsBack() {
     assertThat(health(this.a).failure()).isNull();
     elect(this.a, this.b);

@@ -53,54 +53,44 @@ class KeyValueFaultsIT {
   private static void memberIsCutOff(boolean leadsCluster) throws Exception {
     try (IsolatedHosts hosts = new IsolatedHosts(3)) {
       List<EtcdProcess> servers = EtcdProcess.startCluster(hosts, 3);
+      EtcdProcess member = servers.stream()
+          .filter((server) -> server.leads() == leadsCluster)
+          .findFirst()
+          .orElseThrow();
+      String endpoints = "as.election.etcd.endpoints=";
+      String others = servers.stream()
+          .filter((server) -> server != member)
+          .map(EtcdProcess::url)
+          .collect(Collectors.joining(",", endpoints, ""));
+      Node onMember = SamplingNode.named("a").with(endpoints + member.url());
       try (KeyValueStore.Members members = KeyValueStore.etcd(servers)) {
-        isCutOff(hosts, servers, members, leadsCluster);
+        Cluster.run(members.properties(), List.of(onMember), (all) -> {
+          NodeProcess first = all.awaitLeader();
+          all.join(SamplingNode.named("b").with(others), SamplingNode.named("c").with(others));
+          all.play((cluster, leader) -> {
+            assertThat(leader).isSameAs(first);
+            assertThat(member.leads()).as("the member leads").isEqualTo(leadsCluster);
+            hosts.cutOff(servers.indexOf(member) + 1);
+            assertThat(member.ctl("get", "--consistency=s", "/election/" + SERVICE))
+                .as("a local read of the member that is cut off")
+                .contains("\"a\"");
+            NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+            cluster.awaitLoss(leader);
+            String what = leadsCluster ? "leads etcd" : "follows";
+            cluster.printGap("a member is cut off that " + what, leader, next);
+            assertThat(next.lastClaim().term()).isGreaterThan(leader.lastClaim().term());
+            cluster.staysLeader(next, LEASE);
+            hosts.heal();
+            // The member that comes back may make etcd elect its own leader again.
+            cluster.awaitSteadyLeader(LEASE);
+            long term = next.lastClaim().term();
+            cluster.nodes().stream().filter((node) -> node != leader).forEach(NodeProcess::stop);
+            cluster.awaitLeads(leader);
+            assertThat(leader.lastClaim().term()).isGreaterThanOrEqualTo(term);
+          });
+        });
       }
     }
-  }
-
-  private static void isCutOff(
-      IsolatedHosts hosts,
-      List<EtcdProcess> servers,
-      KeyValueStore.Members members,
-      boolean leadsCluster)
-      throws Exception {
-    EtcdProcess member = servers.stream()
-        .filter((server) -> server.leads() == leadsCluster)
-        .findFirst()
-        .orElseThrow();
-    String others = servers.stream()
-        .filter((server) -> server != member)
-        .map(EtcdProcess::url)
-        .collect(Collectors.joining(","));
-    Node onMember = SamplingNode.named("a").with("as.election.etcd.endpoints=" + member.url());
-    Cluster.run(members.properties(), List.of(onMember), (all) -> {
-      NodeProcess first = all.awaitLeader();
-      all.join(
-          SamplingNode.named("b").with("as.election.etcd.endpoints=" + others),
-          SamplingNode.named("c").with("as.election.etcd.endpoints=" + others));
-      all.play((cluster, leader) -> {
-        assertThat(leader).isSameAs(first);
-        assertThat(member.leads()).as("the member leads").isEqualTo(leadsCluster);
-        hosts.cutOff(servers.indexOf(member) + 1);
-        assertThat(member.ctl("get", "--consistency=s", "/election/" + SERVICE))
-            .as("a local read of the member that is cut off")
-            .contains("\"a\"");
-        NodeProcess next = cluster.awaitLeaderOtherThan(leader);
-        cluster.awaitLoss(leader);
-        cluster.printGap(
-            "a member is cut off that " + (leadsCluster ? "leads etcd" : "follows"), leader, next);
-        assertThat(next.lastClaim().term()).isGreaterThan(leader.lastClaim().term());
-        cluster.staysLeader(next, LEASE);
-        hosts.heal();
-        // The member that comes back may make etcd elect its own leader again.
-        cluster.awaitSteadyLeader(LEASE);
-        long term = next.lastClaim().term();
-        cluster.nodes().stream().filter((node) -> node != leader).forEach(NodeProcess::stop);
-        cluster.awaitLeads(leader);
-        assertThat(leader.lastClaim().term()).isGreaterThanOrEqualTo(term);
-      });
-    });
   }
 
   private static void nodesFail(KeyValueStore store) throws Exception {

@@ -62,8 +62,8 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   void fifty_elections_are_renewed_watched_and_announced_with_one_statement_each()
       throws Exception {
     Map<String, Long> terms = led(50);
-    Announcement self = new Announcement(
-        "a", terms.keySet(), Set.of(), true, Duration.ofDays(1), "", "", Map.of());
+    Announcement self =
+        new Announcement("a", terms.keySet(), Set.of(), true, Duration.ofDays(1), "", "", Map.of());
     Leases.renew(this.store, "a", terms);
     this.store.announce(self);
 

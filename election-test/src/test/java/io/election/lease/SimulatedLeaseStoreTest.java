@@ -7,7 +7,6 @@ import io.election.testing.OlderToolsContract;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,25 +46,26 @@ class SimulatedLeaseStoreTest extends OlderToolsContract {
 
     @Override
     public void setLeader(String serviceId, String leaderId) {
-      edit(
-          serviceId,
-          (row) -> new Row(
-              leaderId, row.term(), row.version(), row.leaseMillis(), row.written(), row.seal()));
+      this.database.edit(serviceId, (row) -> SimulatedDatabase.named(row, leaderId));
     }
 
     @Override
     public void setTerm(String serviceId, long term) {
-      edit(serviceId, (row) -> row(row, term, row.version(), row.leaseMillis(), row.written()));
+      this.database.edit(
+          serviceId,
+          (row) -> SimulatedDatabase.edited(row, row.leaderId(), term, row.leaseMillis()));
     }
 
     @Override
     public void setVersion(String serviceId, long version) {
-      edit(serviceId, (row) -> row(row, row.term(), version, row.leaseMillis(), row.written()));
+      this.database.edit(serviceId, (row) -> written(row, version, row.written()));
     }
 
     @Override
     public void setLease(String serviceId, @Nullable Long leaseMillis) {
-      edit(serviceId, (row) -> row(row, row.term(), row.version(), leaseMillis, row.written()));
+      this.database.edit(
+          serviceId,
+          (row) -> SimulatedDatabase.edited(row, row.leaderId(), row.term(), leaseMillis));
     }
 
     @Override
@@ -79,9 +79,7 @@ class SimulatedLeaseStoreTest extends OlderToolsContract {
     }
 
     private void setBackByMicros(String serviceId, long by) {
-      edit(
-          serviceId,
-          (row) -> row(row, row.term(), row.version(), row.leaseMillis(), row.written() - by));
+      this.database.edit(serviceId, (row) -> written(row, row.version(), row.written() - by));
     }
 
     @Override
@@ -118,13 +116,8 @@ class SimulatedLeaseStoreTest extends OlderToolsContract {
           .toList();
     }
 
-    private void edit(String serviceId, UnaryOperator<Row> edit) {
-      this.database.edit(serviceId, edit);
-    }
-
-    private static Row row(
-        Row row, long term, long version, @Nullable Long leaseMillis, long written) {
-      return new Row(row.leaderId(), term, version, leaseMillis, written, row.seal());
+    private static Row written(Row row, long version, long written) {
+      return new Row(row.leaderId(), row.term(), version, row.leaseMillis(), written, row.seal());
     }
   }
 }

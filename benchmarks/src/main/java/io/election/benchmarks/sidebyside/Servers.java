@@ -51,7 +51,7 @@ final class Servers implements AutoCloseable {
   }
 
   String reason(Backend backend) {
-    return this.missing.getOrDefault(backend, "not asked for");
+    return this.missing.getOrDefault(backend, "");
   }
 
   /** Freezes all servers for a while. Of several concurrent calls only the first does so. */

@@ -246,8 +246,7 @@ public final class Storm {
       Map.of(
               "Questions", "statements_per_s",
               "cpu_seconds", "server_cores",
-              "Connections", "connections_per_s",
-              "Innodb_row_lock_waits", "row_lock_waits_per_s")
+              "Connections", "connections_per_s")
           .forEach((counter, measure) -> {
             if (after.containsKey(counter)) {
               add(

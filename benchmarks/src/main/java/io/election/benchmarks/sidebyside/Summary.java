@@ -124,13 +124,8 @@ public final class Summary {
         (kind) -> {
           List<String> cells = new ArrayList<>();
           for (String load : loads) {
-            double[] led = this.results.values(timing, load, kind, "led_count");
-            boolean all = led.length == 0
-                || led[0] >= Integer.parseInt(load.substring(5))
-                || kind == CandidateKind.SHEDLOCK;
-            cells.add(load(timing, load, kind, "leader") + " / "
-                + load(timing, load, kind, "follower")
-                + (all ? "" : format(" (leads in %.0f)", led[0])));
+            cells.add(
+                load(timing, load, kind, "leader") + " / " + load(timing, load, kind, "follower"));
           }
           cells.add(middle(timing, "load-1", kind, "question_ns", "%.0f ns"));
           return cells;
