@@ -7,18 +7,17 @@ import io.election.ElectionService;
 import io.election.test.TestDatabase;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.http.HttpMethod;
+import org.springframework.http.HttpStatus;
+import org.springframework.http.MediaType;
+import org.springframework.http.ResponseEntity;
 import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.web.client.RestClient;
 
 /** The sample after ahead-of-time processing, on another database than at build time. */
 @EnabledIfSystemProperty(
@@ -48,23 +47,24 @@ class ProcessedSampleIT {
       ElectionService election = application.getBean(ElectionService.class);
       await().atMost(LONG).ignoreExceptions().until(() -> runs("term = 1") > 0);
       assertThat(runs("node_id <> 'processed'")).isZero();
-      assertThat(ask(application, "GET", "/actuator/leader").body())
+      assertThat(ask(application, HttpMethod.GET, "/actuator/leader").getBody())
           .contains("\"sample-app\":{\"leader\":true,\"leaderId\":\"processed\",\"term\":1,");
       assertThat(
               application.getBean(JdbcTransactionManager.class).getTransactionExecutionListeners())
           .as("the commit fence")
           .hasSize(1);
 
-      assertThat(ask(application, "POST", "/actuator/leader/sample-app/pause").statusCode())
-          .isEqualTo(204);
+      String pause = "/actuator/leader/sample-app/pause";
+      assertThat(ask(application, HttpMethod.POST, pause).getStatusCode())
+          .isEqualTo(HttpStatus.NO_CONTENT);
       assertThat(election.isLeader()).isFalse();
       awaitSkipped(application);
       int before = runs("true");
       awaitSkipped(application);
       assertThat(runs("true")).isEqualTo(before);
 
-      assertThat(ask(application, "DELETE", "/actuator/leader/sample-app/pause").statusCode())
-          .isEqualTo(204);
+      assertThat(ask(application, HttpMethod.DELETE, pause).getStatusCode())
+          .isEqualTo(HttpStatus.NO_CONTENT);
       await().atMost(LONG).until(() -> runs("term > 1") > 0);
     }
     assertThat(DATABASE.query("SELECT lease_millis FROM leader_election")).isEqualTo("0");
@@ -89,18 +89,14 @@ class ProcessedSampleIT {
     return timer != null ? timer.count() : 0;
   }
 
-  private static HttpResponse<String> ask(
-      ConfigurableApplicationContext application, String method, String path) throws Exception {
-    URI uri = URI.create(
-        "http://localhost:" + application.getEnvironment().getProperty("local.server.port") + path);
-    return HttpClient.newHttpClient()
-        .send(
-            HttpRequest.newBuilder(uri)
-                .header("Content-Type", "application/json")
-                .method(
-                    method,
-                    method.equals("POST") ? BodyPublishers.ofString("{}") : BodyPublishers.noBody())
-                .build(),
-            BodyHandlers.ofString());
+  private static ResponseEntity<String> ask(
+      ConfigurableApplicationContext application, HttpMethod method, String path) {
+    return RestClient.create(
+            "http://localhost:" + application.getEnvironment().getProperty("local.server.port"))
+        .method(method)
+        .uri(path)
+        .contentType(MediaType.APPLICATION_JSON)
+        .retrieve()
+        .toEntity(String.class);
   }
 }

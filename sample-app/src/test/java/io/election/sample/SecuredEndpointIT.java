@@ -6,14 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.election.ElectionService;
 import io.election.test.TestDatabase;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
-import java.util.Base64;
 import java.util.Map;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
@@ -29,13 +22,16 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.http.HttpMethod;
+import org.springframework.http.MediaType;
+import org.springframework.http.ResponseEntity;
 import org.springframework.security.config.Customizer;
 import org.springframework.security.config.annotation.web.builders.HttpSecurity;
 import org.springframework.security.core.userdetails.User;
 import org.springframework.security.core.userdetails.UserDetailsService;
 import org.springframework.security.provisioning.InMemoryUserDetailsManager;
 import org.springframework.security.web.SecurityFilterChain;
-import tools.jackson.databind.json.JsonMapper;
+import org.springframework.util.StreamUtils;
+import org.springframework.web.client.RestClient;
 
 /**
  * The sample behind Spring Security. It runs on a real database, as a user with only the documented
@@ -56,7 +52,7 @@ class SecuredEndpointIT {
 
   private static final TestDatabase DATABASE = TestDatabase.newDatabase();
 
-  private static final HttpClient CLIENT = HttpClient.newHttpClient();
+  private static final Map<String, String> NONE = Map.of();
 
   private static String user;
 
@@ -81,27 +77,28 @@ class SecuredEndpointIT {
 
   @Test
   void probesAndLoadBalancersNeedNotLogIn() throws Exception {
-    assertThat(status("", "GET", "/actuator/health/liveness", "")).isEqualTo(200);
-    assertThat(status("", "GET", LEADER + "/check", "")).isEqualTo(200);
+    assertThat(status("", "GET", "/actuator/health/liveness", NONE)).isEqualTo(200);
+    assertThat(status("", "GET", LEADER + "/check", NONE)).isEqualTo(200);
   }
 
   @ParameterizedTest
   @CsvSource({"'', 401", "operator:guessed, 401", "reader:reads, 403"})
   void othersThanTheOperatorChangeNothing(String credentials, int refused) throws Exception {
     int reading = refused == 403 ? 200 : 401;
-    assertThat(status(credentials, "GET", "/actuator/leader", "")).isEqualTo(reading);
-    assertThat(status(credentials, "GET", LEADER, "")).isEqualTo(reading);
-    assertThat(status(credentials, "POST", LEADER, designation("other"))).isEqualTo(refused);
-    assertThat(status(credentials, "DELETE", LEADER, "")).isEqualTo(refused);
-    assertThat(status(credentials, "POST", LEADER + "/pause", "{}")).isEqualTo(refused);
-    assertThat(status(credentials, "DELETE", LEADER + "/pause", "")).isEqualTo(refused);
+    Map<String, String> other = Map.of("leaderId", "other");
+    assertThat(status(credentials, "GET", "/actuator/leader", NONE)).isEqualTo(reading);
+    assertThat(status(credentials, "GET", LEADER, NONE)).isEqualTo(reading);
+    assertThat(status(credentials, "POST", LEADER, other)).isEqualTo(refused);
+    assertThat(status(credentials, "DELETE", LEADER, NONE)).isEqualTo(refused);
+    assertThat(status(credentials, "POST", LEADER + "/pause", NONE)).isEqualTo(refused);
+    assertThat(status(credentials, "DELETE", LEADER + "/pause", NONE)).isEqualTo(refused);
     assertThat(leaderInDatabase()).isEqualTo(nodeId());
   }
 
   @Test
   void historyAndLogNameWhoHasLoggedInAndWhy(CapturedOutput output) throws Exception {
     String why = "O'Hara says \"canary\"; DROP TABLE leader_election_history; -- {} %s";
-    String json = json(Map.of("leaderId", "other:8080:2", "reason", why, "by", "root"));
+    Map<String, String> json = Map.of("leaderId", "other:8080:2", "reason", why, "by", "root");
     assertThat(status("operator:writes", "POST", LEADER, json)).isEqualTo(202);
     await()
         .atMost(LONG)
@@ -109,7 +106,7 @@ class SecuredEndpointIT {
     assertThat(output)
         .contains("election 'sample-app': node other:8080:2 was designated by operator: " + why);
     awaitLeader();
-    assertThat(status("operator:writes", "DELETE", LEADER + "?reason=for%20a%20rest&by=root", ""))
+    assertThat(status("operator:writes", "DELETE", LEADER + "?reason=for a rest&by=root", NONE))
         .isEqualTo(204);
     await().atMost(LONG).until(() -> "RESIGNED operator for a rest".equals(lastEndIn("")));
     assertThat(output)
@@ -117,11 +114,11 @@ class SecuredEndpointIT {
     awaitLeader();
     await()
         .atMost(LONG)
-        .until(() -> ask("operator:writes", "GET", LEADER, "")
-            .body()
+        .until(() -> ask("operator:writes", "GET", LEADER, NONE)
+            .getBody()
             .contains(
                 "\"endReason\":\"RESIGNED\",\"endedBy\":\"operator\",\"note\":\"for a rest\""));
-    assertThat(ask("reader:reads", "GET", LEADER, "").body())
+    assertThat(ask("reader:reads", "GET", LEADER, NONE).getBody())
         .contains("\"term\":")
         .doesNotContain("history", "operator", "rest");
   }
@@ -150,32 +147,27 @@ class SecuredEndpointIT {
             "--as.election.renew-interval=500ms");
   }
 
-  private static int status(String credentials, String method, String path, String json)
-      throws Exception {
-    return ask(credentials, method, path, json).statusCode();
+  private static int status(
+      String credentials, String method, String path, Map<String, String> json) {
+    return ask(credentials, method, path, json).getStatusCode().value();
   }
 
-  private static HttpResponse<String> ask(
-      String credentials, String method, String path, String json) throws Exception {
-    String port = application.getEnvironment().getProperty("local.server.port");
-    HttpRequest.Builder request = HttpRequest.newBuilder(
-            URI.create("http://localhost:" + port + path))
-        .header("Content-Type", "application/json")
-        .method(method, json.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(json));
-    if (!credentials.isEmpty()) {
-      request.header(
-          "Authorization",
-          "Basic " + Base64.getEncoder().encodeToString(credentials.getBytes(UTF_8)));
-    }
-    return CLIENT.send(request.build(), BodyHandlers.ofString());
-  }
-
-  private static String designation(String leaderId) {
-    return json(Map.of("leaderId", leaderId));
-  }
-
-  private static String json(Map<String, String> values) {
-    return JsonMapper.builder().build().writeValueAsString(values);
+  private static ResponseEntity<String> ask(
+      String credentials, String method, String path, Map<String, String> json) {
+    return RestClient.create(
+            "http://localhost:" + application.getEnvironment().getProperty("local.server.port"))
+        .method(HttpMethod.valueOf(method))
+        .uri(path)
+        .headers((headers) -> {
+          if (!credentials.isEmpty()) {
+            String[] login = credentials.split(":", 2);
+            headers.setBasicAuth(login[0], login[1]);
+          }
+        })
+        .contentType(MediaType.APPLICATION_JSON)
+        .body(json)
+        .exchange((request, response) -> ResponseEntity.status(response.getStatusCode())
+            .body(StreamUtils.copyToString(response.getBody(), UTF_8)));
   }
 
   private static String nodeId() {
