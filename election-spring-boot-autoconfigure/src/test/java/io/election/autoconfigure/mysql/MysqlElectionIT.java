@@ -206,23 +206,6 @@ class MysqlElectionIT {
   }
 
   @Test
-  void exhaustedPoolWithoutAutoCommitDoesNotMatter() {
-    this.application
-        .withPropertyValues(
-            "spring.datasource.hikari.maximum-pool-size=1",
-            "spring.datasource.hikari.auto-commit=false")
-        .run((context) -> {
-          try (Connection only = context.getBean(DataSource.class).getConnection()) {
-            assertThat(only).isNotNull();
-            ElectionService election = awaitLeader(context);
-            long version = version();
-            patiently().until(() -> version() > version + 2);
-            assertThat(election.isLeader()).isTrue();
-          }
-        });
-  }
-
-  @Test
   void refusedCredentialsMakeAFollower(CapturedOutput output) {
     ApplicationContextRunner refused =
         this.application.withPropertyValues("spring.datasource.hikari.password=wrong");
