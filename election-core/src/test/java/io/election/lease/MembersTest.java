@@ -14,6 +14,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 /** Tests nodes that announce themselves, stepped by a ticked clock. */
@@ -143,22 +145,28 @@ class MembersTest extends ElectorFixture {
 
   /** Each node's position is its own; the greatest one goes first. */
   private Precedence greatest(String id, Map<String, String> positions) {
+    return precedence(
+        (opening) -> {
+          List<String> others = opening
+              .members()
+              .map((members) -> members.stream().map(Member::position).toList())
+              .orElse(List.of());
+          return !others.isEmpty()
+              && others.stream().allMatch((other) -> other.compareTo(positions.get(id)) <= 0);
+        },
+        () -> positions.get(id));
+  }
+
+  private static Precedence precedence(Predicate<Opening> atOnce, Supplier<String> position) {
     return new Precedence() {
       @Override
       public Turn turn(Opening opening) {
-        List<String> others = opening
-            .members()
-            .map((members) -> members.stream().map(Member::position).toList())
-            .orElse(List.of());
-        return others.stream().allMatch((other) -> other.compareTo(positions.get(id)) <= 0)
-                && !others.isEmpty()
-            ? Turn.atOnce()
-            : Turn.holdBack(Duration.ofSeconds(4));
+        return atOnce.test(opening) ? Turn.atOnce() : Turn.holdBack(Duration.ofSeconds(4));
       }
 
       @Override
       public String position(String serviceId) {
-        return positions.get(id);
+        return position.get();
       }
     };
   }
@@ -193,18 +201,12 @@ class MembersTest extends ElectorFixture {
     MemberNode leader = new MemberNode("leader");
     run(LEASE.multipliedBy(2), leader);
     List<Boolean> known = new ArrayList<>();
-    this.precedence = new Precedence() {
-      @Override
-      public Turn turn(Opening opening) {
-        known.add(opening.members().isPresent());
-        return opening.members().isPresent() ? Turn.atOnce() : Turn.holdBack(Duration.ofSeconds(4));
-      }
-
-      @Override
-      public String position(String serviceId) {
-        return "1";
-      }
-    };
+    this.precedence = precedence(
+        (opening) -> {
+          known.add(opening.members().isPresent());
+          return opening.members().isPresent();
+        },
+        () -> "1");
     MemberNode a = new MemberNode("a");
     run(LEASE.multipliedBy(3), leader, a);
     assertThat(a.members()).contains("leader");
@@ -248,20 +250,12 @@ class MembersTest extends ElectorFixture {
 
   @Test
   void aPositionThatFailsOrIsNotPrintableHarmsNothing() {
-    this.precedence = new Precedence() {
-      @Override
-      public Turn turn(Opening opening) {
-        return Turn.atOnce();
+    this.precedence = precedence((opening) -> true, () -> {
+      if (this.clock.get() > LEASE.toNanos()) {
+        throw new IllegalStateException("no position");
       }
-
-      @Override
-      public String position(String serviceId) {
-        if (MembersTest.this.clock.get() > LEASE.toNanos()) {
-          throw new IllegalStateException("no position");
-        }
-        return "a\tb\n";
-      }
-    };
+      return "a\tb\n";
+    });
     MemberNode node = new MemberNode("a");
     run(LEASE.multipliedBy(2), node);
     assertThat(node.register.written).contains("a\\u0009b\\u000a");

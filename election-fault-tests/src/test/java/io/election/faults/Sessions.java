@@ -2,11 +2,8 @@ package io.election.faults;
 
 import io.election.test.TestServer;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.ArrayList;
-import java.util.List;
 
 /** The sessions of a user on a database server. */
 final class Sessions {
@@ -24,14 +21,10 @@ final class Sessions {
   }
 
   static void kill(Statement administrator, String user) throws SQLException {
-    List<Long> ids = new ArrayList<>();
-    try (ResultSet rows = administrator.executeQuery(
-        "SELECT id FROM information_schema.processlist WHERE user = '" + user + "'")) {
-      while (rows.next()) {
-        ids.add(rows.getLong(1));
-      }
-    }
-    for (long id : ids) {
+    String ids = TestServer.query(
+        administrator.getConnection(),
+        "SELECT GROUP_CONCAT(id) FROM information_schema.processlist WHERE user = '" + user + "'");
+    for (String id : ids == null ? new String[0] : ids.split(",")) {
       try {
         administrator.execute("KILL " + id);
       } catch (SQLException ex) {

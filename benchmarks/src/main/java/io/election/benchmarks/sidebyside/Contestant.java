@@ -4,6 +4,7 @@ import io.election.test.Signal;
 import io.election.test.process.Claim;
 import io.election.test.process.Node;
 import io.election.test.process.NodeProcess;
+import io.election.test.process.SafetyJudge;
 import io.election.test.process.TcpProxy;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -147,17 +148,12 @@ final class Contestant implements AutoCloseable {
 
   /** Returns how long two nodes have led at once since an instant. */
   long overlap(long since) {
-    long sum = 0;
-    for (int i = 0; i < this.nodes.size(); i++) {
-      for (NodeProcess other : this.nodes.subList(i + 1, this.nodes.size())) {
-        for (Claim claim : this.nodes.get(i).claims(since)) {
-          sum += other.claims(since).stream()
-              .mapToLong((later) -> claim.overlap(later, since))
-              .sum();
-        }
-      }
-    }
-    return sum;
+    List<Claim> claims =
+        this.nodes.stream().flatMap((node) -> node.claims(since).stream()).toList();
+    return new SafetyJudge(claims)
+        .overlaps().stream()
+            .mapToLong((pair) -> pair.first().overlap(pair.second(), since))
+            .sum();
   }
 
   void restartAll() {

@@ -2,16 +2,11 @@ package io.election.benchmarks.sidebyside;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import java.sql.SQLException;
-import java.sql.SQLSyntaxErrorException;
 import javax.sql.DataSource;
-import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /** The connections of candidates that have none, configured as by Spring Boot. */
 final class Pool {
-
-  private static final int TABLE_EXISTS = 1050;
 
   private Pool() {}
 
@@ -30,13 +25,7 @@ final class Pool {
 
   /** Creates a table unless another node has created it. */
   static void createTable(DataSource dataSource, String sql) {
-    try {
-      new JdbcTemplate(dataSource).execute(sql);
-    } catch (DataAccessException ex) {
-      if (!(ex.getMostSpecificCause() instanceof SQLSyntaxErrorException cause)
-          || ((SQLException) cause).getErrorCode() != TABLE_EXISTS) {
-        throw ex;
-      }
-    }
+    new JdbcTemplate(dataSource)
+        .execute(sql.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "));
   }
 }
