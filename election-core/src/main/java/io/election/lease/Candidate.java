@@ -176,8 +176,8 @@ final class Candidate {
         : Optional.empty();
   }
 
-  /** Returns how long the lease still covers leader work; empty if it covers none. */
-  Optional<Duration> cover() {
+  /** Returns for how long the lease still protects leader work; empty if it protects none. */
+  Optional<Duration> leaseRemaining() {
     if (!(this.candidacy.state() instanceof Draining draining)) {
       return leadership().map(Leadership::remaining);
     }

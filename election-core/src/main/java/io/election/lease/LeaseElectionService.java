@@ -77,14 +77,14 @@ public final class LeaseElectionService implements ElectionService {
   }
 
   /**
-   * Returns how long the lease still covers leader work if no further renewal succeeds: while this
-   * node leads, and while it waits for running work to end after that, for at most the drain
+   * Returns for how long the lease still protects leader work if no further renewal succeeds: while
+   * this node leads, and while it waits for running work to end after that, for at most the drain
    * timeout. Local.
    *
-   * @return the time; empty if no work is covered
+   * @return the time; empty if no work is protected
    */
-  public Optional<Duration> cover() {
-    return this.candidate.cover();
+  public Optional<Duration> leaseRemaining() {
+    return this.candidate.leaseRemaining();
   }
 
   /** Returns this node's standing in the election at this instant. Local. */

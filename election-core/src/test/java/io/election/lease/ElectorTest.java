@@ -577,9 +577,9 @@ class ElectorTest extends ElectorFixture {
     assertThat(leader.term()).isEqualTo(1);
     assertThat(leader.highestTerm()).isEqualTo(1);
     assertThat(leader.untilOpen()).isNull();
-    assertThat(this.a.service.cover())
+    assertThat(this.a.service.leaseRemaining())
         .isEqualTo(this.a.service.leadership().map(Leadership::remaining));
-    assertThat(this.b.service.cover()).isEmpty();
+    assertThat(this.b.service.leaseRemaining()).isEmpty();
     Standing follower = this.b.service.standing();
     assertThat(follower.leads()).isFalse();
     assertThat(follower.holdsLease()).isFalse();
@@ -596,13 +596,13 @@ class ElectorTest extends ElectorFixture {
     assertThat(this.a.service.standing().leads()).isFalse();
     assertThat(this.a.service.standing().holdsLease()).isTrue();
     assertThat(this.a.service.standing().term()).isZero();
-    Duration cover = this.a.service.cover().orElseThrow();
+    Duration cover = this.a.service.leaseRemaining().orElseThrow();
     assertThat(cover).isBetween(Duration.ofMillis(1), LEASE);
     tick(ofSeconds(1));
-    assertThat(this.a.service.cover()).contains(cover.minusSeconds(1));
+    assertThat(this.a.service.leaseRemaining()).contains(cover.minusSeconds(1));
     tick(LEASE);
     assertThat(this.a.service.standing().holdsLease()).isFalse();
-    assertThat(this.a.service.cover()).isEmpty();
+    assertThat(this.a.service.leaseRemaining()).isEmpty();
   }
 
   @Test
@@ -613,7 +613,7 @@ class ElectorTest extends ElectorFixture {
     run(ofMillis(2_200), this.a);
     assertThat(this.a.service.isLeader()).isFalse();
     assertThat(this.a.service.standing().holdsLease()).isFalse();
-    assertThat(this.a.service.cover()).isEmpty();
+    assertThat(this.a.service.leaseRemaining()).isEmpty();
     assertThat(this.a.uncovered).containsExactly(1L);
     assertThat(lines()).containsOnlyOnce(STILL_RUNS);
     nameInRecord("moved to etcd");

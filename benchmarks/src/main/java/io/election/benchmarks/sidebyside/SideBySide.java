@@ -84,9 +84,10 @@ public final class SideBySide {
       }
     }
     Timing equal = this.quick ? Timing.QUICK : Timing.EQUAL;
-    List<Scenario> scenarios = list("scenarios", "kill,stop,pause,stall,cut")
-        .map(Scenario::of)
-        .collect(Collectors.toCollection(ArrayList::new));
+    // The others use the same parts.
+    String usual = this.quick ? "kill,stall" : "kill,stop,pause,stall,cut";
+    List<Scenario> scenarios =
+        list("scenarios", usual).map(Scenario::of).collect(Collectors.toCollection(ArrayList::new));
     int rounds = number("rounds", this.quick ? 1 : 10);
     if (scenarios.remove(Scenario.CUT_OFF_SERVER)) {
       playOnEnsembles(equal, rounds);

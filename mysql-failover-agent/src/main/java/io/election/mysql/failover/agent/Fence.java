@@ -61,7 +61,7 @@ final class Fence {
     try {
       // There is time while the lease is renewed, also after an operator has ended the leadership.
       while (!fenced.isDone()
-          && (cover().compareTo(margin()) > 0
+          && (leaseRemaining().compareTo(margin()) > 0
               || System.nanoTime() - began < margin().toNanos())) {
         TimeUnit.MILLISECONDS.sleep(10);
       }
@@ -148,9 +148,9 @@ final class Fence {
   }
 
   /** Returns how long the lease still keeps other servers from becoming the source. */
-  private Duration cover() {
+  private Duration leaseRemaining() {
     return this.election instanceof LeaseElectionService lease
-        ? lease.cover().orElse(Duration.ZERO)
+        ? lease.leaseRemaining().orElse(Duration.ZERO)
         : remaining();
   }
 

@@ -47,14 +47,14 @@ class FenceTest {
   /** An operator has designated another server. The lease is renewed until this one is read-only. */
   @Test
   void aServerIsNotKilledWhileTheLeaseIsRenewed() {
-    when(this.election.cover()).thenReturn(Optional.of(Duration.ofSeconds(4)));
+    when(this.election.leaseRemaining()).thenReturn(Optional.of(Duration.ofSeconds(4)));
     this.fence.run();
     verify(this.hooks, never()).run(any(), any(), anyLong());
   }
 
   @Test
   void aServerIsKilledBeforeTheLeaseEnds() {
-    when(this.election.cover()).thenReturn(Optional.of(Duration.ofMillis(400)));
+    when(this.election.leaseRemaining()).thenReturn(Optional.of(Duration.ofMillis(400)));
     this.fence.run();
     verify(this.hooks).run(eq("kill-server"), any(), anyLong());
   }
