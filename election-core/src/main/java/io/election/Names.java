@@ -76,7 +76,7 @@ public final class Names {
    */
   public static String printable(String found, int length) {
     StringBuilder text = new StringBuilder();
-    found.codePoints().limit(length).forEach(c -> {
+    found.codePoints().limit(length).forEach((c) -> {
       if (isUnprintable(c)) {
         text.append("\\u%04x".formatted(c));
       } else {

@@ -403,7 +403,7 @@ enum Mutant {
   })),
 
   /** Rule 6: ceding names the term. */
-  GIVING_WAY_NAMES_NEITHER_TERM_NOR_HISTORY(executing((call, access) -> {
+  CEDING_NAMES_NEITHER_TERM_NOR_HISTORY(executing((call, access) -> {
     if (!(call.step() instanceof Cede)) {
       return Rules.PRODUCTION.execute(call, access);
     }

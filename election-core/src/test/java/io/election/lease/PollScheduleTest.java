@@ -22,7 +22,7 @@ class PollScheduleTest {
   @Test
   void nodesPollOneAfterAnother() {
     List<Long> polls = IntStream.range(0, 100)
-        .mapToObj(i -> schedule("node-" + i).next(0, 0, Duration.ofMillis(5)) - nanos(RENEW - 5))
+        .mapToObj((i) -> schedule("node-" + i).next(0, 0, Duration.ofMillis(5)) - nanos(RENEW - 5))
         .sorted()
         .toList();
     assertThat(polls.get(0)).isBetween(nanos(RENEW) / 32, nanos(RENEW) * 5 / 128);
@@ -39,7 +39,7 @@ class PollScheduleTest {
   @Test
   void nodesWhoseIdsDifferInTheLastCharacterDoNotPollTogether() {
     double apart = IntStream.range(1000, 2000)
-        .mapToLong(i -> Math.abs(lag("host:8080:" + i) - lag("host:8080:" + (i + 1))))
+        .mapToLong((i) -> Math.abs(lag("host:8080:" + i) - lag("host:8080:" + (i + 1))))
         .average()
         .orElseThrow();
     assertThat(apart).isGreaterThan(nanos(RENEW) / 16 / 4.0);
@@ -89,7 +89,7 @@ class PollScheduleTest {
   @Test
   void nodesThatLostARaceReadOneAfterAnotherWithinAnIntervalAndASixteenth() {
     List<Long> polls = IntStream.range(0, 100)
-        .mapToObj(i -> schedule("node-" + i).afterLostRace(0))
+        .mapToObj((i) -> schedule("node-" + i).afterLostRace(0))
         .sorted()
         .toList();
     assertThat(polls.get(0)).isBetween(nanos(RENEW) / 16, nanos(RENEW) / 8);

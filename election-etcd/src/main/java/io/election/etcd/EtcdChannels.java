@@ -106,7 +106,7 @@ final class EtcdChannels {
     return String.join(
         ", ",
         this.addresses.stream()
-            .map(address -> address.getHostString() + ":" + address.getPort())
+            .map((address) -> address.getHostString() + ":" + address.getPort())
             .toList());
   }
 }

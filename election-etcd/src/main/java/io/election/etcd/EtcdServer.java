@@ -68,10 +68,10 @@ final class EtcdServer implements KeyValueServer {
   public Snapshot read(Query query) throws LeaseStoreException {
     List<RequestOp> requests = new ArrayList<>();
     List<String> records =
-        query.keys().stream().filter(key -> key.indexOf('/') < 0).toList();
+        query.keys().stream().filter((key) -> key.indexOf('/') < 0).toList();
     boolean allRecords = records.size() > MAX_OPERATIONS;
     if (allRecords) {
-      EtcdKeys.RECORDS.forEach(range -> requests.add(operation(
+      EtcdKeys.RECORDS.forEach((range) -> requests.add(operation(
           RangeRequest.newBuilder()
               .setKey(range.from(this.prefix))
               .setRangeEnd(range.to(this.prefix)),
@@ -212,7 +212,7 @@ final class EtcdServer implements KeyValueServer {
       }
     }
     Set<Integer> closed = new HashSet<>();
-    costs.entrySet().stream().sorted(Map.Entry.comparingByValue()).forEach(gap -> {
+    costs.entrySet().stream().sorted(Map.Entry.comparingByValue()).forEach((gap) -> {
       if (gap.getValue() == 0 || keys.size() - closed.size() > MAX_OPERATIONS) {
         closed.add(gap.getKey());
       }

@@ -38,7 +38,7 @@ final class EtcdWatch implements KeyValueServer.Watch {
     this.channels = channels;
     this.prefix = prefix;
     this.changed = changed;
-    this.thread = Executors.newSingleThreadScheduledExecutor(work -> {
+    this.thread = Executors.newSingleThreadScheduledExecutor((work) -> {
       Thread thread = new Thread(work, "election-etcd-watch");
       thread.setDaemon(true);
       return thread;
@@ -90,7 +90,7 @@ final class EtcdWatch implements KeyValueServer.Watch {
       if (response.getCanceled()) {
         ended(new IllegalStateException(response.getCancelReason()));
       }
-      response.getEventsList().forEach(event -> {
+      response.getEventsList().forEach((event) -> {
         String key = event.getKv().getKey().toStringUtf8();
         String followed = key.substring(EtcdWatch.this.prefix.length());
         if (EtcdWatch.this.followed.contains(followed)) {

@@ -40,8 +40,8 @@ class EtcdElectionIT {
               .build(),
           SETTINGS,
           () -> id,
-          serviceId -> false,
-          event -> {},
+          (serviceId) -> false,
+          (event) -> {},
           System::nanoTime,
           InstantSource.system());
       this.service = new LeaseElectionService("AccountService:1.0.0", this.elector);

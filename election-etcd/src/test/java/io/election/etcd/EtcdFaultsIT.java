@@ -356,7 +356,8 @@ class EtcdFaultsIT {
     this.etcd.ctl("put", "any", "thing");
     return Awaitility.await()
         .pollDelay(Duration.ofMillis(300))
-        .until(() -> this.etcd.metric("etcd_mvcc_db_total_size_in_use_in_bytes"), size -> size > 0);
+        .until(
+            () -> this.etcd.metric("etcd_mvcc_db_total_size_in_use_in_bytes"), (size) -> size > 0);
   }
 
   private static Claim claim(String nodeId, Reason reason) {

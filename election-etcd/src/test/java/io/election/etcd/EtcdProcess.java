@@ -93,21 +93,21 @@ public final class EtcdProcess implements AutoCloseable {
   public static List<EtcdProcess> startCluster(int size) {
     assumeInstalled();
     return startCluster(
-        IntStream.range(0, size).mapToObj(i -> new EtcdProcess("member-" + i)).toList());
+        IntStream.range(0, size).mapToObj((i) -> new EtcdProcess("member-" + i)).toList());
   }
 
   /** Starts a cluster, with a member on each of these hosts. */
   public static List<EtcdProcess> startCluster(IsolatedHosts hosts, int size) {
     assumeInstalled();
     return startCluster(IntStream.rangeClosed(1, size)
-        .mapToObj(host -> new EtcdProcess(
-            "member-" + host, hosts.address(host), command -> hosts.on(host, command)))
+        .mapToObj((host) -> new EtcdProcess(
+            "member-" + host, hosts.address(host), (command) -> hosts.on(host, command)))
         .toList());
   }
 
   private static List<EtcdProcess> startCluster(List<EtcdProcess> members) {
     String all = members.stream().map(EtcdProcess::member).collect(Collectors.joining(","));
-    members.forEach(member -> member.cluster = all);
+    members.forEach((member) -> member.cluster = all);
     members.forEach(EtcdProcess::launch);
     members.forEach(EtcdProcess::awaitUp);
     return members;
@@ -115,7 +115,7 @@ public final class EtcdProcess implements AutoCloseable {
 
   private static void assumeInstalled() {
     boolean found = Arrays.stream(System.getenv("PATH").split(":"))
-        .anyMatch(folder -> Files.isExecutable(Path.of(folder, "etcd")));
+        .anyMatch((folder) -> Files.isExecutable(Path.of(folder, "etcd")));
     assumeTrue(found, "etcd is not on the path");
   }
 
@@ -267,7 +267,7 @@ public final class EtcdProcess implements AutoCloseable {
     try (var files = Files.walk(folder)) {
       files
           .sorted(java.util.Comparator.reverseOrder())
-          .forEach(file -> file.toFile().delete());
+          .forEach((file) -> file.toFile().delete());
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }

@@ -46,7 +46,7 @@ import org.springframework.core.NestedExceptionUtils;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /** Variants of a set-up: the number, names and settings of nodes, and repeated starts. */
-@Order(1)
+@Order(2)
 @Tag("faults")
 class ConfigurationFaultsIT {
 

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Faults of a database server, started for the test, under three nodes. */
-@Order(1)
+@Order(2)
 @Tag("faults")
 class DatabaseFaultsIT {
 

@@ -84,7 +84,7 @@ class GroupReplicationIT {
 
   @Test
   void aLeaderWithADefaultLeaseMayOutliveTheElectionOfAPrimary() throws Exception {
-    onThreeNodes(Duration.ofSeconds(10), Duration.ofSeconds(2), cluster -> {
+    onThreeNodes(Duration.ofSeconds(10), Duration.ofSeconds(2), (cluster) -> {
       for (int round = 0; round < ROUNDS; round++) {
         NodeProcess leader = cluster.awaitLeader();
         int moves = leader.logLines("is another server now").size();
@@ -109,7 +109,7 @@ class GroupReplicationIT {
   /** Ends primaries. Each time the leader steps down, and a node leads again. */
   private void endPrimaries(String what, int rounds, Consumer<TestServer> end) throws Exception {
     List<Double> gaps = new ArrayList<>();
-    onThreeNodes(cluster -> {
+    onThreeNodes((cluster) -> {
       for (int round = 0; round < rounds; round++) {
         gaps.add(gap(what, cluster, end));
         group.restore();
@@ -157,11 +157,11 @@ class GroupReplicationIT {
 
   @Test
   void aSwitchOfThePrimaryInGoodOrderChangesNoLeader() throws Exception {
-    onThreeNodes(cluster -> {
+    onThreeNodes((cluster) -> {
       NodeProcess leader = cluster.awaitLeader();
       TestServer primary = group.primary().orElseThrow();
       TestServer next = group.members().stream()
-          .filter(member -> member != primary)
+          .filter((member) -> member != primary)
           .findFirst()
           .orElseThrow();
       group.switchTo(next);
@@ -169,7 +169,7 @@ class GroupReplicationIT {
       cluster.await(
           "all nodes have followed",
           () -> cluster.nodes().stream()
-              .noneMatch(node -> node.logLines("is another server now").isEmpty()));
+              .noneMatch((node) -> node.logLines("is another server now").isEmpty()));
       assertThat(cluster.awaitLeader()).isEqualTo(leader);
       assertThat(cluster.judge().claims()).hasSize(1);
     });
@@ -186,7 +186,7 @@ class GroupReplicationIT {
   }
 
   private void conflicts() throws Exception {
-    onThreeNodes(cluster -> {
+    onThreeNodes((cluster) -> {
       // The three nodes are on the first member of the URL, these on the others.
       List<TestServer> members = group.members();
       for (int i = 1; i < members.size(); i++) {
@@ -201,7 +201,7 @@ class GroupReplicationIT {
         cluster.await(
             "a renewal meets a conflict",
             () -> cluster.nodes().stream()
-                .anyMatch(node -> !node.logLines("(3101)").isEmpty()));
+                .anyMatch((node) -> !node.logLines("(3101)").isEmpty()));
       } finally {
         over.set(true);
         writer.join();

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 /** Three processes on three members of ZooKeeper or etcd, which fail one after the other. */
 @Tag("faults")
-@Order(1)
+@Order(2)
 class KeyValueFaultsIT {
 
   @Test

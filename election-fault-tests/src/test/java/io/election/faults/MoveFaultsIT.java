@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
  * part and waits for the second, which a node on MySQL alone holds. Then the waiting node fails.
  */
 @Tag("faults")
-@Order(1)
+@Order(2)
 class MoveFaultsIT {
 
   private static final Pattern HELD = Pattern.compile("\"leaseMillis\":[1-9]");

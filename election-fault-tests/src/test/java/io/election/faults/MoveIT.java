@@ -51,6 +51,7 @@ import org.apache.curator.retry.RetryOneTime;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.ResourceAccessMode;
@@ -73,6 +74,7 @@ import org.springframework.jdbc.datasource.SingleConnectionDataSource;
     value = MoveIT.THREADS,
     mode = ResourceAccessMode.READ,
     target = ResourceLockTarget.CHILDREN)
+@Order(1)
 class MoveIT {
 
   /** The elections' threads in this process, which other tests count. */
@@ -337,7 +339,7 @@ class MoveIT {
   }
 
   @Test
-  void nodes_move_from_zookeeper_to_mysql_and_back() throws Exception {
+  void nodesMoveFromZookeeperToMysqlAndBack() throws Exception {
     move("Zookeeper", "Mysql");
   }
 
@@ -353,14 +355,14 @@ class MoveIT {
     "SeedZookeeper, Mysql",
     "CuratorLatch, Mysql"
   })
-  void nodes_move_and_back(String from, String to) throws Exception {
+  void nodesMoveAndBack(String from, String to) throws Exception {
     move(from, to);
   }
 
   /** The clock of MySQL is an hour ahead, and jumps by two hours after each release of a node. */
   @Tag("faults")
   @Test
-  void nodes_move_and_back_while_the_clock_of_a_database_jumps() throws Exception {
+  void nodesMoveAndBackWhileTheClockOfADatabaseJumps() throws Exception {
     FakeClock clock = FakeClock.create();
     TestServer server = server("MySQL", TestServer.class, () -> TestServer.start(clock, "UTC"));
     this.database = server.newDatabase();
@@ -374,7 +376,7 @@ class MoveIT {
 
   @Tag("faults")
   @Test
-  void nodes_move_ten_times_and_back_while_they_write_to_a_fenced_register() throws Exception {
+  void nodesMoveTenTimesAndBackWhileTheyWriteToAFencedRegister() throws Exception {
     TestDatabase database = database();
     FencedRegister.create(database);
     this.writes = true;
@@ -423,7 +425,7 @@ class MoveIT {
 
   @Tag("faults")
   @Test
-  void a_step_that_is_skipped_makes_two_leaders() throws Exception {
+  void aStepThatIsSkippedMakesTwoLeaders() throws Exception {
     start("x", "Zookeeper");
     awaitLeader();
     start("y", "Mysql");
@@ -436,8 +438,7 @@ class MoveIT {
 
   @Tag("faults")
   @Test
-  void a_node_that_is_cut_off_from_the_second_store_lets_a_better_placed_one_lead()
-      throws Exception {
+  void aNodeThatIsCutOffFromTheSecondStoreLetsABetterPlacedOneLead() throws Exception {
     start("x", "Zookeeper", "Mysql");
     awaitLeader();
     start("y", "Zookeeper", "Mysql");
@@ -458,8 +459,7 @@ class MoveIT {
   /** Some nodes stay on the old store alone, the first store is out of reach, all restart at once. */
   @Tag("faults")
   @Test
-  void a_move_that_is_left_half_done_survives_outages_and_a_restart_of_all_nodes()
-      throws Exception {
+  void aMoveThatIsLeftHalfDoneSurvivesOutagesAndARestartOfAllNodes() throws Exception {
     start("x", "Mysql");
     awaitLeader();
     start("y", "Mysql", "Zookeeper");
@@ -492,7 +492,7 @@ class MoveIT {
 
   @Tag("faults")
   @Test
-  void of_lists_in_different_orders_one_leads_after_three_leases_at_most() throws Exception {
+  void ofListsInDifferentOrdersOneLeadsAfterThreeLeasesAtMost() throws Exception {
     start("x", "Zookeeper", "Mysql");
     start("y", "Mysql", "Zookeeper");
     long started = System.nanoTime();
@@ -505,7 +505,7 @@ class MoveIT {
   @Tag("faults")
   @ParameterizedTest
   @ValueSource(strings = {"Mysql", "Zookeeper", "Etcd"})
-  void a_record_that_is_marked_as_moved_is_taken_by_nobody(String kind) throws Exception {
+  void aRecordThatIsMarkedAsMovedIsTakenByNobody(String kind) throws Exception {
     start("x", kind);
     awaitLeader();
     ElectionService x = this.nodes.get("x").service();

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Faults of a process: it dies, is paused, starves, or has listeners and jobs that misbehave. */
-@Order(1)
+@Order(2)
 class ProcessFaultsIT {
 
   /** The drain time-out, plus some calls to a database that does not answer. */

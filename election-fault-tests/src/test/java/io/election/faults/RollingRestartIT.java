@@ -22,7 +22,7 @@ class RollingRestartIT {
   private final TestDatabase database = TestDatabase.newDatabase();
 
   @Test
-  void rolling_restart_of_three_nodes_cuts_no_job_off() throws Exception {
+  void rollingRestartOfThreeNodesCutsNoJobOff() throws Exception {
     Duration lease = Duration.ofSeconds(10);
     Cluster.run(this.database, lease, RENEW, nodes("20ms,20ms,20ms"), (cluster, first) -> {
       restartAll(cluster, 1, 20, NodeProcess::stop);
@@ -53,7 +53,7 @@ class RollingRestartIT {
    * times of a service with Spring Boot's defaults: jobs of 1, 15 and 60 s, and SIGKILL after 30 s.
    */
   @Test
-  void rolling_restarts_overlap_no_two_runs_of_a_job() throws Exception {
+  void rollingRestartsOverlapNoTwoRunsOfAJob() throws Exception {
     int restarts = Integer.getInteger("rolling.restarts", 0);
     boolean defaults = restarts > 0;
     Duration lease = Duration.ofSeconds(defaults ? 10 : 4);

@@ -174,7 +174,7 @@ final class Followed {
   LeaseStore.Watch watch(KeyValueServer server, String nodeId, LeaseStore.Wake wake) {
     BlockingQueue<Arrival> changes = new LinkedBlockingQueue<>();
     KeyValueServer.Watch watch =
-        server.watch(change -> changes.add(new Arrival(change, this.arrivals.incrementAndGet())));
+        server.watch((change) -> changes.add(new Arrival(change, this.arrivals.incrementAndGet())));
     Thread thread = new Thread(
         () -> {
           while (!Thread.currentThread().isInterrupted()) {
@@ -237,7 +237,7 @@ final class Followed {
   private void left(Change change) {
     String member = this.members.get(change.key());
     if (member != null && change.kind() == Change.Kind.DELETED) {
-      this.earlier.keySet().forEach(id -> leaves(id, member));
+      this.earlier.keySet().forEach((id) -> leaves(id, member));
     }
   }
 

@@ -10,7 +10,7 @@ final class Json {
 
   private static final JsonMapper MAPPER = JsonMapper.builder()
       .changeDefaultPropertyInclusion(
-          value -> value.withValueInclusion(JsonInclude.Include.NON_NULL))
+          (value) -> value.withValueInclusion(JsonInclude.Include.NON_NULL))
       .build();
 
   static {

@@ -297,7 +297,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       writes.add(new Put(Keys.record(serviceId), Json.write(record), entry.version()));
       this.life.heartbeatIfAbsent(asked).ifPresent(writes::add);
       Map<String, Version> checks = view.checks();
-      writes.forEach(write -> checks.remove(write.key()));
+      writes.forEach((write) -> checks.remove(write.key()));
       this.life.names(serviceId);
       Optional<Map<String, Version>> taken = this.server.commit(new Commit(checks, writes, 0));
       if (taken.isPresent()) {
@@ -409,7 +409,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
           new LeaseRecord(leaderId, now.term(), now.leaseMillis(), now.heartbeat());
       writes.add(new Put(Keys.record(serviceId), Json.write(record), entry.version()));
       Map<String, Version> checks = seen != null ? view.checks() : new HashMap<>();
-      writes.forEach(write -> checks.remove(write.key()));
+      writes.forEach((write) -> checks.remove(write.key()));
       if (!entry.foreign() && this.server.commit(new Commit(checks, writes, 0)).isPresent()) {
         return true;
       }

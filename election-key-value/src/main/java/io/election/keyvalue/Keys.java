@@ -50,8 +50,8 @@ final class Keys {
 
   static String encode(String name) {
     StringBuilder key = new StringBuilder();
-    boolean dots = name.chars().allMatch(c -> c == '.');
-    name.codePoints().forEach(c -> {
+    boolean dots = name.chars().allMatch((c) -> c == '.');
+    name.codePoints().forEach((c) -> {
       if (isPlain(c) && !dots) {
         key.appendCodePoint(c);
       } else {

@@ -137,10 +137,10 @@ final class Members {
       }
     });
     nodes.sort(Comparator.comparing(Description::revision)
-        .thenComparing(node -> String.valueOf(node.nodeId())));
+        .thenComparing((node) -> String.valueOf(node.nodeId())));
     Map<String, List<Member>> members = new LinkedHashMap<>();
-    serviceIds.forEach(id -> members.put(id, new ArrayList<>()));
-    nodes.forEach(node -> {
+    serviceIds.forEach((id) -> members.put(id, new ArrayList<>()));
+    nodes.forEach((node) -> {
       if (node.nodeId() == null || node.services() == null) {
         return;
       }

@@ -67,10 +67,10 @@ final class TermHistory {
     }
     this.server.begin();
     Set<Folder> folders = new HashSet<>();
-    serviceIds.forEach(id -> folders.add(new Folder(Keys.terms(id), newest)));
+    serviceIds.forEach((id) -> folders.add(new Folder(Keys.terms(id), newest)));
     Snapshot snapshot = this.server.read(new Query(Set.of(), folders, false));
     Map<String, View> views = new LinkedHashMap<>();
-    serviceIds.forEach(id -> views.put(id, View.of(id, snapshot, true)));
+    serviceIds.forEach((id) -> views.put(id, View.of(id, snapshot, true)));
     return views;
   }
 }

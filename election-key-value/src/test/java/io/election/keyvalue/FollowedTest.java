@@ -137,7 +137,7 @@ class FollowedTest {
 
   @AfterEach
   void close() {
-    List.of(this.a, this.b, this.c, this.d).forEach(node -> node.watch.close());
+    List.of(this.a, this.b, this.c, this.d).forEach((node) -> node.watch.close());
   }
 
   private void handBack() throws LeaseStoreException {

@@ -77,8 +77,8 @@ public abstract class HandBackContract {
           observed(newStore()),
           SETTINGS,
           () -> id,
-          serviceId -> false,
-          event -> {},
+          (serviceId) -> false,
+          (event) -> {},
           System::nanoTime,
           InstantSource.system());
       this.election = new LeaseElectionService(SERVICE, this.elector);
@@ -126,7 +126,7 @@ public abstract class HandBackContract {
 
   @AfterEach
   void stop() {
-    this.nodes.forEach(node -> node.elector.stop());
+    this.nodes.forEach((node) -> node.elector.stop());
   }
 
   @Test
@@ -161,7 +161,7 @@ public abstract class HandBackContract {
     this.excess.stream()
         .min(Comparator.naturalOrder())
         .ifPresent(
-            least -> assertThat(least).as("excess requests of the best round").isNegative());
+            (least) -> assertThat(least).as("excess requests of the best round").isNegative());
 
     Node hangs = order.get(1);
     hangs.hang();
@@ -183,10 +183,10 @@ public abstract class HandBackContract {
     long begun = System.nanoTime();
     Thread stopping = new Thread(leader.elector::stop);
     stopping.start();
-    await().until(() -> order.stream().anyMatch(node -> node.election.isLeader()));
+    await().until(() -> order.stream().anyMatch((node) -> node.election.isLeader()));
     long gap = System.nanoTime() - begun;
     Node next =
-        order.stream().filter(node -> node.election.isLeader()).findFirst().orElseThrow();
+        order.stream().filter((node) -> node.election.isLeader()).findFirst().orElseThrow();
     int passedOver = order.indexOf(next);
     order.remove(next);
     awaitKnown(order, next);
@@ -217,7 +217,7 @@ public abstract class HandBackContract {
     await()
         .until(() -> nodes.stream()
             .allMatch(
-                node -> node.hangs || node.election.leaderId().equals(Optional.of(leader.id))));
+                (node) -> node.hangs || node.election.leaderId().equals(Optional.of(leader.id))));
   }
 
   private void awaitMembers(List<Node> nodes) {
@@ -226,7 +226,7 @@ public abstract class HandBackContract {
       Map<String, List<Member>> members = ((ElectionDirectory) store).members(Set.of(SERVICE));
       assertThat(members.get(SERVICE))
           .extracting(Member::nodeId)
-          .containsExactlyElementsOf(nodes.stream().map(node -> node.id).toList());
+          .containsExactlyElementsOf(nodes.stream().map((node) -> node.id).toList());
     });
     store.close();
   }

@@ -48,12 +48,14 @@ public final class KeyValueEdits implements ManualEdits {
   public void setLeader(String serviceId, String leaderId) {
     edit(
         serviceId,
-        old -> new LeaseRecord(leaderId, old.term(), old.leaseMillis(), old.heartbeat()));
+        (old) -> new LeaseRecord(leaderId, old.term(), old.leaseMillis(), old.heartbeat()));
   }
 
   @Override
   public void setTerm(String serviceId, long term) {
-    edit(serviceId, old -> new LeaseRecord(old.leader(), term, old.leaseMillis(), old.heartbeat()));
+    edit(
+        serviceId,
+        (old) -> new LeaseRecord(old.leader(), term, old.leaseMillis(), old.heartbeat()));
   }
 
   @Override
@@ -63,7 +65,9 @@ public final class KeyValueEdits implements ManualEdits {
 
   @Override
   public void setLease(String serviceId, @Nullable Long leaseMillis) {
-    edit(serviceId, old -> new LeaseRecord(old.leader(), old.term(), leaseMillis, old.heartbeat()));
+    edit(
+        serviceId,
+        (old) -> new LeaseRecord(old.leader(), old.term(), leaseMillis, old.heartbeat()));
   }
 
   @Override

@@ -55,7 +55,7 @@ class KeyValueLeaseStoreTest {
     assertThat(this.a.renew("a", terms).renewed()).isEqualTo(terms.keySet());
 
     assertThat(this.cluster.queries).isEmpty();
-    assertThat(this.cluster.commits).singleElement().satisfies(commit -> {
+    assertThat(this.cluster.commits).singleElement().satisfies((commit) -> {
       assertThat(commit.writes()).hasSize(1);
       assertThat(commit.checks()).hasSize(reusesVersions ? 1000 : 500);
     });
@@ -72,7 +72,7 @@ class KeyValueLeaseStoreTest {
 
     this.b.read(Set.of("x", "y"));
 
-    assertThat(this.cluster.queries).singleElement().satisfies(query -> {
+    assertThat(this.cluster.queries).singleElement().satisfies((query) -> {
       assertThat(query.fresh()).isFalse();
       assertThat(query.keys()).hasSize(4);
     });
@@ -83,7 +83,7 @@ class KeyValueLeaseStoreTest {
   void theAgeOfARecordCountsFromBeforeItWasTakenToTheMiddleOfARead() throws Exception {
     AtomicLong clock = new AtomicLong(1_000_000);
     LeaseStore slow = new KeyValueLeaseStore(
-        new MemoryKeyValueServer(this.cluster, this.cluster::commit, query -> {
+        new MemoryKeyValueServer(this.cluster, this.cluster::commit, (query) -> {
           clock.addAndGet(100);
           return this.cluster.read(query);
         }),

@@ -60,9 +60,9 @@ class MembersTest {
     assertThat(this.cluster.queries).isEmpty();
     assertThat(this.cluster.commits)
         .singleElement()
-        .satisfies(commit -> assertThat(commit.writes())
+        .satisfies((commit) -> assertThat(commit.writes())
             .singleElement()
-            .satisfies(write -> assertThat(write.key()).isEqualTo(Keys.seen("a:8080:1"))));
+            .satisfies((write) -> assertThat(write.key()).isEqualTo(Keys.seen("a:8080:1"))));
   }
 
   @Test
@@ -72,7 +72,7 @@ class MembersTest {
     this.now = this.now.plusSeconds(1);
     this.store.announce(self(Set.of("billing"), Set.of("billing")));
 
-    assertThat(members("billing")).singleElement().satisfies(member -> {
+    assertThat(members("billing")).singleElement().satisfies((member) -> {
       assertThat(member.paused()).isTrue();
       assertThat(member.since()).isEqualTo(joined);
     });

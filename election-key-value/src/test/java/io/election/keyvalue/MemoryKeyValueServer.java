@@ -70,9 +70,9 @@ final class MemoryKeyValueServer implements KeyValueServer {
       });
       for (Folder folder : query.folders()) {
         this.entries.descendingMap().entrySet().stream()
-            .filter(entry -> entry.getKey().startsWith(folder.parent() + "/"))
+            .filter((entry) -> entry.getKey().startsWith(folder.parent() + "/"))
             .limit(folder.newest())
-            .forEach(entry -> found.put(entry.getKey(), entry.getValue()));
+            .forEach((entry) -> found.put(entry.getKey(), entry.getValue()));
       }
       return new Snapshot(found, this.identity, this.revision);
     }
@@ -80,7 +80,7 @@ final class MemoryKeyValueServer implements KeyValueServer {
     synchronized Optional<Map<String, Version>> commit(Commit commit) {
       this.commits.add(commit);
       boolean met = commit.checks().entrySet().stream()
-              .allMatch(check -> is(check.getKey(), check.getValue()))
+              .allMatch((check) -> is(check.getKey(), check.getValue()))
           && commit.writes().stream().allMatch(this::isMet);
       if (!met) {
         return Optional.empty();
@@ -150,7 +150,7 @@ final class MemoryKeyValueServer implements KeyValueServer {
       Change change = this.reusesVersions
           ? new Change(key, kind, null, Change.UNKNOWN)
           : new Change(key, kind, value, this.revision);
-      this.watches.forEach(watch -> watch.accept(change));
+      this.watches.forEach((watch) -> watch.accept(change));
     }
   }
 
@@ -207,7 +207,7 @@ final class MemoryKeyValueServer implements KeyValueServer {
   @Override
   public Watch watch(Consumer<Change> changed) {
     Set<String> followed = ConcurrentHashMap.newKeySet();
-    Consumer<Change> watch = change -> {
+    Consumer<Change> watch = (change) -> {
       if (followed.contains(change.key())) {
         changed.accept(change);
       }

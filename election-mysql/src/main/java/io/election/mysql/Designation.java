@@ -43,7 +43,7 @@ final class Designation {
               FROM leader_election l LEFT JOIN leader_election_history h
                   ON h.service_id = l.service_id AND h.term = l.term
               WHERE l.service_id = ?
-              """, row -> new Seen(row.getLong(1), row.getLong(2), row.getBoolean(3)), serviceId);
+              """, (row) -> new Seen(row.getLong(1), row.getLong(2), row.getBoolean(3)), serviceId);
       if (found.isEmpty()) {
         return false;
       }

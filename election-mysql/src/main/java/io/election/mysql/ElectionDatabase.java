@@ -82,7 +82,7 @@ public final class ElectionDatabase {
    * @param credentials where the source reads user and password, for messages
    */
   public ElectionDatabase(DataSource dataSource, @Nullable String url, String credentials) {
-    this(dataSource, url, credentials, work -> new Thread(work, "election-connect"));
+    this(dataSource, url, credentials, (work) -> new Thread(work, "election-connect"));
   }
 
   /**

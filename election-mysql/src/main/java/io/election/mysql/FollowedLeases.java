@@ -53,7 +53,7 @@ final class FollowedLeases {
   /** Returns the node that holds most of the leases, apart from a node itself. */
   Optional<String> mainHolder(String self) {
     Map<String, Integer> held = new LinkedHashMap<>();
-    this.leases.values().forEach(lease -> held.merge(lease.holder(), 1, Integer::sum));
+    this.leases.values().forEach((lease) -> held.merge(lease.holder(), 1, Integer::sum));
     held.remove(self);
     return held.entrySet().stream().max(Map.Entry.comparingByValue()).map(Map.Entry::getKey);
   }
@@ -69,7 +69,7 @@ final class FollowedLeases {
   }
 
   private Stream<Lease> heldBy(String holder) {
-    return this.leases.values().stream().filter(lease -> lease.holder().equals(holder));
+    return this.leases.values().stream().filter((lease) -> lease.holder().equals(holder));
   }
 
   void clear() {

@@ -98,7 +98,7 @@ final class LeaseRenewal {
         "SELECT service_id FROM leader_election FORCE INDEX (PRIMARY) WHERE " + held(terms, stamp);
     Object[] parameters = held(nodeId, terms);
     Set<String> renewed = new HashSet<>(session.query(
-        select + " FOR UPDATE SKIP LOCKED", row -> Session.string(row, 1), parameters));
+        select + " FOR UPDATE SKIP LOCKED", (row) -> Session.string(row, 1), parameters));
     if (!renewed.isEmpty()) {
       session.update(
           """
@@ -108,7 +108,7 @@ final class LeaseRenewal {
           """.formatted(stamp.renewal(), Session.marks("?", renewed.size())), renewed.toArray());
     }
     Set<String> locked =
-        new HashSet<>(session.query(select, row -> Session.string(row, 1), parameters));
+        new HashSet<>(session.query(select, (row) -> Session.string(row, 1), parameters));
     locked.removeAll(renewed);
     if (renewed.size() + locked.size() < terms.size()) {
       session.requireSameServer();
@@ -120,7 +120,7 @@ final class LeaseRenewal {
     String names = locked.stream()
         .sorted()
         .limit(5)
-        .map(name -> "'" + name + "'")
+        .map((name) -> "'" + name + "'")
         .collect(Collectors.joining(", "));
     return "%d of %d leases could not be renewed (%s). %s"
         .formatted(

@@ -83,7 +83,7 @@ final class LeaseRows {
     Map<String, Reading> readings = new HashMap<>();
     session.query(
         sql,
-        row -> {
+        (row) -> {
           // A primary may have become a replica since the session was opened.
           Session.requireWritable(row, 9);
           session.requireSource(Session.string(row, 11));
@@ -152,7 +152,7 @@ final class LeaseRows {
         .query(
             "SELECT %s FROM leader_election WHERE service_id = ? %s FOR UPDATE %s"
                 .formatted(TermHistory.MUST_COMPARE, asSeen(session), ifLocked),
-            row -> row.getBoolean(1),
+            (row) -> row.getBoolean(1),
             asSeen(List.of(serviceId), seen))
         .stream()
         .findFirst();

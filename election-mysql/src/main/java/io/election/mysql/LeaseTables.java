@@ -93,7 +93,7 @@ record LeaseTables(
   List<String> missing() {
     check();
     return Stream.of(Migration.values())
-        .flatMap(migration -> migration.ddl(this).stream())
+        .flatMap((migration) -> migration.ddl(this).stream())
         .distinct()
         .toList();
   }
@@ -110,8 +110,8 @@ record LeaseTables(
   boolean needUpgrade() {
     return this.leases != null
         && Stream.of(Migration.values())
-            .filter(migration -> migration != Migration.CREATE)
-            .anyMatch(migration -> !migration.ddl(this).isEmpty());
+            .filter((migration) -> migration != Migration.CREATE)
+            .anyMatch((migration) -> !migration.ddl(this).isEmpty());
   }
 
   private void check() {
@@ -217,7 +217,7 @@ record LeaseTables(
     table
         .column(name)
         .ifPresentOrElse(
-            column -> {
+            (column) -> {
               if (!column.type().equals(type)) {
                 faults.add(name + " is " + column.fullType() + ", not " + type);
               }
@@ -232,15 +232,15 @@ record LeaseTables(
   private static void expectNull(Table table, String name, boolean nullable, List<String> faults) {
     table
         .column(name)
-        .filter(column -> column.nullable() != nullable)
+        .filter((column) -> column.nullable() != nullable)
         .ifPresent(
-            column -> faults.add(name + (nullable ? " does not allow NULL" : " allows NULL")));
+            (column) -> faults.add(name + (nullable ? " does not allow NULL" : " allows NULL")));
   }
 
   private static void expectOmissible(Table table, Set<String> ours, List<String> faults) {
     table.columns().stream()
-        .filter(column -> !ours.contains(column.name()) && !column.omissible())
-        .forEach(column -> faults.add(column.name() + " is unknown and has no default"));
+        .filter((column) -> !ours.contains(column.name()) && !column.omissible())
+        .forEach((column) -> faults.add(column.name() + " is unknown and has no default"));
   }
 
   private static void refuse(Table table, List<String> faults, String expected) {

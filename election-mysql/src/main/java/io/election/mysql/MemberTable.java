@@ -176,7 +176,7 @@ final class MemberTable {
           WHERE UNIX_TIMESTAMP(seen_at) + 3 * lease_millis / 1000
               > UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6))
           ORDER BY joined_at, node_id
-          """, row -> {
+          """, (row) -> {
         String nodeId = Session.string(row, 1);
         String[] version = Session.string(row, 5).split(" ", 2);
         Member member = new Member(
@@ -195,7 +195,7 @@ final class MemberTable {
           if (services.ids().contains(id)) {
             String position = services.positions().getOrDefault(id, "");
             members
-                .computeIfAbsent(id, key -> new ArrayList<>())
+                .computeIfAbsent(id, (key) -> new ArrayList<>())
                 .add(in(member, paused.contains(id), position));
           }
         }
@@ -248,7 +248,7 @@ final class MemberTable {
     try {
       List<String> nodes = session.query(
           "SELECT node_id FROM leader_election_member WHERE " + old + " LIMIT 100",
-          row -> Session.string(row, 1));
+          (row) -> Session.string(row, 1));
       if (!nodes.isEmpty()) {
         session.update(
             "DELETE FROM leader_election_member WHERE node_id IN (%s) AND %s"

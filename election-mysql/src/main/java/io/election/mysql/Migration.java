@@ -70,7 +70,7 @@ enum Migration {
     return switch (this) {
       case CREATE, MEMBERS -> null;
       case FINE_TIME ->
-        lacks(leases, "last_active_time", column -> column.precision() == 6) ? """
+        lacks(leases, "last_active_time", (column) -> column.precision() == 6) ? """
                 ALTER TABLE leader_election
                     MODIFY last_active_time timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)
                     COMMENT 'last write; for people'\
@@ -127,7 +127,7 @@ enum Migration {
   }
 
   private static boolean lacks(@Nullable Table table, String column) {
-    return lacks(table, column, found -> true);
+    return lacks(table, column, (found) -> true);
   }
 
   private static boolean lacks(

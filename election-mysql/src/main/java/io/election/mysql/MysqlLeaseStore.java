@@ -126,7 +126,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
       return Map.of();
     }
     Map<String, Reading> readings = this.connection.call(
-        "Reading the leases", session -> this.rows.read(session, stamp(session), serviceIds));
+        "Reading the leases", (session) -> this.rows.read(session, stamp(session), serviceIds));
     this.followed.read(serviceIds, readings);
     return readings;
   }
@@ -151,7 +151,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
     if (terms.isEmpty()) {
       return new Renewals(Set.of());
     }
-    return this.connection.call("Renewing", session -> {
+    return this.connection.call("Renewing", (session) -> {
       Renewals outcome = this.renewal.renew(session, stamp(session), nodeId, terms);
       this.signal.prepare(session, nodeId);
       return outcome;
@@ -162,7 +162,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
   public Optional<LeaseRow> create(String serviceId, Claim claim) throws LeaseStoreException {
     return this.connection.call(
         "Creating the record of election '" + serviceId + "'",
-        session -> asHolder(claim.nodeId(), session, () -> create(session, serviceId, claim)));
+        (session) -> asHolder(claim.nodeId(), session, () -> create(session, serviceId, claim)));
   }
 
   /** Inserts the row first, so that no other node changes the history meanwhile. */
@@ -199,7 +199,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
   public Optional<LeaseRow> touch(String serviceId, LeaseRow seen) throws LeaseStoreException {
     return this.connection.call(
         "Touching the record of election '" + serviceId + "'",
-        session -> asHolder(seen.leaderId(), session, () -> touch(session, serviceId, seen)));
+        (session) -> asHolder(seen.leaderId(), session, () -> touch(session, serviceId, seen)));
   }
 
   /** Runs in a transaction, so that the row that it reads is the one that it wrote. */
@@ -213,7 +213,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
             """ + LeaseRows.asSeen(session), LeaseRows.asSeen(List.of(serviceId), seen));
     return touched
         ? Optional.of(this.rows.readLocked(session, stamp(session), serviceId))
-            .filter(row -> Objects.equals(
+            .filter((row) -> Objects.equals(
                 LeaseRows.Version.of(row).lastTerm(), LeaseRows.Version.of(seen).lastTerm()))
         : Optional.empty();
   }
@@ -225,7 +225,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
     String work = created ? "Beginning to lead election '%s'" : "Taking election '%s' over";
     Optional<Long> term = this.connection.call(
         work.formatted(serviceId),
-        session -> asHolder(
+        (session) -> asHolder(
             claim.nodeId(),
             session,
             () -> created
@@ -318,7 +318,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
       String serviceId, String nodeId, long term, @Nullable String successor, TermEnd ending)
       throws LeaseStoreException {
     String work = successor != null ? "Releasing" : "Ceding";
-    return this.connection.call("%s election '%s'".formatted(work, serviceId), session -> {
+    return this.connection.call("%s election '%s'".formatted(work, serviceId), (session) -> {
       boolean released = successor != null
           ? handBack(session, serviceId, nodeId, term, successor)
           : cede(session, serviceId, nodeId, term);
@@ -408,7 +408,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
       throws LeaseStoreException {
     return this.connection.call(
         "Designating the leader of election '" + serviceId + "'",
-        session -> this.designation.write(session, serviceId, leaderId, seen, auditNote));
+        (session) -> this.designation.write(session, serviceId, leaderId, seen, auditNote));
   }
 
   @Override
@@ -417,7 +417,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
       return Map.of();
     }
     return this.connection.call(
-        "Reading the history", session -> this.history.read(session, serviceIds));
+        "Reading the history", (session) -> this.history.read(session, serviceIds));
   }
 
   /**
@@ -430,7 +430,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
     if (belowTerms.isEmpty()) {
       return;
     }
-    this.connection.call("Pruning the history", session -> {
+    this.connection.call("Pruning the history", (session) -> {
       this.members.prune(session);
       return this.history.prune(session, belowTerms, retention);
     });
@@ -440,7 +440,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
   public void announce(Announcement self) throws LeaseStoreException {
     boolean stops = self.serviceIds().isEmpty();
     String work = (stops ? "Withdrawing" : "Announcing") + " node '" + self.nodeId() + "'";
-    this.connection.call(work, session -> {
+    this.connection.call(work, (session) -> {
       if (stops) {
         this.members.withdraw(session, self.nodeId());
       } else {
@@ -453,7 +453,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
   @Override
   public Map<String, List<Member>> members(Set<String> serviceIds) throws LeaseStoreException {
     return this.connection.call(
-        "Reading the members", session -> this.members.read(session, serviceIds));
+        "Reading the members", (session) -> this.members.read(session, serviceIds));
   }
 
   /** {@inheritDoc} After that, no record counts as the store's {@linkplain LeaseRow#own() own}. */

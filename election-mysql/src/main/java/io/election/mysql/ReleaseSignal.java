@@ -43,7 +43,7 @@ final class ReleaseSignal {
     long now = System.nanoTime();
     if (this.allowed && !this.held && now - this.dueAt >= 0) {
       this.dueAt = now + RETRY;
-      attempt(session, own -> this.held = ReleaseWatch.lock(own, nodeId, 0));
+      attempt(session, (own) -> this.held = ReleaseWatch.lock(own, nodeId, 0));
     }
   }
 
@@ -51,7 +51,7 @@ final class ReleaseSignal {
   void send(Session session, String nodeId) {
     if (this.held) {
       forget();
-      attempt(session, own -> ReleaseWatch.unlock(own, nodeId));
+      attempt(session, (own) -> ReleaseWatch.unlock(own, nodeId));
     }
   }
 

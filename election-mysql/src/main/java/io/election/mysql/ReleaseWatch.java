@@ -58,7 +58,10 @@ final class ReleaseWatch implements ReleaseListener.Signal {
   static boolean lock(Session session, String holder, long seconds) throws SQLException {
     return session
         .query(
-            "SELECT GET_LOCK(?, ?)", row -> row.getInt(1), name(session.schema(), holder), seconds)
+            "SELECT GET_LOCK(?, ?)",
+            (row) -> row.getInt(1),
+            name(session.schema(), holder),
+            seconds)
         .contains(1);
   }
 
@@ -69,7 +72,7 @@ final class ReleaseWatch implements ReleaseListener.Signal {
    */
   static boolean unlock(Session session, String holder) throws SQLException {
     return session
-        .query("SELECT RELEASE_LOCK(?)", row -> row.getInt(1), name(session.schema(), holder))
+        .query("SELECT RELEASE_LOCK(?)", (row) -> row.getInt(1), name(session.schema(), holder))
         .contains(1);
   }
 

@@ -68,7 +68,7 @@ final class SchemaMigrator {
 
   private static boolean hasFailed(Flyway flyway) {
     return Stream.of(flyway.info().all())
-        .anyMatch(migration -> migration.getState().isFailed());
+        .anyMatch((migration) -> migration.getState().isFailed());
   }
 
   private static Flyway flyway(DataSource dataSource, Stream<Migration> migrations) {

@@ -111,19 +111,19 @@ final class Session {
     this.connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
     this.dialect = Dialect.of(
         driverSays,
-        query("SELECT VERSION()", row -> string(row, 1)).stream().findFirst().orElse(""));
+        query("SELECT VERSION()", (row) -> string(row, 1)).stream().findFirst().orElse(""));
     List<Setting> settings = settings(this.dialect, restSeconds, lockSeconds);
     execute(settings.stream()
-        .map(setting -> setting.variable() + " = " + setting.value())
+        .map((setting) -> setting.variable() + " = " + setting.value())
         .collect(Collectors.joining(", ", "SET SESSION ", "")));
     String sql = "SELECT %s, CURRENT_USER(), DATABASE(), CONCAT(@@hostname, ':', @@port), %s, %s"
         .formatted(
             this.dialect.source(),
             READ_ONLY,
             settings.stream()
-                .map(setting -> "@@SESSION." + setting.variable())
+                .map((setting) -> "@@SESSION." + setting.variable())
                 .collect(Collectors.joining(", ")));
-    query(sql, row -> {
+    query(sql, (row) -> {
       this.source = string(row, 1);
       this.account = string(row, 2);
       this.schema = row.getString(3);
@@ -247,7 +247,7 @@ final class Session {
    * because that result means nothing on another server.
    */
   void requireSameServer() throws SQLException {
-    for (String found : query("SELECT " + this.dialect.source(), row -> string(row, 1))) {
+    for (String found : query("SELECT " + this.dialect.source(), (row) -> string(row, 1))) {
       requireSource(found);
     }
   }

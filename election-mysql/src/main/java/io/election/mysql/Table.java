@@ -63,14 +63,13 @@ record Table(String name, String type, String engine, List<Column> columns) {
   /** Describes a table of the session's database; {@code null} if there is none of that name. */
   static @Nullable Table find(Session session, String name) throws SQLException {
     record Kind(String type, String engine) {}
-    Optional<Kind> kind =
-        session
-            .query("""
+    Optional<Kind> kind = session
+        .query("""
                 SELECT table_type, engine FROM information_schema.tables
                 WHERE table_schema = DATABASE() AND table_name = ?
-                """, row -> new Kind(Session.string(row, 1), Session.string(row, 2)), name)
-            .stream()
-            .findFirst();
+                """, (row) -> new Kind(Session.string(row, 1), Session.string(row, 2)), name)
+        .stream()
+        .findFirst();
     if (kind.isEmpty()) {
       return null;
     }
@@ -81,7 +80,7 @@ record Table(String name, String type, String engine, List<Column> columns) {
             FROM information_schema.columns
             WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position
             """,
-        row -> {
+        (row) -> {
           boolean nullable = Session.string(row, 6).equals("YES");
           String extra = Session.string(row, 8).toLowerCase(Locale.ROOT);
           return new Column(
@@ -103,7 +102,7 @@ record Table(String name, String type, String engine, List<Column> columns) {
   }
 
   Optional<Column> column(String name) {
-    return this.columns.stream().filter(column -> column.name().equals(name)).findFirst();
+    return this.columns.stream().filter((column) -> column.name().equals(name)).findFirst();
   }
 
   boolean has(String name) {

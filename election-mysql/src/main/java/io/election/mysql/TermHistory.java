@@ -77,7 +77,7 @@ final class TermHistory {
         .query("""
             SELECT term, lease_millis FROM leader_election_history
             WHERE service_id = ? ORDER BY term DESC LIMIT 1
-            """, row -> new LastTerm(row.getLong(1), row.getLong(2)), serviceId)
+            """, (row) -> new LastTerm(row.getLong(1), row.getLong(2)), serviceId)
         .stream()
         .findFirst()
         .orElse(LastTerm.NONE);
@@ -189,8 +189,8 @@ final class TermHistory {
     Map<String, List<PastTerm>> histories = new HashMap<>();
     session.query(
         sql,
-        row -> histories
-            .computeIfAbsent(Session.string(row, 1), id -> new ArrayList<>())
+        (row) -> histories
+            .computeIfAbsent(Session.string(row, 1), (id) -> new ArrayList<>())
             .add(new PastTerm(
                 row.getLong(2),
                 Session.string(row, 3),

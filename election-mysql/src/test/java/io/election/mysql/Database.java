@@ -42,7 +42,7 @@ final class Database {
     return database.newUser(
         "user_%d_of_%s".formatted(USERS.incrementAndGet(), database.name()),
         Arrays.stream(grants)
-            .map(grant -> grant.formatted(database.name()))
+            .map((grant) -> grant.formatted(database.name()))
             .toArray(String[]::new));
   }
 
@@ -102,7 +102,7 @@ final class Database {
       logger.detachAppender(logged);
     }
     return logged.list.stream()
-        .filter(event -> event.getLevel().isGreaterOrEqual(level))
+        .filter((event) -> event.getLevel().isGreaterOrEqual(level))
         .map(ILoggingEvent::getFormattedMessage)
         .toList();
   }

@@ -19,13 +19,13 @@ class DialectTest {
     "MariaDB, 10.11.14-MariaDB-0+deb12u2, MARIADB",
     "MariaDB, 9.7.4, MYSQL",
   })
-  void the_version_tells_the_product_whatever_the_driver_says(
+  void theVersionTellsTheProductWhateverTheDriverSays(
       String driver, String version, Dialect dialect) {
     assertThat(Dialect.of(driver, version)).isEqualTo(dialect);
   }
 
   @Test
-  void an_unknown_product_is_named() {
+  void anUnknownProductIsNamed() {
     assertThatThrownBy(() -> Dialect.of("MySQL", "8.0.11-TiDB-v7.5.0"))
         .isInstanceOf(ElectionSetupException.class)
         .hasMessage("""

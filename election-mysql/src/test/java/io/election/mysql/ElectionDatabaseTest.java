@@ -63,12 +63,12 @@ class ElectionDatabaseTest {
         "jdbc:db2://host:1/app:password=s3cret;user=x|host:1/app",
         "jdbc:sqlserver://host;user=sa;password=s3cret@x|the election's database",
       })
-  void a_location_shows_neither_user_nor_password(String url, String location) {
+  void aLocationShowsNeitherUserNorPassword(String url, String location) {
     assertThat(database(url, () -> null).location()).isEqualTo(location).doesNotContain("s3cret");
   }
 
   @Test
-  void without_a_url_messages_name_no_host_until_the_first_connection() {
+  void withoutAUrlMessagesNameNoHostUntilTheFirstConnection() {
     ElectionDatabase database = database(null, () -> null);
     assertThat(database.location()).isEqualTo("the election's database");
 
@@ -78,7 +78,7 @@ class ElectionDatabaseTest {
   }
 
   @Test
-  void a_connection_that_comes_too_late_is_closed() {
+  void aConnectionThatComesTooLateIsClosed() {
     CountDownLatch slow = new CountDownLatch(1);
     Queue<String> calls = new ConcurrentLinkedQueue<>();
     ElectionDatabase database = database(null, () -> {
@@ -95,7 +95,7 @@ class ElectionDatabaseTest {
   }
 
   @Test
-  void attempts_that_never_come_back_do_not_pile_up() {
+  void attemptsThatNeverComeBackDoNotPileUp() {
     CountDownLatch never = new CountDownLatch(1);
     ElectionDatabase database = database(null, () -> {
       never.await();
@@ -112,11 +112,11 @@ class ElectionDatabaseTest {
   }
 
   @Test
-  void a_thread_that_cannot_be_started_does_not_count_for_ever() throws Exception {
+  void aThreadThatCannotBeStartedDoesNotCountForEver() throws Exception {
     AtomicBoolean shortOfThreads = new AtomicBoolean(true);
     Connection connection = connection(new ConcurrentLinkedQueue<>());
     ElectionDatabase database = new ElectionDatabase(
-        ConnectionSource.of(() -> connection), null, "a test", work -> new Thread(work) {
+        ConnectionSource.of(() -> connection), null, "a test", (work) -> new Thread(work) {
           @Override
           public void start() {
             if (shortOfThreads.get()) {
@@ -138,7 +138,7 @@ class ElectionDatabaseTest {
   }
 
   @Test
-  void a_source_that_fails_otherwise_is_a_failure_to_connect() {
+  void aSourceThatFailsOtherwiseIsAFailureToConnect() {
     ElectionDatabase database = database(null, () -> {
       throw new IllegalStateException("closed");
     });

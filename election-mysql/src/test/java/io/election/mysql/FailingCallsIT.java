@@ -46,7 +46,7 @@ class FailingCallsIT {
 
   private static final Map<String, Long> BOTH = Map.of("billing", 1L, "mailing", 1L);
 
-  private static final Call READ = store -> store.read(BOTH.keySet());
+  private static final Call READ = (store) -> store.read(BOTH.keySet());
 
   private static final String THREADS = "connecting-for-failing-calls";
 
@@ -56,7 +56,7 @@ class FailingCallsIT {
       ConnectionSource.of(this::connect),
       this.database.jdbcUrl(),
       "a test",
-      work -> new Thread(work, THREADS));
+      (work) -> new Thread(work, THREADS));
   private final MysqlLeaseStore store = new MysqlLeaseStore(
       this.watched, SchemaMode.NONE, Database.OPERATION_TIMEOUT, Database.RENEW_INTERVAL, true);
 
@@ -77,37 +77,37 @@ class FailingCallsIT {
   }
 
   /** The operations of a store that has led two elections in their first terms. */
-  static Stream<Arguments> whatever_call_of_the_driver_fails_in_whatever_way_nothing_is_lost() {
+  static Stream<Arguments> whateverCallOfTheDriverFailsInWhateverWayNothingIsLost() {
     return Stream.of(
         call("read", READ),
-        call("create", store -> Leases.create(store, "new", "a", 10_000, 0)),
-        call("renew one", store -> Leases.renew(store, "a", Map.of("billing", 1L))),
+        call("create", (store) -> Leases.create(store, "new", "a", 10_000, 0)),
+        call("renew one", (store) -> Leases.renew(store, "a", Map.of("billing", 1L))),
         call(
             "renew two, of which one is lost",
-            store -> Leases.renew(store, "a", Map.of("billing", 1L, "mailing", 2L))),
-        call("take and lead", store -> {
+            (store) -> Leases.renew(store, "a", Map.of("billing", 1L, "mailing", 2L))),
+        call("take and lead", (store) -> {
           LeaseRow seen = Database.row(store, "billing");
           store.touch("billing", seen);
           Leases.acquire(store, "billing", seen, "b", 10_000, 0, "EXPIRED");
           Leases.begin(store, "billing", seen, 10_000);
         }),
-        call("release", store -> store.release("billing", "a", 1, "", ENDING)),
-        call("cede", store -> {
+        call("release", (store) -> store.release("billing", "a", 1, "", ENDING)),
+        call("cede", (store) -> {
           store.designate("billing", "b", null, ALICE);
           Leases.cede(store, "billing", "a", 1, ENDING);
         }),
-        call("history", store -> {
+        call("history", (store) -> {
           store.history(BOTH.keySet());
           store.prune(BOTH, Duration.ofDays(1));
         }),
-        call("members", store -> {
+        call("members", (store) -> {
           store.announce(new Announcement(
               "a", BOTH.keySet(), Set.of(), true, Duration.ofDays(1), "", "", Map.of()));
           store.members(BOTH.keySet());
           store.announce(new Announcement(
               "a", Set.of(), Set.of(), true, Duration.ofDays(1), "", "", Map.of()));
         }),
-        call("signal", store -> store.releaseWatch().orElseThrow().await("nobody", () -> {})));
+        call("signal", (store) -> store.releaseWatch().orElseThrow().await("nobody", () -> {})));
   }
 
   private static Arguments call(String name, Call call) {
@@ -121,15 +121,14 @@ class FailingCallsIT {
   }
 
   @Test
-  void whatever_call_of_the_driver_fails_in_a_read_nothing_is_lost() throws Exception {
+  void whateverCallOfTheDriverFailsInAReadNothingIsLost() throws Exception {
     failAtEach(READ, KINDS.subList(0, 1));
   }
 
   @ParameterizedTest
   @MethodSource
   @Tag("faults")
-  void whatever_call_of_the_driver_fails_in_whatever_way_nothing_is_lost(Call call)
-      throws Exception {
+  void whateverCallOfTheDriverFailsInWhateverWayNothingIsLost(Call call) throws Exception {
     failAtEach(call, KINDS);
   }
 
@@ -156,7 +155,7 @@ class FailingCallsIT {
   /** Fails only some of the calls: there are thousands. */
   @Test
   @Tag("faults")
-  void whatever_call_of_the_driver_fails_in_a_migration_nothing_is_lost() throws Exception {
+  void whateverCallOfTheDriverFailsInAMigrationNothingIsLost() throws Exception {
     int made = 1;
     int attempt = 0;
     for (int i = 1; i <= made; i += ++attempt) {
@@ -182,7 +181,7 @@ class FailingCallsIT {
       assertThat(Stream.iterate(failure, Objects::nonNull, Throwable::getCause)
               .map(Throwable::toString))
           .as("causes of %s", failure)
-          .anyMatch(text -> text.contains("injected"));
+          .anyMatch((text) -> text.contains("injected"));
     }
     return this.calls.get();
   }
@@ -193,7 +192,7 @@ class FailingCallsIT {
         .pollDelay(Duration.ZERO)
         .pollInterval(Duration.ofMillis(5))
         .until(() -> Thread.getAllStackTraces().keySet().stream()
-            .noneMatch(thread -> thread.getName().equals(THREADS)));
+            .noneMatch((thread) -> thread.getName().equals(THREADS)));
   }
 
   private void lead() throws Exception {

@@ -23,12 +23,12 @@ class JdbcHostsTest {
         "jdbc:tc:mysql:9.7:///db",
         "jdbc:h2:mem:a,b"
       })
-  void other_urls_stay_as_they_are(String url) {
+  void otherUrlsStayAsTheyAre(String url) {
     assertThat(JdbcHosts.split(url)).containsExactly(url);
   }
 
   @Test
-  void several_hosts_give_a_url_for_each_in_their_order() {
+  void severalHostsGiveAUrlForEachInTheirOrder() {
     assertThat(JdbcHosts.split(
             "jdbc:mysql://a,b:3307,[::1]:3308/db?sslMode=REQUIRED&failOverReadOnly=false"))
         .containsExactly(
@@ -42,7 +42,7 @@ class JdbcHostsTest {
   }
 
   @Test
-  void connector_j_writes_to_the_first_host_alone_unless_told_otherwise() {
+  void connectorJWritesToTheFirstHostAloneUnlessToldOtherwise() {
     assertThat(JdbcHosts.writesToFirstAlone("jdbc:mysql://a,b/db?x=1")).isTrue();
     assertThat(JdbcHosts.writesToFirstAlone("jdbc:mysql://a/db?x=1")).isFalse();
     assertThat(JdbcHosts.writesToFirstAlone("jdbc:mysql://a,b/db?x=1&failOverReadOnly=false"))
@@ -52,7 +52,7 @@ class JdbcHostsTest {
   }
 
   @Test
-  void a_message_shows_the_host_without_credentials() {
+  void aMessageShowsTheHostWithoutCredentials() {
     assertThat(JdbcHosts.host("jdbc:mysql://me:secret@b:3307/db?x=1")).isEqualTo("b:3307");
     assertThat(JdbcHosts.host("jdbc:mysql://(host=b,port=3307,user=me,password=secret)/db"))
         .isEqualTo("b:3307");

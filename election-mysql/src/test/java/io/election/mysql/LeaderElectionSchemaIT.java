@@ -106,7 +106,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  void an_empty_database_gets_all_tables_once() throws Exception {
+  void anEmptyDatabaseGetsAllTablesOnce() throws Exception {
     migrate();
     migrate();
 
@@ -122,7 +122,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
   @Test
   @Tag("default-server")
-  void complete_tables_are_left_alone_without_flyway() throws Exception {
+  void completeTablesAreLeftAloneWithoutFlyway() throws Exception {
     this.database.withTables();
 
     migrate();
@@ -133,7 +133,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  void nodes_that_start_at_once_on_an_empty_schema_all_succeed() throws Exception {
+  void nodesThatStartAtOnceOnAnEmptySchemaAllSucceed() throws Exception {
     int nodes = 6;
     CyclicBarrier start = new CyclicBarrier(nodes);
     Callable<String> node = () -> {
@@ -144,7 +144,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
     ExecutorService executor = Executors.newFixedThreadPool(nodes);
     try {
       assertThat(executor.invokeAll(Collections.nCopies(nodes, node), 1, TimeUnit.MINUTES))
-          .allSatisfy(started -> assertThat(started.get()).isEqualTo("started"));
+          .allSatisfy((started) -> assertThat(started.get()).isEqualTo("started"));
     } finally {
       executor.shutdownNow();
     }
@@ -152,7 +152,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  void the_hand_made_table_is_upgraded_in_place_under_its_running_statements() throws Exception {
+  void theHandMadeTableIsUpgradedInPlaceUnderItsRunningStatements() throws Exception {
     this.database.execute(HAND_MADE);
     AtomicBoolean stop = new AtomicBoolean();
     AtomicInteger renewals = new AtomicInteger();
@@ -187,7 +187,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   /** As with tables of an unreleased version, whose migrations had other contents. */
   @Test
   @Tag("default-server")
-  void a_column_dropped_after_an_upgrade_is_not_made_again_either() throws Exception {
+  void aColumnDroppedAfterAnUpgradeIsNotMadeAgainEither() throws Exception {
     this.database.execute(HAND_MADE);
     migrate();
     this.database.execute(
@@ -201,7 +201,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  void the_file_in_the_jar_makes_what_the_migrations_make() throws Exception {
+  void theFileInTheJarMakesWhatTheMigrationsMake() throws Exception {
     migrate();
     TestDatabase byFile = server().newDatabase().withTables();
 
@@ -222,8 +222,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
   @ParameterizedTest
   @MethodSource
-  void tables_that_are_not_complete_are_completed(String found, String lostMeanwhile)
-      throws Exception {
+  void tablesThatAreNotCompleteAreCompleted(String found, String lostMeanwhile) throws Exception {
     execute(found);
     if (!lostMeanwhile.isEmpty()) {
       migrate();
@@ -236,7 +235,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
     assertIsUsable();
   }
 
-  static Stream<Arguments> tables_that_are_not_complete_are_completed() {
+  static Stream<Arguments> tablesThatAreNotCompleteAreCompleted() {
     return Stream.of(
         argumentSet(
             "after a start that failed half-way",
@@ -266,7 +265,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  void the_hand_made_table_is_upgraded_from_any_collation() throws Exception {
+  void theHandMadeTableIsUpgradedFromAnyCollation() throws Exception {
     for (String collation : collations()) {
       this.database = server().newDatabase();
       this.database.execute(
@@ -279,7 +278,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  void tables_in_any_other_collation_are_refused_with_their_conversion() throws Exception {
+  void tablesInAnyOtherCollationAreRefusedWithTheirConversion() throws Exception {
     for (String collation : collations()) {
       for (List<String> tables : List.of(
           List.of(in(collation, LeaseTables.CREATE_LEASES), LeaseTables.CREATE_HISTORY),
@@ -329,7 +328,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  void the_table_of_another_tool_is_refused_with_its_conversion() throws Exception {
+  void theTableOfAnotherToolIsRefusedWithItsConversion() throws Exception {
     this.database.execute(OTHER_TOOLS);
     this.database.execute(
         "insert into leader_election (name, node, last_seen_active) values ('AS', 'host:8080:1', now())");
@@ -351,7 +350,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
   @ParameterizedTest
   @MethodSource
-  void a_table_that_an_election_cannot_use_is_refused(String table, String found, String remedy) {
+  void aTableThatAnElectionCannotUseIsRefused(String table, String found, String remedy) {
     execute(table);
 
     ElectionSetupException refused = refused(SchemaMode.MIGRATE);
@@ -361,7 +360,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
     assertThat(tables()).doesNotContain("leader_election_schema_history");
   }
 
-  static Stream<Arguments> a_table_that_an_election_cannot_use_is_refused() {
+  static Stream<Arguments> aTableThatAnElectionCannotUseIsRefused() {
     String leases = "CREATE TABLE leader_election (";
     return Stream.of(
         argumentSet(
@@ -405,7 +404,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
   @Test
   @Tag("default-server")
-  void a_table_dropped_later_is_not_made_again() throws Exception {
+  void aTableDroppedLaterIsNotMadeAgain() throws Exception {
     migrate();
     this.database.execute("DROP TABLE leader_election");
 
@@ -424,7 +423,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
   @Test
   @Tag("default-server")
-  void validate_refuses_missing_tables_and_prints_them() {
+  void validateRefusesMissingTablesAndPrintsThem() {
     ElectionSetupException refused = refused(SchemaMode.VALIDATE);
 
     assertThat(refused.found())
@@ -437,7 +436,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  void validate_prints_what_the_hand_made_table_lacks() throws Exception {
+  void validatePrintsWhatTheHandMadeTableLacks() throws Exception {
     this.database.execute(HAND_MADE);
 
     ElectionSetupException refused = refused(SchemaMode.VALIDATE);
@@ -451,7 +450,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
   @Test
   @Tag("default-server")
-  void no_start_fails_for_lack_of_the_members() throws Exception {
+  void noStartFailsForLackOfTheMembers() throws Exception {
     this.database.execute(LeaseTables.CREATE_LEASES, LeaseTables.CREATE_HISTORY);
     Database.schema(this.database, SchemaMode.VALIDATE).ensure();
     schemaOf(this.database.newLeastPrivilegedUser()).ensure();
@@ -467,7 +466,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
   @Test
   @Tag("default-server")
-  void none_does_not_look() throws Exception {
+  void noneDoesNotLook() throws Exception {
     Database.schema(NOWHERE, NOWHERE.url(), SchemaMode.NONE).ensure();
     Database.schema(this.database, SchemaMode.NONE).ensure();
 
@@ -475,7 +474,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  void a_user_without_ddl_rights_is_told_what_to_run() {
+  void aUserWithoutDdlRightsIsToldWhatToRun() {
     String user = this.database.newLeastPrivilegedUser();
 
     ElectionSetupException refused =
@@ -493,7 +492,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  void each_of_the_documented_grants_is_needed_to_use_the_tables_and_no_other() throws Exception {
+  void eachOfTheDocumentedGrantsIsNeededToUseTheTablesAndNoOther() throws Exception {
     assertThat(problemOfUser(USE, USE)).isNull();
     for (String grant : USE) {
       assertThat(problemOfUser(without(USE, grant), USE)).as(grant).contains("denied");
@@ -502,7 +501,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  void each_of_the_documented_grants_is_needed_to_make_the_tables_and_no_other() throws Exception {
+  void eachOfTheDocumentedGrantsIsNeededToMakeTheTablesAndNoOther() throws Exception {
     assertThat(problemOfMaker(MAKE)).isNull();
     for (String grant : MAKE) {
       assertThat(problemOfMaker(without(MAKE, grant))).as("without %s", grant).contains("denied");
@@ -510,7 +509,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   @Test
-  void the_right_to_delete_is_needed_to_prune_the_history_and_for_nothing_else() throws Exception {
+  void theRightToDeleteIsNeededToPruneTheHistoryAndForNothingElse() throws Exception {
     assertThat(termsLeftByUser(List.of("SELECT", "INSERT", "UPDATE", "DELETE"))).isEqualTo("2");
     assertThat(termsLeftByUser(USE)).isEqualTo("1,2");
   }
@@ -586,11 +585,11 @@ class LeaderElectionSchemaIT extends ServerDatabase {
   }
 
   private static List<String> without(List<String> grants, String grant) {
-    return grants.stream().filter(other -> !other.equals(grant)).toList();
+    return grants.stream().filter((other) -> !other.equals(grant)).toList();
   }
 
   @Test
-  void only_what_cannot_pass_is_a_reason_to_end_the_start() {
+  void onlyWhatCannotPassIsAReasonToEndTheStart() {
     String url = this.database.jdbcUrl();
     assertFails(
         LeaseStoreException.class,
@@ -618,7 +617,7 @@ class LeaderElectionSchemaIT extends ServerDatabase {
 
   @Test
   @Tag("default-server")
-  void the_store_goes_on_refusing_a_table_of_another_shape() {
+  void theStoreGoesOnRefusingATableOfAnotherShape() {
     this.database.execute(OTHER_TOOLS);
     try (LeaseStore store = store(this.database.dataSource(), this.database.jdbcUrl())) {
       assertThatThrownBy(() -> store.read(Set.of("AS")))

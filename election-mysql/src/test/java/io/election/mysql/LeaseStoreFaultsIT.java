@@ -59,8 +59,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void fifty_elections_are_renewed_watched_and_announced_with_one_statement_each()
-      throws Exception {
+  void fiftyElectionsAreRenewedWatchedAndAnnouncedWithOneStatementEach() throws Exception {
     Map<String, Long> terms = led(50);
     Announcement self =
         new Announcement("a", terms.keySet(), Set.of(), true, Duration.ofDays(1), "", "", Map.of());
@@ -81,7 +80,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void the_session_is_strict_short_lived_and_in_utc() throws Exception {
+  void theSessionIsStrictShortLivedAndInUtc() throws Exception {
     use(
         this.database.dataSource("mysql", "sessionVariables=time_zone='-08:00',sql_mode=''"),
         TIMEOUT);
@@ -109,7 +108,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
         "sql_select_limit = 18446744073709551615",
         "lock_wait_timeout = 1",
       })
-  void a_setting_that_does_not_arrive_is_told_with_what_to_do(String setting) {
+  void aSettingThatDoesNotArriveIsToldWithWhatToDo(String setting) {
     String variable = setting.substring(0, setting.indexOf(' '));
     use(
         without(
@@ -124,7 +123,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void a_proxy_that_drops_the_time_to_rest_is_put_up_with() throws Exception {
+  void aProxyThatDropsTheTimeToRestIsPutUpWith() throws Exception {
     use(without("wait_timeout = 4", ""));
 
     LeaseRow row = led("billing");
@@ -143,7 +142,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void nodes_with_different_time_zones_see_the_same_row() throws Exception {
+  void nodesWithDifferentTimeZonesSeeTheSameRow() throws Exception {
     led("billing");
     LeaseRow row = row("billing");
     try (MysqlLeaseStore other = Database.store(
@@ -160,7 +159,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void a_locked_row_does_not_hold_a_call_beyond_its_time() throws Exception {
+  void aLockedRowDoesNotHoldACallBeyondItsTime() throws Exception {
     use(this.database.dataSource(), TIMEOUT);
     LeaseRow row = led("billing");
     try (Connection locker = this.database.begin("SELECT * FROM leader_election FOR UPDATE")) {
@@ -172,7 +171,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void an_abandoned_release_that_still_happens_is_only_ever_a_release() throws Exception {
+  void anAbandonedReleaseThatStillHappensIsOnlyEverARelease() throws Exception {
     use(this.database.dataSource(), TIMEOUT);
     LeaseRow row = led("billing");
     try (Connection locker = this.database.begin("SELECT * FROM leader_election FOR UPDATE")) {
@@ -186,7 +185,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void a_lock_wait_that_the_server_ends_is_told_as_such() throws Exception {
+  void aLockWaitThatTheServerEndsIsToldAsSuch() throws Exception {
     LeaseRow row = led("billing");
     use(this.database.dataSource(), Duration.ofSeconds(5));
     try (Connection locker = this.database.begin("SELECT * FROM leader_election FOR UPDATE")) {
@@ -200,7 +199,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
 
   @ParameterizedTest
   @ValueSource(ints = {2, 50})
-  void a_locked_row_keeps_no_other_lease_from_being_renewed(int leases) throws Exception {
+  void aLockedRowKeepsNoOtherLeaseFromBeingRenewed(int leases) throws Exception {
     use(this.database.dataSource(), TIMEOUT);
     Map<String, Long> terms = led(leases);
     terms.put("lost", led("lost").term() + 1);
@@ -237,7 +236,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void work_that_is_being_fenced_does_not_hold_up_a_release() throws Exception {
+  void workThatIsBeingFencedDoesNotHoldUpARelease() throws Exception {
     use(this.database.dataSource(), TIMEOUT);
     LeaseRow row = led("billing");
     try (Connection worker = this.database.begin(
@@ -254,7 +253,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void work_that_is_being_fenced_does_not_hold_up_a_designation() throws Exception {
+  void workThatIsBeingFencedDoesNotHoldUpADesignation() throws Exception {
     use(this.database.dataSource(), TIMEOUT);
     led("billing");
     AuditNote alice = new AuditNote("alice", "canary");
@@ -270,7 +269,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void a_connection_that_rested_too_long_is_replaced_before_it_fails() throws Exception {
+  void aConnectionThatRestedTooLongIsReplacedBeforeItFails() throws Exception {
     this.store = closing(Database.store(
         remembering(this.database.dataSource()), this.database.jdbcUrl(), Duration.ofMillis(100)));
     LeaseRow row = led("billing");
@@ -283,7 +282,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void a_missing_table_is_told_with_what_to_run() throws Exception {
+  void aMissingTableIsToldWithWhatToRun() throws Exception {
     LeaseRow row = led("billing");
     this.database.execute("DROP TABLE leader_election");
 
@@ -300,7 +299,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void a_missing_column_is_told() throws Exception {
+  void aMissingColumnIsTold() throws Exception {
     led("billing");
     this.database.execute("ALTER TABLE leader_election DROP COLUMN term");
 
@@ -309,7 +308,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void missing_rights_are_told_with_the_grants() {
+  void missingRightsAreToldWithTheGrants() {
     String user = Database.newUser(this.database, "SELECT ON %s.*");
     use(this.database.dataSourceOf(user));
 
@@ -324,7 +323,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
 
   @Test
   @Tag("default-server")
-  void a_pool_that_is_exhausted_by_others_is_told_and_got_over() throws Exception {
+  void aPoolThatIsExhaustedByOthersIsToldAndGotOver() throws Exception {
     HikariConfig config = new HikariConfig();
     config.setDataSource(this.database.dataSource());
     config.setMaximumPoolSize(1);
@@ -355,7 +354,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     "CONVERT('ON' USING utf8mb3), 1",
     "CONVERT('NO_LOCK_NO_ADMIN' USING utf8mb3), 1"
   })
-  void a_replica_is_known_by_the_number_that_servers_show_and_by_the_word_that_newer_ones_do(
+  void aReplicaIsKnownByTheNumberThatServersShowAndByTheWordThatNewerOnesDo(
       String shown, String readOnly) {
     assertThat(
             this.database.query("SELECT " + Session.READ_ONLY.replace("@@GLOBAL.read_only", shown)))
@@ -363,7 +362,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void a_case_insensitive_collation_is_told() throws Exception {
+  void aCaseInsensitiveCollationIsTold() throws Exception {
     this.database.execute(
         "ALTER TABLE leader_election MODIFY service_id varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL");
     led("billing");
@@ -379,7 +378,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void a_record_that_ends_with_a_blank_costs_its_own_election_alone() throws Exception {
+  void aRecordThatEndsWithABlankCostsItsOwnElectionAlone() throws Exception {
     led("it's");
     LeaseRow jobs = led("jobs");
     this.database.execute(
@@ -405,7 +404,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void a_row_from_another_server_is_not_written() throws Exception {
+  void aRowFromAnotherServerIsNotWritten() throws Exception {
     LeaseRow row = led("billing");
     LeaseRows.Version version = LeaseRows.Version.of(row);
     LeaseRow elsewhere = new LeaseRow(
@@ -428,7 +427,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void the_greatest_term_is_told() throws Exception {
+  void theGreatestTermIsTold() throws Exception {
     led("billing");
     this.database.execute("UPDATE leader_election SET term = 9223372036854775807");
 
@@ -479,7 +478,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     long start = System.nanoTime();
     assertThatThrownBy(call)
         .isInstanceOf(LeaseStoreException.class)
-        .satisfies(failure ->
+        .satisfies((failure) ->
             assertThat(failure.getMessage()).contains(words).doesNotContain("password=test"));
     assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(TIMEOUT.plus(GRACE));
   }

@@ -124,7 +124,7 @@ class LeaseStoreIT {
     }
 
     Contract(String driver, String parameters) {
-      this(database -> database.dataSource(driver, parameters));
+      this((database) -> database.dataSource(driver, parameters));
     }
 
     @BeforeAll
@@ -167,8 +167,7 @@ class LeaseStoreIT {
      * Each process that is restored from a checkpoint begins with the state before the first use.
      */
     @Test
-    void a_record_is_own_to_one_of_the_stores_that_were_restored_from_one_checkpoint()
-        throws Exception {
+    void aRecordIsOwnToOneOfTheStoresThatWereRestoredFromOneCheckpoint() throws Exception {
       MysqlLeaseStore restored = open();
       Checkpoint.restore((MysqlLeaseStore) store(), restored);
       LeaseRow led = led(SERVICE, A);

@@ -28,12 +28,12 @@ class LeaseTablesTest {
       "(?m)^ +(\\w+) +(varchar|mediumtext|bigint|timestamp|tinyint|blob)(?:\\((\\d+)\\))?.*?(?<!NOT )(NOT NULL|NULL)\\b");
 
   @Test
-  void the_file_in_the_jar_is_what_messages_print() throws IOException {
+  void theFileInTheJarIsWhatMessagesPrint() throws IOException {
     assertThat(file()).isEqualToNormalizingNewlines(LeaseTables.ddl() + "\n");
   }
 
   @Test
-  void the_page_shows_the_file() throws IOException {
+  void thePageShowsTheFile() throws IOException {
     assertThat(Files.readString(Path.of("../docs/ddl.md")).replace("\r\n", "\n"))
         .contains("```sql\n" + LeaseTables.ddl() + "\n```");
   }
@@ -85,14 +85,14 @@ class LeaseTablesTest {
   }
 
   @Test
-  void what_the_ddl_makes_is_complete() {
+  void whatTheDdlMakesIsComplete() {
     assertThat(changed("leader_election", "term", UnaryOperator.identity()).missing())
         .isEmpty();
   }
 
   @ParameterizedTest
   @MethodSource("columns")
-  void a_column_of_another_type_is_refused_by_its_name(String table, String column) {
+  void aColumnOfAnotherTypeIsRefusedByItsName(String table, String column) {
     LeaseTables tables =
         changed(table, column, (line) -> line.replaceFirst("(\\w+ +)\\S+", "$1blob"));
     assertRefused(tables, column + " is blob, not ");
@@ -109,7 +109,7 @@ class LeaseTablesTest {
     "leader_election_history, ended_by, does not allow NULL",
     "leader_election_history, end_note, does not allow NULL"
   })
-  void a_column_that_is_null_where_it_must_not_be_or_the_reverse_is_refused(
+  void aColumnThatIsNullWhereItMustNotBeOrTheReverseIsRefused(
       String table, String column, String fault) {
     LeaseTables tables = changed(
         table,
@@ -129,7 +129,7 @@ class LeaseTablesTest {
 
   @ParameterizedTest
   @MethodSource("columnsThatNobodyCanAdd")
-  void a_table_without_a_column_that_nobody_can_add_is_refused(String table, String column) {
+  void aTableWithoutAColumnThatNobodyCanAddIsRefused(String table, String column) {
     assertRefused(changed(table, column, (line) -> ""), "it has no " + column);
   }
 

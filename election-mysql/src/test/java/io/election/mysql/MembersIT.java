@@ -64,7 +64,7 @@ class MembersIT extends ServerDatabase {
   }
 
   @Test
-  void nodes_are_members_from_their_announcement_until_they_withdraw() throws Exception {
+  void nodesAreMembersFromTheirAnnouncementUntilTheyWithdraw() throws Exception {
     assertThat(this.store.members(BOTH)).isEmpty();
     this.store.announce(node("a"));
     this.another.announce(new Announcement(
@@ -78,7 +78,7 @@ class MembersIT extends ServerDatabase {
             Member::nodeId,
             Member::eligible,
             Member::paused,
-            member -> member.version().length())
+            (member) -> member.version().length())
         .containsExactlyInAnyOrder(tuple("A", false, true, 64), tuple("a", true, false, 3));
 
     this.store.announce(gone("a"));
@@ -87,7 +87,7 @@ class MembersIT extends ServerDatabase {
   }
 
   @Test
-  void later_announcements_show_when_a_node_was_seen_and_what_has_changed() throws Exception {
+  void laterAnnouncementsShowWhenANodeWasSeenAndWhatHasChanged() throws Exception {
     this.store.announce(node("a"));
     age("a", Duration.ofMinutes(1));
     Member before = jobs();
@@ -117,8 +117,7 @@ class MembersIT extends ServerDatabase {
   }
 
   @Test
-  void a_node_that_was_not_seen_for_three_of_its_leases_is_no_member_and_is_pruned_after_a_day()
-      throws Exception {
+  void aNodeThatWasNotSeenForThreeOfItsLeasesIsNoMemberAndIsPrunedAfterADay() throws Exception {
     this.store.announce(node("a"));
     this.another.announce(node("b"));
     age("b", LEASE.multipliedBy(3).minusMinutes(5));
@@ -133,7 +132,7 @@ class MembersIT extends ServerDatabase {
   }
 
   @Test
-  void without_the_table_or_the_rights_the_connection_and_the_leases_stay() throws Exception {
+  void withoutTheTableOrTheRightsTheConnectionAndTheLeasesStay() throws Exception {
     String narrow = Database.newUser(
         this.database,
         "SELECT, INSERT, UPDATE ON %s.leader_election",

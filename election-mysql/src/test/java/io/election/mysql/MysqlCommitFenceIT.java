@@ -56,20 +56,21 @@ class MysqlCommitFenceIT extends ServerDatabase {
   @ParameterizedTest
   @ValueSource(
       ints = {Connection.TRANSACTION_READ_COMMITTED, Connection.TRANSACTION_REPEATABLE_READ})
-  void work_of_a_term_that_has_ended_is_not_committed(int isolation) throws Exception {
+  void workOfATermThatHasEndedIsNotCommitted(int isolation) throws Exception {
     this.worker.setTransactionIsolation(isolation);
     seeTheTermOpen();
     work();
     assertThat(takeOver()).hasValue(this.term + 1);
-    assertThatThrownBy(this::commit).isInstanceOfSatisfying(LeadershipLostException.class, lost -> {
-      assertThat(lost.serviceId()).isEqualTo("billing");
-      assertThat(lost.term()).isEqualTo(this.term);
-    });
+    assertThatThrownBy(this::commit)
+        .isInstanceOfSatisfying(LeadershipLostException.class, (lost) -> {
+          assertThat(lost.serviceId()).isEqualTo("billing");
+          assertThat(lost.term()).isEqualTo(this.term);
+        });
     assertThat(committed()).isZero();
   }
 
   @Test
-  void a_serializable_transaction_keeps_the_rows_locked_that_it_has_read() throws Exception {
+  void aSerializableTransactionKeepsTheRowsLockedThatItHasRead() throws Exception {
     this.worker.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
     seeTheTermOpen();
     work();
@@ -78,7 +79,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
 
   @ParameterizedTest
   @ValueSource(strings = {"ON", "OFF"})
-  void snapshot_isolation_makes_no_difference(String setting) throws Exception {
+  void snapshotIsolationMakesNoDifference(String setting) throws Exception {
     assumeTrue(
         this.database.query("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'") != null,
         "only MariaDB has innodb_snapshot_isolation");
@@ -97,7 +98,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void a_term_of_another_node_or_of_nobody_is_refused() throws Exception {
+  void aTermOfAnotherNodeOrOfNobodyIsRefused() throws Exception {
     work();
     assertThatThrownBy(() -> this.fence.commit(this.worker, new Election("A"), this.term))
         .isInstanceOf(LeadershipLostException.class)
@@ -111,8 +112,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void a_take_over_waits_for_the_commit_that_is_under_way_and_no_renewal_or_reader_does()
-      throws Exception {
+  void aTakeOverWaitsForTheCommitThatIsUnderWayAndNoRenewalOrReaderDoes() throws Exception {
     work();
     CommitFence patient = new CommitFence(Duration.ofSeconds(10));
     try (CommitFence.Held held = patient.hold(this.worker, "a", Map.of("billing", this.term))) {
@@ -130,7 +130,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void who_commits_does_not_wait_long_for_who_is_taking_over() throws Exception {
+  void whoCommitsDoesNotWaitLongForWhoIsTakingOver() throws Exception {
     work();
     try (Connection taker =
         this.database.begin("UPDATE leader_election_history SET ended_at = now(6)")) {
@@ -144,7 +144,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void a_client_that_vanishes_before_its_commit_holds_nobody_up_for_long() throws Exception {
+  void aClientThatVanishesBeforeItsCommitHoldsNobodyUpForLong() throws Exception {
     work();
     assertThat(hold()).isNotNull();
     // The client sends nothing more. The server ends the session after two renew intervals.
@@ -157,7 +157,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void the_session_keeps_its_own_time_outs() throws Exception {
+  void theSessionKeepsItsOwnTimeOuts() throws Exception {
     execute("SET SESSION wait_timeout = 4711, SESSION innodb_lock_wait_timeout = 17");
     work();
     try (CommitFence.Held held = hold()) {
@@ -182,7 +182,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void a_confirmation_leaves_the_session_alone() throws Exception {
+  void aConfirmationLeavesTheSessionAlone() throws Exception {
     execute("SET SESSION wait_timeout = 4711, SESSION innodb_lock_wait_timeout = 17");
     work();
     this.fence.confirm(this.worker, "a", Map.of("billing", this.term));
@@ -193,7 +193,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void a_session_that_does_not_take_its_time_out_back_is_ended() throws Exception {
+  void aSessionThatDoesNotTakeItsTimeOutBackIsEnded() throws Exception {
     work();
     Connection stubborn = failing((method, sql) ->
         method.equals("execute") && sql.contains("SESSION wait_timeout") && sql.contains("= NULL"));
@@ -204,7 +204,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void a_statement_that_fails_to_close_leaves_the_session_its_own_time_outs() throws Exception {
+  void aStatementThatFailsToCloseLeavesTheSessionItsOwnTimeOuts() throws Exception {
     execute("SET SESSION wait_timeout = 4711");
     work();
     Connection awkward = failing((method, sql) -> method.equals("close") && sql.contains("= 1"));
@@ -215,7 +215,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void a_read_that_is_cut_short_refuses() throws Exception {
+  void aReadThatIsCutShortRefuses() throws Exception {
     boolean mariaDb = String.valueOf(this.database.query("SELECT VERSION()")).contains("Maria");
     execute(
         mariaDb
@@ -232,7 +232,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void a_locked_table_holds_up_a_commit_for_a_moment_only() throws Exception {
+  void aLockedTableHoldsUpACommitForAMomentOnly() throws Exception {
     execute("SET SESSION lock_wait_timeout = 1000");
     work();
     try (Connection other = this.database.connect();
@@ -247,7 +247,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
 
   @ParameterizedTest
   @ValueSource(strings = {"mysql", "mariadb"})
-  void a_session_that_uses_another_database_is_fenced_too(String driver) throws Exception {
+  void aSessionThatUsesAnotherDatabaseIsFencedToo(String driver) throws Exception {
     TestDatabase tenant = server().newDatabase();
     ElectionDatabase election =
         new ElectionDatabase(this.database.dataSource(), this.database.jdbcUrl());
@@ -281,13 +281,13 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void a_proxy_may_bear_the_version_of_another_product() throws Exception {
+  void aProxyMayBearTheVersionOfAnotherProduct() throws Exception {
     Connection proxied = proxy(
         Connection.class,
         this.worker,
         "getMetaData",
-        metaData -> proxy(
-            DatabaseMetaData.class, metaData, "getDatabaseProductVersion", version -> "8.0.11"));
+        (metaData) -> proxy(
+            DatabaseMetaData.class, metaData, "getDatabaseProductVersion", (version) -> "8.0.11"));
     work();
     commit(proxied);
     assertThat(committed()).isEqualTo(1);
@@ -298,7 +298,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void a_connection_to_elsewhere_does_not_reach_the_election() throws Exception {
+  void aConnectionToElsewhereDoesNotReachTheElection() throws Exception {
     try (Connection elsewhere = server().newDatabase().dataSource().getConnection()) {
       elsewhere.setAutoCommit(false);
       assertThat(reaches(elsewhere, "a")).isFalse();
@@ -309,7 +309,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
 
   @ParameterizedTest
   @ValueSource(strings = {"mysql", "mariadb"})
-  void what_is_committed_already_is_not_taken_for_fenced(String driver) throws Exception {
+  void whatIsCommittedAlreadyIsNotTakenForFenced(String driver) throws Exception {
     try (Connection connection = this.database.dataSource(driver, "").getConnection()) {
       assertThatThrownBy(() -> commit(connection))
           .isInstanceOf(IllegalStateException.class)
@@ -320,7 +320,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   }
 
   @Test
-  void a_missing_history_refuses_and_says_how_to_do_without() throws Exception {
+  void aMissingHistoryRefusesAndSaysHowToDoWithout() throws Exception {
     this.database.execute("DROP TABLE leader_election_history");
     work();
     assertRefused("as.election.mysql.commit-fence=false");
@@ -333,7 +333,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
         "SELECT, INSERT, UPDATE ON %s.*|",
         "SELECT ON %s.leader_election_history | INSERT ON %s.work",
       })
-  void reading_the_history_is_the_only_right_that_it_needs(String grant, @Nullable String another)
+  void readingTheHistoryIsTheOnlyRightThatItNeeds(String grant, @Nullable String another)
       throws Exception {
     String user = another == null
         ? Database.newUser(this.database, grant)
@@ -361,7 +361,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
   private void assertRefused(String... words) {
     assertThatThrownBy(this::commit)
         .isInstanceOf(LeadershipLostException.class)
-        .satisfies(lost -> assertThat(lost.getMessage()).contains(words));
+        .satisfies((lost) -> assertThat(lost.getMessage()).contains(words));
   }
 
   private CommitFence.Held hold() throws SQLException {

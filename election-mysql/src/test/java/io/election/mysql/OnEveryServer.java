@@ -54,7 +54,7 @@ import org.junit.jupiter.params.provider.MethodSource;
     /** The servers that {@code election.test.servers} selects. */
     static Stream<Server> ofThisRun() {
       String which = System.getProperty("election.test.servers", "default");
-      return Arrays.stream(values()).filter(server -> switch (which) {
+      return Arrays.stream(values()).filter((server) -> switch (which) {
         case "default" -> server == DEFAULT;
         case "others" -> server != DEFAULT;
         case "all" -> true;
@@ -80,7 +80,7 @@ import org.junit.jupiter.params.provider.MethodSource;
     public void beforeClassTemplateInvocation(ExtensionContext context) {
       System.out.println(context.getUniqueId() + " is " + on(context));
       Server.ofThisRun()
-          .filter(server -> server.toString().equals(context.getDisplayName()))
+          .filter((server) -> server.toString().equals(context.getDisplayName()))
           .forEach(Server::running);
     }
 
@@ -92,7 +92,7 @@ import org.junit.jupiter.params.provider.MethodSource;
     }
 
     private static String on(ExtensionContext context) {
-      return context.getParent().map(parent -> on(parent) + ", ").orElse("")
+      return context.getParent().map((parent) -> on(parent) + ", ").orElse("")
           + context.getDisplayName();
     }
   }

@@ -80,7 +80,7 @@ class ReleaseListenerTest {
   }
 
   @Test
-  void a_signal_makes_the_node_read_and_is_fruitful_if_the_holder_holds_less() {
+  void aSignalMakesTheNodeReadAndIsFruitfulIfTheHolderHoldsLess() {
     this.found = () -> read("jobs", "", 0);
     assertThat(this.listener.listen()).as("pause").isZero();
     assertThat(this.bell.awaited).containsExactly("holder");
@@ -92,7 +92,7 @@ class ReleaseListenerTest {
   }
 
   @Test
-  void a_node_that_follows_nobody_waits_for_nobody() {
+  void aNodeThatFollowsNobodyWaitsForNobody() {
     for (String holder : List.of("follower", "")) {
       read("jobs", holder, LEASE.toMillis());
       assertThat(this.listener.listen()).as("pause").isPositive();
@@ -105,7 +105,7 @@ class ReleaseListenerTest {
   }
 
   @Test
-  void the_holder_of_most_leases_is_awaited() {
+  void theHolderOfMostLeasesIsAwaited() {
     read("mail", "other", LEASE.toMillis());
     read("news", "other", LEASE.toMillis());
     this.listener.listen();
@@ -113,7 +113,7 @@ class ReleaseListenerTest {
   }
 
   @Test
-  void signals_in_vain_are_awaited_more_and_more_rarely() {
+  void signalsInVainAreAwaitedMoreAndMoreRarely() {
     assertThat(pauses(6)).containsExactly(0L, 1L, 2L, 4L, 8L, 8L);
 
     this.bell.next = Ring.SILENCE;
@@ -125,7 +125,7 @@ class ReleaseListenerTest {
   }
 
   @Test
-  void another_holder_is_awaited_at_once() {
+  void anotherHolderIsAwaitedAtOnce() {
     pauses(4);
     read("jobs", "another", LEASE.toMillis());
     this.bell.awaited.clear();
@@ -134,7 +134,7 @@ class ReleaseListenerTest {
   }
 
   @Test
-  void silence_that_does_not_last_and_failures_are_in_vain() {
+  void silenceThatDoesNotLastAndFailuresAreInVain() {
     this.bell.next = Ring.SILENCE;
     this.bell.silence = Duration.ofMillis(1);
     assertThat(pauses(4)).containsExactly(0L, 1L, 2L, 4L);
@@ -159,7 +159,7 @@ class ReleaseListenerTest {
   }
 
   @Test
-  void a_holder_that_becomes_known_during_a_pause_is_awaited_at_once() throws Exception {
+  void aHolderThatBecomesKnownDuringAPauseIsAwaitedAtOnce() throws Exception {
     this.followed.read(Set.of("jobs"), Map.of());
     Thread thread = new Thread(this.listener::run);
     thread.start();
@@ -173,7 +173,7 @@ class ReleaseListenerTest {
   }
 
   @Test
-  void errors_outside_the_signal_are_survived_and_closing_ends_the_thread() throws Exception {
+  void errorsOutsideTheSignalAreSurvivedAndClosingEndsTheThread() throws Exception {
     AtomicInteger asked = new AtomicInteger();
     ReleaseListener failing =
         new ReleaseListener(this.bell, this.followed, "follower", () -> {}, () -> {

@@ -54,12 +54,12 @@ class ReleaseWatchIT extends ServerDatabase {
   }
 
   @Test
-  void a_follower_that_waits_hears_that_a_lease_is_handed_back() throws Exception {
+  void aFollowerThatWaitsHearsThatALeaseIsHandedBack() throws Exception {
     assertSignals(() -> release(this.holder, this.term));
   }
 
   @Test
-  void a_follower_that_waits_hears_that_a_designated_node_is_given_way_to() throws Exception {
+  void aFollowerThatWaitsHearsThatADesignatedNodeIsGivenWayTo() throws Exception {
     assertSignals(() -> {
       this.database.execute("UPDATE leader_election SET leader_id = 'other'");
       assertThat(Leases.cede(this.holder, "jobs", "holder", this.term, Database.RESIGNED))
@@ -68,7 +68,7 @@ class ReleaseWatchIT extends ServerDatabase {
   }
 
   @Test
-  void a_follower_that_waits_hears_that_the_holder_is_gone() throws Exception {
+  void aFollowerThatWaitsHearsThatTheHolderIsGone() throws Exception {
     assertSignals(this.holder::close);
   }
 
@@ -83,7 +83,7 @@ class ReleaseWatchIT extends ServerDatabase {
 
   /** With a threshold of 0 every statement counts as slow, so the test does not wait long. */
   @Test
-  void waiting_for_a_signal_is_no_slow_query() throws Exception {
+  void waitingForASignalIsNoSlowQuery() throws Exception {
     String settings = "SET GLOBAL log_output = '%s', slow_query_log = %s, long_query_time = %s";
     String former = server()
         .query(
@@ -113,7 +113,7 @@ class ReleaseWatchIT extends ServerDatabase {
 
   /** The next regular poll is far away. */
   @Test
-  void a_leader_that_stops_is_followed_at_once() {
+  void aLeaderThatStopsIsFollowedAtOnce() {
     this.holder.close();
     this.database.execute("UPDATE leader_election SET leader_id = '', lease_millis = 0");
     List<String> acquired = new CopyOnWriteArrayList<>();
@@ -151,7 +151,7 @@ class ReleaseWatchIT extends ServerDatabase {
   }
 
   @Test
-  void one_looks_after_the_other() throws Exception {
+  void oneLooksAfterTheOther() throws Exception {
     CountDownLatch looking = new CountDownLatch(1);
     CountDownLatch seen = new CountDownLatch(1);
     Runnable look = () -> {
@@ -174,14 +174,14 @@ class ReleaseWatchIT extends ServerDatabase {
   }
 
   @Test
-  void nobody_waits_for_the_namesake_in_another_database() throws Exception {
+  void nobodyWaitsForTheNamesakeInAnotherDatabase() throws Exception {
     TestDatabase other = server().newDatabase().withTables();
 
     assertThat(await(signal(other), () -> {}).get()).as("there it is free").isTrue();
   }
 
   @Test
-  void closing_ends_the_waiting_for_good() throws Exception {
+  void closingEndsTheWaitingForGood() throws Exception {
     ReleaseWatch signal = signal();
     Future<Boolean> heard = await(signal, () -> {});
     awaitWaiting(1);
@@ -202,9 +202,9 @@ class ReleaseWatchIT extends ServerDatabase {
     "1305, FUNCTION GET_LOCK does not exist",
     "1105, Percona-XtraDB-Cluster prohibits use of GET_LOCK with pxc_strict_mode = ENFORCING"
   })
-  void a_database_that_refuses_the_locks_costs_nothing_but_the_signal(int code, String refusal)
+  void aDatabaseThatRefusesTheLocksCostsNothingButTheSignal(int code, String refusal)
       throws Exception {
-    MysqlLeaseStore store = store("mysql", connection -> {
+    MysqlLeaseStore store = store("mysql", (connection) -> {
       throw new SQLException(refusal, "42000", code);
     });
 
@@ -216,7 +216,7 @@ class ReleaseWatchIT extends ServerDatabase {
     });
 
     assertThat(logged)
-        .filteredOn(line -> line.contains("GET_LOCK"))
+        .filteredOn((line) -> line.contains("GET_LOCK"))
         .singleElement()
         .asString()
         .contains(refusal, "within a renew interval");
@@ -226,9 +226,9 @@ class ReleaseWatchIT extends ServerDatabase {
   @ParameterizedTest
   @Tag("default-server")
   @ValueSource(ints = {1040, 1053, 1105, 1203, 1226, 1317, 1927, 2013})
-  void an_error_that_passes_does_not_end_the_signals(int code) throws Exception {
+  void anErrorThatPassesDoesNotEndTheSignals(int code) throws Exception {
     AtomicBoolean fails = new AtomicBoolean(true);
-    MysqlLeaseStore store = store("mysql", connection -> {
+    MysqlLeaseStore store = store("mysql", (connection) -> {
       if (fails.get()) {
         throw new SQLException("It will pass", "HY000", code);
       }
@@ -243,9 +243,9 @@ class ReleaseWatchIT extends ServerDatabase {
 
   @ParameterizedTest
   @ValueSource(strings = {"mysql", "mariadb"})
-  void a_connection_that_breaks_does_not_end_the_signals(String driver) throws Exception {
+  void aConnectionThatBreaksDoesNotEndTheSignals(String driver) throws Exception {
     AtomicInteger kills = new AtomicInteger(1);
-    MysqlLeaseStore store = store(driver, connection -> {
+    MysqlLeaseStore store = store(driver, (connection) -> {
       if (kills.getAndDecrement() > 0) {
         kill(connection);
       }
@@ -270,8 +270,7 @@ class ReleaseWatchIT extends ServerDatabase {
 
   @Test
   @Tag("default-server")
-  void where_connections_are_few_who_cannot_connect_comes_before_who_waits_for_a_signal()
-      throws Exception {
+  void whereConnectionsAreFewWhoCannotConnectComesBeforeWhoWaitsForASignal() throws Exception {
     this.holder.close();
     Database.led(patientStore(this.database.dataSource()), "mail", "holder");
     String user = Database.newUser(this.database, "ALL ON %s.*");
@@ -299,7 +298,7 @@ class ReleaseWatchIT extends ServerDatabase {
 
     within()
         .pollInterval(Duration.ofSeconds(1))
-        .ignoreExceptionsMatching(ex -> String.valueOf(ex.getMessage()).contains("no connection"))
+        .ignoreExceptionsMatching((ex) -> String.valueOf(ex.getMessage()).contains("no connection"))
         .until(() -> {
           assertThat(follower.read(Set.of("jobs"))).hasSize(1);
           return another.read(Set.of("jobs")).size() == 1;

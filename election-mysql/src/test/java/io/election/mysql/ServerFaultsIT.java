@@ -78,8 +78,8 @@ class ServerFaultsIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"mysql", "mariadb"})
-  void a_server_that_hangs_or_is_down_does_not_hold_a_call_beyond_its_time_and_is_used_again(
-      String driver) throws Exception {
+  void aServerThatHangsOrIsDownDoesNotHoldACallBeyondItsTimeAndIsUsedAgain(String driver)
+      throws Exception {
     use(driver);
     server.pause();
     try {
@@ -103,7 +103,7 @@ class ServerFaultsIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"mysql", "mariadb"})
-  void a_server_that_becomes_a_replica_is_not_used(String driver) throws Exception {
+  void aServerThatBecomesAReplicaIsNotUsed(String driver) throws Exception {
     use(driver);
     assertThat(this.store.read(Set.of(driver))).hasSize(1);
     asReplica(() -> {
@@ -130,7 +130,7 @@ class ServerFaultsIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"mysql", "mariadb"})
-  void what_a_replica_shows_is_no_loss_of_one_of_several_leases(String driver) throws Exception {
+  void whatAReplicaShowsIsNoLossOfOneOfSeveralLeases(String driver) throws Exception {
     use(driver);
     Map<String, Long> terms = Map.of(driver, this.row.term(), "missed", 1L);
     try (Connection locker = this.database.begin("SELECT * FROM leader_election FOR UPDATE")) {
@@ -145,7 +145,7 @@ class ServerFaultsIT {
   }
 
   @Test
-  void a_read_only_server_is_no_reason_to_end_the_start() throws Exception {
+  void aReadOnlyServerIsNoReasonToEndTheStart() throws Exception {
     TestDatabase empty = server.newDatabase();
     LeaderElectionSchema schema = Database.schema(empty, SchemaMode.MIGRATE);
     asReplica(() -> assertFails(schema::ensure, "is read-only ("));
@@ -154,7 +154,7 @@ class ServerFaultsIT {
   }
 
   @Test
-  void a_server_without_a_free_connection_is_told_and_got_over() throws Exception {
+  void aServerWithoutAFreeConnectionIsToldAndGotOver() throws Exception {
     use("mysql");
     server.execute("SET GLOBAL max_connections = 10");
     List<Connection> taken = new ArrayList<>();
@@ -188,7 +188,7 @@ class ServerFaultsIT {
         "mariadb|autocommit=false",
         "mariadb|sessionVariables=autocommit=0",
       })
-  void globals_that_the_protocol_cannot_live_with_are_set_otherwise_in_the_session(
+  void globalsThatTheProtocolCannotLiveWithAreSetOtherwiseInTheSession(
       String driver, @Nullable String parameters) throws Exception {
     String node = "a\\'b";
     TestDatabase empty = server.newDatabase();
@@ -235,7 +235,7 @@ class ServerFaultsIT {
   }
 
   @Test
-  void a_binary_log_of_statements_is_told() throws Exception {
+  void aBinaryLogOfStatementsIsTold() throws Exception {
     assumeTrue(!server.isMariaDb(), "MariaDB's default is MIXED, and its binary log is off");
     use("mysql");
     server.execute("SET GLOBAL binlog_format = 'STATEMENT'");
@@ -249,7 +249,7 @@ class ServerFaultsIT {
   }
 
   @Test
-  void a_certificate_that_is_not_trusted_is_told() {
+  void aCertificateThatIsNotTrustedIsTold() {
     assumeTrue(TestServer.hasDocker(), "the embedded server has no certificate");
     String url = this.database.jdbcUrl("mysql", "sslMode=VERIFY_CA");
     this.store = Database.store(
@@ -267,7 +267,7 @@ class ServerFaultsIT {
   /** As behind a proxy that keeps its clients during a failover. */
   @ParameterizedTest
   @ValueSource(strings = {"mysql", "mariadb"})
-  void a_session_that_moved_to_another_server_grants_nothing(String driver) throws Exception {
+  void aSessionThatMovedToAnotherServerGrantsNothing(String driver) throws Exception {
     TestDatabase there = TestServer.shared().newDatabase().withTables();
     DataSource here = this.database.dataSource(driver, "");
     DataSource elsewhere = there.dataSource(driver, "");
@@ -280,16 +280,16 @@ class ServerFaultsIT {
     String kept = there.query(ROWS);
 
     Map<String, ThrowingFunction<LeaseRow, Object>> calls = new LinkedHashMap<>();
-    calls.put("read", seen -> this.store.read(Set.of("billing")));
-    calls.put("renew one", seen -> Leases.renew(this.store, "a", Map.of("billing", 1L)));
+    calls.put("read", (seen) -> this.store.read(Set.of("billing")));
+    calls.put("renew one", (seen) -> Leases.renew(this.store, "a", Map.of("billing", 1L)));
     calls.put(
-        "renew two", seen -> Leases.renew(this.store, "a", Map.of("billing", 1L, "mailing", 1L)));
-    calls.put("touch", seen -> this.store.touch("billing", seen));
-    calls.put("lead", seen -> Leases.begin(this.store, "billing", seen, 10_000));
+        "renew two", (seen) -> Leases.renew(this.store, "a", Map.of("billing", 1L, "mailing", 1L)));
+    calls.put("touch", (seen) -> this.store.touch("billing", seen));
+    calls.put("lead", (seen) -> Leases.begin(this.store, "billing", seen, 10_000));
     calls.put(
-        "take", seen -> Leases.acquire(this.store, "billing", seen, "b", 10_000, 0, "EXPIRED"));
-    calls.put("release", seen -> this.store.release("billing", "a", 1, "", Database.RESIGNED));
-    calls.put("cede", seen -> Leases.cede(this.store, "billing", "b", 1, Database.RESIGNED));
+        "take", (seen) -> Leases.acquire(this.store, "billing", seen, "b", 10_000, 0, "EXPIRED"));
+    calls.put("release", (seen) -> this.store.release("billing", "a", 1, "", Database.RESIGNED));
+    calls.put("cede", (seen) -> Leases.cede(this.store, "billing", "b", 1, Database.RESIGNED));
     for (Map.Entry<String, ThrowingFunction<LeaseRow, Object>> call : calls.entrySet()) {
       place.set(here);
       this.store.disconnect();

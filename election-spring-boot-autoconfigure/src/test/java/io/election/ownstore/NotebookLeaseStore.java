@@ -100,12 +100,12 @@ final class NotebookLeaseStore implements LeaseStore {
     Set<String> renewed = new LinkedHashSet<>();
     terms.forEach((serviceId, term) -> write(
             serviceId,
-            page -> page.leaderId().equals(nodeId)
+            (page) -> page.leaderId().equals(nodeId)
                 && page.term() == term
                 && page.leaseMillis() > 0
                 && page.owner() == this.self,
             Page::renewed)
-        .ifPresent(page -> renewed.add(serviceId)));
+        .ifPresent((page) -> renewed.add(serviceId)));
     return new Renewals(renewed);
   }
 
@@ -122,7 +122,7 @@ final class NotebookLeaseStore implements LeaseStore {
 
   @Override
   public Optional<LeaseRow> touch(String serviceId, LeaseRow seen) {
-    return write(serviceId, isAs(seen), page -> page.edited(page.leaderId(), page.leaseMillis()))
+    return write(serviceId, isAs(seen), (page) -> page.edited(page.leaderId(), page.leaseMillis()))
         .map(this::row);
   }
 
@@ -134,7 +134,7 @@ final class NotebookLeaseStore implements LeaseStore {
     return write(
             serviceId,
             isAs(seen),
-            page -> new Page(
+            (page) -> new Page(
                 claim.nodeId(),
                 term,
                 claim.leaseMillis(),
@@ -142,7 +142,7 @@ final class NotebookLeaseStore implements LeaseStore {
                 claim.nodeId(),
                 this.self,
                 true))
-        .map(page -> OptionalLong.of(term))
+        .map((page) -> OptionalLong.of(term))
         .orElse(OptionalLong.empty());
   }
 
@@ -151,11 +151,11 @@ final class NotebookLeaseStore implements LeaseStore {
       String serviceId, String nodeId, long term, @Nullable String successor, TermEnd ending) {
     return write(
             serviceId,
-            page -> page.leaderId().equals(nodeId) == (successor != null)
+            (page) -> page.leaderId().equals(nodeId) == (successor != null)
                 && page.opener().equals(nodeId)
                 && page.term() == term
                 && page.owner() == this.self,
-            page -> page.edited(successor != null ? successor : page.leaderId(), 0))
+            (page) -> page.edited(successor != null ? successor : page.leaderId(), 0))
         .isPresent();
   }
 
@@ -164,8 +164,8 @@ final class NotebookLeaseStore implements LeaseStore {
       String serviceId, String leaderId, @Nullable LeaseRow seen, @Nullable AuditNote auditNote) {
     return write(
             serviceId,
-            seen != null ? isAs(seen) : page -> true,
-            page -> page.edited(leaderId, page.leaseMillis()))
+            seen != null ? isAs(seen) : (page) -> true,
+            (page) -> page.edited(leaderId, page.leaseMillis()))
         .isPresent();
   }
 
@@ -185,7 +185,7 @@ final class NotebookLeaseStore implements LeaseStore {
   }
 
   private Predicate<Page> isAs(LeaseRow seen) {
-    return page -> row(page).isSameRecord(seen);
+    return (page) -> row(page).isSameRecord(seen);
   }
 
   /** Writes on a page; returns it as written, empty if it is not as expected. */

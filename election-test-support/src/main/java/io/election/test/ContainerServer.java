@@ -36,13 +36,13 @@ final class ContainerServer extends TestServer {
   }
 
   static TestServer launch(DatabaseImage image) {
-    return launch(image, container -> {});
+    return launch(image, (container) -> {});
   }
 
   /** Starts a server whose data are on an in-memory disk of the given size. */
   static TestServer launch(DatabaseImage image, int megabytes) {
     return launch(
-        image, container -> container.withTmpFs(Map.of(DATA, "rw,size=" + megabytes + "m")));
+        image, (container) -> container.withTmpFs(Map.of(DATA, "rw,size=" + megabytes + "m")));
   }
 
   /** Starts a server with its own wall clock. */
@@ -51,14 +51,14 @@ final class ContainerServer extends TestServer {
     Path folder = Path.of("/faketime/clock");
     return launch(
         image,
-        container -> container
+        (container) -> container
             .withFileSystemBind(clock.library().toString(), library.toString(), BindMode.READ_ONLY)
             .withFileSystemBind(clock.folder().toString(), folder.toString(), BindMode.READ_ONLY)
             .withEnv(FakeClock.environment(library, folder))
             .withEnv("TZ", timeZone)
             // The user must not change: libfaketime shares memory with the processes that it
             // starts.
-            .withCreateContainerCmdModifier(command -> command.withUser("999:999"))
+            .withCreateContainerCmdModifier((command) -> command.withUser("999:999"))
             .withCommand(
                 "--socket=/tmp/mysqld.sock", "--pid-file=/tmp/mysqld.pid", "--mysqlx=OFF"));
   }

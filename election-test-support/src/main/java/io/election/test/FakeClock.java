@@ -36,7 +36,7 @@ public record FakeClock(Path library, Path folder) {
   /** A library of libfaketime; aborts the test if it is not installed. */
   static Path library(String name) {
     return Stream.of("", "64", "/x86_64-linux-gnu", "/aarch64-linux-gnu")
-        .map(folder -> Path.of("/usr/lib" + folder, "faketime", name))
+        .map((folder) -> Path.of("/usr/lib" + folder, "faketime", name))
         .filter(Files::exists)
         .findFirst()
         .orElseGet(() -> Assumptions.abort("libfaketime is not installed"));

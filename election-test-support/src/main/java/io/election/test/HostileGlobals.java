@@ -35,7 +35,7 @@ public final class HostileGlobals implements AutoCloseable {
   public static HostileGlobals set(TestServer server) {
     HostileGlobals globals = new HostileGlobals(server);
     server.execute(globals.values.entrySet().stream()
-        .map(global -> global.getKey() + " = " + global.getValue())
+        .map((global) -> global.getKey() + " = " + global.getValue())
         .collect(Collectors.joining(", ", "SET GLOBAL ", "")));
     return globals;
   }
@@ -43,7 +43,7 @@ public final class HostileGlobals implements AutoCloseable {
   @Override
   public void close() {
     this.server.execute(this.values.keySet().stream()
-        .map(global -> global + " = DEFAULT")
+        .map((global) -> global + " = DEFAULT")
         .collect(Collectors.joining(", ", "SET GLOBAL ", "")));
   }
 }

@@ -47,7 +47,7 @@ public final class ReplicatedServers implements AutoCloseable {
   }
 
   private static ContainerServer launch(int number, Duration ahead) {
-    return ContainerServer.launch(DatabaseImage.MYSQL_9_7, container -> {
+    return ContainerServer.launch(DatabaseImage.MYSQL_9_7, (container) -> {
       container.setCommand(
           "--server-id=" + number,
           "--gtid-mode=ON",
@@ -64,7 +64,7 @@ public final class ReplicatedServers implements AutoCloseable {
     container.withCopyFileToContainer(MountableFile.forHostPath(library), FAKE_TIME);
     // The shared memory of libfaketime must not belong to root, because root then switches to
     // another user; libfaketime is also slow.
-    container.withCreateContainerCmdModifier(command -> command.withUser("mysql"));
+    container.withCreateContainerCmdModifier((command) -> command.withUser("mysql"));
     container.withTmpFs(Map.of("/run/mysqld", "mode=1777"));
     container.withStartupTimeoutSeconds(300);
     container.addEnv("LD_PRELOAD", FAKE_TIME);

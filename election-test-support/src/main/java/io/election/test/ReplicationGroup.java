@@ -32,7 +32,7 @@ public final class ReplicationGroup implements AutoCloseable {
         String alias = "member" + number;
         String[] options = options(number, alias, group.name);
         ContainerServer member = ContainerServer.launch(
-            DatabaseImage.MYSQL_9_7, container -> container.setCommand(options));
+            DatabaseImage.MYSQL_9_7, (container) -> container.setCommand(options));
         group.members.add(member);
         member.connect(group.network, alias);
       }
@@ -69,7 +69,7 @@ public final class ReplicationGroup implements AutoCloseable {
 
   private void form() {
     // The transactions of a server's first start must not count as transactions that others lack.
-    this.members.forEach(member -> member.execute("RESET BINARY LOGS AND GTIDS"));
+    this.members.forEach((member) -> member.execute("RESET BINARY LOGS AND GTIDS"));
     ContainerServer first = this.members.get(0);
     first.execute("SET GLOBAL group_replication_bootstrap_group = ON");
     first.execute("START GROUP_REPLICATION");
@@ -102,7 +102,7 @@ public final class ReplicationGroup implements AutoCloseable {
         WHERE member_id = '%s' AND member_state = 'ONLINE'
         """.formatted(id);
     return "1".equals(member.query(sql))
-        && primaryOtherThan(member).map(other -> "1".equals(other.query(sql))).orElse(true);
+        && primaryOtherThan(member).map((other) -> "1".equals(other.query(sql))).orElse(true);
   }
 
   public List<TestServer> members() {
@@ -121,7 +121,7 @@ public final class ReplicationGroup implements AutoCloseable {
 
   /** The member that accepts writes, if it is another than the given one, which is not queried. */
   public Optional<TestServer> primaryOtherThan(TestServer last) {
-    return primaryAmong(this.members.stream().filter(member -> member != last).toList());
+    return primaryAmong(this.members.stream().filter((member) -> member != last).toList());
   }
 
   private static Optional<TestServer> primaryAmong(List<ContainerServer> members) {
@@ -132,7 +132,7 @@ public final class ReplicationGroup implements AutoCloseable {
         """;
     return members.stream()
         .filter(ContainerServer::isRunning)
-        .filter(member -> "1".equals(member.query(isPrimary)))
+        .filter((member) -> "1".equals(member.query(isPrimary)))
         .map(TestServer.class::cast)
         .findFirst();
   }

@@ -62,7 +62,7 @@ public record TestDatabase(TestServer server, String name, String username) {
   /** The Connector/J URL of this database on servers of which any may be the one to write to. */
   public String jdbcUrl(List<? extends TestServer> servers) {
     String hosts = servers.stream()
-        .map(server -> "127.0.0.1:" + server.port())
+        .map((server) -> "127.0.0.1:" + server.port())
         .collect(Collectors.joining(","));
     return TestServer.url("mysql", hosts, this.name) + "&failOverReadOnly=false";
   }

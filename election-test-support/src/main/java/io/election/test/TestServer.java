@@ -60,7 +60,7 @@ public abstract class TestServer implements AutoCloseable {
   }
 
   private static TestServer shared(String name, Supplier<TestServer> start) {
-    return SHARED.computeIfAbsent(name, missing -> start.get());
+    return SHARED.computeIfAbsent(name, (missing) -> start.get());
   }
 
   /** Starts a server of the same kind as {@link #shared()}, which must be closed. */

@@ -28,8 +28,7 @@ class EmbeddedServerIT {
 
   /** The test classes of the first build on a machine start like this. */
   @Test
-  void threads_and_processes_that_start_at_once_all_get_a_server(@TempDir Path empty)
-      throws Exception {
+  void threadsAndProcessesThatStartAtOnceAllGetAServer(@TempDir Path empty) throws Exception {
     assumeTrue(MariaDbPrograms.existForThisPlatform(), "no embedded server for this platform");
     List<Process> processes = new ArrayList<>();
     try {

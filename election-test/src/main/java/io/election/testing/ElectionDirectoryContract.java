@@ -26,7 +26,7 @@ public abstract class ElectionDirectoryContract extends LeaseStoreContract {
   protected ElectionDirectoryContract() {}
 
   @Test
-  void the_history_tells_why_a_term_was_released_and_who_wanted_it() throws Exception {
+  void theHistoryTellsWhyATermWasReleasedAndWhoWantedIt() throws Exception {
     LeaseRow row = led(SERVICE, A);
     TermEnd asked = new TermEnd(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
 
@@ -41,7 +41,7 @@ public abstract class ElectionDirectoryContract extends LeaseStoreContract {
   }
 
   @Test
-  void the_history_tells_who_displaced_a_leader() throws Exception {
+  void theHistoryTellsWhoDisplacedALeader() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(store().designate(SERVICE, B, null, ALICE)).isTrue();
@@ -53,7 +53,7 @@ public abstract class ElectionDirectoryContract extends LeaseStoreContract {
   }
 
   @Test
-  void the_history_tells_who_displaced_a_leader_that_did_not_answer() throws Exception {
+  void theHistoryTellsWhoDisplacedALeaderThatDidNotAnswer() throws Exception {
     led(SERVICE, A);
 
     assertThat(store().designate(SERVICE, B, null, BOB)).isTrue();
@@ -64,7 +64,7 @@ public abstract class ElectionDirectoryContract extends LeaseStoreContract {
   }
 
   @Test
-  void what_a_displaced_leader_was_told_before_counts_more() throws Exception {
+  void whatADisplacedLeaderWasToldBeforeCountsMore() throws Exception {
     LeaseRow row = led(SERVICE, A);
     TermEnd told = new TermEnd(LeadershipLostEvent.Reason.RESIGNED, BOB);
 
@@ -75,7 +75,7 @@ public abstract class ElectionDirectoryContract extends LeaseStoreContract {
   }
 
   @Test
-  void a_designation_after_a_release_is_not_the_end_of_the_term() throws Exception {
+  void aDesignationAfterAReleaseIsNotTheEndOfTheTerm() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isTrue();
@@ -86,21 +86,21 @@ public abstract class ElectionDirectoryContract extends LeaseStoreContract {
   }
 
   @Test
-  void the_history_holds_the_longest_names_and_notes() throws Exception {
+  void theHistoryHoldsTheLongestNamesAndNotes() throws Exception {
     LeaseRow row = led(SERVICE, A);
     AuditNote longest = new AuditNote("國".repeat(128), "語".repeat(AuditNote.MAX_REASON));
 
     TermEnd asked = new TermEnd(LeadershipLostEvent.Reason.HANDED_OVER, longest);
     assertThat(store().release(SERVICE, A, row.term(), "", asked)).isTrue();
 
-    assertThat(terms(SERVICE)).singleElement().satisfies(term -> {
+    assertThat(terms(SERVICE)).singleElement().satisfies((term) -> {
       assertThat(term.endedBy()).isEqualTo(longest.actor());
       assertThat(term.note()).isEqualTo(longest.reason());
     });
   }
 
   @Test
-  void the_history_shows_the_last_terms_of_many_elections_the_newest_first() throws Exception {
+  void theHistoryShowsTheLastTermsOfManyElectionsTheNewestFirst() throws Exception {
     LeaseRow row = led(SERVICE, A);
     TermEnd asked = new TermEnd(LeadershipLostEvent.Reason.HANDED_OVER, ALICE);
     assertThat(store().release(SERVICE, A, row.term(), B, asked)).isTrue();
@@ -136,7 +136,7 @@ public abstract class ElectionDirectoryContract extends LeaseStoreContract {
   }
 
   @Test
-  void the_history_shows_no_more_than_ten_terms() throws Exception {
+  void theHistoryShowsNoMoreThanTenTerms() throws Exception {
     List<Long> newestFirst = new ArrayList<>();
     for (String service : List.of(SERVICE, "another")) {
       newestFirst.clear();
@@ -158,7 +158,7 @@ public abstract class ElectionDirectoryContract extends LeaseStoreContract {
   }
 
   @Test
-  void terms_that_ended_just_now_are_not_pruned() throws Exception {
+  void termsThatEndedJustNowAreNotPruned() throws Exception {
     LeaseRow row = led(SERVICE, A);
     long term = Leases.acquire(store(), SERVICE, row, B, LEASE, 0, "EXPIRED").orElseThrow();
 
@@ -169,7 +169,7 @@ public abstract class ElectionDirectoryContract extends LeaseStoreContract {
   }
 
   @Test
-  void the_history_of_nothing_is_empty() throws Exception {
+  void theHistoryOfNothingIsEmpty() throws Exception {
     assertThat(directory().history(Set.of())).isEmpty();
     assertThat(directory().history(Set.of(SERVICE))).isEmpty();
   }

@@ -28,12 +28,12 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   protected LeaseStoreContract() {}
 
   @Test
-  void it_has_a_name_for_log_lines() {
+  void itHasANameForLogLines() {
     assertThat(store().name()).isNotBlank();
   }
 
   @Test
-  void an_election_without_a_record_has_no_reading_and_no_designation() throws Exception {
+  void anElectionWithoutARecordHasNoReadingAndNoDesignation() throws Exception {
     assertThat(store().read(Set.of(SERVICE))).isEmpty();
     assertThat(store().read(Set.of())).isEmpty();
     assertThat(store().designate(SERVICE, B, null, null)).isFalse();
@@ -41,7 +41,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void one_read_shows_the_records_of_many_elections() throws Exception {
+  void oneReadShowsTheRecordsOfManyElections() throws Exception {
     Set<String> services = new LinkedHashSet<>();
     for (int i = 0; i < 50; i++) {
       services.add("service-" + i);
@@ -57,14 +57,14 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_record_that_rests_reads_the_same_each_time() throws Exception {
+  void aRecordThatRestsReadsTheSameEachTime() throws Exception {
     led(SERVICE, A);
 
     assertThat(row(SERVICE)).isEqualTo(row(SERVICE));
   }
 
   @Test
-  void the_age_of_a_record_is_that_of_its_last_write() throws Exception {
+  void theAgeOfARecordIsThatOfItsLastWrite() throws Exception {
     led(SERVICE, A);
 
     assertThat(reading(store().read(Set.of(SERVICE)), SERVICE).age())
@@ -72,7 +72,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void elections_whose_names_differ_in_case_are_different() throws Exception {
+  void electionsWhoseNamesDifferInCaseAreDifferent() throws Exception {
     led("billing", A);
 
     assertThat(store().read(Set.of("Billing"))).isEmpty();
@@ -84,7 +84,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void elections_whose_names_differ_in_an_accent_are_different() throws Exception {
+  void electionsWhoseNamesDifferInAnAccentAreDifferent() throws Exception {
     led("cafe", A);
     led("café", B);
 
@@ -93,7 +93,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void names_may_hold_quotes_backslashes_and_any_script() throws Exception {
+  void namesMayHoldQuotesBackslashesAndAnyScript() throws Exception {
     String service = "a'b\"c\\d`e%f_g\u4e3b\uD83D\uDE00";
     LeaseRow row = led(service, service);
 
@@ -105,7 +105,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void names_may_have_128_characters() throws Exception {
+  void namesMayHave128Characters() throws Exception {
     String service = "s".repeat(128);
     String node = "n".repeat(128);
 
@@ -113,14 +113,14 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_created_record_names_its_creator_and_carries_the_lease() throws Exception {
+  void aCreatedRecordNamesItsCreatorAndCarriesTheLease() throws Exception {
     LeaseRow created = create(SERVICE, A, LEASE, 0).orElseThrow();
 
     assertThat(created.leaderId()).isEqualTo(A);
     assertThat(created.leaseMillis()).isEqualTo(LEASE);
     assertThat(created.term()).isPositive();
     assertThat(created).isEqualTo(row(SERVICE));
-    assertThat(terms(SERVICE)).singleElement().satisfies(term -> {
+    assertThat(terms(SERVICE)).singleElement().satisfies((term) -> {
       assertThat(term.term()).isEqualTo(created.term());
       assertThat(term.leaderId()).isEqualTo(A);
       assertThat(term.until()).isNull();
@@ -128,7 +128,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_record_is_not_created_over_another() throws Exception {
+  void aRecordIsNotCreatedOverAnother() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(create(SERVICE, B, LEASE, 0)).isEmpty();
@@ -137,26 +137,26 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_created_record_has_a_term_above_what_its_creator_has_seen() throws Exception {
+  void aCreatedRecordHasATermAboveWhatItsCreatorHasSeen() throws Exception {
     assertThat(create(SERVICE, A, LEASE, 41).orElseThrow().term()).isGreaterThan(41);
   }
 
   @Test
-  void keeping_warm_changes_nothing_but_version_and_time() throws Exception {
+  void aTouchChangesNothingButVersionAndTime() throws Exception {
     LeaseRow created = create(SERVICE, A, LEASE, 0).orElseThrow();
 
-    LeaseRow warmed = store().touch(SERVICE, created).orElseThrow();
+    LeaseRow touched = store().touch(SERVICE, created).orElseThrow();
 
-    assertThat(warmed.version()).isNotEqualTo(created.version());
-    assertThat(warmed.leaderId()).isEqualTo(A);
-    assertThat(warmed.term()).isEqualTo(created.term());
-    assertThat(warmed.leaseMillis()).isEqualTo(created.leaseMillis());
-    assertThat(warmed).isEqualTo(row(SERVICE));
-    assertThat(store().touch(SERVICE, warmed)).isPresent();
+    assertThat(touched.version()).isNotEqualTo(created.version());
+    assertThat(touched.leaderId()).isEqualTo(A);
+    assertThat(touched.term()).isEqualTo(created.term());
+    assertThat(touched.leaseMillis()).isEqualTo(created.leaseMillis());
+    assertThat(touched).isEqualTo(row(SERVICE));
+    assertThat(store().touch(SERVICE, touched)).isPresent();
   }
 
   @Test
-  void a_leader_renews() throws Exception {
+  void aLeaderRenews() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(renew(A, Map.of(SERVICE, row.term()))).containsExactly(SERVICE);
@@ -169,7 +169,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_leader_renews_many_times_within_a_second() throws Exception {
+  void aLeaderRenewsManyTimesWithinASecond() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     for (int i = 0; i < 20; i++) {
@@ -179,19 +179,19 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void renewing_nothing_renews_nothing() throws Exception {
+  void renewingNothingRenewsNothing() throws Exception {
     assertThat(renew(A, Map.of())).isEmpty();
   }
 
   @Test
-  void all_elections_of_a_node_are_renewed_together() throws Exception {
+  void allElectionsOfANodeAreRenewedTogether() throws Exception {
     Map<String, Long> terms = leadMany(50);
 
     assertThat(renew(A, terms)).isEqualTo(terms.keySet());
   }
 
   @Test
-  void leading_sets_the_lease() throws Exception {
+  void leadingSetsTheLease() throws Exception {
     LeaseRow created = create(SERVICE, A, 3 * LEASE, 0).orElseThrow();
 
     assertThat(begin(SERVICE, created, LEASE)).isTrue();
@@ -204,7 +204,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_lease_that_was_lost_does_not_keep_others_from_being_renewed() throws Exception {
+  void aLeaseThatWasLostDoesNotKeepOthersFromBeingRenewed() throws Exception {
     Map<String, Long> terms = leadMany(4);
     assertThat(store().designate("service-0", B, null, null)).isTrue();
     assertThat(Leases.acquire(store(), "service-1", row("service-1"), A, LEASE, 0, "EXPIRED"))
@@ -216,13 +216,13 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_record_that_another_process_has_written_to_is_not_what_was_seen() throws Exception {
+  void aRecordThatAnotherProcessHasWrittenToIsNotWhatWasSeen() throws Exception {
     Map<String, Write> writes = new HashMap<>();
-    writes.put("renewed", row -> renew(A, Map.of("renewed", row.term())));
-    writes.put("warmed", row -> store().touch("warmed", row));
-    writes.put("designated", row -> another().designate("designated", A, null, null));
-    writes.put("released", row -> store().release("released", A, row.term(), A, RESIGNED));
-    writes.put("taken", row -> Leases.acquire(store(), "taken", row, A, LEASE, 0, "EXPIRED"));
+    writes.put("renewed", (row) -> renew(A, Map.of("renewed", row.term())));
+    writes.put("touched", (row) -> store().touch("touched", row));
+    writes.put("designated", (row) -> another().designate("designated", A, null, null));
+    writes.put("released", (row) -> store().release("released", A, row.term(), A, RESIGNED));
+    writes.put("taken", (row) -> Leases.acquire(store(), "taken", row, A, LEASE, 0, "EXPIRED"));
     for (Map.Entry<String, Write> write : writes.entrySet()) {
       String service = write.getKey();
       LeaseRow seen = led(service, A);
@@ -239,7 +239,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_released_lease_is_not_renewed() throws Exception {
+  void aReleasedLeaseIsNotRenewed() throws Exception {
     LeaseRow row = led(SERVICE, A);
     assertThat(store().release(SERVICE, A, row.term(), A, RESIGNED)).isTrue();
 
@@ -247,7 +247,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void another_nodes_lease_is_not_renewed() throws Exception {
+  void anotherNodesLeaseIsNotRenewed() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(renew(B, Map.of(SERVICE, row.term()))).isEmpty();
@@ -256,7 +256,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_renewal_in_a_term_that_has_ended_changes_nothing() throws Exception {
+  void aRenewalInATermThatHasEndedChangesNothing() throws Exception {
     LeaseRow old = led(SERVICE, A);
     OptionalLong term = Leases.acquire(store(), SERVICE, old, B, LEASE, 0, "EXPIRED");
     LeaseRow taken = row(SERVICE);
@@ -268,7 +268,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_record_is_own_to_the_store_that_leads_in_it_and_to_no_other() throws Exception {
+  void aRecordIsOwnToTheStoreThatLeadsInItAndToNoOther() throws Exception {
     LeaseRow created = create(SERVICE, A, LEASE, 0).orElseThrow();
     assertThat(created.own()).isFalse();
     assertThat(row(SERVICE).own()).isFalse();
@@ -290,7 +290,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_record_is_not_own_to_the_next_life_of_its_process() throws Exception {
+  void aRecordIsNotOwnToTheNextLifeOfItsProcess() throws Exception {
     LeaseRow led = led(SERVICE, A);
     assertThat(led.own()).isTrue();
 
@@ -303,7 +303,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void records_that_are_renewed_together_stay_own() throws Exception {
+  void recordsThatAreRenewedTogetherStayOwn() throws Exception {
     Map<String, Long> terms =
         Map.of("first", led("first", A).term(), "second", led("second", A).term());
 
@@ -314,16 +314,16 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_record_is_not_own_once_a_store_has_written_to_it_that_does_not_lead() throws Exception {
-    ownNoMore("warmed", row -> store().touch("warmed", row));
+  void aRecordIsNotOwnOnceAStoreHasWrittenToItThatDoesNotLead() throws Exception {
+    ownNoMore("touched", (row) -> store().touch("touched", row));
     ownNoMore(
-        "warmed-by-another",
-        row -> another().touch("warmed-by-another", seenByAnother("warmed-by-another")));
-    ownNoMore("designated", row -> another().designate("designated", A, null, null));
+        "touched-by-another",
+        (row) -> another().touch("touched-by-another", seenByAnother("touched-by-another")));
+    ownNoMore("designated", (row) -> another().designate("designated", A, null, null));
   }
 
   @Test
-  void taking_gives_a_greater_term() throws Exception {
+  void takingGivesAGreaterTerm() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     OptionalLong term = Leases.acquire(store(), SERVICE, row, B, 2 * LEASE, 0, "EXPIRED");
@@ -337,7 +337,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_taken_term_is_above_what_the_node_has_seen() throws Exception {
+  void aTakenTermIsAboveWhatTheNodeHasSeen() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(Leases.acquire(store(), SERVICE, row, B, LEASE, 500, "EXPIRED")).isPresent();
@@ -345,7 +345,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_released_record_is_vacant_and_keeps_its_term() throws Exception {
+  void aReleasedRecordIsVacantAndKeepsItsTerm() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isTrue();
@@ -359,7 +359,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_lease_can_be_released_in_favour_of_a_successor() throws Exception {
+  void aLeaseCanBeReleasedInFavourOfASuccessor() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(store().release(SERVICE, A, row.term(), B, RESIGNED)).isTrue();
@@ -371,7 +371,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void only_the_holder_of_the_term_releases() throws Exception {
+  void onlyTheHolderOfTheTermReleases() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(store().release(SERVICE, B, row.term(), "", RESIGNED)).isFalse();
@@ -382,7 +382,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_displaced_leader_gives_way_to_the_node_written_into_the_record() throws Exception {
+  void aDisplacedLeaderGivesWayToTheNodeWrittenIntoTheRecord() throws Exception {
     LeaseRow row = led(SERVICE, A);
     assertThat(store().designate(SERVICE, B, null, null)).isTrue();
 
@@ -397,7 +397,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_node_does_not_cede_a_record_that_still_names_it() throws Exception {
+  void aNodeDoesNotCedeARecordThatStillNamesIt() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isFalse();
@@ -405,7 +405,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_node_does_not_cede_in_a_term_that_another_node_opened() throws Exception {
+  void aNodeDoesNotCedeInATermThatAnotherNodeOpened() throws Exception {
     LeaseRow row = led(SERVICE, B);
 
     assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isFalse();
@@ -413,7 +413,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_node_does_not_cede_in_another_term() throws Exception {
+  void aNodeDoesNotCedeInAnotherTerm() throws Exception {
     LeaseRow row = led(SERVICE, A);
     Leases.acquire(store(), SERVICE, row, B, LEASE, 0, "EXPIRED");
     LeaseRow taken = row(SERVICE);
@@ -425,7 +425,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void designating_writes_the_holder_and_keeps_lease_and_term() throws Exception {
+  void designatingWritesTheHolderAndKeepsLeaseAndTerm() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(store().designate(SERVICE, B, null, null)).isTrue();
@@ -441,7 +441,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void a_record_that_is_not_as_it_was_seen_is_not_edited() throws Exception {
+  void aRecordThatIsNotAsItWasSeenIsNotEdited() throws Exception {
     LeaseRow seen = led(SERVICE, A);
     assertThat(renew(A, Map.of(SERVICE, seen.term()))).containsExactly(SERVICE);
     unchangedByEditOf(seen);
@@ -468,13 +468,13 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void the_version_differs_after_every_write() throws Exception {
+  void theVersionDiffersAfterEveryWrite() throws Exception {
     List<Object> versions = new ArrayList<>();
     LeaseRow created = create(SERVICE, A, LEASE, 0).orElseThrow();
     versions.add(created.version());
-    LeaseRow warmed = store().touch(SERVICE, created).orElseThrow();
-    versions.add(warmed.version());
-    begin(SERVICE, warmed, LEASE);
+    LeaseRow touched = store().touch(SERVICE, created).orElseThrow();
+    versions.add(touched.version());
+    begin(SERVICE, touched, LEASE);
     versions.add(row(SERVICE).version());
     renew(A, Map.of(SERVICE, created.term()));
     versions.add(row(SERVICE).version());
@@ -492,7 +492,7 @@ public abstract class LeaseStoreContract extends LeaseStoreFixture {
   }
 
   @Test
-  void closing_twice_is_harmless() {
+  void closingTwiceIsHarmless() {
     store().close();
     store().close();
   }

@@ -110,7 +110,7 @@ abstract class LeaseStoreFixture {
   protected final boolean begin(String serviceId, LeaseRow created, long leaseMillis)
       throws LeaseStoreException {
     OptionalLong term = Leases.begin(store(), serviceId, created, leaseMillis);
-    term.ifPresent(begun -> assertThat(begun).isEqualTo(created.term()));
+    term.ifPresent((begun) -> assertThat(begun).isEqualTo(created.term()));
     return term.isPresent();
   }
 
@@ -145,7 +145,7 @@ abstract class LeaseStoreFixture {
    */
   protected final List<String> ends(String serviceId) throws LeaseStoreException {
     return terms(serviceId).stream()
-        .map(term -> "%s by %s: %s".formatted(term.endReason(), term.endedBy(), term.note()))
+        .map((term) -> "%s by %s: %s".formatted(term.endReason(), term.endedBy(), term.note()))
         .toList();
   }
 

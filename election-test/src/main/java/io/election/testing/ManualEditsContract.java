@@ -29,7 +29,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   protected abstract ManualEdits edits();
 
   @Test
-  void a_created_record_has_a_term_above_all_in_the_history() throws Exception {
+  void aCreatedRecordHasATermAboveAllInTheHistory() throws Exception {
     edits().insertTerm(SERVICE, 7, B, LEASE);
     edits().insertTerm(SERVICE, 100, B, LEASE);
     edits().insertTerm("another", 1000, B, LEASE);
@@ -38,7 +38,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void a_created_record_has_a_lease_no_shorter_than_that_of_the_last_term() throws Exception {
+  void aCreatedRecordHasALeaseNoShorterThanThatOfTheLastTerm() throws Exception {
     edits().insertTerm(SERVICE, 6, B, 4 * LEASE);
     edits().insertTerm(SERVICE, 7, B, 3 * LEASE);
 
@@ -46,14 +46,14 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void a_created_record_has_a_lease_no_shorter_than_its_creators() throws Exception {
+  void aCreatedRecordHasALeaseNoShorterThanItsCreators() throws Exception {
     edits().insertTerm(SERVICE, 7, B, LEASE / 2);
 
     assertThat(create(SERVICE, A, LEASE, 0).orElseThrow().leaseMillis()).isEqualTo(LEASE);
   }
 
   @Test
-  void creating_a_record_ends_the_open_terms_of_its_election_alone() throws Exception {
+  void creatingARecordEndsTheOpenTermsOfItsElectionAlone() throws Exception {
     edits().insertTerm(SERVICE, 7, B, LEASE);
     edits().insertTerm("another", 3, B, LEASE);
 
@@ -64,12 +64,12 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void a_record_that_changed_in_any_component_is_not_kept_warm() throws Exception {
+  void aRecordThatChangedInAnyComponentIsNotTouched() throws Exception {
     unchangedIfNotAsSeen((service, seen) -> store().touch(service, seen).isPresent());
   }
 
   @Test
-  void leading_sets_the_lease_in_the_history_too() throws Exception {
+  void leadingSetsTheLeaseInTheHistoryToo() throws Exception {
     edits().insertTerm(SERVICE, 7, B, 3 * LEASE);
     LeaseRow created = create(SERVICE, A, LEASE, 0).orElseThrow();
 
@@ -82,12 +82,12 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void a_record_that_changed_in_any_component_is_not_led() throws Exception {
+  void aRecordThatChangedInAnyComponentIsNotLed() throws Exception {
     unchangedIfNotAsSeen((service, seen) -> begin(service, seen, LEASE));
   }
 
   @Test
-  void a_lost_election_does_not_keep_others_from_being_renewed() throws Exception {
+  void aLostElectionDoesNotKeepOthersFromBeingRenewed() throws Exception {
     Map<String, Long> terms = leadMany(5);
     edits().setLeader("service-0", B);
     edits().setTerm("service-1", 99);
@@ -98,7 +98,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void a_lease_is_not_renewed_after_its_record_was_deleted_and_another_node_led() throws Exception {
+  void aLeaseIsNotRenewedAfterItsRecordWasDeletedAndAnotherNodeLed() throws Exception {
     LeaseRow row = led(SERVICE, A);
     edits().delete(SERVICE);
     LeaseRow created = Leases.create(another(), SERVICE, B, LEASE, 0).orElseThrow();
@@ -110,7 +110,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void a_record_is_own_though_the_history_was_ahead_of_it() throws Exception {
+  void aRecordIsOwnThoughTheHistoryWasAheadOfIt() throws Exception {
     LeaseRow row = led(SERVICE, A);
     edits().insertTerm(SERVICE, row.term() + 5, B, LEASE);
 
@@ -121,13 +121,13 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void a_record_is_not_own_once_it_was_edited() throws Exception {
-    ownNoMore("touched", row -> edits().touch("touched"));
-    ownNoMore("version", row -> edits().setVersion("version", 77));
+  void aRecordIsNotOwnOnceItWasEdited() throws Exception {
+    ownNoMore("touched", (row) -> edits().touch("touched"));
+    ownNoMore("version", (row) -> edits().setVersion("version", 77));
   }
 
   @Test
-  void what_another_process_took_is_not_touched_though_an_operator_undoes_that() throws Exception {
+  void whatAnotherProcessTookIsNotTouchedThoughAnOperatorUndoesThat() throws Exception {
     LeaseRow row = led(SERVICE, A);
     assertThat(Leases.acquire(another(), SERVICE, seenByAnother(SERVICE), B, LEASE, 0, "EXPIRED"))
         .isPresent();
@@ -145,7 +145,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void what_its_process_took_anew_is_not_released_in_the_earlier_term_though_that_is_written_back()
+  void whatItsProcessTookAnewIsNotReleasedInTheEarlierTermThoughThatIsWrittenBack()
       throws Exception {
     LeaseRow row = led(SERVICE, A);
     LeaseRow again = retaken(row);
@@ -163,7 +163,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void taking_ends_all_open_terms_of_the_election_and_opens_the_new_one() throws Exception {
+  void takingEndsAllOpenTermsOfTheElectionAndOpensTheNewOne() throws Exception {
     LeaseRow row = led(SERVICE, A);
     edits().insertTerm(SERVICE, row.term() + 5, B, LEASE);
     edits().insertTerm("another", 1, B, LEASE);
@@ -180,7 +180,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void a_taken_term_is_above_the_records_although_the_history_is_behind() throws Exception {
+  void aTakenTermIsAboveTheRecordsAlthoughTheHistoryIsBehind() throws Exception {
     led(SERVICE, A);
     edits().setTerm(SERVICE, 70);
 
@@ -190,7 +190,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void a_taken_term_is_above_the_history_although_the_records_was_set_back() throws Exception {
+  void aTakenTermIsAboveTheHistoryAlthoughTheRecordsWasSetBack() throws Exception {
     LeaseRow row = led(SERVICE, A);
     edits().setTerm(SERVICE, -3);
 
@@ -200,7 +200,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void terms_go_on_after_the_record_was_deleted() throws Exception {
+  void termsGoOnAfterTheRecordWasDeleted() throws Exception {
     LeaseRow row = led(SERVICE, A);
     edits().delete(SERVICE);
 
@@ -208,19 +208,18 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void a_record_that_changed_in_any_component_is_not_taken() throws Exception {
+  void aRecordThatChangedInAnyComponentIsNotTaken() throws Exception {
     unchangedIfNotAsSeen((service, seen) ->
         Leases.acquire(store(), service, seen, B, LEASE, 0, "EXPIRED").isPresent());
   }
 
   @Test
-  void a_record_that_was_written_word_for_word_again_is_another_once_a_node_has_led()
-      throws Exception {
+  void aRecordThatWasWrittenWordForWordAgainIsAnotherOnceANodeHasLed() throws Exception {
     Map<String, CompareAndSet> writes = Map.of(
         "taken",
         (service, seen) ->
             Leases.acquire(store(), service, seen, B, LEASE, 0, "EXPIRED").isPresent(),
-        "kept-warm",
+        "touched",
         (service, seen) -> store().touch(service, seen).isPresent(),
         "led",
         (service, seen) -> begin(service, seen, LEASE));
@@ -246,7 +245,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void a_record_by_hand_without_a_history_is_another_once_a_node_has_led() throws Exception {
+  void aRecordByHandWithoutAHistoryIsAnotherOnceANodeHasLed() throws Exception {
     edits().replace(SERVICE, B, null);
     LeaseRow seen = row(SERVICE);
     assertThat(Leases.acquire(another(), SERVICE, seen, A, LEASE, 0, "EXPIRED")).isPresent();
@@ -259,7 +258,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void a_term_that_is_the_greatest_possible_is_told_with_a_remedy_that_helps() throws Exception {
+  void aTermThatIsTheGreatestPossibleIsToldWithARemedyThatHelps() throws Exception {
     LeaseRow row = led(SERVICE, A);
     edits().setTerm(SERVICE, Long.MAX_VALUE);
 
@@ -280,7 +279,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void a_record_that_was_deleted_is_not_taken() throws Exception {
+  void aRecordThatWasDeletedIsNotTaken() throws Exception {
     LeaseRow row = led(SERVICE, A);
     edits().delete(SERVICE);
 
@@ -294,7 +293,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void the_history_tells_that_a_term_was_found_open_by_whom_took_it() throws Exception {
+  void theHistoryTellsThatATermWasFoundOpenByWhomTookIt() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(Leases.acquire(store(), SERVICE, row, B, LEASE, 0, "EXPIRED")).isPresent();
@@ -315,7 +314,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void who_was_written_back_ends_its_term_by_itself() throws Exception {
+  void whoWasWrittenBackEndsItsTermByItself() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
     assertThat(store().designate(SERVICE, B, null, ALICE)).isTrue();
@@ -326,7 +325,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void an_unknown_lease_counts_as_that_of_the_last_term() throws Exception {
+  void anUnknownLeaseCountsAsThatOfTheLastTerm() throws Exception {
     long term = led(SERVICE, A).term();
     edits().insertTerm(SERVICE, term + 50, B, 3 * LEASE);
     assertThat(row(SERVICE).leaseMillis()).isEqualTo(LEASE);
@@ -339,7 +338,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void a_lease_that_is_unknown_to_the_history_too_is_not_a_release() throws Exception {
+  void aLeaseThatIsUnknownToTheHistoryTooIsNotARelease() throws Exception {
     edits().insertTerm(SERVICE, 50, B, 0);
     edits().replace(SERVICE, B, null);
 
@@ -347,7 +346,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void absurd_values_are_read_as_they_are() throws Exception {
+  void absurdValuesAreReadAsTheyAre() throws Exception {
     led(SERVICE, A);
     edits().setLease(SERVICE, Long.MAX_VALUE);
     edits().setVersion(SERVICE, -5);
@@ -361,7 +360,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void terms_that_ended_long_ago_are_pruned_and_no_others() throws Exception {
+  void termsThatEndedLongAgoArePrunedAndNoOthers() throws Exception {
     for (String serviceId : List.of(SERVICE, "another", "untold")) {
       for (int term = 1; term <= 5; term++) {
         edits().insertTerm(serviceId, term, A, LEASE);
@@ -381,7 +380,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void terms_go_on_after_the_history_was_pruned() throws Exception {
+  void termsGoOnAfterTheHistoryWasPruned() throws Exception {
     LeaseRow row = led(SERVICE, A);
     long term =
         Leases.acquire(store(), SERVICE, row, B, 3 * LEASE, 6, "EXPIRED").orElseThrow();
@@ -402,15 +401,15 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   /** Tries a compare-and-set after each kind of change; it must not change the record. */
   private void unchangedIfNotAsSeen(CompareAndSet write) throws LeaseStoreException {
     Map<String, Consumer<String>> changes = new HashMap<>();
-    changes.put("leader", service -> edits().setLeader(service, B));
-    changes.put("leader-in-case", service -> edits().setLeader(service, "A:8080:1"));
-    changes.put("vacant", service -> edits().setLeader(service, ""));
-    changes.put("term", service -> edits().setTerm(service, 77));
-    changes.put("version", service -> edits().setVersion(service, 77));
-    changes.put("lease", service -> edits().setLease(service, LEASE + 1));
-    changes.put("lease-unknown", service -> edits().setLease(service, null));
-    changes.put("lease-released", service -> edits().setLease(service, 0L));
-    changes.put("time", service -> edits().touch(service));
+    changes.put("leader", (service) -> edits().setLeader(service, B));
+    changes.put("leader-in-case", (service) -> edits().setLeader(service, "A:8080:1"));
+    changes.put("vacant", (service) -> edits().setLeader(service, ""));
+    changes.put("term", (service) -> edits().setTerm(service, 77));
+    changes.put("version", (service) -> edits().setVersion(service, 77));
+    changes.put("lease", (service) -> edits().setLease(service, LEASE + 1));
+    changes.put("lease-unknown", (service) -> edits().setLease(service, null));
+    changes.put("lease-released", (service) -> edits().setLease(service, 0L));
+    changes.put("time", (service) -> edits().touch(service));
     for (Map.Entry<String, Consumer<String>> change : changes.entrySet()) {
       String service = change.getKey();
       LeaseRow seen = led(service, A);

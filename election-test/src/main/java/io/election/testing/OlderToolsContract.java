@@ -27,7 +27,7 @@ public abstract class OlderToolsContract extends ManualEditsContract {
   protected abstract void contend(String serviceId, String nodeId);
 
   @Test
-  void touching_works_on_a_record_without_a_lease() throws Exception {
+  void touchingWorksOnARecordWithoutALease() throws Exception {
     contend(SERVICE, A);
 
     LeaseRow touched = store().touch(SERVICE, row(SERVICE)).orElseThrow();
@@ -37,14 +37,14 @@ public abstract class OlderToolsContract extends ManualEditsContract {
   }
 
   @Test
-  void a_lease_that_is_unknown_is_not_renewed() throws Exception {
+  void aLeaseThatIsUnknownIsNotRenewed() throws Exception {
     contend(SERVICE, A);
 
     assertThat(renew(A, Map.of(SERVICE, 0L))).isEmpty();
   }
 
   @Test
-  void a_record_of_an_older_tool_can_be_taken() throws Exception {
+  void aRecordOfAnOlderToolCanBeTaken() throws Exception {
     contend(SERVICE, A);
     LeaseRow row = row(SERVICE);
     assertThat(row.leaseMillis()).isNull();
@@ -55,7 +55,7 @@ public abstract class OlderToolsContract extends ManualEditsContract {
   }
 
   @Test
-  void the_renewal_of_an_older_tool_counts_as_a_change() throws Exception {
+  void theRenewalOfAnOlderToolCountsAsAChange() throws Exception {
     LeaseRow row = led(SERVICE, A);
     edits().touch(SERVICE);
 
@@ -63,7 +63,7 @@ public abstract class OlderToolsContract extends ManualEditsContract {
   }
 
   @Test
-  void an_older_tool_inserts_a_record_without_term_and_lease() throws Exception {
+  void anOlderToolInsertsARecordWithoutTermAndLease() throws Exception {
     contend(SERVICE, A);
 
     LeaseRow row = row(SERVICE);
@@ -73,7 +73,7 @@ public abstract class OlderToolsContract extends ManualEditsContract {
   }
 
   @Test
-  void an_older_tool_leaves_a_record_alone_that_has_just_been_renewed() throws Exception {
+  void anOlderToolLeavesARecordAloneThatHasJustBeenRenewed() throws Exception {
     LeaseRow led = led(SERVICE, A);
     edits().setBack(SERVICE, OLDER_TOOLS_INTERVAL.plusSeconds(2));
     assertThat(renew(A, Map.of(SERVICE, led.term()))).containsExactly(SERVICE);
@@ -85,7 +85,7 @@ public abstract class OlderToolsContract extends ManualEditsContract {
   }
 
   @Test
-  void an_older_tool_takes_a_record_that_has_rested_and_keeps_its_term() throws Exception {
+  void anOlderToolTakesARecordThatHasRestedAndKeepsItsTerm() throws Exception {
     LeaseRow led = led(SERVICE, A);
     edits().setBack(SERVICE, OLDER_TOOLS_INTERVAL.plusSeconds(2));
 
@@ -99,7 +99,7 @@ public abstract class OlderToolsContract extends ManualEditsContract {
   }
 
   @Test
-  void an_older_tool_renews_by_a_change_of_the_time_alone() throws Exception {
+  void anOlderToolRenewsByAChangeOfTheTimeAlone() throws Exception {
     contend(SERVICE, A);
     edits().setBack(SERVICE, Duration.ofSeconds(2));
     LeaseRow before = row(SERVICE);
@@ -113,7 +113,7 @@ public abstract class OlderToolsContract extends ManualEditsContract {
   }
 
   @Test
-  void an_older_tool_does_not_take_a_record_that_has_just_been_released() throws Exception {
+  void anOlderToolDoesNotTakeARecordThatHasJustBeenReleased() throws Exception {
     LeaseRow led = led(SERVICE, A);
     edits().setBack(SERVICE, OLDER_TOOLS_INTERVAL.plusSeconds(2));
     assertThat(store().release(SERVICE, A, led.term(), "", RESIGNED)).isTrue();
@@ -125,8 +125,8 @@ public abstract class OlderToolsContract extends ManualEditsContract {
   }
 
   @Test
-  void a_record_that_an_older_tool_took_is_own_to_no_process() throws Exception {
-    ownNoMore(SERVICE, row -> {
+  void aRecordThatAnOlderToolTookIsOwnToNoProcess() throws Exception {
+    ownNoMore(SERVICE, (row) -> {
       edits().setBack(SERVICE, OLDER_TOOLS_INTERVAL.multipliedBy(2));
       contend(SERVICE, B);
       edits().setLeader(SERVICE, A);

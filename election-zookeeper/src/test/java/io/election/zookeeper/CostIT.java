@@ -140,8 +140,9 @@ class CostIT {
   private static long logged(Zookeeper server) throws Exception {
     long bytes = 0;
     try (Stream<Path> files = Files.walk(server.folder())) {
-      for (Path file :
-          files.filter(path -> path.getFileName().toString().startsWith("log.")).toList()) {
+      for (Path file : files
+          .filter((path) -> path.getFileName().toString().startsWith("log."))
+          .toList()) {
         byte[] content = Files.readAllBytes(file);
         int end = content.length;
         while (end > 0 && content[end - 1] == 0) {

@@ -55,7 +55,7 @@ public final class Ensemble implements AutoCloseable {
 
   private void start(int id) {
     List<String> members = Stream.of(1, 2, 3)
-        .map(other -> "server." + other + "=" + address(id, other))
+        .map((other) -> "server." + other + "=" + address(id, other))
         .toList();
     this.servers.put(id, Zookeeper.start(id, members));
   }
@@ -74,7 +74,7 @@ public final class Ensemble implements AutoCloseable {
   }
 
   private int link(int port) {
-    TcpProxy link = TcpProxy.to(port, () -> packet -> 1);
+    TcpProxy link = TcpProxy.to(port, () -> (packet) -> 1);
     this.links.add(link);
     return link.port();
   }
@@ -92,7 +92,7 @@ public final class Ensemble implements AutoCloseable {
   /** The connect string of the others. */
   String others() {
     return this.servers.values().stream()
-        .filter(server -> server != member())
+        .filter((server) -> server != member())
         .map(Zookeeper::connectString)
         .collect(Collectors.joining(","));
   }

@@ -34,7 +34,7 @@ class LateRequestIT {
   @BeforeEach
   void lead() throws Exception {
     this.hand = server.connect();
-    this.proxy = TcpProxy.to(server.port(), () -> packet -> 1);
+    this.proxy = TcpProxy.to(server.port(), () -> (packet) -> 1);
     create(RECORD);
     create(TERM);
     create(HEARTBEAT);

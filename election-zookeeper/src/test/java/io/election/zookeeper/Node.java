@@ -27,8 +27,8 @@ final class Node implements AutoCloseable {
         this.store,
         SETTINGS,
         () -> id,
-        service -> false,
-        event -> {},
+        (service) -> false,
+        (event) -> {},
         System::nanoTime,
         InstantSource.system());
     this.election = new LeaseElectionService(serviceId, this.elector);

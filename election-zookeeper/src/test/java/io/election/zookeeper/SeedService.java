@@ -101,7 +101,7 @@ public final class SeedService {
 
     zk.exists(
         PATH + key,
-        event -> {
+        (event) -> {
           // 若master节点已被删除,则竞争master
           if (event.getType() == Watcher.Event.EventType.NodeDeleted) {
             String serviceKey = event.getPath().replace(PATH, "");

@@ -305,7 +305,7 @@ public final class Zookeeper implements AutoCloseable {
     resume();
     kill();
     try (var files = Files.walk(this.folder)) {
-      files.sorted((a, b) -> b.compareTo(a)).forEach(file -> file.toFile().delete());
+      files.sorted((a, b) -> b.compareTo(a)).forEach((file) -> file.toFile().delete());
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }

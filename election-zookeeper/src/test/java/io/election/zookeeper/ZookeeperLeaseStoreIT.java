@@ -99,7 +99,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
     assertThat(hand.getChildren(ROOT + "/~terms/" + SERVICE, false))
         .extracting(Long::parseLong)
         .as("no name comes back")
-        .allMatch(again -> again > term);
+        .allMatch((again) -> again > term);
   }
 
   @Test
@@ -169,7 +169,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
 
   @Test
   void aRenewalThatArrivesInASecondLifeOfTheRecordDoesNothing() throws Exception {
-    try (TcpProxy proxy = TcpProxy.to(server.port(), () -> packet -> 1)) {
+    try (TcpProxy proxy = TcpProxy.to(server.port(), () -> (packet) -> 1)) {
       Set<Long> others = Set.copyOf(sessions());
       ZookeeperLeaseStore late = builder("127.0.0.1:" + proxy.port(), ROOT).build();
       LeaseRow created = late.create(SERVICE, claim(A)).orElseThrow();
@@ -177,7 +177,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
       assertThat(late.acquire(SERVICE, created, claim(A))).isPresent();
       assertThat(late.renew(A, terms).renewed()).containsExactly(SERVICE);
       List<Long> lates =
-          sessions().stream().filter(session -> !others.contains(session)).toList();
+          sessions().stream().filter((session) -> !others.contains(session)).toList();
       assertThat(lates).hasSize(1);
       int version = hand.exists(RECORD, false).getVersion();
       proxy.loseRequests();
@@ -286,7 +286,7 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
     Matcher session = Pattern.compile("sid=0x([0-9a-f]+)").matcher(server.command("cons"));
     return session
         .results()
-        .map(found -> Long.parseUnsignedLong(found.group(1), 16))
+        .map((found) -> Long.parseUnsignedLong(found.group(1), 16))
         .toList();
   }
 

@@ -96,7 +96,7 @@ final class MariaDbServer {
   /** Shields the server, if possible, from signals to the processes of a terminal. */
   private static List<String> ownSession() {
     return Stream.of("/usr/bin/setsid", "/bin/setsid")
-        .filter(file -> Files.isExecutable(Path.of(file)))
+        .filter((file) -> Files.isExecutable(Path.of(file)))
         .limit(1)
         .toList();
   }
@@ -105,12 +105,12 @@ final class MariaDbServer {
   private Optional<ProcessHandle> process() {
     Optional<String> executable = Optional.of(programs.executable());
     return ProcessHandle.allProcesses()
-        .filter(process -> process.info().command().equals(executable))
+        .filter((process) -> process.info().command().equals(executable))
         .findAny();
   }
 
   private void kill(int port) {
-    process().ifPresent(process -> {
+    process().ifPresent((process) -> {
       log.warn("MariaDB does not answer, killing its process {}", process.pid());
       process.destroyForcibly();
       waitUntil(() -> process().isEmpty() && isFree(port)); // its files close after it is gone

@@ -145,7 +145,7 @@ class EmbeddedDatabaseIT {
   private static List<ProcessHandle> servers() {
     String ours = directory.resolve("mariadb-11.4.5") + File.separator;
     return ProcessHandle.allProcesses()
-        .filter(process -> process.info().command().orElse("").startsWith(ours))
+        .filter((process) -> process.info().command().orElse("").startsWith(ours))
         .toList();
   }
 
@@ -194,8 +194,8 @@ class EmbeddedDatabaseIT {
           .until(() -> text().contains(JOINED));
       return text()
           .lines()
-          .filter(line -> line.startsWith(JOINED))
-          .map(line -> line.substring(JOINED.length()))
+          .filter((line) -> line.startsWith(JOINED))
+          .map((line) -> line.substring(JOINED.length()))
           .findFirst()
           .orElseThrow();
     }

@@ -62,7 +62,7 @@ final class Actions {
   /** All buttons. */
   List<Action> all() {
     List<Action> actions = new ArrayList<>();
-    playground.members().forEach(member -> addOf(member, actions));
+    playground.members().forEach((member) -> addOf(member, actions));
     Database database = playground.database();
     if (database != null) {
       addOf(database, actions);
@@ -280,7 +280,8 @@ final class Actions {
    */
   synchronized String act(Wish wish) {
     Action action = all().stream()
-        .filter(each -> each.target().equals(wish.target()) && each.action().equals(wish.action()))
+        .filter(
+            (each) -> each.target().equals(wish.target()) && each.action().equals(wish.action()))
         .findFirst()
         .orElseThrow(() -> new IllegalArgumentException("There is no such action"));
     if (!action.enabled()) {

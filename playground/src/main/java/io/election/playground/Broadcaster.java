@@ -39,7 +39,7 @@ final class Broadcaster {
   }
 
   void send(Event event) {
-    viewers.forEach(viewer -> viewer.offer(event));
+    viewers.forEach((viewer) -> viewer.offer(event));
   }
 
   private final class Viewer extends Thread {

@@ -89,7 +89,7 @@ final class MySqlDatabase implements Database {
   public List<Long> processes() {
     return ProcessHandle.current()
         .children()
-        .filter(child -> child.info().command().orElse("").contains("mariadbd"))
+        .filter((child) -> child.info().command().orElse("").contains("mariadbd"))
         .map(ProcessHandle::pid)
         .toList();
   }
@@ -143,7 +143,7 @@ final class MySqlDatabase implements Database {
                 concat_ws(', ', reason, end_reason, ended_by, end_note)
             FROM leader_election_history WHERE service_id = ? ORDER BY term DESC LIMIT 20
             """, serviceId).stream()
-        .map(row -> new Past(
+        .map((row) -> new Past(
             Long.parseLong(row.get(0).value()),
             row.get(1).value(),
             Instant.ofEpochMilli(Long.parseLong(row.get(2).value())).toString(),

@@ -90,7 +90,7 @@ record Options(
         lease,
         renew,
         port != null ? number("server.port", port, 0, 65535) : usualPort(),
-        Arrays.stream(arguments).anyMatch(each -> each.matches("--show-a-wrong-one(=true)?")),
+        Arrays.stream(arguments).anyMatch((each) -> each.matches("--show-a-wrong-one(=true)?")),
         url,
         Objects.requireNonNullElse(given.getProperty("spring.datasource.username"), "root"),
         Objects.requireNonNullElse(given.getProperty("spring.datasource.password"), ""));

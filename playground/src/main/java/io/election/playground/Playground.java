@@ -233,7 +233,7 @@ final class Playground implements AutoCloseable {
       incidents.clear();
       members().stream()
           .filter(Member::leads)
-          .forEach(each -> incidents.put(
+          .forEach((each) -> incidents.put(
               each.name(), new Story.Incident("the database", what, now, each.deadline())));
       timeline.tell("change", "The database " + what, "reliability.md#faults");
     } else {
@@ -309,8 +309,8 @@ final class Playground implements AutoCloseable {
     Member leader = known != null ? member(known.node()) : null;
     if (known != null && leader != null) {
       leader.claims(since).stream()
-          .filter(claim -> claim.from() == known.from())
-          .forEach(claim -> last = claim);
+          .filter((claim) -> claim.from() == known.from())
+          .forEach((claim) -> last = claim);
     }
   }
 
@@ -333,7 +333,7 @@ final class Playground implements AutoCloseable {
     Long woken = wokenAt.get(member.name());
     if (pause != null && woken != null && member.sampledAt() - woken > 0) {
       waking.remove(member.name());
-      boolean leads = member.claims(woken).stream().anyMatch(claim -> claim.to() - woken >= 0);
+      boolean leads = member.claims(woken).stream().anyMatch((claim) -> claim.to() - woken >= 0);
       timeline.tell("info", Story.woke(pause, woken, leads), "guarantees.md#the-timing-argument");
     }
   }
@@ -341,11 +341,11 @@ final class Playground implements AutoCloseable {
   private void judge() {
     long since = Moments.ago(60_000);
     timeline.judge(
-        members().stream().flatMap(member -> member.claims(since).stream()).toList(), false);
+        members().stream().flatMap((member) -> member.claims(since).stream()).toList(), false);
     if (options.wrongOne()) {
       timeline.judge(
           members().stream()
-              .flatMap(member -> member.wrongClaims(since).stream())
+              .flatMap((member) -> member.wrongClaims(since).stream())
               .toList(),
           true);
     }
@@ -354,7 +354,7 @@ final class Playground implements AutoCloseable {
   /** Finds the runs of the job in the logs. */
   private void readLogs() {
     for (Member member : members()) {
-      member.newLines().forEach(line -> markRun(member, line));
+      member.newLines().forEach((line) -> markRun(member, line));
     }
   }
 
@@ -431,9 +431,9 @@ final class Playground implements AutoCloseable {
     state.put("failure", failure);
     state.put("settings", settings);
     List<Map<String, Object>> nodes = new ArrayList<>();
-    members().forEach(member -> nodes.add(describe(member)));
+    members().forEach((member) -> nodes.add(describe(member)));
     if (options.wrongOne()) {
-      members().forEach(member -> nodes.add(describeWrong(member)));
+      members().forEach((member) -> nodes.add(describeWrong(member)));
     }
     state.put("nodes", nodes);
     state.put("row", record.row());

@@ -61,7 +61,7 @@ public class PlaygroundApplication {
         "logging.level.root", "warn",
         "logging.level.io.election", "info"));
     application.addInitializers(
-        context -> context.getBeanFactory().registerSingleton("options", options));
+        (context) -> context.getBeanFactory().registerSingleton("options", options));
     return application.run(arguments);
   }
 

@@ -74,7 +74,7 @@ final class RecordWatch {
   private void show(List<Database.Cell> cells) {
     if (!cells.equals(shown)) {
       changed = cells.stream()
-          .filter(cell -> !shown.contains(cell))
+          .filter((cell) -> !shown.contains(cell))
           .map(Database.Cell::name)
           .toList();
       changedAt = moments.now();
@@ -84,8 +84,8 @@ final class RecordWatch {
         ? null
         : new Row(
             cells.stream()
-                .map(
-                    cell -> new ShownCell(cell.name(), cell.value(), changed.contains(cell.name())))
+                .map((cell) ->
+                    new ShownCell(cell.name(), cell.value(), changed.contains(cell.name())))
                 .toList(),
             changedAt);
   }

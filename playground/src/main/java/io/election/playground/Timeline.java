@@ -106,8 +106,8 @@ final class Timeline {
   /** Forgets what is older than ten minutes. */
   synchronized void forget() {
     double oldest = moments.now() - KEPT;
-    spans.values().removeIf(span -> span.to() != null && span.to() < oldest);
-    marks.values().removeIf(mark -> mark.to() != null && mark.to() < oldest);
+    spans.values().removeIf((span) -> span.to() != null && span.to() < oldest);
+    marks.values().removeIf((mark) -> mark.to() != null && mark.to() < oldest);
   }
 
   synchronized List<Broadcaster.Event> all() {

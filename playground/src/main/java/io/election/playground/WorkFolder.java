@@ -58,7 +58,7 @@ final class WorkFolder implements Closeable {
 
   /** Lists a process, to be ended if this playground is killed. */
   synchronized void list(long pid) {
-    started(ProcessHandle.of(pid)).ifPresent(start -> {
+    started(ProcessHandle.of(pid)).ifPresent((start) -> {
       try {
         Files.writeString(
             path.resolve("processes"),
@@ -72,7 +72,7 @@ final class WorkFolder implements Closeable {
   }
 
   private static Optional<Instant> started(Optional<ProcessHandle> process) {
-    return process.flatMap(each -> each.info().startInstant());
+    return process.flatMap((each) -> each.info().startInstant());
   }
 
   /**
@@ -86,8 +86,8 @@ final class WorkFolder implements Closeable {
     }
     try (Stream<Path> folders = Files.list(parent)) {
       return folders
-          .filter(folder -> folder.getFileName().toString().startsWith("run-"))
-          .flatMap(folder -> Stream.ofNullable(cleanOne(folder)))
+          .filter((folder) -> folder.getFileName().toString().startsWith("run-"))
+          .flatMap((folder) -> Stream.ofNullable(cleanOne(folder)))
           .toList();
     }
   }
@@ -100,11 +100,11 @@ final class WorkFolder implements Closeable {
       Path list = folder.resolve("processes");
       List<ProcessHandle> left = Files.exists(list)
           ? Files.readAllLines(list).stream()
-              .flatMap(line -> find(line).stream())
+              .flatMap((line) -> find(line).stream())
               .toList()
           : List.of();
       left.forEach(ProcessHandle::destroyForcibly);
-      left.forEach(process -> process.onExit().join());
+      left.forEach((process) -> process.onExit().join());
       FileSystemUtils.deleteRecursively(folder);
       return "A playground was killed before. %d of its processes were ended, and its folder was deleted"
           .formatted(left.size());
@@ -121,10 +121,10 @@ final class WorkFolder implements Closeable {
     }
     Instant start = Instant.parse(parts[1]);
     return ProcessHandle.of(Long.parseLong(parts[0]))
-        .filter(process -> process
+        .filter((process) -> process
             .info()
             .startInstant()
-            .map(now -> Duration.between(now, start).abs().compareTo(START_TOLERANCE) < 0)
+            .map((now) -> Duration.between(now, start).abs().compareTo(START_TOLERANCE) < 0)
             .orElse(false));
   }
 

@@ -44,7 +44,7 @@ final class ConsolePage implements AutoCloseable {
             .setExecutablePath(CHROMIUM)
             .setArgs(List.of("--no-sandbox", "--disable-gpu", "--disable-background-networking")));
     this.page = browser.newPage(new Browser.NewPageOptions().setViewportSize(1280, 1000));
-    page.onConsoleMessage(message -> {
+    page.onConsoleMessage((message) -> {
       if (message.type().equals("error")) {
         errors.add(message.text());
       }
@@ -80,17 +80,17 @@ final class ConsolePage implements AutoCloseable {
 
   /** Waits until another node leads than the one given. */
   String awaitLeaderOtherThan(String name) {
-    return awaitLeader(leader -> !leader.equals(name));
+    return awaitLeader((leader) -> !leader.equals(name));
   }
 
   String awaitLeader() {
-    return awaitLeader(leader -> true);
+    return awaitLeader((leader) -> true);
   }
 
   private String awaitLeader(Predicate<String> wanted) {
     return await()
         .atMost(LONG)
-        .until(this::leader, leader -> !leader.isEmpty() && wanted.test(leader));
+        .until(this::leader, (leader) -> !leader.isEmpty() && wanted.test(leader));
   }
 
   private String leader() {
@@ -126,7 +126,7 @@ final class ConsolePage implements AutoCloseable {
   /** All claims of all nodes so far, by their own processes. */
   List<Claim> claims() {
     return playground().members().stream()
-        .flatMap(member -> member.claims(Long.MIN_VALUE).stream())
+        .flatMap((member) -> member.claims(Long.MIN_VALUE).stream())
         .sorted(Comparator.comparingLong(Claim::from))
         .toList();
   }

@@ -34,7 +34,7 @@ class ReportJob {
   @LeaderOnly
   @Scheduled(fixedRate = 1, timeUnit = TimeUnit.SECONDS)
   public void writeReport() {
-    election.leadership().ifPresent(leadership -> {
+    election.leadership().ifPresent((leadership) -> {
       writeRow(election.nodeId(), leadership.term());
       log.info(
           "report for {} written by {}, term {}",

@@ -20,7 +20,7 @@ class LeaderPageTest {
 
   private static final Duration LEASE = Duration.ofSeconds(5);
 
-  private final ScriptedElection election = new ScriptedElection("sample-app", event -> {});
+  private final ScriptedElection election = new ScriptedElection("sample-app", (event) -> {});
 
   private JdbcClient jdbc;
 
@@ -70,7 +70,7 @@ class LeaderPageTest {
   @Test
   void theLeaderShowsItsLeaseItsTermsAndTheRunsOfTheJob() throws Exception {
     SimulatedElection simulated = new SimulatedElection("sample-app", LEASE);
-    ElectionService a = simulated.join("a", event -> {}).election();
+    ElectionService a = simulated.join("a", (event) -> {}).election();
     simulated.advance(LEASE);
     assertThat(html(a)).contains("not known"); // no run yet, so no table
     new ReportJob(a, this.jdbc).writeReport();

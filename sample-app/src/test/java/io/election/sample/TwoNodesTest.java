@@ -91,7 +91,7 @@ class TwoNodesTest {
     Node(String id) {
       this.application = new SpringApplicationBuilder(Service.class)
           .web(WebApplicationType.NONE)
-          .initializers(context -> {
+          .initializers((context) -> {
             inElection = election.join(id, context::publishEvent);
             ((GenericApplicationContext) context)
                 .registerBean("election", ElectionService.class, inElection::election);

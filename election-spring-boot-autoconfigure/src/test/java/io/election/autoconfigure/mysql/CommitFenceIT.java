@@ -153,7 +153,7 @@ class CommitFenceIT {
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
-  void a_transaction_within_a_call_is_committed_in_its_term_alone(TestServer server) {
+  void aTransactionWithinACallIsCommittedInItsTermAlone(TestServer server) {
     Node node = shared(JdbcApplication.class, server);
     node.call(() -> node.transact(() -> node.insert(1)));
     assertThat(node.ids()).isEqualTo("1");
@@ -169,7 +169,7 @@ class CommitFenceIT {
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
-  void a_transaction_around_a_call_is_committed_in_its_term_alone(TestServer server) {
+  void aTransactionAroundACallIsCommittedInItsTermAlone(TestServer server) {
     Node node = shared(JdbcApplication.class, server);
     assertLost(() -> node.transact(() -> {
       node.call(() -> node.insert(1));
@@ -181,7 +181,7 @@ class CommitFenceIT {
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
-  void what_jpa_writes_upon_the_commit_is_fenced_too(TestServer server) {
+  void whatJpaWritesUponTheCommitIsFencedToo(TestServer server) {
     Node node = shared(JpaApplication.class, server);
     node.call(() -> node.transact(() -> node.entities().persist(new Entry(1))));
     assertThat(node.query("SELECT COUNT(*) FROM entry")).isEqualTo("1");
@@ -195,7 +195,7 @@ class CommitFenceIT {
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
-  void each_transaction_within_a_call_is_fenced_by_itself(TestServer server) {
+  void eachTransactionWithinACallIsFencedByItself(TestServer server) {
     Node node = shared(JdbcApplication.class, server);
     assertLost(() -> node.call(() -> node.transact(() -> {
       node.insert(1);
@@ -207,7 +207,7 @@ class CommitFenceIT {
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
-  void a_savepoint_is_fenced_with_the_transaction_around_it(TestServer server) {
+  void aSavepointIsFencedWithTheTransactionAroundIt(TestServer server) {
     Node node = shared(JdbcApplication.class, server);
     assertLost(() -> node.call(() -> node.transact(() -> {
       node.transact(TransactionDefinition.PROPAGATION_NESTED, () -> {
@@ -221,7 +221,7 @@ class CommitFenceIT {
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
-  void the_session_is_as_it_was_when_others_go_on_after_the_commit(TestServer server) {
+  void theSessionIsAsItWasWhenOthersGoOnAfterTheCommit(TestServer server) {
     Node node = shared(JdbcApplication.class, server);
     String[] seen = new String[2];
     node.call(() -> node.transact(() -> {
@@ -233,7 +233,7 @@ class CommitFenceIT {
   }
 
   @Test
-  void what_is_not_leader_work_or_only_reads_is_left_alone() {
+  void whatIsNotLeaderWorkOrOnlyReadsIsLeftAlone() {
     Node node = shared(JdbcApplication.class, TestServer.shared());
     TransactionTemplate reading = node.transaction();
     reading.setReadOnly(true);
@@ -247,7 +247,7 @@ class CommitFenceIT {
 
   @ParameterizedTest(autoCloseArguments = false)
   @MethodSource("servers")
-  void transactions_by_hand_use_the_fence_themselves(TestServer server) throws Exception {
+  void transactionsByHandUseTheFenceThemselves(TestServer server) throws Exception {
     Node node = shared(JdbcApplication.class, server);
     ElectionService election = node.leader();
     CommitFence fence = node.context.getBean(CommitFence.class);
@@ -264,7 +264,7 @@ class CommitFenceIT {
   }
 
   @Test
-  void transactions_elsewhere_are_not_fenced() {
+  void transactionsElsewhereAreNotFenced() {
     Node node = shared(JdbcApplication.class, TestServer.shared());
     TransactionTemplate other = node.otherTransaction();
     node.call(() -> other.executeWithoutResult((status) -> {
@@ -277,7 +277,7 @@ class CommitFenceIT {
   }
 
   @Test
-  void a_transaction_around_that_of_another_manager_is_fenced() {
+  void aTransactionAroundThatOfAnotherManagerIsFenced() {
     Node node = shared(JdbcApplication.class, TestServer.shared());
     assertLost(() -> node.transact(() -> {
       node.otherTransaction().executeWithoutResult((within) -> node.call(() -> node.insert(1)));
@@ -287,7 +287,7 @@ class CommitFenceIT {
   }
 
   @Test
-  void a_suspended_transaction_does_not_depend_on_a_call_within_another() {
+  void aSuspendedTransactionDoesNotDependOnACallWithinAnother() {
     Node node = shared(JdbcApplication.class, TestServer.shared());
     node.transact(() -> {
       node.insert(1);
@@ -307,12 +307,12 @@ class CommitFenceIT {
         Traced.class,
         TwoNames.class
       })
-  void managers_of_every_kind_are_fenced_once(Class<?> managers) {
+  void managersOfEveryKindAreFencedOnce(Class<?> managers) {
     run(managers, CommitFenceIT::assertFenced, "spring.datasource.hikari.maximum-pool-size=1");
   }
 
   @Test
-  void a_manager_that_is_no_bean_is_fenced_if_the_call_begins_within_its_transaction() {
+  void aManagerThatIsNoBeanIsFencedIfTheCallBeginsWithinItsTransaction() {
     run(JdbcApplication.class, (node) -> {
       TransactionTemplate transaction = new TransactionTemplate(
           new DataSourceTransactionManager(node.context.getBean(DataSource.class)));
@@ -332,7 +332,7 @@ class CommitFenceIT {
 
   @Test
   @ExtendWith(OutputCaptureExtension.class)
-  void a_manager_that_shows_no_connection_is_told_of_once(CapturedOutput output) {
+  void aManagerThatShowsNoConnectionIsToldOfOnce(CapturedOutput output) {
     run(Opaque.class, (node) -> {
       node.call(() -> node.transact(() -> {}));
       node.transact(() -> node.call(() -> {}));
@@ -341,7 +341,7 @@ class CommitFenceIT {
   }
 
   @Test
-  void work_after_a_commit_is_fenced() {
+  void workAfterACommitIsFenced() {
     Node node = shared(JdbcApplication.class, TestServer.shared());
     String before = node.session();
     node.transact(() -> afterCommit(() -> node.call(() -> node.insert(1))));
@@ -359,7 +359,7 @@ class CommitFenceIT {
 
   @Test
   @ExtendWith(OutputCaptureExtension.class)
-  void work_after_a_commit_of_jpa_is_told_of_once(CapturedOutput output) {
+  void workAfterACommitOfJpaIsToldOfOnce(CapturedOutput output) {
     run(JpaApplication.class, (node) -> {
       node.transact(() -> afterCommit(() -> node.call(() ->
           node.transact(TransactionDefinition.PROPAGATION_REQUIRES_NEW, () -> node.insert(1)))));
@@ -374,7 +374,7 @@ class CommitFenceIT {
   }
 
   @Test
-  void a_connection_that_hibernate_gives_back_within_the_commit_is_left_alone() {
+  void aConnectionThatHibernateGivesBackWithinTheCommitIsLeftAlone() {
     run(
         JpaApplication.class,
         (node) -> {
@@ -396,7 +396,7 @@ class CommitFenceIT {
   }
 
   @Test
-  void the_fence_changes_nothing_of_what_jpa_writes_and_throws() {
+  void theFenceChangesNothingOfWhatJpaWritesAndThrows() {
     Node node = shared(JpaApplication.class, TestServer.shared());
     String[] during = new String[1];
     Entry.beforeUpdate = () -> during[0] = node.session();
@@ -423,7 +423,7 @@ class CommitFenceIT {
   }
 
   @Test
-  void a_manager_in_a_child_context_is_fenced() {
+  void aManagerInAChildContextIsFenced() {
     run(Fenced.class, (parent) -> {
       try (AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
         child.setParent(parent.context);
@@ -435,7 +435,7 @@ class CommitFenceIT {
   }
 
   @Test
-  void a_manager_of_the_context_around_is_fenced() {
+  void aManagerOfTheContextAroundIsFenced() {
     TestDatabase database = newDatabase(TestServer.shared());
     new ApplicationContextRunner()
         .withConfiguration(AutoConfigurations.of(

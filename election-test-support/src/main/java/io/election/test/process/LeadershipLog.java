@@ -83,7 +83,7 @@ public final class LeadershipLog {
       return;
     }
     // If leadership ends between the two questions, the term is unknown and the sample is left out.
-    election.leadership().ifPresent(leadership -> {
+    election.leadership().ifPresent((leadership) -> {
       this.buffer.putLong(DEADLINE, deadline(leadership, after));
       sample(before, after, leadership.term());
     });
@@ -172,7 +172,7 @@ public final class LeadershipLog {
     int count = count();
     for (int i = 0; i < count; i++) {
       claims
-          .computeIfAbsent((int) this.buffer.getLong(at(i)), ignored -> new ArrayList<>())
+          .computeIfAbsent((int) this.buffer.getLong(at(i)), (ignored) -> new ArrayList<>())
           .add(claim(node, i));
     }
     return claims;

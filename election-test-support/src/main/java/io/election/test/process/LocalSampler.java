@@ -26,7 +26,7 @@ public final class LocalSampler implements AutoCloseable {
   }
 
   public void add(String name, ElectionService node) {
-    add(name, log -> log.sample(node));
+    add(name, (log) -> log.sample(node));
   }
 
   /** Adds a node, with what asks it and records its answer. */
@@ -54,7 +54,7 @@ public final class LocalSampler implements AutoCloseable {
   /** A judge of what all nodes have claimed so far. */
   public synchronized SafetyJudge judge() {
     return new SafetyJudge(
-        this.logs.keySet().stream().flatMap(name -> claims(name).stream()).toList());
+        this.logs.keySet().stream().flatMap((name) -> claims(name).stream()).toList());
   }
 
   @Override

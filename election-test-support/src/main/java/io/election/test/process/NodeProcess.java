@@ -52,7 +52,7 @@ public final class NodeProcess {
     command.addAll(node.jvmOptions());
     command.addAll(program(node.program().getName()));
     command.add("--test.claims=" + claims);
-    properties.forEach(property -> command.add("--" + property));
+    properties.forEach((property) -> command.add("--" + property));
     return new NodeProcess(
         node, command, LeadershipLog.open(claims), folder.resolve(node.name() + ".log"));
   }
@@ -163,7 +163,7 @@ public final class NodeProcess {
   public List<Announcement> announcements(String serviceId) {
     return log()
         .lines()
-        .flatMap(line -> Announcement.parse(name(), serviceId, line).stream())
+        .flatMap((line) -> Announcement.parse(name(), serviceId, line).stream())
         .toList();
   }
 
@@ -192,7 +192,7 @@ public final class NodeProcess {
     return log()
         .substring(this.rememberedLog)
         .lines()
-        .filter(line -> line.contains(part))
+        .filter((line) -> line.contains(part))
         .toList();
   }
 

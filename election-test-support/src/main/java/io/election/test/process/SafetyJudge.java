@@ -25,7 +25,8 @@ public record SafetyJudge(List<Claim> claims, List<Announcement> announcements, 
   /** Describes processes that led at once, terms that did not grow, and events out of order. */
   public List<String> violations() {
     List<String> violations = new ArrayList<>();
-    overlaps().forEach(pair -> violations.add(pair.first() + " and " + pair.second() + " overlap"));
+    overlaps()
+        .forEach((pair) -> violations.add(pair.first() + " and " + pair.second() + " overlap"));
     for (int i = 0; i < this.claims.size(); i++) {
       Claim claim = this.claims.get(i);
       for (Claim later : this.claims.subList(i + 1, this.claims.size())) {

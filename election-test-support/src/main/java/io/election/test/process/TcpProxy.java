@@ -88,7 +88,7 @@ public final class TcpProxy implements AutoCloseable {
         new InetSocketAddress(
             InetAddress.getLoopbackAddress(), database.server().port()),
         database,
-        () -> packet -> 1);
+        () -> (packet) -> 1);
   }
 
   public int port() {
@@ -298,7 +298,7 @@ public final class TcpProxy implements AutoCloseable {
     private Trap(boolean holds, String... texts) {
       this.holds = holds;
       this.texts =
-          Arrays.stream(texts).map(text -> text.toLowerCase(Locale.ROOT)).toList();
+          Arrays.stream(texts).map((text) -> text.toLowerCase(Locale.ROOT)).toList();
     }
 
     public boolean isSprung() {

@@ -113,7 +113,7 @@ class SafetyJudgeTest {
   void overlapsHaveALength() {
     SafetyJudge judge =
         new SafetyJudge(List.of(new Claim("b", 2, 150, 300), new Claim("a", 1, 100, 200)));
-    assertThat(judge.overlaps()).singleElement().satisfies(overlap -> {
+    assertThat(judge.overlaps()).singleElement().satisfies((overlap) -> {
       assertThat(overlap.first().node()).isEqualTo("a");
       assertThat(overlap.nanos()).isEqualTo(50);
     });

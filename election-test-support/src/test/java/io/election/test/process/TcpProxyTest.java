@@ -27,7 +27,7 @@ class TcpProxyTest {
   private final Echo echo = new Echo();
 
   @AutoClose
-  private final TcpProxy proxy = TcpProxy.to(this.echo.port(), () -> packet -> packet.length);
+  private final TcpProxy proxy = TcpProxy.to(this.echo.port(), () -> (packet) -> packet.length);
 
   @AutoClose
   private final Socket client = connect();
@@ -35,7 +35,7 @@ class TcpProxyTest {
   TcpProxyTest() throws IOException {}
 
   @Test
-  void what_is_sent_comes_back() throws IOException {
+  void whatIsSentComesBack() throws IOException {
     assertThat(ask(this.client, "hello")).isEqualTo("hello");
     String longText = "x".repeat(10_000);
     assertThat(ask(this.client, longText)).isEqualTo(longText);
@@ -46,7 +46,7 @@ class TcpProxyTest {
   }
 
   @Test
-  void lost_requests_arrive_after_the_client_has_gone() throws IOException {
+  void lostRequestsArriveAfterTheClientHasGone() throws IOException {
     this.proxy.loseRequests();
     send(this.client, "late");
     assertNoAnswer(this.client);
@@ -58,7 +58,7 @@ class TcpProxyTest {
   }
 
   @Test
-  void of_a_request_whose_answer_is_lost_the_server_knows() throws IOException {
+  void ofARequestWhoseAnswerIsLostTheServerKnows() throws IOException {
     this.proxy.loseAnswers();
     send(this.client, "heard");
     assertNoAnswer(this.client);
@@ -68,7 +68,7 @@ class TcpProxyTest {
   }
 
   @Test
-  void a_proxy_that_refuses_keeps_what_it_has_and_lets_others_in_when_healed() throws IOException {
+  void aProxyThatRefusesKeepsWhatItHasAndLetsOthersInWhenHealed() throws IOException {
     assertThat(ask(this.client, "before")).isEqualTo("before");
     this.proxy.refuse();
     assertThatThrownBy(this::connect).isInstanceOf(ConnectException.class);
@@ -80,7 +80,7 @@ class TcpProxyTest {
   }
 
   @Test
-  void connections_are_reset() throws IOException {
+  void connectionsAreReset() throws IOException {
     assertThat(ask(this.client, "before")).isEqualTo("before");
     this.proxy.reset();
     assertThatThrownBy(() -> receive(this.client, 1)).isInstanceOf(SocketException.class);
@@ -88,7 +88,7 @@ class TcpProxyTest {
   }
 
   @Test
-  void the_answer_to_the_last_of_some_statements_is_swallowed_once() throws IOException {
+  void theAnswerToTheLastOfSomeStatementsIsSwallowedOnce() throws IOException {
     TcpProxy.Trap trap = this.proxy.resetAfterAnswerTo("INSERT", "COMMIT");
     assertThat(ask(this.client, "commit")).isEqualTo("commit");
     assertThat(ask(this.client, "an insert")).isEqualTo("an insert");
@@ -105,7 +105,7 @@ class TcpProxyTest {
   }
 
   @Test
-  void no_more_bytes_pass_than_the_limit() throws IOException {
+  void noMoreBytesPassThanTheLimit() throws IOException {
     this.proxy.limit(10_000);
     long start = System.nanoTime();
     String text = "x".repeat(3_000);

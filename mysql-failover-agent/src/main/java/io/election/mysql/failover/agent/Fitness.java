@@ -169,7 +169,7 @@ final class Fitness {
     return this.server
         .query(
             "SHOW BINARY LOG STATUS",
-            row -> Stream.of(
+            (row) -> Stream.of(
                     binlogFilter("binlog_do_db", row.getString("Binlog_Do_DB")),
                     binlogFilter("binlog_ignore_db", row.getString("Binlog_Ignore_DB")))
                 .flatMap(Optional::stream)
@@ -207,7 +207,7 @@ final class Fitness {
   }
 
   private List<String> rows(String query) throws SQLException {
-    return this.server.query(query, row -> Objects.requireNonNullElse(row.getString(1), ""));
+    return this.server.query(query, (row) -> Objects.requireNonNullElse(row.getString(1), ""));
   }
 
   private Map<String, String> variables(Set<String> names) throws SQLException {
@@ -215,7 +215,7 @@ final class Fitness {
         .query(
             "SELECT variable_name, variable_value FROM performance_schema.global_variables WHERE variable_name IN ('%s')"
                 .formatted(String.join("', '", names)),
-            row -> Map.entry(
+            (row) -> Map.entry(
                 row.getString(1).toLowerCase(Locale.ROOT),
                 Objects.requireNonNullElse(row.getString(2), "")))
         .stream()

@@ -242,7 +242,7 @@ final class MysqlServer implements AutoCloseable {
       // If the applier were stopped before it notices the end of the thread, MySQL would still
       // wait.
       long deadline = System.nanoTime() + this.connection.patience().toNanos();
-      while (!query(APPLIERS, row -> row.getLong(1)).isEmpty()
+      while (!query(APPLIERS, (row) -> row.getLong(1)).isEmpty()
           && System.nanoTime() - deadline < 0) {
         LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
       }
@@ -311,8 +311,8 @@ final class MysqlServer implements AutoCloseable {
   private void open(long until, UnaryOperator<String> guard) throws SQLException {
     this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;
     this.guardTicks.forget(); // the guard does not count while the server is read-only
-    String clock =
-        query("SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)", row -> row.getString(1)).get(0);
+    String clock = query("SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)", (row) -> row.getString(1))
+        .get(0);
     long left = TimeUnit.NANOSECONDS.toMicros(until - System.nanoTime());
     String micros =
         "(%d - TIMESTAMPDIFF(MICROSECOND, '%s', UTC_TIMESTAMP(6)))".formatted(left, clock);
@@ -394,7 +394,7 @@ final class MysqlServer implements AutoCloseable {
 
   /** Kills the connections that a query finds, and returns whether there were any. */
   private boolean end(String which) throws SQLException {
-    List<Long> connections = query(which, row -> row.getLong(1));
+    List<Long> connections = query(which, (row) -> row.getLong(1));
     for (long connection : connections) {
       try {
         execute("KILL " + connection);

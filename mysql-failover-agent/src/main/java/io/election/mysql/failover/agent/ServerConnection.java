@@ -111,7 +111,7 @@ final class ServerConnection implements AutoCloseable {
    */
   String otherAgent() throws SQLException {
     return String.join(
-        "; ", query(OTHER_AGENT.formatted(AGENT, this.agent), row -> row.getString(1)));
+        "; ", query(OTHER_AGENT.formatted(AGENT, this.agent), (row) -> row.getString(1)));
   }
 
   /** Executes statements until one fails. */

@@ -194,8 +194,8 @@ class BadInputIT {
     patiently()
         .until(() -> this.agents.values().stream()
             .allMatch(
-                agent -> agent.getBean(ElectionService.class).members().orElse(List.of()).stream()
-                    .anyMatch(member -> Stream.of(parts).allMatch(member.position()::contains))));
+                (agent) -> agent.getBean(ElectionService.class).members().orElse(List.of()).stream()
+                    .anyMatch((member) -> Stream.of(parts).allMatch(member.position()::contains))));
   }
 
   /** Asserts that no server becomes a source or writable within the time of a failover. */

@@ -239,7 +239,7 @@ class ServerGuardIT {
   private void assertRefusedIfLate(Opening opening) throws SQLException {
     AtomicReference<TcpProxy> held = new AtomicReference<>();
     InetSocketAddress address = new InetSocketAddress(this.server.host(), 3306);
-    try (TcpProxy network = TcpProxy.to(address, () -> packet -> {
+    try (TcpProxy network = TcpProxy.to(address, () -> (packet) -> {
           if (new String(packet, ISO_8859_1).contains("super_read_only = IF")) {
             held.get().loseRequests();
           }
