@@ -1,5 +1,7 @@
 package io.election.faults;
 
+import static io.election.faults.Cluster.LEASE;
+import static io.election.faults.Cluster.RENEW;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.test.ReplicatedServers;
@@ -30,10 +32,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Order(1)
 @Tag("faults")
 class ReplicaFaultsIT {
-
-  private static final Duration LEASE = Duration.ofSeconds(5);
-
-  private static final Duration RENEW = Duration.ofSeconds(1);
 
   /** The servers of the tests in which both clocks agree. */
   @AutoClose
@@ -154,8 +152,8 @@ class ReplicaFaultsIT {
   @Test
   void fault_53_failover_behind_a_proxy_that_keeps_its_connections(@TempDir Path folder)
       throws Exception {
-    Duration lease = Duration.ofSeconds(12);
-    Duration renew = Duration.ofSeconds(4);
+    Duration lease = Duration.ofSeconds(9);
+    Duration renew = Duration.ofSeconds(3);
     this.database = shared.source().newDatabase();
     Cluster.prepare(this.database);
     String url = this.database.jdbcUrl(List.of(shared.source()));
