@@ -35,10 +35,12 @@ final class MysqlServer implements AutoCloseable {
 
   /** The applier's threads that are in the middle of a transaction. */
   private static final String APPLYING = """
-      SELECT processlist_id
-      FROM performance_schema.threads
-          JOIN performance_schema.replication_applier_status_by_worker USING (thread_id)
-      WHERE applying_transaction <> ''
+      SELECT processlist_id FROM performance_schema.threads JOIN (
+          SELECT thread_id FROM performance_schema.replication_applier_status_by_worker
+          WHERE applying_transaction <> ''
+          UNION ALL
+          SELECT thread_id FROM performance_schema.replication_applier_status_by_coordinator
+          WHERE processing_transaction <> '') AS applying USING (thread_id)
       """;
 
   private static final String APPLIERS = """
