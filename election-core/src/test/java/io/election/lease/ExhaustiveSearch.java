@@ -56,6 +56,7 @@ final class ExhaustiveSearch {
    * @param edits how often an operator may change the row
    * @param everyEdit whether operators also delete and replace the row, rather than only update it
    * @param emptying whether operators empty both tables
+   * @param precedence whether a precedence or a condition may keep nodes from standing
    */
   record Bounds(
       List<String> ids,
@@ -66,7 +67,22 @@ final class ExhaustiveSearch {
       int commands,
       int edits,
       boolean everyEdit,
-      boolean emptying) {}
+      boolean emptying,
+      boolean precedence) {
+
+    Bounds(
+        List<String> ids,
+        List<Integer> leases,
+        int maxTerm,
+        int late,
+        int crashes,
+        int commands,
+        int edits,
+        boolean everyEdit,
+        boolean emptying) {
+      this(ids, leases, maxTerm, late, crashes, commands, edits, everyEdit, emptying, false);
+    }
+  }
 
   /**
    * The result of a search.
@@ -321,6 +337,23 @@ final class ExhaustiveSearch {
       if (!working.equals(step)) {
         send(world, i, part, candidacy, working, visitor);
       }
+    }
+    if (this.bounds.precedence()) {
+      standLater(world, i, part, candidacy, step, visitor);
+    }
+  }
+
+  /** What a precedence or a condition does: the node reads the record, or stops touching it. */
+  private void standLater(
+      World world, int i, Part part, Candidacy candidacy, Step step, Visitor visitor) {
+    if (step instanceof Acquire || step instanceof Create) {
+      send(world, i, part, candidacy, new Read(), visitor);
+    }
+    if (candidacy.state() instanceof Claimant) {
+      visitor.visit(
+          world.with(i, part.after(candidacy.standBack(world.now()))),
+          "%s may not stand any longer",
+          this.names.get(i));
     }
   }
 

@@ -39,7 +39,11 @@ class ExhaustiveSearchTest {
 
   private static Stream<Arguments> bounds() {
     return Stream.of(
-        arguments("pauses", true, 500_000, new Bounds(TWO, EQUAL, 3, 0, 0, 0, 0, false, false)),
+        arguments(
+            "pauses, precedence",
+            true,
+            500_000,
+            new Bounds(TWO, EQUAL, 3, 0, 0, 0, 0, false, false, true)),
         arguments("crashes", true, 500_000, new Bounds(TWO, EQUAL, 2, 0, 2, 0, 0, false, false)),
         arguments("all", false, 300_000, new Bounds(TWO, UNEQUAL, 3, 1, 1, 1, 1, true, false)),
         arguments(
