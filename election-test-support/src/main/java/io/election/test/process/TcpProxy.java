@@ -34,6 +34,9 @@ public final class TcpProxy implements AutoCloseable {
   private static final int CHUNK = 1460;
 
   /** Hundreds of nodes may connect at once. */
+  /** A server whose address is gone does not refuse connections. */
+  private static final int CONNECT_MILLIS = 5_000;
+
   private static final int BACKLOG = 500;
 
   private final InetSocketAddress address;
@@ -238,9 +241,12 @@ public final class TcpProxy implements AutoCloseable {
   private void accept(ServerSocket socket) throws IOException {
     while (true) {
       Socket client = socket.accept();
+      Socket server = new Socket();
       try {
-        new Connection(client, new Socket(this.target.getAddress(), this.target.getPort())).open();
+        server.connect(this.target, CONNECT_MILLIS);
+        new Connection(client, server).open();
       } catch (IOException ex) {
+        close(server);
         resetSocket(client);
       }
     }
