@@ -641,9 +641,8 @@ class FailoverIT {
     startAgent(replica);
     awaitSet("a", "b", "c");
     patiently()
-        .until(() -> replica
-            .query("SELECT @@GLOBAL.rpl_semi_sync_source_timeout")
-            .equals("4294967294"));
+        .until(() ->
+            replica.query("SELECT @@GLOBAL.rpl_semi_sync_source_timeout").equals("4294967294"));
     assertThat(GtidSet.parse(replica.query("SELECT @@GLOBAL.gtid_executed")).contains(written))
         .isTrue();
   }
