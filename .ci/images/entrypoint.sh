@@ -53,6 +53,7 @@ as_mysql=()
 if [ "$(id -u)" = 0 ]; then
     mkdir -p "$data" /run/mysqld /var/lib/mysql-files
     chown mysql:mysql "$data" /run/mysqld /var/lib/mysql-files
+    chmod 1777 /run/mysqld      # for other users, and as the mode of a disk in memory at this place
     as_mysql=(setpriv --reuid=mysql --regid=mysql --init-groups --)
 fi
 
