@@ -5,7 +5,7 @@ import io.election.Member;
 import io.election.joint.PartView.Holder;
 import io.election.lease.Elector;
 import io.election.lease.LeaseElectionService;
-import io.election.lease.LeaseElectionService.Standing;
+import io.election.lease.Standing;
 import io.election.lease.StoreHealth;
 import java.time.Duration;
 import java.util.List;

@@ -143,7 +143,7 @@ final class Candidate {
     return this.candidacy.state() instanceof Draining;
   }
 
-  LeaseElectionService.Standing standing() {
+  Standing standing() {
     Candidacy current = this.candidacy;
     long now = this.clocks.now();
     boolean leads = current.state() instanceof Leader leader && isValid(leader);
@@ -151,7 +151,7 @@ final class Candidate {
         && !draining.displaced()
         && now - draining.deadline() < 0;
     OptionalLong opensAt = current.opensAt();
-    return new LeaseElectionService.Standing(
+    return new Standing(
         leads,
         leads || drains,
         leads ? current.state().heldTerm().orElse(0) : 0,

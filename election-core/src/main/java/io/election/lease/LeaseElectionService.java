@@ -4,7 +4,6 @@ import io.election.AuditNote;
 import io.election.ElectionService;
 import io.election.ExpectedLeader;
 import io.election.Leadership;
-import io.election.LeadershipEvent;
 import io.election.Member;
 import io.election.Names;
 import io.election.PastTerm;
@@ -12,7 +11,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import org.jspecify.annotations.Nullable;
 
 /** A node's part in an election that an {@link Elector} runs. Thread-safe. */
 public final class LeaseElectionService implements ElectionService {
@@ -169,24 +167,4 @@ public final class LeaseElectionService implements ElectionService {
   public Optional<List<Member>> currentMembers() throws InterruptedException {
     return this.commands.currentMembers();
   }
-
-  /**
-   * A node's standing in an election at one instant.
-   *
-   * @param leads whether it leads
-   * @param holdsLease whether its lease keeps other nodes out: it leads, or still covers leader work
-   * @param term the term in which it leads; 0 if it does not
-   * @param highestTerm the highest term of the election that it has seen; 0 if none
-   * @param untilOpen how long it must wait until it may try for the lease, as far as it knows: for
-   *     instance the rest of the lease of a leader that is silent. Negative if it could try since
-   *     then; {@code null} if it must read the record first, may not stand, or holds the lease
-   * @param lastEvent the last change of its leadership; {@code null} if there was none
-   */
-  public record Standing(
-      boolean leads,
-      boolean holdsLease,
-      long term,
-      long highestTerm,
-      @Nullable Duration untilOpen,
-      @Nullable LeadershipEvent lastEvent) {}
 }

@@ -15,7 +15,6 @@ import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.OtherLeaderException;
-import io.election.lease.LeaseElectionService.Standing;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
