@@ -1,7 +1,7 @@
 package io.election.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.election.AuditNote;
 import io.election.LeadershipLostEvent;
@@ -95,7 +95,7 @@ abstract class LeaseStoreFixture {
 
   /** The store as a directory; a test that needs one is skipped if the store is none. */
   protected final ElectionDirectory directory() {
-    assumeThat(store()).isInstanceOf(ElectionDirectory.class);
+    assumeTrue(store() instanceof ElectionDirectory, "the store is no ElectionDirectory");
     return (ElectionDirectory) store();
   }
 
