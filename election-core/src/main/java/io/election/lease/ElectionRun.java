@@ -286,7 +286,7 @@ final class ElectionRun {
 
   /**
    * Changes the elections that this node follows, if there are any, and waits until what follows is
-   * done. Throws nothing.
+   * done, or until the calling thread is interrupted, whose flag remains set. Throws nothing.
    */
   private void request(Consumer<List<Candidate>> change) {
     List<Candidate> followed =
@@ -299,6 +299,9 @@ final class ElectionRun {
           .inbox()
           .add(this.loop, followed.get(0), () -> change.accept(followed))
           .get(this.context.settings().operationTimeout().toNanos(), NANOSECONDS);
+    } catch (InterruptedException ex) {
+      // The store ends its watch, whose thread must still see that.
+      Thread.currentThread().interrupt();
     } catch (Exception ex) {
       this.context.log().pollFailed(ex);
     }

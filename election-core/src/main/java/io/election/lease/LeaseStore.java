@@ -224,7 +224,10 @@ public interface LeaseStore extends AutoCloseable {
     }
   }
 
-  /** Wakes a node, when a {@linkplain #watch watch} has noticed a change. Throws nothing. */
+  /**
+   * Wakes a node, when a {@linkplain #watch watch} has noticed a change. Throws nothing. If the
+   * calling thread is interrupted, the methods return at once, with the interrupt flag set.
+   */
   @FunctionalInterface
   interface Wake {
 

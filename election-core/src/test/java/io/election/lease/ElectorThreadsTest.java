@@ -517,6 +517,23 @@ class ElectorThreadsTest extends ElectorFixture {
     await().until(follower.service::isLeader);
   }
 
+  /** The thread of a watch ends by an interrupt, and may be waking the node just then. */
+  @Test
+  void aWatchThatIsInterruptedWhileItWakesTheNodeStaysInterrupted() {
+    Watching watching = new Watching();
+    Node follower = followerOfNobody(watching);
+    Gate reading = follower.hang();
+    AtomicBoolean interrupted = new AtomicBoolean();
+    Thread waking = started(() -> {
+      watching.wake.now();
+      interrupted.set(Thread.currentThread().isInterrupted());
+    });
+    await().until(reading::isReached);
+    waking.interrupt();
+    await().until(() -> !waking.isAlive());
+    assertThat(interrupted).isTrue();
+  }
+
   /** The next renewal is far away. */
   @Test
   void aCommandActsAtOnceAndAStopClosesTheStore() {
