@@ -91,7 +91,9 @@ final class Candidate {
       Candidacy before = this.candidacy;
       Candidacy current = before.at(this.clocks.now(), this.clocks.wall());
       after = change.apply(current);
-      leaseOver = protect(after.protectedTerm(this.clocks.now()));
+      OptionalLong protectedTerm = after.protectedTerm(this.clocks.now());
+      leaseOver =
+          protectedTerm.equals(this.protectedTerm) ? OptionalLong.empty() : this.protectedTerm;
       if (!after.equals(before)) {
         addEvent(before, current, events);
         addEvent(current, after, events);
@@ -99,10 +101,14 @@ final class Candidate {
           this.events.add(events, this.changes);
           this.lastEvent = events.get(events.size() - 1);
         }
-        this.candidacy = after;
       }
+      // Nothing fails from here to the notification, so that none is lost.
+      this.protectedTerm = protectedTerm;
+      this.candidacy = after;
     }
-    leaseOver.ifPresent((term) -> this.work.leaseOver(this.serviceId, after, term));
+    if (leaseOver.isPresent()) {
+      this.work.leaseOver(this.serviceId, after, leaseOver.getAsLong());
+    }
     if (!events.isEmpty()) {
       this.events.changed(events);
     }
@@ -246,13 +252,6 @@ final class Candidate {
 
   void remember(List<PastTerm> history) {
     this.history = history;
-  }
-
-  /** Sets the protected term. Returns the previous one if it is no longer protected. */
-  private OptionalLong protect(OptionalLong protectedTerm) {
-    OptionalLong before = this.protectedTerm;
-    this.protectedTerm = protectedTerm;
-    return before.equals(protectedTerm) ? OptionalLong.empty() : before;
   }
 
   private boolean isValid(Leader leader) {

@@ -15,12 +15,14 @@ import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
 import io.election.OtherLeaderException;
+import java.lang.reflect.Field;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -621,6 +623,28 @@ class ElectorTest extends ElectorFixture {
     assertThat(this.b.service.moved()).contains("moved to etcd");
     assertThat(this.b.service.moved().isPresent()).isTrue();
     assertThat(linesWith("moved to etcd")).isNotEmpty();
+  }
+
+  @Test
+  void workIsNotifiedOnceTheLossIsPublishedThoughMemoryWasLackingAtFirst() throws Exception {
+    runUntilLeading();
+    Field queue = EventDelivery.class.getDeclaredField("changes");
+    queue.setAccessible(true);
+    Object queued = queue.get(this.a.elector.events());
+    queue.set(this.a.elector.events(), new LinkedBlockingQueue<>() {
+      @Override
+      public boolean add(Object change) {
+        throw new OutOfMemoryError("injected");
+      }
+    });
+    tick(LEASE);
+    assertThatThrownBy(this.a.elector::step).hasMessage("injected");
+    queue.set(this.a.elector.events(), queued);
+
+    this.a.elector.step();
+
+    assertThat(this.a.events).contains(new LeadershipLostEvent("jobs", "a", 1, EXPIRED));
+    assertThat(this.a.uncovered).containsExactly(1L);
   }
 
   /** The renewals of a leader that drains show it too, but not at once. */
