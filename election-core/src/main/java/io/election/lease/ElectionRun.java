@@ -245,8 +245,11 @@ final class ElectionRun {
         // After a stop has given up waiting, the entry in the register is not deleted.
         this.loop.close(this.phase != Phase.DISMISSED);
       } finally {
-        end();
-        this.context.storeUse().unlock();
+        try {
+          end();
+        } finally {
+          this.context.storeUse().unlock();
+        }
       }
     }
   }
@@ -324,8 +327,11 @@ final class ElectionRun {
     this.loop.answerRequest();
     this.deadlines.dismiss();
     if (last == Phase.UNATTENDED) {
-      this.windDown.giveUp();
-      EarlierLives.end(this.context.store().name(), this.candidates);
+      try {
+        this.windDown.giveUp();
+      } finally {
+        EarlierLives.end(this.context.store().name(), this.candidates);
+      }
     }
   }
 }

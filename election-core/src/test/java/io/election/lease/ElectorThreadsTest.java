@@ -11,6 +11,7 @@ import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
 import java.time.Duration;
+import java.util.AbstractList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -577,6 +578,38 @@ class ElectorThreadsTest extends ElectorFixture {
       return threads("election-") == 3;
     });
     assertThat(other.elector.isRunning()).isFalse();
+  }
+
+  @Test
+  void theNextStartsStandThoughWorkCouldNotBeNamedAtTheEnd() {
+    electAndStopWithWork();
+    tick(SETTINGS.drainTimeout());
+    await().until(() -> {
+      this.node.elector.wakeUp();
+      return !linesWith("node a was stopped, but").isEmpty();
+    });
+    this.node.work = new AbstractList<>() {
+      @Override
+      public String get(int index) {
+        throw new IndexOutOfBoundsException(index);
+      }
+
+      @Override
+      public int size() {
+        throw new NoClassDefFoundError("injected");
+      }
+    };
+    this.node.working = false;
+    this.node.elector.wakeUp();
+    await().dontCatchUncaughtExceptions().until(() -> threads("election-") == 0);
+    this.node.worksNoMore();
+
+    Node anotherContext = new Node("a").start();
+
+    advanceUntil(anotherContext.service::isLeader);
+    anotherContext.elector.stop();
+    this.node.start();
+    elect();
   }
 
   @Test
