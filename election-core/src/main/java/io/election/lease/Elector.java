@@ -112,14 +112,19 @@ public final class Elector {
       throw new IllegalStateException("The elector runs already");
     }
     ElectionRun run = enter(services, false);
+    boolean delivers = false;
     try {
       this.events.start();
+      delivers = true;
       run.deadlines().start();
       this.thread = Daemon.start("election-elector", run::run);
       this.watch = settings().eligible() ? store().watch(run.nodeId(), run.wake()) : null;
     } catch (Throwable ex) {
       leave();
-      dismiss(run);
+      run.dismiss();
+      if (delivers) {
+        this.events.end();
+      }
       throw ex;
     }
   }
@@ -198,7 +203,8 @@ public final class Elector {
       this.events.end();
       wakeUp();
     } else {
-      dismiss(run);
+      run.dismiss();
+      this.events.end();
       thread.interrupt();
     }
     try {
@@ -206,12 +212,6 @@ public final class Elector {
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  /** Makes the threads of a run end as soon as possible. */
-  private void dismiss(ElectionRun run) {
-    run.dismiss();
-    this.events.end();
   }
 
   /** Leaves the elections without waiting: {@link #step()} hands the leases back. */

@@ -4,6 +4,7 @@ import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.election.AuditNote;
 import io.election.Leadership;
@@ -578,6 +579,27 @@ class ElectorThreadsTest extends ElectorFixture {
       return threads("election-") == 3;
     });
     assertThat(other.elector.isRunning()).isFalse();
+  }
+
+  @Test
+  void aStartThatHasNoThreadForEventsLeavesTheNextItsEvents() {
+    InheritableThreadLocal<String> noThreads = new InheritableThreadLocal<>() {
+      @Override
+      protected String childValue(String value) {
+        throw new OutOfMemoryError("unable to create native thread");
+      }
+    };
+    Node other = new Node("b");
+    noThreads.set("");
+    Throwable failure = catchThrowable(other::start);
+    noThreads.remove();
+    assertThat(failure).isInstanceOf(OutOfMemoryError.class);
+    this.node.elector.stop();
+
+    other.start();
+
+    advanceUntil(other.service::isLeader);
+    await().until(() -> other.events.size() == 1);
   }
 
   @Test
