@@ -3,6 +3,7 @@ package io.election.keyvalue;
 import io.election.Member;
 import io.election.keyvalue.KeyValueServer.Change;
 import io.election.lease.LeaseStore;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -15,7 +16,10 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The records that this node follows: the keys that a read of each record includes, so that one
@@ -29,6 +33,11 @@ import org.jspecify.annotations.Nullable;
  * <p>The watch decides only when the node reads, and which keys.
  */
 final class Followed {
+
+  private static final Logger log = LoggerFactory.getLogger(Followed.class);
+
+  /** The pause after an unexpected failure. */
+  private static final long PAUSE_NANOS = Duration.ofMillis(500).toNanos();
 
   private final Map<String, String> heartbeats = new ConcurrentHashMap<>();
   private final Set<String> needTerms = ConcurrentHashMap.newKeySet();
@@ -175,28 +184,48 @@ final class Followed {
     BlockingQueue<Arrival> changes = new LinkedBlockingQueue<>();
     KeyValueServer.Watch watch =
         server.watch((change) -> changes.add(new Arrival(change, this.arrivals.incrementAndGet())));
-    Thread thread = new Thread(
-        () -> {
-          while (!Thread.currentThread().isInterrupted()) {
-            try {
-              List<Arrival> batch = new ArrayList<>(List.of(changes.take()));
-              changes.drainTo(batch);
-              wake(batch, wake);
-            } catch (InterruptedException ex) {
-              return;
-            }
-          }
-        },
-        "election-watch-" + nodeId);
-    thread.setDaemon(true);
-    thread.start();
-    this.watch = watch;
-    followAll();
-    return () -> {
+    try {
+      this.watch = watch;
+      followAll();
+      Thread thread = new Thread(() -> wake(changes, wake), "election-watch-" + nodeId);
+      thread.setDaemon(true);
+      thread.start();
+      return () -> {
+        this.watch = null;
+        thread.interrupt();
+        watch.close();
+      };
+    } catch (Throwable ex) {
       this.watch = null;
       watch.close();
-      thread.interrupt();
-    };
+      throw ex;
+    }
+  }
+
+  /** Wakes the node for changes until the thread is interrupted, whatever fails. */
+  private void wake(BlockingQueue<Arrival> changes, LeaseStore.Wake wake) {
+    while (!Thread.currentThread().isInterrupted()) {
+      try {
+        List<Arrival> batch = new ArrayList<>(List.of(changes.take()));
+        changes.drainTo(batch);
+        wake(batch, wake);
+      } catch (InterruptedException ex) {
+        return;
+      } catch (Throwable ex) {
+        logAndPause(ex);
+      }
+    }
+  }
+
+  private static void logAndPause(Throwable failure) {
+    try {
+      log.warn(
+          "a change of the records was missed; the next poll shows it, within a renew interval",
+          failure);
+    } catch (Throwable ex) {
+      // Out of memory: logging is not possible.
+    }
+    LockSupport.parkNanos(PAUSE_NANOS);
   }
 
   private void wake(List<Arrival> changes, LeaseStore.Wake wake) {

@@ -2,6 +2,7 @@ package io.election.keyvalue;
 
 import static io.election.LeadershipLostEvent.Reason.STOPPED;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.election.LeadershipAcquiredEvent.Reason;
 import io.election.lease.ElectionDirectory.Announcement;
@@ -21,6 +22,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -68,6 +70,10 @@ class FollowedTest {
     /** Whether this node is busy while it is told to wait for its turn. */
     volatile boolean busy;
 
+    /** Is thrown when this node is woken for the first time. */
+    @Nullable
+    volatile Error failure;
+
     /** Is done once, while the answer to a reading is on its way. */
     Callable<?> meanwhile = () -> null;
 
@@ -111,6 +117,12 @@ class FollowedTest {
 
     @Override
     public void now() {
+      Error failure = this.failure;
+      if (failure != null) {
+        this.failure = null;
+        this.woken.add("failed");
+        throw failure;
+      }
       try {
         this.woken.add("now, " + row().leaderId());
       } catch (LeaseStoreException ex) {
@@ -208,6 +220,36 @@ class FollowedTest {
     this.b.store.release(ID, "b", this.term + 1, "", new TermEnd(STOPPED, null));
 
     this.c.assertWoken("after 1");
+  }
+
+  @Test
+  void aWakeUpThatFailsEndsNoWatch() throws Exception {
+    handBack();
+    this.c.assertWoken("after 1");
+    this.c.failure = new OutOfMemoryError("injected");
+
+    this.b.take(Reason.RELEASED);
+    this.c.assertWoken("failed");
+    this.b.store.release(ID, "b", this.term + 1, "", new TermEnd(STOPPED, null));
+
+    this.c.assertWoken("after 1");
+  }
+
+  @Test
+  void aWatchWithoutAThreadIsClosed() {
+    InheritableThreadLocal<String> noThreads = new InheritableThreadLocal<>() {
+      @Override
+      protected String childValue(String value) {
+        throw new OutOfMemoryError("unable to create native thread");
+      }
+    };
+    int watches = this.cluster.watches.size();
+    noThreads.set("");
+    Throwable failure = catchThrowable(() -> this.a.store.watch("a", this.a));
+    noThreads.remove();
+
+    assertThat(failure).isInstanceOf(OutOfMemoryError.class);
+    assertThat(this.cluster.watches).hasSize(watches);
   }
 
   @Test
