@@ -61,7 +61,7 @@ final class EtcdWatch implements KeyValueServer.Watch {
                 .setRangeEnd(range.to(this.prefix)))
             .build());
       }
-    } catch (RuntimeException ex) {
+    } catch (Throwable ex) { // the executor would swallow it, and nothing would be watched
       answers.ended(ex);
     }
   }
@@ -75,7 +75,6 @@ final class EtcdWatch implements KeyValueServer.Watch {
       if (!this.over.compareAndSet(false, true)) {
         return;
       }
-      log.debug("The watch of etcd has ended: {}", cause.toString());
       synchronized (EtcdWatch.this) {
         ScheduledExecutorService thread = EtcdWatch.this.thread;
         if (!thread.isShutdown()) {
@@ -83,6 +82,7 @@ final class EtcdWatch implements KeyValueServer.Watch {
           ScheduledFuture<?> unused = thread.schedule(EtcdWatch.this::begin, 500, MILLISECONDS);
         }
       }
+      log.debug("The watch of etcd has ended: {}", cause.toString());
     }
 
     @Override
