@@ -149,7 +149,8 @@ public final class StoreSettings {
   }
 
   /**
-   * Returns a store, which answers if {@code as.election.fail-fast} is set.
+   * Returns a store, which answers if {@code as.election.fail-fast} is set. It is closed then, since
+   * nobody else would close it if the elector never starts; its next call connects again.
    *
    * @throws LeaseStoreException if it is set, and the store does not answer
    */
@@ -159,9 +160,8 @@ public final class StoreSettings {
     if (properties.failFast()) {
       try {
         store.read(Set.of(ElectionNames.from(environment).defaultName()));
-      } catch (LeaseStoreException ex) {
+      } finally {
         store.close();
-        throw ex;
       }
     }
     return store;
