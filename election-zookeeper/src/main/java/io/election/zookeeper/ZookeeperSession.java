@@ -140,7 +140,10 @@ final class ZookeeperSession {
     };
   }
 
-  /** Gives the session up, on a thread of its own, since the server may not answer. */
+  /**
+   * Gives the session up, on a thread of its own, since the server may not answer. Without a thread,
+   * waits for the server, for no longer than a call may take.
+   */
   @Nullable
   Thread drop() {
     ZooKeeper client = this.client;
@@ -148,18 +151,24 @@ final class ZookeeperSession {
     if (client == null) {
       return null;
     }
-    Thread closing = new Thread(
-        () -> {
-          try {
-            client.close();
-          } catch (InterruptedException ex) {
-            Thread.currentThread().interrupt();
-          }
-        },
-        "election-zookeeper-close");
-    closing.setDaemon(true);
-    closing.start();
-    return closing;
+    try {
+      Thread closing = new Thread(() -> close(client), "election-zookeeper-close");
+      closing.setDaemon(true);
+      closing.start();
+      return closing;
+    } catch (OutOfMemoryError ex) {
+      // The threads of an abandoned client would never end.
+      close(client);
+      return null;
+    }
+  }
+
+  private static void close(ZooKeeper client) {
+    try {
+      client.close();
+    } catch (InterruptedException ex) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   /** Closes the session; waits for no longer than a call may take. */
