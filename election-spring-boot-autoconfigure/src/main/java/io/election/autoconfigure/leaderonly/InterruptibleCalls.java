@@ -30,6 +30,9 @@ final class InterruptibleCalls {
 
   private final Set<Call> running = new LinkedHashSet<>();
 
+  /** The calls whose question is not answered yet. Guarded by {@link #running}. */
+  private final Set<Call> asking = new LinkedHashSet<>();
+
   private final LongAdder interrupted = new LongAdder();
 
   InterruptibleCalls(String serviceId) {
@@ -37,24 +40,42 @@ final class InterruptibleCalls {
   }
 
   /**
-   * Begins a call on this thread if this node leads. Asking and entering are one step: if the
-   * leadership ends after the question, the call is found and interrupted.
+   * Begins a call on this thread if this node leads. If the leadership ends after the question, the
+   * call is found and interrupted. No lock is held while the election is asked, since an
+   * application's own election may not answer.
    *
    * @param method the called method, for display
    * @param asksTerm returns the term in which this node leads; empty if it does not
    * @return whether the call may run; {@link #end()} must then follow on this thread
    */
   boolean begin(String method, Supplier<OptionalLong> asksTerm) {
-    Call call;
+    Call call = new Call(method, INNERMOST.get());
     synchronized (this.running) {
-      OptionalLong term = asksTerm.get();
-      if (term.isEmpty()) {
-        return false;
+      this.asking.add(call);
+    }
+    OptionalLong term = OptionalLong.empty();
+    boolean lost = false;
+    try {
+      term = asksTerm.get();
+    } finally {
+      synchronized (this.running) {
+        this.asking.remove(call);
+        if (term.isPresent()) {
+          call.term = term.getAsLong();
+          lost = call.term <= call.lost;
+          if (!lost) {
+            this.running.add(call);
+          }
+        }
       }
-      call = new Call(method, term.getAsLong(), INNERMOST.get());
-      this.running.add(call);
+    }
+    if (term.isEmpty()) {
+      return false;
     }
     INNERMOST.set(call);
+    if (lost) {
+      interrupt(call);
+    }
     return true;
   }
 
@@ -80,17 +101,20 @@ final class InterruptibleCalls {
   void interrupt(long term) {
     List<Call> unprotected = new ArrayList<>();
     synchronized (this.running) {
+      this.asking.forEach((call) -> call.lost = Math.max(call.lost, term));
       this.running.removeIf((call) -> call.term <= term && unprotected.add(call));
     }
-    for (Call call : unprotected) {
-      if (call.interrupt()) {
-        this.interrupted.increment();
-        log.info(
-            "interrupted {}: the leadership of election '{}' in which it began (term {}) no longer covers it",
-            call.method,
-            this.serviceId,
-            call.term);
-      }
+    unprotected.forEach(this::interrupt);
+  }
+
+  private void interrupt(Call call) {
+    if (call.interrupt()) {
+      this.interrupted.increment();
+      log.info(
+          "interrupted {}: the leadership of election '{}' in which it began (term {}) no longer covers it",
+          call.method,
+          this.serviceId,
+          call.term);
     }
   }
 
@@ -103,7 +127,11 @@ final class InterruptibleCalls {
 
     private final String method;
 
-    private final long term;
+    /** Guarded by {@link InterruptibleCalls#running} until the call runs. */
+    private long term;
+
+    /** The last term that ended while the election was asked. Guarded like the term. */
+    private long lost = -1;
 
     /** The call within which this one runs; may belong to another election. */
     private final @Nullable Call enclosing;
@@ -116,9 +144,8 @@ final class InterruptibleCalls {
     /** Guarded by {@link #flag}. */
     private boolean ended;
 
-    Call(String method, long term, @Nullable Call enclosing) {
+    Call(String method, @Nullable Call enclosing) {
       this.method = method;
-      this.term = term;
       this.enclosing = enclosing;
       this.flag = enclosing != null ? enclosing.flag : new Flag(Thread.currentThread());
     }

@@ -1,6 +1,7 @@
 package io.election.autoconfigure.leaderonly;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
@@ -124,23 +125,31 @@ class InterruptibleCallsTest {
     }
   }
 
-  @Test
-  void lossThatComesWhileTheQuestionIsAnsweredFindsTheCall() throws Exception {
-    Thread loss = new Thread(() -> this.calls.interrupt(1));
+  /** An application's own election may answer late or never: the loss does not wait for it. */
+  @ParameterizedTest
+  @CsvSource({"1, true", "2, false"})
+  void lossThatComesWhileTheQuestionIsAnsweredFindsTheCall(long term, boolean interrupted)
+      throws Exception {
     assertThat(this.calls.begin("test", () -> {
-          loss.start();
-          await()
-              .pollDelay(Duration.ZERO)
-              .until(() -> loss.getState() == Thread.State.BLOCKED
-                  || loss.getState() == Thread.State.TERMINATED);
-          return OptionalLong.of(1);
+          Future<?> loss = this.executor.submit(() -> this.calls.interrupt(1));
+          assertThat(loss).succeedsWithin(Duration.ofSeconds(30));
+          return OptionalLong.of(term);
         }))
         .isTrue();
-    while (loss.isAlive()) {
-      Thread.onSpinWait();
-    }
-    assertThat(this.calls.interrupted()).isEqualTo(1);
+    assertThat(isInterrupted()).isEqualTo(interrupted);
+    assertThat(this.calls.interrupted()).isEqualTo(interrupted ? 1 : 0);
     this.calls.end();
+    assertThat(isInterrupted()).isFalse();
+  }
+
+  @Test
+  void questionThatFailsLeavesNothing() {
+    assertThatThrownBy(() -> this.calls.begin("test", () -> {
+          throw new IllegalStateException("no answer");
+        }))
+        .hasMessage("no answer");
+    this.calls.interrupt(1);
+    assertThat(isInterrupted()).isFalse();
   }
 
   private static void begin(InterruptibleCalls calls, long term) {
