@@ -33,10 +33,10 @@ public final class TcpProxy implements AutoCloseable {
 
   private static final int CHUNK = 1460;
 
-  /** Hundreds of nodes may connect at once. */
   /** A server whose address is gone does not refuse connections. */
   private static final int CONNECT_MILLIS = 5_000;
 
+  /** Hundreds of nodes may connect at once. */
   private static final int BACKLOG = 500;
 
   private final InetSocketAddress address;

@@ -278,15 +278,17 @@ final class Agent implements SmartLifecycle {
       return;
     }
     String reason = this.freshest.reason();
-    String failure = this.duty.failure();
     show(
         Role.WAITING,
-        "there is no source"
-            + (reason.isEmpty() ? "" : ": " + reason)
-            + (failure.isEmpty()
-                ? ""
-                : "; its last attempt to become the source failed: " + failure),
+        "there is no source" + (reason.isEmpty() ? "" : ": " + reason) + failure(),
         state.lagSeconds());
+  }
+
+  private String failure() {
+    String failure = this.duty.failure();
+    return failure.isEmpty()
+        ? ""
+        : "; its last attempt to become or stay the source failed: " + failure;
   }
 
   /** Joins the source, if there is one. */
@@ -303,17 +305,20 @@ final class Agent implements SmartLifecycle {
       this.replica.refuse(this.incomplete && promoted ? last.get() : null);
       show(Role.REFUSED, this.unfit, state.lagSeconds());
     } else if (leader.isEmpty()) {
-      show(Role.WAITING, "there is no source", state.lagSeconds());
+      show(Role.WAITING, "there is no source" + failure(), state.lagSeconds());
     } else if (!promoted) {
       // If the server joined the last source now, it could acknowledge transactions that the next
       // source lacks.
       show(
           Role.WAITING,
           "%s leads but has not promoted its server yet (the election is in term %s, and the last promotion was recorded in term %s)"
-              .formatted(
-                  leader.get(),
-                  this.election.term().isPresent() ? this.election.term().getAsLong() : "unknown",
-                  last.isPresent() ? last.get().electionTerm() : "none"),
+                  .formatted(
+                      leader.get(),
+                      this.election.term().isPresent()
+                          ? this.election.term().getAsLong()
+                          : "unknown",
+                      last.isPresent() ? last.get().electionTerm() : "none")
+              + failure(),
           state.lagSeconds());
     } else {
       this.replica.follow(last.get(), state);
@@ -366,6 +371,7 @@ final class Agent implements SmartLifecycle {
       if (ex.getErrorCode() == MysqlServer.CLONE_DONOR_ERROR) {
         // A donor serves one clone at a time, and a source that closes for writes aborts clones.
         this.rebuildFailure = Refusals.text(ex);
+        this.checked = false; // its data may be gone
         showRebuild(donor);
         return;
       }

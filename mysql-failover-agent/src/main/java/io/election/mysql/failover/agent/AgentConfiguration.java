@@ -28,7 +28,12 @@ class AgentConfiguration {
   private static final String ALGORITHM = "as.election.algorithm";
 
   @Bean
-  FreshestFirst freshestFirst(AgentProperties properties) {
+  FreshestFirst freshestFirst(AgentProperties properties, ElectionProperties election) {
+    require(
+        election.eligible(),
+        "as.election.eligible",
+        false,
+        "each server of the set must publish its position when the source is gone, and only candidates do");
     require(
         properties.servers().contains(properties.server()),
         SERVER,
@@ -105,7 +110,11 @@ class AgentConfiguration {
       HikariDataSource pool =
           properties.initializeDataSourceBuilder().type(HikariDataSource.class).build();
       pool.setMaximumPoolSize(2);
-      pool.setConnectionTimeout(Math.max(election.operationTimeout().toMillis(), 250));
+      long timeout = Math.max(election.operationTimeout().toMillis(), 250);
+      pool.setConnectionTimeout(timeout);
+      // The agent must not wait for an answer that the network has lost.
+      pool.addDataSourceProperty("connectTimeout", Long.toString(timeout));
+      pool.addDataSourceProperty("socketTimeout", Long.toString(timeout));
       return pool;
     }
   }

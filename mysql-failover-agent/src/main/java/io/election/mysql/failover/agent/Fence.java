@@ -19,7 +19,7 @@ final class Fence {
 
   private static final Logger log = LoggerFactory.getLogger(Fence.class);
 
-  /** How long a statement that makes the server read-only may take before the server is killed. */
+  /** How long it may take to make the server read-only before the server is killed. */
   private static final Duration FENCE = Duration.ofSeconds(2);
 
   /**
@@ -55,9 +55,10 @@ final class Fence {
     long began = System.nanoTime();
     MysqlServer server = this.server.another(FENCE);
     Future<Void> fenced = Daemon.start("fence", () -> {
-      server.fence();
+      fence(server);
       return null;
     });
+    boolean refused = false;
     try {
       // There is time while the lease is renewed, also after an operator has ended the leadership.
       while (!fenced.isDone()
@@ -75,15 +76,36 @@ final class Fence {
       Thread.currentThread().interrupt();
     } catch (ExecutionException | TimeoutException ex) {
       log.error("{} could not be made read-only in time", this.properties.server(), ex);
-      if (Refusals.isRefused(ex)) {
-        return; // nothing listens on the server's host any more
-      }
+      refused = Refusals.isRefused(ex);
     } finally {
+      fenced.cancel(true);
       server.abort();
     }
-    if (!this.hooks.run("kill-server", this.properties.killServer(), 0)) {
+    // A server that is being shut down listens no more, but still answers its clients: it commits
+    // what waits for acknowledgements.
+    if (!this.hooks.run("kill-server", this.properties.killServer(), 0) && !refused) {
       log.error("{} will be shut down by its guard", this.properties.server());
       awaitGuard();
+    }
+  }
+
+  /** Makes the server read-only. Tries again if the server answers with an error. */
+  private void fence(MysqlServer server) throws SQLException {
+    long began = System.nanoTime();
+    while (true) {
+      try {
+        server.fence();
+        return;
+      } catch (SQLException ex) {
+        boolean answers = ex.getErrorCode() > 0;
+        if (!answers
+            || System.nanoTime() - began > FENCE.toNanos()
+            || leaseRemaining().compareTo(margin()) <= 0) {
+          throw ex;
+        }
+        log.debug("{} is not read-only yet", this.properties.server(), ex);
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
+      }
     }
   }
 

@@ -127,6 +127,7 @@ final class Fitness {
         "log_replica_updates", "ON",
         "sync_binlog", "1",
         "innodb_flush_log_at_trx_commit", "1",
+        "binlog_error_action", "ABORT_SERVER",
         "relay_log_recovery", "ON",
         "skip_replica_start", "ON",
         "persisted_globals_load", "ON",

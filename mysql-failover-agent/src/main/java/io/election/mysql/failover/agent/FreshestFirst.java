@@ -293,7 +293,7 @@ final class FreshestFirst implements Precedence {
   }
 
   private Turn turn(Position own, List<Position> all, Duration openFor, Promotion last) {
-    Succession succession = new Succession(this.servers, last.server(), this.acknowledging);
+    Succession succession = succession(last);
     List<Succession.Position> positions = succession.ofFollowers(
         all.stream().map((each) -> each.forSuccession(last, own.received())).toList(),
         last.uuid(),
@@ -332,6 +332,30 @@ final class FreshestFirst implements Precedence {
     }
   }
 
+  /**
+   * Returns how many replicas will have each transaction that this server acknowledges as the
+   * source, and each one that it has now. If fewer acknowledged to the last source, too few may
+   * have the latter, unless the positions show the contrary.
+   *
+   * @param executed the transactions that this server has
+   */
+  int acknowledging(GtidSet executed) {
+    long complete = this.decidedBy.stream()
+        .filter((each) -> !each.server().equals(this.server))
+        .filter((each) -> each.received().contains(executed))
+        .count();
+    int before = this.decidedAfter.map(Promotion::acknowledging).orElse(this.acknowledging);
+    return complete >= this.acknowledging
+        ? this.acknowledging
+        : Math.min(this.acknowledging, before);
+  }
+
+  /** The agent of the last source may have had another setting than this one. */
+  private Succession succession(Promotion last) {
+    int acknowledging = Math.min(this.acknowledging, last.acknowledging());
+    return new Succession(this.servers, last.server(), acknowledging);
+  }
+
   private static Succession.Position of(String server, List<Succession.Position> positions) {
     return positions.stream()
         .filter((each) -> each.server().equals(server))
@@ -346,7 +370,7 @@ final class FreshestFirst implements Precedence {
       return Optional.empty();
     }
     Promotion last = promotion.get();
-    Succession succession = new Succession(this.servers, last.server(), this.acknowledging);
+    Succession succession = succession(last);
     List<Succession.Position> positions = Stream.concat(
             known(announced(members)).stream().map((each) -> each.forSuccession(last, executed)),
             Stream.of(new Succession.Position(this.server, executed)))

@@ -106,7 +106,7 @@ final class Guard {
   static List<String> creation(String micros, String clients) {
     return List.of(
         "DROP TABLE IF EXISTS mysql_failover.guard",
-        "CREATE TABLE mysql_failover.guard (ticks bigint NOT NULL, last_tick bigint NOT NULL, heard bigint NOT NULL) ENGINE = MEMORY",
+        "CREATE TABLE mysql_failover.guard (ticks bigint NOT NULL PRIMARY KEY, last_tick bigint NOT NULL, heard bigint NOT NULL) ENGINE = MEMORY",
         "INSERT INTO mysql_failover.guard VALUES (0, 0, 0)",
         beginning(micros),
         "DROP FUNCTION IF EXISTS mysql_failover.may_serve",

@@ -294,6 +294,8 @@ final class MysqlServer implements AutoCloseable {
     if (acknowledgingReplicas > 0) {
       execute(
           "SET GLOBAL rpl_semi_sync_source_timeout = 4294967295",
+          // Without this, a source with too few replicas would not wait for them.
+          "SET GLOBAL rpl_semi_sync_source_wait_no_replica = ON",
           "SET GLOBAL rpl_semi_sync_source_wait_for_replica_count = " + acknowledgingReplicas,
           "SET GLOBAL rpl_semi_sync_source_enabled = ON");
     }

@@ -19,6 +19,8 @@ import java.util.Properties;
  * @param position the transactions that the source had executed when it was promoted, before it
  *     accepted writes
  * @param electionTerm the election term in which the agent of the source leads
+ * @param acknowledging the number of replicas that have every transaction that the source has
+ *     acknowledged, at least
  */
 record Promotion(
     long term,
@@ -27,13 +29,20 @@ record Promotion(
     String host,
     int port,
     GtidSet position,
-    long electionTerm) {
+    long electionTerm,
+    int acknowledging) {
 
   private static final List<String> NAMES =
-      List.of("term", "server", "uuid", "host", "port", "position", "election");
+      List.of("term", "server", "uuid", "host", "port", "position", "election", "acknowledging");
 
   private static final String REMEDY =
       "Write it again (docs/mysql-failover.md, \"When the election itself fails\")";
+
+  Promotion {
+    if (acknowledging < 0) {
+      throw new IllegalArgumentException("acknowledging is " + acknowledging);
+    }
+  }
 
   /** Returns this promotion as a continuation of an earlier one of the same server. */
   Promotion goingOnWith(Promotion other) {
@@ -44,7 +53,8 @@ record Promotion(
         this.host,
         this.port,
         other.position,
-        this.electionTerm);
+        this.electionTerm,
+        this.acknowledging);
   }
 
   String address() {
@@ -60,6 +70,7 @@ record Promotion(
     text.setProperty("port", Integer.toString(this.port));
     text.setProperty("position", this.position.toString());
     text.setProperty("election", Long.toString(this.electionTerm));
+    text.setProperty("acknowledging", Integer.toString(this.acknowledging));
     StringWriter out = new StringWriter();
     try {
       text.store(out, null);
@@ -95,7 +106,8 @@ record Promotion(
           found.getProperty("host"),
           Integer.parseInt(found.getProperty("port")),
           GtidSet.parse(found.getProperty("position")),
-          Long.parseLong(found.getProperty("election")));
+          Long.parseLong(found.getProperty("election")),
+          Integer.parseInt(found.getProperty("acknowledging")));
     } catch (IllegalArgumentException ex) {
       throw new IllegalArgumentException(
           "The record of the last promotion cannot be read (%s): %s. %s"

@@ -155,8 +155,9 @@ final class ServerConnection implements AutoCloseable {
     login.setProperty("allowPublicKeyRetrieval", "true");
     login.setProperty("allowMultiQueries", "true");
     login.setProperty("connectionAttributes", AGENT + ":" + this.agent);
-    // The agent's statements are not replicated, unless it enables that.
-    login.setProperty("sessionVariables", "sql_log_bin=0");
+    // The agent's statements are not replicated, unless it enables that. The guard counts in the
+    // time zone in which it was created: one without an hour that comes twice.
+    login.setProperty("sessionVariables", "sql_log_bin=0,time_zone='+00:00'");
     return login;
   }
 

@@ -144,6 +144,16 @@ class SourceDuty {
     return request.outcome();
   }
 
+  private void refuseSwitchOver() {
+    Request request = this.requested.getAndSet(null);
+    if (request != null) {
+      request
+          .outcome()
+          .completeExceptionally(
+              new IllegalStateException(this.properties.server() + " is no longer the source"));
+    }
+  }
+
   /** A switch-over. */
   private record Request(String target, CompletableFuture<String> outcome) {}
 
@@ -164,6 +174,7 @@ class SourceDuty {
     }
     this.ends.drainPermits();
     this.drained = false;
+    refuseSwitchOver(); // one that came when the last duty ended
     this.status = new Status(Role.PROMOTING, "it is applying the received transactions", 0);
     Hooks.@Nullable Run promoted = null;
     try {
@@ -182,6 +193,8 @@ class SourceDuty {
       this.failure = Refusals.text(ex);
       log.error("{} gives up the leadership", this.properties.server(), ex);
     } finally {
+      this.status = new Status(Role.WAITING, "it is no longer the source and becomes read-only", 0);
+      refuseSwitchOver();
       if (!this.drained) {
         this.fence.run();
       }
@@ -259,7 +272,8 @@ class SourceDuty {
         this.properties.host(),
         this.properties.port(),
         applied.executed(),
-        electionTerm);
+        electionTerm,
+        this.freshest.acknowledging(applied.executed()));
     return last.filter((each) -> each.term() == newest && each.uuid().equals(applied.uuid()))
         .map((each) -> next.goingOnWith(each))
         .orElse(next);

@@ -4,12 +4,15 @@ import static org.mockito.ArgumentMatchers.any;
 import static org.mockito.ArgumentMatchers.anyLong;
 import static org.mockito.ArgumentMatchers.eq;
 import static org.mockito.Mockito.doAnswer;
+import static org.mockito.Mockito.doThrow;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.never;
 import static org.mockito.Mockito.verify;
 import static org.mockito.Mockito.when;
 
 import io.election.lease.LeaseElectionService;
+import java.net.ConnectException;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -48,6 +51,29 @@ class FenceTest {
   @Test
   void aServerIsNotKilledWhileTheLeaseIsRenewed() {
     when(this.election.leaseRemaining()).thenReturn(Optional.of(Duration.ofSeconds(4)));
+    this.fence.run();
+    verify(this.hooks, never()).run(any(), any(), anyLong());
+  }
+
+  /** It refuses connections, but commits what waits for acknowledgements. */
+  @Test
+  void aServerThatIsBeingShutDownIsKilled() throws Exception {
+    when(this.election.leaseRemaining()).thenReturn(Optional.of(Duration.ofSeconds(4)));
+    doThrow(new SQLException("no connection", new ConnectException("Connection refused")))
+        .when(this.server)
+        .fence();
+    this.fence.run();
+    verify(this.hooks).run(eq("kill-server"), any(), anyLong());
+    verify(this.server, never()).fenceFormerSource();
+  }
+
+  @Test
+  void aFailureIsNotTheLastWordWhileTheLeaseIsRenewed() throws Exception {
+    when(this.election.leaseRemaining()).thenReturn(Optional.of(Duration.ofSeconds(4)));
+    doThrow(new SQLException("Too many connections", "08004", 1040))
+        .doNothing()
+        .when(this.server)
+        .fence();
     this.fence.run();
     verify(this.hooks, never()).run(any(), any(), anyLong());
   }

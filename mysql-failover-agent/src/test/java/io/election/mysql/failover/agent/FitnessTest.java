@@ -24,6 +24,7 @@ class FitnessTest {
       Map.entry("log_replica_updates", "ON"),
       Map.entry("sync_binlog", "1"),
       Map.entry("innodb_flush_log_at_trx_commit", "1"),
+      Map.entry("binlog_error_action", "ABORT_SERVER"),
       Map.entry("relay_log_recovery", "ON"),
       Map.entry("persisted_globals_load", "ON"),
       Map.entry("event_scheduler", "ON")));

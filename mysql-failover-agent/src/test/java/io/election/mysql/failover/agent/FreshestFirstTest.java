@@ -15,6 +15,8 @@ import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Which of the servers a (the last source), b and c stands for election. No real servers are used.
@@ -28,7 +30,7 @@ class FreshestFirstTest {
   private static final Status REPLICA = new Status(Status.Role.REPLICA, "", 3);
 
   private static final Promotion LAST =
-      new Promotion(1, "a", UUID_A, "a", 3306, GtidSet.parse(GTIDS + 1), 7);
+      new Promotion(1, "a", UUID_A, "a", 3306, GtidSet.parse(GTIDS + 1), 7, 1);
 
   private final FreshestFirst freshest = new FreshestFirst(properties("b"));
 
@@ -230,7 +232,7 @@ class FreshestFirstTest {
   @Test
   void theNextStandsIfTheFreshestDoesNotComeAndNothingAcknowledgedIsLost() {
     FreshestFirst b = new FreshestFirst(properties("b", 2, "a", "b", "c", "d"));
-    b.know(Optional.of(LAST));
+    b.know(Optional.of(lastAcknowledgedBy(2)));
     publish(b, position("b", 10));
     Position[] all = {
       knowing("abcd", position("b", 10)),
@@ -242,9 +244,40 @@ class FreshestFirstTest {
     assertThat(b.fresher(members(all), GtidSet.parse(GTIDS + 10))).isEmpty();
 
     FreshestFirst d = new FreshestFirst(properties("d", 2, "a", "b", "c", "d"));
-    d.know(Optional.of(LAST));
+    d.know(Optional.of(lastAcknowledgedBy(2)));
     publish(d, position("d", 9));
     assertThat(turn(d, Duration.ofSeconds(5), false, all).time()).isEqualTo(Duration.ofSeconds(6));
+  }
+
+  /** The agent of the last source was the first one to get another setting, or the last one. */
+  @ParameterizedTest
+  @CsvSource({"2, 2, AT_ONCE", "2, 1, ASIDE", "1, 2, ASIDE"})
+  void theSmallerNumberOfAcknowledgingReplicasCounts(int own, int last, Kind kind) {
+    FreshestFirst b = new FreshestFirst(properties("b", own, "a", "b", "c"));
+    b.know(Optional.of(lastAcknowledgedBy(last)));
+    publish(b, position("b", 10));
+    assertThat(turn(b, Duration.ofSeconds(9), false, position("b", 10)).kind()).isEqualTo(kind);
+  }
+
+  /** What one replica had acknowledged may be on the next source only, until the others have it. */
+  @ParameterizedTest
+  @CsvSource({"2, 1, 9, 1", "2, 1, 10, 2", "2, 2, 9, 2", "1, 2, 9, 1", "2, 0, 9, 0"})
+  void aLargerNumberCountsOnceEnoughServersHaveEverything(
+      int own, int last, long others, int recorded) {
+    FreshestFirst b = new FreshestFirst(properties("b", own, "a", "b", "c", "d"));
+    b.know(Optional.of(lastAcknowledgedBy(last)));
+    publish(b, position("b", 10));
+    Position[] all = {
+      knowing("abcd", position("b", 10)),
+      knowing("abcd", position("c", others)),
+      knowing("abcd", position("d", others))
+    };
+    assertThat(turn(b, Duration.ZERO, false, all).kind()).isEqualTo(Kind.AT_ONCE);
+    assertThat(b.acknowledging(GtidSet.parse(GTIDS + 10))).isEqualTo(recorded);
+  }
+
+  private static Promotion lastAcknowledgedBy(int replicas) {
+    return new Promotion(1, "a", UUID_A, "a", 3306, GtidSet.parse(GTIDS + 1), 7, replicas);
   }
 
   @Test
@@ -330,7 +363,7 @@ class FreshestFirstTest {
           .isEqualTo(Kind.AT_ONCE);
     }
     // Nobody known has all that was acknowledged to the earlier source.
-    Promotion later = new Promotion(2, "a", UUID_A, "a", 3306, GtidSet.parse(GTIDS + 12), 7);
+    Promotion later = new Promotion(2, "a", UUID_A, "a", 3306, GtidSet.parse(GTIDS + 12), 7, 1);
     c.know(Optional.of(later));
     assertThat(turn(c, Duration.ofSeconds(9), false, restarted("x:3306")).reason())
         .contains("lacking acknowledged transactions: [b]");
@@ -361,7 +394,8 @@ class FreshestFirstTest {
     assertThat(this.freshest.isWithdrawn(Optional.of(members()))).isFalse();
     assertThat(this.freshest.isWithdrawn(Optional.of(members(own)))).isTrue();
     // After a later promotion, the position is no longer final.
-    this.freshest.know(Optional.of(new Promotion(2, "c", "uuid-c", "c", 3306, GtidSet.EMPTY, 8)));
+    this.freshest.know(
+        Optional.of(new Promotion(2, "c", "uuid-c", "c", 3306, GtidSet.EMPTY, 8, 1)));
     assertThat(this.freshest.isWithdrawn(Optional.of(members(position("b", 10)))))
         .isTrue();
   }

@@ -2,6 +2,7 @@ package io.election.mysql.failover.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.Mockito.doAnswer;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.never;
 import static org.mockito.Mockito.verify;
@@ -13,6 +14,8 @@ import io.election.lease.LeaseSettings;
 import io.election.mysql.failover.GtidSet;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -48,8 +51,14 @@ class SourceDutyTest {
         .thenReturn(Optional.of(new Leadership(9, Instant.EPOCH, Duration.ofSeconds(5))));
     when(this.promotions.last())
         .thenReturn(
-            Optional.of(new Promotion(1, "a", "uuid-a", "a.example", 3306, GtidSet.EMPTY, 8)));
+            Optional.of(new Promotion(1, "a", "uuid-a", "a.example", 3306, GtidSet.EMPTY, 8, 1)));
+    List<Status> fenced = new ArrayList<>();
+    doAnswer((call) -> fenced.add(duty.status())).when(this.server).fence();
     duty.serve();
+    assertThat(fenced)
+        .as("not the source any more, before it is read-only")
+        .extracting(Status::role)
+        .containsExactly(Status.Role.WAITING);
     assertThat(duty.failure()).contains("has changed since this server stood");
     verify(this.promotions, never()).record(any());
     verify(this.server, never()).stopReplicating();
