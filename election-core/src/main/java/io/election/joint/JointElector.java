@@ -29,6 +29,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -432,16 +433,44 @@ public final class JointElector {
     if (this.electors.size() < this.sources.size()) {
       pause = Math.min(pause, ASKED_EVERY.toNanos());
     }
-    while (!isOver()) {
+    boolean over = false;
+    while (!over) {
       try {
         this.signal.tryAcquire(pause, NANOSECONDS);
         this.signal.drainPermits();
-        this.running.forEach(JointElection::step);
+        boolean stepped = true;
+        for (JointElection election : this.running) {
+          stepped &= attempt(election::step);
+        }
+        over = isOver();
+        if (!stepped) {
+          pauseAfterFailure();
+        }
       } catch (InterruptedException ex) {
         // No code should interrupt this thread: it ends by itself.
-      } catch (RuntimeException | Error ex) {
+      } catch (Throwable ex) {
         this.context.log().failedUnexpectedly(ex);
+        pauseAfterFailure();
       }
+    }
+  }
+
+  private void pauseAfterFailure() {
+    LockSupport.parkNanos(this.settings.renewInterval().toNanos() / 4);
+  }
+
+  /**
+   * Does something whose failure must keep the thread from nothing else. Logs the failure.
+   *
+   * @return whether it succeeded
+   */
+  private boolean attempt(Runnable action) {
+    try {
+      action.run();
+      return true;
+    } catch (Throwable ex) {
+      this.context.log().failedUnexpectedly(ex);
+      return false;
     }
   }
 
@@ -454,16 +483,19 @@ public final class JointElector {
   private void call(ServicePart part, Thread elector) {
     boolean led = false;
     while (elector.isAlive()) {
-      part.call();
-      boolean leads = part.glance().leads();
-      if (leads != led) {
-        led = leads;
-        this.signal.release();
-      }
       try {
+        part.call();
+        boolean leads = part.glance().leads();
+        if (leads != led) {
+          led = leads;
+          this.signal.release();
+        }
         elector.join(ASKED_EVERY.toMillis());
       } catch (InterruptedException ex) {
         // As in the elector's thread.
+      } catch (Throwable ex) {
+        this.context.log().failedUnexpectedly(ex);
+        pauseAfterFailure();
       }
     }
   }

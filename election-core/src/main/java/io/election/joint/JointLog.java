@@ -68,11 +68,21 @@ final class JointLog {
             reason);
   }
 
+  /** Throws nothing. */
   void listenerFailed(Throwable failure) {
-    log.error("A listener of leadership events has failed", failure);
+    try {
+      log.error("A listener of leadership events has failed", failure);
+    } catch (Throwable ex) {
+      // Out of memory: logging is not possible.
+    }
   }
 
+  /** Throws nothing. */
   void failedUnexpectedly(Throwable failure) {
-    log.error("The election by {} has failed unexpectedly, and continues", this.list, failure);
+    try {
+      log.error("The election by {} has failed unexpectedly, and continues", this.list, failure);
+    } catch (Throwable ex) {
+      // Out of memory: logging is not possible.
+    }
   }
 }

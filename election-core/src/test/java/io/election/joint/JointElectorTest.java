@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.AppenderBase;
 import io.election.AuditNote;
 import io.election.ElectionService;
 import io.election.LeadershipAcquiredEvent;
@@ -20,14 +24,19 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
 
 /** Tests elections by a list with their threads, over stores in memory. */
 @Timeout(60)
@@ -50,20 +59,69 @@ class JointElectorTest {
 
   private final List<Node> nodes = new ArrayList<>();
 
+  private final Log log = new Log();
+
+  /** What other tests have left. */
+  private final Set<Thread> earlierThreads = Thread.getAllStackTraces().keySet();
+
+  @BeforeEach
+  void listen() {
+    this.log.start();
+    Log.logger().addAppender(this.log);
+    Log.logger().setLevel(Level.INFO);
+  }
+
   @AfterEach
   void stop() {
+    this.log.tooLong = "nothing";
     this.nodes.forEach((node) -> {
+      node.starves = false;
       node.working = false;
       node.elector.stop();
     });
+    Log.logger().setLevel(null);
+    Log.logger().detachAppender(this.log);
+  }
+
+  /** Keeps the lines, but has no memory for some of them. */
+  private static final class Log extends AppenderBase<ILoggingEvent> {
+
+    private final List<String> lines = new CopyOnWriteArrayList<>();
+
+    private volatile String tooLong = "nothing";
+
+    static Logger logger() {
+      return (Logger) LoggerFactory.getLogger(JointElector.class);
+    }
+
+    @Override
+    protected void append(ILoggingEvent event) {
+      String line = event.getFormattedMessage();
+      if (line.contains(this.tooLong)) {
+        throw new OutOfMemoryError("injected");
+      }
+      this.lines.add(line);
+    }
   }
 
   private final class Store extends MemoryLeaseStore {
 
     private final String name;
 
+    private volatile boolean unwatched;
+
+    private volatile Watch watch = () -> {};
+
     Store(String name) {
       this.name = name;
+    }
+
+    @Override
+    public Watch watch(String nodeId, Wake wake) {
+      if (this.unwatched) {
+        throw new IllegalStateException("cannot be watched");
+      }
+      return () -> this.watch.close();
     }
 
     @Override
@@ -87,15 +145,27 @@ class JointElectorTest {
 
     volatile boolean working;
 
+    volatile BooleanSupplier isWorking = () -> this.working;
+
+    volatile Consumer<LeadershipEvent> listener = this.events::add;
+
+    /** Whether the thread of the elector has no memory. */
+    volatile boolean starves;
+
+    final AtomicInteger starved = new AtomicInteger();
+
+    volatile String id;
+
     final JointElector elector;
 
     final JointElectionService service;
 
     Node(String id, PartSource... parts) {
+      this.id = id;
       LeaderWork work = new LeaderWork() {
         @Override
         public boolean isRunning(String serviceId) {
-          return Node.this.working;
+          return Node.this.isWorking.getAsBoolean();
         }
 
         @Override
@@ -106,19 +176,45 @@ class JointElectorTest {
       this.elector = new JointElector(
           List.of(parts),
           SETTINGS,
-          () -> id,
+          () -> this.id,
           work,
-          this.events::add,
-          System::nanoTime,
+          (event) -> this.listener.accept(event),
+          this::now,
           InstantSource.system(),
           Precedence.NONE);
       this.service = this.elector.create("jobs");
-      this.elector.start(List.of(this.service));
       JointElectorTest.this.nodes.add(this);
+    }
+
+    private long now() {
+      if (this.starves && Thread.currentThread().getName().equals("election-joint")) {
+        this.starved.incrementAndGet();
+        throw new OutOfMemoryError("injected");
+      }
+      return System.nanoTime();
+    }
+
+    Node start() {
+      this.elector.start(List.of(this.service));
+      return this;
+    }
+
+    /** Lets the thread of the elector starve for a while. */
+    void starve() {
+      this.starves = true;
+      await().until(() -> {
+        this.elector.wakeUp();
+        return this.starved.get() > 1 || threads("election-joint") == 0;
+      });
+      this.starves = false;
     }
 
     void awaitLeader() {
       await().until(this.service::isLeader);
+    }
+
+    void awaitLoss() {
+      await().until(() -> this.events.stream().anyMatch(LeadershipLostEvent.class::isInstance));
     }
 
     void endWork() {
@@ -135,7 +231,19 @@ class JointElectorTest {
   }
 
   private Node node(String id) {
-    return new Node(id, PartSource.of(this.first), PartSource.of(this.second));
+    return new Node(id, PartSource.of(this.first), PartSource.of(this.second)).start();
+  }
+
+  /** A node with a part of the application before the second store. */
+  private Node node(ElectionService legacy) {
+    return new Node("x", part("legacy", legacy), PartSource.of(this.second)).start();
+  }
+
+  private long threads(String prefix) {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter((thread) ->
+            thread.getName().startsWith(prefix) && !this.earlierThreads.contains(thread))
+        .count();
   }
 
   private static PartSource part(String name, ElectionService service) {
@@ -231,7 +339,7 @@ class JointElectorTest {
   @Test
   void aPartOfTheApplicationThatEndsEndsTheLeadershipAtOnce() {
     boolean[] leads = {true};
-    Node node = new Node("x", part("legacy", service(() -> leads[0])), PartSource.of(this.second));
+    Node node = node(service(() -> leads[0]));
     node.awaitLeader();
     leads[0] = false;
     assertThat(node.service.isLeader()).isFalse();
@@ -244,20 +352,18 @@ class JointElectorTest {
   @Test
   void aPartThatThrowsOrBlocksMakesNoLeaderAndDelaysNoStop() {
     CountDownLatch blocks = new CountDownLatch(1);
-    Node throwing = new Node(
-        "x",
-        part("legacy", service(() -> {
-          throw new IllegalStateException("not started");
-        })),
-        PartSource.of(this.second));
+    Node throwing = node(service(() -> {
+      throw new IllegalStateException("not started");
+    }));
     Node blocking = new Node("y", PartSource.of(this.second), part("legacy", service(() -> {
-      try {
-        blocks.await();
-      } catch (InterruptedException ex) {
-        Thread.currentThread().interrupt();
-      }
-      return true;
-    })));
+          try {
+            blocks.await();
+          } catch (InterruptedException ex) {
+            Thread.currentThread().interrupt();
+          }
+          return true;
+        })))
+        .start();
     await().during(SETTINGS.leaseDuration()).until(() -> !throwing.service.isLeader());
     assertThat(throwing.service.leaderId()).isNotEqualTo(Optional.of("x"));
     assertThat(throwing.service.leadership()).isEmpty();
@@ -269,10 +375,9 @@ class JointElectorTest {
 
   @Test
   void aPartThatAnswersAtRandomNeverMakesTwoLeaders() {
-    Node x = new Node(
-        "x", part("legacy", service(() -> Math.random() < 0.9)), PartSource.of(this.second));
+    Node x = node(service(() -> Math.random() < 0.9));
     LeaseStore shared = this.second;
-    Node y = new Node("y", PartSource.of(shared));
+    Node y = new Node("y", PartSource.of(shared)).start();
     await()
         .pollInterval(Duration.ofMillis(1))
         .during(SETTINGS.leaseDuration().multipliedBy(3))
@@ -291,5 +396,65 @@ class JointElectorTest {
     node.elector.stop();
     node.elector.start(List.of(node.service));
     node.awaitLeader();
+  }
+
+  /** A part of the application that this node leads until it hands it back, or the test says so. */
+  private static final class Legacy implements ElectionService {
+
+    private volatile boolean leads;
+
+    /** What it throws when a thread of the elector asks it. */
+    private volatile @Nullable Error failure;
+
+    private final AtomicInteger failed = new AtomicInteger();
+
+    @Override
+    public boolean isLeader() {
+      Error failure = this.failure;
+      if (failure != null) {
+        if (Thread.currentThread().getName().startsWith("election-part-")) {
+          this.failed.incrementAndGet();
+        }
+        throw failure;
+      }
+      return this.leads;
+    }
+
+    @Override
+    public void becomeLeader() {
+      this.leads = true;
+    }
+
+    @Override
+    public void lostLeader() {
+      this.leads = false;
+    }
+  }
+
+  @Test
+  void aFailureThatCannotBeLoggedEndsNothing() {
+    Legacy legacy = new Legacy();
+    Node node = node(legacy);
+    node.awaitLeader();
+    this.log.tooLong = "has failed unexpectedly";
+    node.starve();
+    legacy.leads = false;
+    node.awaitLoss();
+    node.awaitLeader();
+  }
+
+  @Test
+  void aFailureAfterAStopKeepsNoPart() {
+    Legacy legacy = new Legacy();
+    Node node = node(legacy);
+    node.awaitLeader();
+    node.working = true;
+    node.elector.stop();
+    assertThat(legacy.leads).isTrue();
+    this.log.tooLong = "has failed unexpectedly";
+    node.starve();
+    node.endWork();
+    await().until(() -> !legacy.leads);
+    await().until(() -> threads("election-") == 0);
   }
 }
