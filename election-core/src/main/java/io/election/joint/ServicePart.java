@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
 /**
  * A part that is an {@link ElectionService}: an election of the application, or one by manual
  * allocation. It has neither term nor deadline, and is only as safe as its implementation. It may
- * throw or block: then this node does not lead.
+ * throw, even an error, or block: then this node does not lead.
  */
 final class ServicePart implements Part {
 
@@ -111,7 +111,7 @@ final class ServicePart implements Part {
   boolean isLeaderNow() {
     try {
       return leads() && this.service.isLeader();
-    } catch (RuntimeException ex) {
+    } catch (Throwable ex) {
       failed(ex, false);
       return false;
     }
@@ -156,13 +156,13 @@ final class ServicePart implements Part {
       }
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
-    } catch (Exception ex) {
+    } catch (Throwable ex) {
       this.led = false;
       failed(ex, wish != null);
     }
   }
 
-  private void failed(Exception ex, boolean told) {
+  private void failed(Throwable ex, boolean told) {
     Failure known = this.failure;
     this.failure = known != null
         ? new Failure(known.since(), told || known.told(), ex.toString())

@@ -457,4 +457,19 @@ class JointElectorTest {
     await().until(() -> !legacy.leads);
     await().until(() -> threads("election-") == 0);
   }
+
+  @Test
+  void aPartThatThrowsAnErrorIsAskedAgain() {
+    Legacy legacy = new Legacy();
+    Node node = node(legacy);
+    node.awaitLeader();
+    legacy.failure = new NoClassDefFoundError("injected");
+    assertThat(node.service.isLeader()).isFalse();
+    await().until(() -> legacy.failed.get() > 0);
+    await()
+        .untilAsserted(() -> assertThat(node.elector.storeHealth().get("legacy").failure())
+            .contains("NoClassDefFoundError"));
+    legacy.failure = null;
+    node.awaitLeader();
+  }
 }
