@@ -391,7 +391,7 @@ final class ElectionLog {
     log.debug("interrupted; continues to wait", ex);
   }
 
-  void workUnknown(RuntimeException failure, long now) {
+  void workUnknown(Throwable failure, long now) {
     this.unknownWork.failed(
         "whether leader work runs is unknown: " + failure, "it counts as running", failure, now);
   }

@@ -13,7 +13,7 @@ public interface LeaderWork {
    * Returns whether leader work of an election runs in this process. Called mainly by the elector's
    * thread, so it must not block. When the result changes to {@code false} while a leader steps
    * down, the implementation calls {@link Elector#wakeUp()}, so that the lease is handed back
-   * without delay. If this method throws a runtime exception, work counts as running.
+   * without delay. If this method throws, work counts as running.
    *
    * @param serviceId the name of the election
    * @return whether any such work runs

@@ -24,7 +24,7 @@ final class RunningWork {
   boolean isRunning(String serviceId) {
     try {
       return this.work.isRunning(serviceId);
-    } catch (RuntimeException ex) {
+    } catch (Throwable ex) {
       this.log.workUnknown(ex, this.clocks.now());
       return true;
     }
@@ -34,7 +34,7 @@ final class RunningWork {
   boolean mayBeRunning(String serviceId) {
     try {
       return this.work.isRunning(serviceId);
-    } catch (RuntimeException ex) {
+    } catch (Throwable ex) {
       return true;
     }
   }
@@ -46,7 +46,7 @@ final class RunningWork {
       return names.isEmpty() && this.work.isRunning(serviceId)
           ? List.of("work without a name")
           : names;
-    } catch (RuntimeException ex) {
+    } catch (Throwable ex) {
       return List.of("unknown: " + ex);
     }
   }
@@ -59,7 +59,7 @@ final class RunningWork {
   void leaseOver(String serviceId, Candidacy after, long term) {
     try {
       this.work.onLeaseOver(serviceId, term);
-    } catch (RuntimeException ex) {
+    } catch (Throwable ex) {
       this.log.failedUnexpectedly(ex);
     }
     if (after.keepsLease(this.clocks.now())) {

@@ -102,6 +102,8 @@ abstract class ElectorFixture {
 
     volatile BooleanSupplier isWorking = () -> this.working;
 
+    volatile Runnable onLeaseOver = () -> {};
+
     Node(String id) {
       this(id, SETTINGS);
     }
@@ -128,6 +130,7 @@ abstract class ElectorFixture {
         public void onLeaseOver(String serviceId, long term) {
           Node.this.uncovered.add(term);
           Node.this.store.calls.add("uncovered");
+          Node.this.onLeaseOver.run();
         }
       };
       this.elector = new Elector(

@@ -457,6 +457,28 @@ class ElectorThreadsTest extends ElectorFixture {
   }
 
   @Test
+  void workThatThrowsAnErrorKeepsNoLeaseFromBeingHandedBack() {
+    elect();
+    AtomicInteger asked = new AtomicInteger();
+    this.node.isWorking = () -> {
+      if (asked.incrementAndGet() < 10) {
+        throw new NoClassDefFoundError("injected");
+      }
+      return false;
+    };
+    this.node.onLeaseOver = () -> {
+      throw new NoClassDefFoundError("injected");
+    };
+    Thread stopping = started(this.node.elector::stop);
+    await().until(() -> {
+      this.node.elector.wakeUp();
+      return !stopping.isAlive();
+    });
+    assertThat(this.node.store.calls).contains("uncovered", "release");
+    assertThat(linesWith("whether leader work runs is unknown")).hasSize(1);
+  }
+
+  @Test
   void aFollowerThatItsStoreWakesTakesOverBeforeItsNextPoll() {
     Watching watching = new Watching();
     Node follower = followerOfNobody(watching);
