@@ -63,6 +63,9 @@ final class JointElection {
   /** Why a command has just ended the leadership; {@code null} if none has. */
   private LeadershipLostEvent.@Nullable Reason commanded;
 
+  /** Whether it is logged that leader work may run. */
+  private boolean workUnknown;
+
   /** Until when parts without a lease wait for leader work. */
   private long drainUntil;
 
@@ -292,8 +295,7 @@ final class JointElection {
 
   /** Hands the parts back, the last one first. */
   private void descend(Descending descending, long now) {
-    boolean drains = (now - this.drainUntil < 0 || !this.running)
-        && this.context.work().isRunning(this.serviceId);
+    boolean drains = (now - this.drainUntil < 0 || !this.running) && isWorking();
     for (int i = this.parts.size() - 1; i >= 0; i--) {
       Part part = this.parts.get(i);
       // A lease drains by itself; in a stop its elector hands it back, however long work runs.
@@ -301,6 +303,21 @@ final class JointElection {
       if (part.glance().leads() && free) {
         part.handBack(descending.aside() ? this.context.settings().leaseDuration() : Duration.ZERO);
       }
+    }
+  }
+
+  /** Returns whether leader work runs. Unknown work counts as running. */
+  private boolean isWorking() {
+    try {
+      boolean working = this.context.work().isRunning(this.serviceId);
+      this.workUnknown = false;
+      return working;
+    } catch (Throwable ex) {
+      if (!this.workUnknown) {
+        this.workUnknown = true;
+        this.context.log().workUnknown(this.serviceId, ex);
+      }
+      return true;
     }
   }
 

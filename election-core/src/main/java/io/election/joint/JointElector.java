@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -189,8 +190,11 @@ public final class JointElector {
 
     @Override
     public void onLeaseOver(String serviceId, long term) {
-      JointElector.this.work.onLeaseOver(serviceId, term);
-      wakeUp();
+      try {
+        JointElector.this.work.onLeaseOver(serviceId, term);
+      } finally {
+        wakeUp();
+      }
     }
   }
 
@@ -314,22 +318,25 @@ public final class JointElector {
       return;
     }
     this.leaving = true;
-    this.running.forEach((election) -> {
-      election.stop();
-      election.step();
-    });
+    this.running.forEach(JointElection::stop);
+    this.running.forEach((election) -> attempt(election::step));
+    List<Elector> electors = new ArrayList<>(this.electors.values());
+    Collections.reverse(electors);
     Thread thread = this.thread;
     ExecutorService delivery = this.delivery;
     if (thread == null || delivery == null) {
-      this.electors.values().forEach(Elector::stop);
+      electors.forEach((elector) -> attempt(elector::stop));
       step();
       return;
     }
     List<Thread> stops = new ArrayList<>();
-    for (Elector elector : this.electors.values()) {
-      Thread stop = daemons("election-joint-stop").newThread(elector::stop);
-      stop.start();
-      stops.add(stop);
+    for (Elector elector : electors) {
+      Thread stop = daemons("election-joint-stop").newThread(() -> attempt(elector::stop));
+      if (attempt(stop::start)) {
+        stops.add(stop);
+      } else {
+        attempt(elector::stop);
+      }
     }
     wakeUp();
     try {

@@ -68,6 +68,15 @@ final class JointLog {
             reason);
   }
 
+  void workUnknown(String serviceId, Throwable failure) {
+    log.warn(
+        "whether leader work of election '{}' by {} runs is unknown: {}; it counts as running",
+        serviceId,
+        this.list,
+        failure,
+        failure);
+  }
+
   /** Throws nothing. */
   void listenerFailed(Throwable failure) {
     try {

@@ -459,6 +459,40 @@ class JointElectorTest {
   }
 
   @Test
+  void workThatCannotSayWhetherItRunsIsWaitedForInAStop() {
+    Legacy legacy = new Legacy();
+    Node node = node(legacy);
+    node.awaitLeader();
+    node.isWorking = () -> {
+      throw new NoClassDefFoundError("injected");
+    };
+    node.elector.stop();
+    assertThat(node.service.isLeader()).isFalse();
+    assertThat(legacy.leads).isTrue();
+    assertThat(this.calls).isEmpty();
+    assertThat(this.log.lines.stream().filter((line) -> line.contains("it counts as running")))
+        .hasSize(1);
+    node.isWorking = () -> false;
+    node.elector.wakeUp();
+    await().until(() -> !legacy.leads);
+    assertThat(this.calls).containsExactly("release second");
+  }
+
+  @Test
+  void aStoreThatCannotBeLeftKeepsNoOtherPart() {
+    Node node = node("x");
+    node.awaitLeader();
+    this.second.watch = () -> {
+      throw new IllegalStateException("cannot be closed");
+    };
+    node.elector.stop();
+    assertThat(node.service.isLeader()).isFalse();
+    await().until(() -> this.calls.size() == 2);
+    assertThat(this.calls).containsExactly("release second", "release first");
+    assertThat(this.log.lines).anyMatch((line) -> line.contains("has failed unexpectedly"));
+  }
+
+  @Test
   void aPartThatThrowsAnErrorIsAskedAgain() {
     Legacy legacy = new Legacy();
     Node node = node(legacy);

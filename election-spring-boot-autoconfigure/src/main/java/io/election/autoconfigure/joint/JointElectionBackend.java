@@ -57,8 +57,11 @@ record JointElectionBackend(
 
   @Override
   public void stop() {
-    this.elector.stop();
-    this.sources.stop();
+    try {
+      this.elector.stop();
+    } finally {
+      this.sources.stop();
+    }
   }
 
   @Override
