@@ -230,25 +230,25 @@ final class JointElection {
   }
 
   private void change(JointState before, JointState after, long now) {
+    // Created first: if there is no memory for it, nothing changes yet.
+    LeadershipEvent event = event(before, after);
     this.state = after;
-    if (after instanceof Leading leading) {
-      if (!(before instanceof Leading)) {
-        this.commanded = null;
-        this.since = this.context.clock().instant();
-        publish(
-            new LeadershipAcquiredEvent(this.serviceId, nodeId(), leading.term(), whyAcquired()));
-      }
-    } else if (before instanceof Leading leading) {
-      LeadershipLostEvent.Reason reason = whyLost();
-      publish(new LeadershipLostEvent(this.serviceId, nodeId(), leading.term(), reason));
+    if (event instanceof LeadershipAcquiredEvent) {
+      this.since = this.context.clock().instant();
+    } else if (event instanceof LeadershipLostEvent lost) {
       this.drainUntil = now + this.context.settings().drainTimeout().toNanos();
       if (this.parts.stream()
           .anyMatch((part) -> part instanceof ServicePart && !part.glance().leads())) {
-        this.context.work().onLeaseOver(this.serviceId, leading.term());
+        tell(() -> this.context.work().onLeaseOver(this.serviceId, lost.term()));
       }
     } else if (after instanceof Descending descending && before instanceof Climbing) {
       this.drainUntil = now;
-      this.context.log().handsBack(this.serviceId, nodeId(), descending.why());
+      tell(() -> this.context.log().handsBack(this.serviceId, nodeId(), descending.why()));
+    }
+    if (event != null) {
+      this.commanded = null;
+      tell(() -> this.context.log().changed(event));
+      tell(() -> this.context.listener().accept(event));
     }
     if (!after.getClass().equals(before.getClass())) {
       if (after instanceof Descending descending && descending.aside()) {
@@ -262,9 +262,24 @@ final class JointElection {
     }
   }
 
-  private void publish(LeadershipEvent event) {
-    this.context.log().changed(event);
-    this.context.listener().accept(event);
+  private @Nullable LeadershipEvent event(JointState before, JointState after) {
+    if (after instanceof Leading leading) {
+      return before instanceof Leading
+          ? null
+          : new LeadershipAcquiredEvent(this.serviceId, nodeId(), leading.term(), whyAcquired());
+    }
+    return before instanceof Leading leading
+        ? new LeadershipLostEvent(this.serviceId, nodeId(), leading.term(), whyLost())
+        : null;
+  }
+
+  /** Tells others of a change. If they fail, what follows from the change is done all the same. */
+  private void tell(Runnable notification) {
+    try {
+      notification.run();
+    } catch (Throwable ex) {
+      this.context.log().failedUnexpectedly(ex);
+    }
   }
 
   private LeadershipAcquiredEvent.Reason whyAcquired() {
@@ -276,7 +291,6 @@ final class JointElection {
 
   private LeadershipLostEvent.Reason whyLost() {
     LeadershipLostEvent.Reason commanded = this.commanded;
-    this.commanded = null;
     return commanded != null
         ? commanded
         : lastEvents(LeadershipLostEvent.class)
@@ -315,7 +329,7 @@ final class JointElection {
     } catch (Throwable ex) {
       if (!this.workUnknown) {
         this.workUnknown = true;
-        this.context.log().workUnknown(this.serviceId, ex);
+        tell(() -> this.context.log().workUnknown(this.serviceId, ex));
       }
       return true;
     }

@@ -27,9 +27,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -262,7 +263,9 @@ public final class JointElector {
    */
   public synchronized void start(Collection<JointElectionService> services) {
     enter(services);
-    ExecutorService delivery = Executors.newSingleThreadExecutor(daemons("election-joint-events"));
+    ThreadPoolExecutor delivery = delivery();
+    // Now, so that no event is lost because a thread cannot be created.
+    delivery.prestartCoreThread();
     this.delivery = delivery;
     this.electors.forEach((source, elector) -> elector.start(leases(source)));
     Thread thread = daemons("election-joint").newThread(this::run);
@@ -277,6 +280,18 @@ public final class JointElector {
         }
       }
     }
+  }
+
+  /** Creates a pool of one thread that delivers events. After its end, their threads do so. */
+  private static ThreadPoolExecutor delivery() {
+    return new ThreadPoolExecutor(
+        1,
+        1,
+        0,
+        MILLISECONDS,
+        new LinkedBlockingQueue<>(),
+        daemons("election-joint-events"),
+        (task, pool) -> task.run());
   }
 
   /**
@@ -509,7 +524,7 @@ public final class JointElector {
 
   private void deliver(LeadershipEvent event) {
     ExecutorService delivery = this.delivery;
-    if (delivery == null || delivery.isShutdown()) {
+    if (delivery == null) {
       notify(event);
     } else {
       delivery.execute(() -> notify(event));
@@ -519,7 +534,7 @@ public final class JointElector {
   private void notify(LeadershipEvent event) {
     try {
       this.listener.accept(event);
-    } catch (RuntimeException ex) {
+    } catch (Throwable ex) {
       this.context.log().listenerFailed(ex);
     }
   }

@@ -506,4 +506,38 @@ class JointElectorTest {
     legacy.failure = null;
     node.awaitLeader();
   }
+
+  @Test
+  void eventsNeedNoThreadThatMightNotStart() {
+    Node node = node("x");
+    assertThat(threads("election-joint-events")).isEqualTo(1);
+    node.elector.stop();
+    await().until(() -> threads("election-joint-events") == 0);
+  }
+
+  @Test
+  void aLossThatCannotBeLoggedIsStillAnnounced() {
+    Legacy legacy = new Legacy();
+    Node node = new Node("x", part("legacy", legacy)).start();
+    node.awaitLeader();
+    this.log.tooLong = "lost leader by";
+    legacy.leads = false;
+    await().until(() -> node.uncovered.contains(0L));
+    node.awaitLoss();
+  }
+
+  @Test
+  void aListenerThatThrowsAnErrorIsNotifiedOfTheNextEvent() {
+    Node node = node("x");
+    node.listener = (event) -> {
+      node.events.add(event);
+      throw new NoClassDefFoundError("injected");
+    };
+    node.awaitLeader();
+    node.elector.stop();
+    assertThat(node.events).hasSize(2);
+    assertThat(this.log.lines.stream()
+            .filter((line) -> line.contains("A listener of leadership events has failed")))
+        .hasSize(2);
+  }
 }
