@@ -262,24 +262,26 @@ public final class JointElector {
    * @throws IllegalStateException if the elector is already running
    */
   public synchronized void start(Collection<JointElectionService> services) {
-    enter(services);
+    requireStopped();
     ThreadPoolExecutor delivery = delivery();
-    // Now, so that no event is lost because a thread cannot be created.
-    delivery.prestartCoreThread();
-    this.delivery = delivery;
-    this.electors.forEach((source, elector) -> elector.start(leases(source)));
     Thread thread = daemons("election-joint").newThread(this::run);
+    this.delivery = delivery;
     this.thread = thread;
-    thread.start();
-    for (JointElection election : this.running) {
-      for (Part part : election.parts()) {
-        if (part instanceof ServicePart asked) {
-          daemons("election-part-" + part.name())
-              .newThread(() -> call(asked, thread))
-              .start();
+    enter(services, () -> {
+      // Now, so that no event is lost because a thread cannot be created.
+      delivery.prestartCoreThread();
+      thread.start();
+      this.electors.forEach((source, elector) -> elector.start(leases(source)));
+      for (JointElection election : this.running) {
+        for (Part part : election.parts()) {
+          if (part instanceof ServicePart asked) {
+            daemons("election-part-" + part.name())
+                .newThread(() -> call(asked, thread))
+                .start();
+          }
         }
       }
-    }
+    });
   }
 
   /** Creates a pool of one thread that delivers events. After its end, their threads do so. */
@@ -300,19 +302,29 @@ public final class JointElector {
    * @param services the elections, which this elector created
    */
   public synchronized void join(Collection<JointElectionService> services) {
-    enter(services);
-    this.electors.forEach((source, elector) -> elector.join(leases(source)));
+    requireStopped();
+    enter(services, () -> this.electors.forEach((source, elector) -> elector.join(leases(source))));
   }
 
-  private void enter(Collection<JointElectionService> services) {
+  private void requireStopped() {
     if (!this.running.isEmpty() && !this.leaving) {
       throw new IllegalStateException("The elector runs already");
     }
-    this.leaving = false;
+  }
+
+  /** Stands for all parts, or for none if that fails. */
+  private void enter(Collection<JointElectionService> services, Runnable begin) {
     this.running = services.stream().map(JointElectionService::election).toList();
-    for (JointElection election : this.running) {
-      election.start();
-      this.context.log().joined(election.serviceId(), election.nodeId());
+    this.leaving = false;
+    try {
+      for (JointElection election : this.running) {
+        election.start();
+        this.context.log().joined(election.serviceId(), election.nodeId());
+      }
+      begin.run();
+    } catch (Throwable ex) {
+      stop();
+      throw ex;
     }
   }
 

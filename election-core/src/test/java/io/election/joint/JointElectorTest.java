@@ -540,4 +540,35 @@ class JointElectorTest {
             .filter((line) -> line.contains("A listener of leadership events has failed")))
         .hasSize(2);
   }
+
+  @Test
+  void aStartThatFailsLeavesNoThreadAndMayBeTriedAgain() {
+    Node node = new Node("x", PartSource.of(this.first), PartSource.of(this.second));
+    this.second.unwatched = true;
+    assertThatThrownBy(node::start).hasMessage("cannot be watched");
+    await().until(() -> threads("election-") == 0);
+    assertThat(node.elector.storeHealth()).isEmpty();
+    this.second.unwatched = false;
+    node.start().awaitLeader();
+  }
+
+  @Test
+  void aNodeIdThatIsRefusedOnceKeepsNoLaterStartFromStanding() {
+    Node node = new Node("x", PartSource.of(this.first), PartSource.of(this.second));
+    node.id = "";
+    assertThatThrownBy(node::start).isInstanceOf(IllegalArgumentException.class);
+    await().until(() -> threads("election-") == 0);
+    node.id = "x";
+    node.start().awaitLeader();
+  }
+
+  @Test
+  void whatCannotBeJoinedMayBeTriedAgain() {
+    Node node = new Node("x", PartSource.of(this.first), PartSource.of(this.second));
+    node.id = "";
+    assertThatThrownBy(() -> node.elector.join(List.of(node.service)))
+        .isInstanceOf(IllegalArgumentException.class);
+    node.id = "x";
+    node.start().awaitLeader();
+  }
 }

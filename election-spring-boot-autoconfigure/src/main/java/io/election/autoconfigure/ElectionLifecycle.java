@@ -25,8 +25,22 @@ final class ElectionLifecycle implements SmartLifecycle {
   @Override
   public synchronized void start() {
     if (!this.running) {
-      this.backend.start(this.services);
+      try {
+        this.backend.start(this.services);
+      } catch (Throwable ex) {
+        stopAfter(ex);
+        throw ex;
+      }
       this.running = true;
+    }
+  }
+
+  /** Stops what a start has left that failed: Spring stops only what runs. */
+  private void stopAfter(Throwable failure) {
+    try {
+      this.backend.stop();
+    } catch (Throwable ex) {
+      failure.addSuppressed(ex);
     }
   }
 

@@ -79,13 +79,22 @@ final class PartSources {
   void warnOfOtherNodeIds(String nodeId) {
     String unnamed = Long.toString(ProcessHandle.current().pid());
     this.services.forEach((name, service) -> {
-      String own = service.nodeId();
-      if (!own.equals(nodeId) && !own.equals(unnamed)) {
+      try {
+        String own = service.nodeId();
+        if (!own.equals(nodeId) && !own.equals(unnamed)) {
+          log.warn(
+              "node {} of the election is node {} for its part '{}': the endpoint may show either name; let nodeId() return the first, or set as.election.node-id to the second",
+              nodeId,
+              own,
+              name);
+        }
+      } catch (Throwable ex) {
+        // It must not fail the start, as it decides nothing.
         log.warn(
-            "node {} of the election is node {} for its part '{}': the endpoint may show either name; let nodeId() return the first, or set as.election.node-id to the second",
-            nodeId,
-            own,
-            name);
+            "part '{}' of the election cannot tell its node id: {}; let nodeId() return {}",
+            name,
+            ex.toString(),
+            nodeId);
       }
     });
   }

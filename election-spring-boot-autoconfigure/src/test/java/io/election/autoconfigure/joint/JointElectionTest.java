@@ -299,6 +299,41 @@ class JointElectionTest {
     assertThat(output).contains("node a of the election is node node-7 for its part 'other'");
   }
 
+  @Test
+  void partThatCannotTellItsNodeIdKeepsNoNodeFromStarting(CapturedOutput output) {
+    SwitchedElection unnamed = new SwitchedElection() {
+
+      @Override
+      public String nodeId() {
+        throw new NoClassDefFoundError("injected");
+      }
+    };
+    with("unnamed,Second")
+        .withBean("unnamed", ElectionService.class, () -> unnamed)
+        .run((context) -> assertThat(awaitLeader(context).nodeId()).isEqualTo("a"));
+    assertThat(output)
+        .contains(
+            "part 'unnamed' of the election cannot tell its node id: java.lang.NoClassDefFoundError: injected");
+  }
+
+  @Test
+  void startThatFailsStopsWhatWasStarted(CapturedOutput output) {
+    NamedStore unwatched = new NamedStore("second") {
+      @Override
+      public Watch watch(String nodeId, Wake wake) {
+        throw new IllegalStateException("cannot be watched");
+      }
+    };
+    with("ManualAllocation,Second")
+        .withPropertyValues("as.election.manual.leader-id=a")
+        .withAllowBeanDefinitionOverriding(true)
+        .withBean("secondLeaseStore", LeaseStore.class, () -> unwatched)
+        .run((context) ->
+            assertThat(context).getFailure().rootCause().hasMessage("cannot be watched"));
+    assertThat(output)
+        .contains("become leader by manual allocation", "lost leader by manual allocation");
+  }
+
   @ParameterizedTest
   @CsvSource({"a, true", "b, false"})
   void manualAllocationIsAPart(String leaderId, boolean leads) {
@@ -418,7 +453,7 @@ class JointElectionTest {
         .contains("part 'legacyElection' of as.election.algorithm is a bean");
   }
 
-  private static final class NamedStore extends MemoryLeaseStore {
+  private static class NamedStore extends MemoryLeaseStore {
 
     private final String name;
 
