@@ -12,7 +12,6 @@ import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
 import io.election.lease.Precedence;
 import io.election.lease.RenewalListener;
-import io.election.lease.StandingCondition;
 import io.election.lease.StoreHealth;
 import io.election.lease.Ticker;
 import java.time.Duration;
@@ -67,11 +66,7 @@ public final class JointElector {
 
   private final LeaseSettings settings;
 
-  private final LeaderWork work;
-
   private final Ticker ticker;
-
-  private final Precedence precedence;
 
   private final Consumer<LeadershipEvent> listener;
 
@@ -134,12 +129,10 @@ public final class JointElector {
       Ticker ticker,
       InstantSource clock,
       Precedence precedence) {
-    this.precedence = precedence;
     this.sources = List.copyOf(sources);
     this.names = this.sources.stream().map(PartSource::name).toList();
     this.list = String.join(SEPARATOR, this.names);
     this.settings = settings;
-    this.work = work;
     this.ticker = ticker;
     this.listener = listener;
     this.context = new JointElection.Context(
@@ -152,82 +145,13 @@ public final class JointElector {
             store,
             settings,
             nodeId,
-            new PartWork(i),
+            new PartWork(i, this.list, this.elections::get, work, this::wakeUp),
             (event) -> wakeUp(),
             ticker,
             clock,
-            new PartCondition(i));
+            new PartCondition(i, this.list, this.elections::get, precedence));
         this.electors.put(source, elector);
       }
-    }
-  }
-
-  /** Leader work as one part sees it: also what later parts still hold. */
-  private final class PartWork implements LeaderWork {
-
-    private final int part;
-
-    PartWork(int part) {
-      this.part = part;
-    }
-
-    @Override
-    public boolean isRunning(String serviceId) {
-      return keeps(serviceId, JointElector.this.work.isRunning(serviceId));
-    }
-
-    private boolean keeps(String serviceId, boolean working) {
-      JointElection election = JointElector.this.elections.get(serviceId);
-      return election != null ? election.keeps(this.part, working) : working;
-    }
-
-    @Override
-    public List<String> describe(String serviceId) {
-      List<String> names = JointElector.this.work.describe(serviceId);
-      return names.isEmpty() && keeps(serviceId, false)
-          ? List.of("later parts of " + JointElector.this.list)
-          : names;
-    }
-
-    @Override
-    public void onLeaseOver(String serviceId, long term) {
-      try {
-        JointElector.this.work.onLeaseOver(serviceId, term);
-      } finally {
-        wakeUp();
-      }
-    }
-  }
-
-  /** Whether this node stands for one part. */
-  private final class PartCondition implements StandingCondition {
-
-    private final int part;
-
-    PartCondition(int part) {
-      this.part = part;
-    }
-
-    @Override
-    public boolean mayStand(String serviceId) {
-      JointElection election = JointElector.this.elections.get(serviceId);
-      return election != null && election.mayStand(this.part);
-    }
-
-    @Override
-    public long aboveTerm(String serviceId) {
-      JointElection election = JointElector.this.elections.get(serviceId);
-      return election != null ? election.aboveTerm(this.part) : 0;
-    }
-
-    @Override
-    public Precedence precedence() {
-      return this.part == 0 ? JointElector.this.precedence : Precedence.NONE;
-    }
-
-    @Override
-    public String algorithm() {
-      return JointElector.this.list;
     }
   }
 

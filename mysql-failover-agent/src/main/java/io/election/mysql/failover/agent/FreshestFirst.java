@@ -103,19 +103,7 @@ final class FreshestFirst implements Precedence {
 
   /** Sets the transactions that the last source has executed. It is read-only and hands over. */
   void handedOverAt(Promotion last, GtidSet executed) {
-    this.handedOver = new Position(
-        last.server(),
-        last.address(),
-        last.uuid(),
-        0,
-        this.servers,
-        last.electionTerm(),
-        0,
-        last.term(),
-        executed,
-        true,
-        true,
-        new Status(Status.Role.WAITING, "it is handing over", 0));
+    this.handedOver = Position.ofSource(last, this.servers, executed);
   }
 
   /**
@@ -293,7 +281,7 @@ final class FreshestFirst implements Precedence {
   }
 
   private Turn turn(Position own, List<Position> all, Duration openFor, Promotion last) {
-    Succession succession = succession(last);
+    Succession succession = last.succession(this.servers, this.acknowledging);
     List<Succession.Position> positions = succession.ofFollowers(
         all.stream().map((each) -> each.forSuccession(last, own.received())).toList(),
         last.uuid(),
@@ -350,12 +338,6 @@ final class FreshestFirst implements Precedence {
         : Math.min(this.acknowledging, before);
   }
 
-  /** The agent of the last source may have had another setting than this one. */
-  private Succession succession(Promotion last) {
-    int acknowledging = Math.min(this.acknowledging, last.acknowledging());
-    return new Succession(this.servers, last.server(), acknowledging);
-  }
-
   private static Succession.Position of(String server, List<Succession.Position> positions) {
     return positions.stream()
         .filter((each) -> each.server().equals(server))
@@ -370,7 +352,7 @@ final class FreshestFirst implements Precedence {
       return Optional.empty();
     }
     Promotion last = promotion.get();
-    Succession succession = succession(last);
+    Succession succession = last.succession(this.servers, this.acknowledging);
     List<Succession.Position> positions = Stream.concat(
             known(announced(members)).stream().map((each) -> each.forSuccession(last, executed)),
             Stream.of(new Succession.Position(this.server, executed)))

@@ -92,6 +92,23 @@ record Position(
         candidate.contains(last.position()) ? this.wholeOfLast : this.whole);
   }
 
+  /** Returns the position of the last source, which is read-only and hands over. */
+  static Position ofSource(Promotion last, Set<String> servers, GtidSet executed) {
+    return new Position(
+        last.server(),
+        last.address(),
+        last.uuid(),
+        0,
+        servers,
+        last.electionTerm(),
+        0,
+        last.term(),
+        executed,
+        true,
+        true,
+        new Status(Role.WAITING, "it is handing over", 0));
+  }
+
   /** Parses a position; empty if the text is not one. */
   static Optional<Position> parse(String text) {
     int reason = text.indexOf(REASON);

@@ -1,12 +1,14 @@
 package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.GtidSet;
+import io.election.mysql.failover.Succession;
 import java.io.IOException;
 import java.io.StringReader;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Properties;
+import java.util.Set;
 
 /**
  * The last promotion of a set, as all agents read it, with its source, term and position.
@@ -55,6 +57,14 @@ record Promotion(
         other.position,
         this.electionTerm,
         this.acknowledging);
+  }
+
+  /**
+   * Returns the rules for the successors of this source. Its agent may have had another setting than
+   * the one that asks.
+   */
+  Succession succession(Set<String> servers, int acknowledging) {
+    return new Succession(servers, this.server, Math.min(acknowledging, this.acknowledging));
   }
 
   String address() {
