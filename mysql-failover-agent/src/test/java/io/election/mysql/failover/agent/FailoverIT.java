@@ -826,6 +826,7 @@ class FailoverIT {
     Writer writer = new Writer(this::source, 0);
     try (writer) {
       awaitWrites(writer, 100);
+      occupy(this.set.get("a"));
       this.set.get("a").kill();
       patiently().until(() -> !writer.lastServer().equals("a"));
       awaitWrites(writer, 100);
@@ -833,6 +834,7 @@ class FailoverIT {
     Server source = source().orElseThrow();
     assertThat(source.ids())
         .containsAll(writer.written().stream().map(Written::id).toList());
+    assertNothingWasHalfDone(source);
     Promotions promotions = this.agents.get(source.name).getBean(Promotions.class);
     Promotion last = promotions.last().orElseThrow();
     assertThat(last.term()).isEqualTo(2);
@@ -929,6 +931,7 @@ class FailoverIT {
         writer) {
       patiently().until(() -> stubborn.count() > 0);
       awaitWrites(stubborn, 100);
+      occupy(this.set.get("a"));
       long faulted = System.nanoTime();
       agent.send(signal);
       awaitWrites(writer, 100);
@@ -944,5 +947,39 @@ class FailoverIT {
     assertThat(source.ids())
         .containsAll(stubborn.written().stream().map(Written::id).toList())
         .containsAll(writer.written().stream().map(Written::id).toList());
+    assertNothingWasHalfDone(source);
+  }
+
+  /** Lets clients hold a lock on a table, run a DDL statement, and keep a transaction open. */
+  private void occupy(Server server) throws SQLException {
+    server.execute("CREATE TABLE orders.locked (id int)");
+    server.execute("CREATE TABLE orders.open (id int)");
+    server.connect().createStatement().execute("LOCK TABLES orders.locked WRITE");
+    Connection open = server.connect();
+    open.setAutoCommit(false);
+    open.createStatement().execute("INSERT INTO orders.open VALUES (1)");
+    Thread slow = new Thread(
+        () -> {
+          try {
+            server.execute("CREATE TABLE orders.slow AS SELECT SLEEP(60) AS slept");
+          } catch (SQLException ex) {
+            // The server is lost, or ends the statement.
+          }
+        },
+        "slow");
+    slow.setDaemon(true);
+    slow.start();
+    patiently()
+        .until(() -> server
+            .query(
+                "SELECT COUNT(*) FROM performance_schema.processlist WHERE info LIKE 'CREATE TABLE orders.slow%'")
+            .equals("1"));
+  }
+
+  private static void assertNothingWasHalfDone(Server source) throws SQLException {
+    assertThat(source.query("SELECT COUNT(*) FROM orders.open")).isEqualTo("0");
+    assertThat(source.query(
+            "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'slow'"))
+        .isEqualTo("0");
   }
 }
