@@ -39,7 +39,23 @@ final class JointElection {
       JointLog log,
       Ticker ticker,
       InstantSource clock,
-      Consumer<LeadershipEvent> listener) {}
+      Consumer<LeadershipEvent> listener) {
+
+    /**
+     * Does something whose failure must keep the caller from nothing else. Logs the failure.
+     *
+     * @return whether it succeeded
+     */
+    boolean attempt(Runnable action) {
+      try {
+        action.run();
+        return true;
+      } catch (Throwable ex) {
+        this.log.failedUnexpectedly(ex);
+        return false;
+      }
+    }
+  }
 
   private final String serviceId;
 
@@ -239,16 +255,17 @@ final class JointElection {
       this.drainUntil = now + this.context.settings().drainTimeout().toNanos();
       if (this.parts.stream()
           .anyMatch((part) -> part instanceof ServicePart && !part.glance().leads())) {
-        tell(() -> this.context.work().onLeaseOver(this.serviceId, lost.term()));
+        this.context.attempt(() -> this.context.work().onLeaseOver(this.serviceId, lost.term()));
       }
     } else if (after instanceof Descending descending && before instanceof Climbing) {
       this.drainUntil = now;
-      tell(() -> this.context.log().handsBack(this.serviceId, nodeId(), descending.why()));
+      this.context.attempt(
+          () -> this.context.log().handsBack(this.serviceId, nodeId(), descending.why()));
     }
     if (event != null) {
       this.commanded = null;
-      tell(() -> this.context.log().changed(event));
-      tell(() -> this.context.listener().accept(event));
+      this.context.attempt(() -> this.context.log().changed(event));
+      this.context.attempt(() -> this.context.listener().accept(event));
     }
     if (!after.getClass().equals(before.getClass())) {
       if (after instanceof Descending descending && descending.aside()) {
@@ -271,15 +288,6 @@ final class JointElection {
     return before instanceof Leading leading
         ? new LeadershipLostEvent(this.serviceId, nodeId(), leading.term(), whyLost())
         : null;
-  }
-
-  /** Tells others of a change. If they fail, what follows from the change is done all the same. */
-  private void tell(Runnable notification) {
-    try {
-      notification.run();
-    } catch (Throwable ex) {
-      this.context.log().failedUnexpectedly(ex);
-    }
   }
 
   private LeadershipAcquiredEvent.Reason whyAcquired() {
@@ -329,7 +337,7 @@ final class JointElection {
     } catch (Throwable ex) {
       if (!this.workUnknown) {
         this.workUnknown = true;
-        tell(() -> this.context.log().workUnknown(this.serviceId, ex));
+        this.context.attempt(() -> this.context.log().workUnknown(this.serviceId, ex));
       }
       return true;
     }

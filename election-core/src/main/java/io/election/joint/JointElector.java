@@ -270,23 +270,24 @@ public final class JointElector {
     }
     this.leaving = true;
     this.running.forEach(JointElection::stop);
-    this.running.forEach((election) -> attempt(election::step));
+    this.running.forEach((election) -> this.context.attempt(election::step));
     List<Elector> electors = new ArrayList<>(this.electors.values());
     Collections.reverse(electors);
     Thread thread = this.thread;
     ExecutorService delivery = this.delivery;
     if (thread == null || delivery == null) {
-      electors.forEach((elector) -> attempt(elector::stop));
+      electors.forEach((elector) -> this.context.attempt(elector::stop));
       step();
       return;
     }
     List<Thread> stops = new ArrayList<>();
     for (Elector elector : electors) {
-      Thread stop = daemons("election-joint-stop").newThread(() -> attempt(elector::stop));
-      if (attempt(stop::start)) {
+      Thread stop =
+          daemons("election-joint-stop").newThread(() -> this.context.attempt(elector::stop));
+      if (this.context.attempt(stop::start)) {
         stops.add(stop);
       } else {
-        attempt(elector::stop);
+        this.context.attempt(elector::stop);
       }
     }
     wakeUp();
@@ -398,7 +399,7 @@ public final class JointElector {
         this.signal.drainPermits();
         boolean stepped = true;
         for (JointElection election : this.running) {
-          stepped &= attempt(election::step);
+          stepped &= this.context.attempt(election::step);
         }
         over = isOver();
         if (!stepped) {
@@ -415,21 +416,6 @@ public final class JointElector {
 
   private void pauseAfterFailure() {
     LockSupport.parkNanos(this.settings.renewInterval().toNanos() / 4);
-  }
-
-  /**
-   * Does something whose failure must keep the thread from nothing else. Logs the failure.
-   *
-   * @return whether it succeeded
-   */
-  private boolean attempt(Runnable action) {
-    try {
-      action.run();
-      return true;
-    } catch (Throwable ex) {
-      this.context.log().failedUnexpectedly(ex);
-      return false;
-    }
   }
 
   private boolean isOver() {

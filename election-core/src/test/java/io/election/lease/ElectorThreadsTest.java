@@ -439,18 +439,8 @@ class ElectorThreadsTest extends ElectorFixture {
 
   @Test
   void workThatCannotSayWhetherItRunsIsWaitedForWhenTheElectorStops() {
-    elect();
-    AtomicInteger asked = new AtomicInteger();
-    this.node.isWorking = () -> {
-      if (asked.incrementAndGet() < 10) {
-        throw new IllegalStateException("unknown");
-      }
-      return false;
-    };
-    Thread stopping = started(this.node.elector::stop);
-    await().until(() -> {
-      this.node.elector.wakeUp();
-      return !stopping.isAlive();
+    stopWithUnknownWork(() -> {
+      throw new IllegalStateException("unknown");
     });
     assertThat(this.node.store.calls).contains("release");
     assertThat(linesWith("whether leader work runs is unknown")).hasSize(1);
@@ -458,24 +448,30 @@ class ElectorThreadsTest extends ElectorFixture {
 
   @Test
   void workThatThrowsAnErrorKeepsNoLeaseFromBeingHandedBack() {
+    Runnable failing = () -> {
+      throw new NoClassDefFoundError("injected");
+    };
+    this.node.onLeaseOver = failing;
+    stopWithUnknownWork(failing);
+    assertThat(this.node.store.calls).contains("uncovered", "release");
+    assertThat(linesWith("whether leader work runs is unknown")).hasSize(1);
+  }
+
+  /** Elects the node and stops it. Its work throws several times before it says that it has ended. */
+  private void stopWithUnknownWork(Runnable failing) {
     elect();
     AtomicInteger asked = new AtomicInteger();
     this.node.isWorking = () -> {
       if (asked.incrementAndGet() < 10) {
-        throw new NoClassDefFoundError("injected");
+        failing.run();
       }
       return false;
-    };
-    this.node.onLeaseOver = () -> {
-      throw new NoClassDefFoundError("injected");
     };
     Thread stopping = started(this.node.elector::stop);
     await().until(() -> {
       this.node.elector.wakeUp();
       return !stopping.isAlive();
     });
-    assertThat(this.node.store.calls).contains("uncovered", "release");
-    assertThat(linesWith("whether leader work runs is unknown")).hasSize(1);
   }
 
   @Test

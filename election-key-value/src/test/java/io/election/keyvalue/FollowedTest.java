@@ -237,12 +237,7 @@ class FollowedTest {
 
   @Test
   void aWatchWithoutAThreadIsClosed() {
-    InheritableThreadLocal<String> noThreads = new InheritableThreadLocal<>() {
-      @Override
-      protected String childValue(String value) {
-        throw new OutOfMemoryError("unable to create native thread");
-      }
-    };
+    NoThreads noThreads = new NoThreads();
     int watches = this.cluster.watches.size();
     noThreads.set("");
     Throwable failure = catchThrowable(() -> this.a.store.watch("a", this.a));

@@ -3,6 +3,7 @@ package io.election.zookeeper;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.election.keyvalue.NoThreads;
 import io.election.lease.LeaseStoreException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -15,12 +16,7 @@ import org.junit.jupiter.api.Test;
 
 class ZookeeperSessionTest {
 
-  private final InheritableThreadLocal<String> noThreads = new InheritableThreadLocal<>() {
-    @Override
-    protected String childValue(String value) {
-      throw new OutOfMemoryError("unable to create native thread");
-    }
-  };
+  private final NoThreads noThreads = new NoThreads();
 
   private final List<ZooKeeper> clients = new ArrayList<>();
 

@@ -97,8 +97,8 @@ final class Fence {
         server.fence();
         return;
       } catch (SQLException ex) {
-        boolean answers = ex.getErrorCode() > 0;
-        if (!answers
+        boolean noAnswer = ex.getErrorCode() == 0;
+        if (noAnswer
             || System.nanoTime() - began > FENCE.toNanos()
             || leaseRemaining().compareTo(margin()) <= 0) {
           throw ex;

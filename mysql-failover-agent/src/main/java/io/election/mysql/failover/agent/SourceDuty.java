@@ -132,14 +132,9 @@ class SourceDuty {
     Request request = new Request(target, new CompletableFuture<>());
     Status status = this.status;
     if (status == null || status.role() != Role.SOURCE) {
-      request
-          .outcome()
-          .completeExceptionally(
-              new IllegalStateException(this.properties.server() + " is not the source"));
+      request.refuse(this.properties.server() + " is not the source");
     } else if (!this.requested.compareAndSet(null, request)) {
-      request
-          .outcome()
-          .completeExceptionally(new IllegalStateException("another switch-over is under way"));
+      request.refuse("another switch-over is under way");
     }
     return request.outcome();
   }
@@ -147,15 +142,17 @@ class SourceDuty {
   private void refuseSwitchOver() {
     Request request = this.requested.getAndSet(null);
     if (request != null) {
-      request
-          .outcome()
-          .completeExceptionally(
-              new IllegalStateException(this.properties.server() + " is no longer the source"));
+      request.refuse(this.properties.server() + " is no longer the source");
     }
   }
 
   /** A switch-over. */
-  private record Request(String target, CompletableFuture<String> outcome) {}
+  private record Request(String target, CompletableFuture<String> outcome) {
+
+    void refuse(String reason) {
+      this.outcome.completeExceptionally(new IllegalStateException(reason));
+    }
+  }
 
   /** Requests the end of the duty. */
   void end() {

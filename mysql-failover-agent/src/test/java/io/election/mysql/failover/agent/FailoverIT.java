@@ -360,16 +360,7 @@ class FailoverIT {
       for (String slow : List.of(
           "CREATE TABLE orders.slow AS SELECT SLEEP(4) AS slept",
           "INSERT INTO orders.other SELECT SLEEP(4)")) {
-        FutureTask<Boolean> done = new FutureTask<>(() -> {
-          source.execute(slow);
-          return true;
-        });
-        new Thread(done, "slow").start();
-        patiently()
-            .until(() -> !source
-                .query("SELECT COUNT(*) FROM performance_schema.processlist WHERE info LIKE '"
-                    + slow.substring(0, 20) + "%'")
-                .equals("0"));
+        FutureTask<Boolean> done = begin(source, slow);
         refuseSwitchOver(NOT_DRAINED.formatted("with " + slow.substring(0, 20)));
         awaitWrites(writer, 100);
         assertThat(done.get(10, TimeUnit.SECONDS)).as(slow).isTrue();
@@ -398,6 +389,21 @@ class FailoverIT {
         .containsAll(writer.written().stream().map(Written::id).toList());
     assertThat(target.query("SELECT COUNT(*) FROM orders.slow")).isEqualTo("1");
     assertThat(target.query("SELECT GROUP_CONCAT(id) FROM orders.other")).isEqualTo("0");
+  }
+
+  /** Starts a statement, and returns while it runs. */
+  private static FutureTask<Boolean> begin(Server server, String statement) {
+    FutureTask<Boolean> done = new FutureTask<>(() -> {
+      server.execute(statement);
+      return true;
+    });
+    new Thread(done, "slow").start();
+    patiently()
+        .until(() -> !server
+            .query("SELECT COUNT(*) FROM performance_schema.processlist WHERE info LIKE '"
+                + statement.substring(0, 20) + "%'")
+            .equals("0"));
+    return done;
   }
 
   private void refuseSwitchOver(String reason) {
@@ -958,22 +964,8 @@ class FailoverIT {
     Connection open = server.connect();
     open.setAutoCommit(false);
     open.createStatement().execute("INSERT INTO orders.open VALUES (1)");
-    Thread slow = new Thread(
-        () -> {
-          try {
-            server.execute("CREATE TABLE orders.slow AS SELECT SLEEP(60) AS slept");
-          } catch (SQLException ex) {
-            // The server is lost, or ends the statement.
-          }
-        },
-        "slow");
-    slow.setDaemon(true);
-    slow.start();
-    patiently()
-        .until(() -> server
-            .query(
-                "SELECT COUNT(*) FROM performance_schema.processlist WHERE info LIKE 'CREATE TABLE orders.slow%'")
-            .equals("1"));
+    FutureTask<Boolean> unused =
+        begin(server, "CREATE TABLE orders.slow AS SELECT SLEEP(60) AS slept");
   }
 
   private static void assertNothingWasHalfDone(Server source) throws SQLException {
