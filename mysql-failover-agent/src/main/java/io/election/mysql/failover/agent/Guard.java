@@ -1,6 +1,5 @@
 package io.election.mysql.failover.agent;
 
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -21,6 +20,16 @@ final class Guard {
    */
   private static final String TOO_LATE = "too late: the lease may have ended";
 
+  /**
+   * The expression for the second in which the server started. It has the same value in every
+   * statement until the server restarts, even if the wall clock is set: MySQL computes the uptime
+   * from the same two instants. If the clock is set back to before the start, the uptime is the
+   * unsigned form of a negative number.
+   */
+  private static final String SERVER_START = """
+      (SELECT UNIX_TIMESTAMP() - CAST(CAST(variable_value AS UNSIGNED) AS SIGNED)
+       FROM performance_schema.global_status WHERE variable_name = 'Uptime')""";
+
   /** The shortest time that the guard is given. If less is left, the guard is not notified. */
   static final long SHORTEST_NANOS = ACTS_NANOS + 2 * TICK_NANOS;
 
@@ -30,19 +39,29 @@ final class Guard {
    * read-only, and shuts it down, even if something prevents the server from becoming read-only.
    * Clients that wait for acknowledgements get no answer. Nothing that the guard does is
    * replicated.
+   *
+   * <p>The guard does nothing after the server has restarted, until an agent opens the server
+   * again: it would shut down a server that an administrator opens by hand. Its table is not kept
+   * in memory, which would be empty then: when such a table is first read after a restart, MySQL
+   * logs a {@code TRUNCATE} of it, even with {@code sql_log_bin = 0}, and the server would have a
+   * transaction that the source lacks.
    */
   private static final String GUARD = """
       CREATE EVENT mysql_failover.guard ON SCHEDULE EVERY 1 SECOND DO
       BEGIN
         DECLARE tick int DEFAULT 0;
+        DECLARE this_start bigint;
         SET SESSION sql_log_bin = 0;
         WHILE tick < %1$d AND @@GLOBAL.super_read_only = 0 DO
-          IF tick > 0 THEN
+          IF tick = 0 THEN
+            SET this_start = %3$s;
+          ELSE
             DO SLEEP(1 / %1$d);
           END IF;
           SET tick = tick + 1;
-          UPDATE mysql_failover.guard SET ticks = ticks + 1;
-          IF EXISTS (SELECT * FROM mysql_failover.guard WHERE ticks > last_tick) THEN
+          UPDATE mysql_failover.guard SET ticks = ticks + 1 WHERE server_start = this_start;
+          IF EXISTS (SELECT * FROM mysql_failover.guard
+              WHERE server_start = this_start AND ticks > last_tick) THEN
             BEGIN
               DECLARE client bigint;
               DECLARE last int DEFAULT 0;
@@ -103,26 +122,43 @@ final class Guard {
    *     notified again
    * @param clients the query for the connections that the guard ends
    */
-  static List<String> creation(String micros, String clients) {
-    return List.of(
+  static String creation(String micros, String clients) {
+    return String.join(
+        ";",
         "DROP TABLE IF EXISTS mysql_failover.guard",
-        "CREATE TABLE mysql_failover.guard (ticks bigint NOT NULL PRIMARY KEY, last_tick bigint NOT NULL, heard bigint NOT NULL) ENGINE = MEMORY",
-        "INSERT INTO mysql_failover.guard VALUES (0, 0, 0)",
-        beginning(micros),
+        "CREATE TABLE mysql_failover.guard (server_start bigint NOT NULL PRIMARY KEY, ticks bigint NOT NULL, last_tick bigint NOT NULL, heard bigint NOT NULL) ENGINE = InnoDB",
+        "INSERT INTO mysql_failover.guard VALUES (0, 0, 0, 0)",
         "DROP FUNCTION IF EXISTS mysql_failover.may_serve",
         MAY_SERVE.strip(),
-        "DROP EVENT IF EXISTS mysql_failover.guard",
-        GUARD.formatted(TICKS, clients.strip()).strip());
+        reopening(micros, clients));
   }
 
   /**
-   * Returns the statement that sets the guard's last tick when a read-only server is opened.
+   * Returns the statements for the guard of a server that was read-only and is opened. MySQL runs
+   * no events while a server is read-only, and would run the next one up to a second after the
+   * opening. It runs a new one at once.
+   *
+   * @param micros the expression for the microseconds until the guard has acted
+   * @param clients the query for the connections that the guard ends
+   */
+  static String reopening(String micros, String clients) {
+    return String.join(
+        ";",
+        beginning(micros),
+        "DROP EVENT IF EXISTS mysql_failover.guard",
+        GUARD.formatted(TICKS, clients.strip(), SERVER_START).strip());
+  }
+
+  /**
+   * Returns the statement that lets the guard of this run of the server count, and sets its last
+   * tick.
    *
    * @param micros the expression of the microseconds until the guard has acted
    */
   static String beginning(String micros) {
-    return "UPDATE mysql_failover.guard SET last_tick = ticks + FLOOR((%s - %d) / %d)"
+    return "UPDATE mysql_failover.guard SET server_start = %s, last_tick = ticks + FLOOR((%s - %d) / %d)"
         .formatted(
+            SERVER_START,
             micros,
             TimeUnit.NANOSECONDS.toMicros(ACTS_NANOS),
             TimeUnit.NANOSECONDS.toMicros(TICK_NANOS));

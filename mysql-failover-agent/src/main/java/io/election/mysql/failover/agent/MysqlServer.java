@@ -270,7 +270,7 @@ final class MysqlServer implements AutoCloseable {
             "SET SESSION sql_log_bin = 1",
             "CREATE DATABASE IF NOT EXISTS mysql_failover",
             "SET SESSION sql_log_bin = 0",
-            String.join(";", Guard.creation(micros, CLIENTS))));
+            Guard.creation(micros, CLIENTS)));
     execute(
         "SET SESSION sql_log_bin = 1",
         """
@@ -287,8 +287,7 @@ final class MysqlServer implements AutoCloseable {
   /**
    * Lets clients write.
    *
-   * @param until the instant, by the monotonic clock, by which the guard must have acted if it is
-   *     not notified again
+   * @param until as in {@link #noteTerm}
    */
   void openForWrites(int acknowledgingReplicas, long until) throws SQLException {
     if (acknowledgingReplicas > 0) {
@@ -299,7 +298,9 @@ final class MysqlServer implements AutoCloseable {
           "SET GLOBAL rpl_semi_sync_source_wait_for_replica_count = " + acknowledgingReplicas,
           "SET GLOBAL rpl_semi_sync_source_enabled = ON");
     }
-    open(until, Guard::beginning);
+    boolean closed =
+        query("SELECT @@GLOBAL.super_read_only", (row) -> row.getBoolean(1)).get(0);
+    open(until, closed ? (micros) -> Guard.reopening(micros, CLIENTS) : Guard::beginning);
     execute("SET GLOBAL read_only = OFF", ONLINE);
   }
 
@@ -309,8 +310,7 @@ final class MysqlServer implements AutoCloseable {
    * The server refuses a request that arrives too late by its own clock: while the agent was paused
    * or the request was on its way, another server may have become the source.
    *
-   * @param guard creates the statements for the guard from the expression for the microseconds that
-   *     are left
+   * @param guard creates the guard's statements from the expression for the microseconds left
    */
   private void open(long until, UnaryOperator<String> guard) throws SQLException {
     this.guardActsBy = until - this.guardActsBy > 0 ? until : this.guardActsBy;

@@ -168,6 +168,17 @@ class ServerGuardIT {
     assertServesAtMostUntil(until);
   }
 
+  @Test
+  void theGuardCountsAtOnceWhenAServerIsOpenedAgain() throws Exception {
+    this.agent.noteTerm(1, "a", in(LONG_SILENCE));
+    this.agent.drain();
+    pass(300); // the guard's run has ended
+    String ticks = this.server.query("SELECT " + Guard.COUNTED);
+    this.agent.openForWrites(0, in(LONG_SILENCE));
+    this.server.query("SELECT SLEEP(0.4)");
+    assertThat(this.server.query("SELECT " + Guard.COUNTED)).isNotEqualTo(ticks);
+  }
+
   private void assertServesAtMostUntil(long until) {
     long writable = System.nanoTime();
     while (isWritable()) {
@@ -194,6 +205,23 @@ class ServerGuardIT {
     this.server.kill();
     this.server.startAgain();
     patiently().ignoreExceptions().until(() -> this.agent.state().superReadOnly());
+  }
+
+  /** An administrator opens a former source by hand. */
+  @Test
+  void theGuardDoesNothingAfterARestartUntilAnAgentOpensTheServer() throws Exception {
+    this.agent.noteTerm(1, "a", in(SILENCE));
+    awaitEnd();
+    this.server.startAgain();
+    patiently().ignoreExceptions().until(() -> this.agent.state().superReadOnly());
+    String transactions = this.server.query("SELECT @@GLOBAL.gtid_executed");
+    this.server.execute("SET GLOBAL super_read_only = OFF");
+    pass(2_500); // two runs of the guard
+    assertThat(this.server.query("SELECT @@GLOBAL.gtid_executed")).isEqualTo(transactions);
+
+    this.agent.drain();
+    this.agent.openForWrites(0, in(SILENCE));
+    awaitEnd();
   }
 
   /** The network delayed a request that the agent sent before it died. */
