@@ -50,18 +50,20 @@ final class Guard {
       CREATE EVENT mysql_failover.guard ON SCHEDULE EVERY 1 SECOND DO
       BEGIN
         DECLARE tick int DEFAULT 0;
-        DECLARE this_start bigint;
+        DECLARE this_start, this_opening bigint;
         SET SESSION sql_log_bin = 0;
         WHILE tick < %1$d AND @@GLOBAL.super_read_only = 0 DO
           IF tick = 0 THEN
             SET this_start = %3$s;
+            SET this_opening = (SELECT MAX(opening) FROM mysql_failover.guard);
           ELSE
             DO SLEEP(1 / %1$d);
           END IF;
           SET tick = tick + 1;
-          UPDATE mysql_failover.guard SET ticks = ticks + 1 WHERE server_start = this_start;
+          UPDATE mysql_failover.guard SET ticks = ticks + 1
+              WHERE server_start = this_start AND opening = this_opening;
           IF EXISTS (SELECT * FROM mysql_failover.guard
-              WHERE server_start = this_start AND ticks > last_tick) THEN
+              WHERE server_start = this_start AND opening = this_opening AND ticks > last_tick) THEN
             BEGIN
               DECLARE client bigint;
               DECLARE last int DEFAULT 0;
@@ -126,8 +128,8 @@ final class Guard {
     return String.join(
         ";",
         "DROP TABLE IF EXISTS mysql_failover.guard",
-        "CREATE TABLE mysql_failover.guard (server_start bigint NOT NULL PRIMARY KEY, ticks bigint NOT NULL, last_tick bigint NOT NULL, heard bigint NOT NULL) ENGINE = InnoDB",
-        "INSERT INTO mysql_failover.guard VALUES (0, 0, 0, 0)",
+        "CREATE TABLE mysql_failover.guard (server_start bigint NOT NULL PRIMARY KEY, ticks bigint NOT NULL, last_tick bigint NOT NULL, heard bigint NOT NULL, opening bigint NOT NULL) ENGINE = InnoDB",
+        "INSERT INTO mysql_failover.guard VALUES (0, 0, 0, 0, 0)",
         "DROP FUNCTION IF EXISTS mysql_failover.may_serve",
         MAY_SERVE.strip(),
         reopening(micros, clients));
@@ -145,6 +147,8 @@ final class Guard {
     return String.join(
         ";",
         beginning(micros),
+        // A run of the old event that has not ended yet must not count too.
+        "UPDATE mysql_failover.guard SET opening = opening + 1",
         "DROP EVENT IF EXISTS mysql_failover.guard",
         GUARD.formatted(TICKS, clients.strip(), SERVER_START).strip());
   }
