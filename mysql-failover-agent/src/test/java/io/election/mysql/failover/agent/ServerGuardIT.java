@@ -53,7 +53,7 @@ class ServerGuardIT {
   void connect() {
     this.server = set.get("a");
     this.agent = new MysqlServer(this.server.url(), "root", ReplicationSet.PASSWORD);
-    patiently().ignoreExceptions().until(() -> this.agent.state().superReadOnly());
+    awaitReadOnly();
   }
 
   @AfterEach
@@ -67,6 +67,10 @@ class ServerGuardIT {
 
   private static ConditionFactory patiently() {
     return await().atMost(Duration.ofSeconds(30)).pollInterval(Duration.ofMillis(50));
+  }
+
+  private void awaitReadOnly() {
+    patiently().ignoreExceptions().until(() -> this.agent.state().superReadOnly());
   }
 
   private void awaitEnd() {
@@ -204,7 +208,7 @@ class ServerGuardIT {
     this.agent.openForWrites(0, in(LONG_SILENCE));
     this.server.kill();
     this.server.startAgain();
-    patiently().ignoreExceptions().until(() -> this.agent.state().superReadOnly());
+    awaitReadOnly();
   }
 
   /** An administrator opens a former source by hand. */
@@ -213,7 +217,7 @@ class ServerGuardIT {
     this.agent.noteTerm(1, "a", in(SILENCE));
     awaitEnd();
     this.server.startAgain();
-    patiently().ignoreExceptions().until(() -> this.agent.state().superReadOnly());
+    awaitReadOnly();
     String transactions = this.server.query("SELECT @@GLOBAL.gtid_executed");
     this.server.execute("SET GLOBAL super_read_only = OFF");
     pass(2_500); // two runs of the guard
