@@ -91,6 +91,7 @@ final class Fitness {
           JOIN performance_schema.threads ON thread_id = owner_thread_id
       WHERE object_type IN ('GLOBAL', 'COMMIT') AND lock_type = 'INTENTION_EXCLUSIVE'
           AND lock_status = 'GRANTED' AND processlist_id <> CONNECTION_ID()
+          AND COALESCE(processlist_info, '') NOT LIKE '%mysql_failover.guard%'
       LIMIT 5
       """;
 
