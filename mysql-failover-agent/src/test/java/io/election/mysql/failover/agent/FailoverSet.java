@@ -100,17 +100,21 @@ final class FailoverSet implements AutoCloseable {
   }
 
   /**
-   * Puts a proxy between each agent, except that of one server, and its server. Each proxy waits
+   * Puts a proxy between each agent, except that of the source, and its server. Each proxy waits
    * for the given statements, and discards the answer to the last one, or holds it.
    */
-  Traps trapAgents(String other, List<String> statements, boolean hold) {
+  Traps trapAgents(String source, List<String> statements, boolean hold) {
     Traps traps = new Traps(statements, hold);
-    this.agents.keySet().stream().filter((name) -> !name.equals(other)).forEach(traps::add);
+    this.agents.keySet().stream().filter((name) -> !name.equals(source)).forEach(traps::add);
     until("complete behind proxies", () -> {
-      Map<String, Status> statuses = statuses();
-      return statuses.size() == this.agents.size()
-          && statuses.values().stream()
-              .allMatch((each) -> each.role() == Role.SOURCE || each.role() == Role.REPLICA);
+      // On a busy machine the source may lose its lease meanwhile, and be shut down by its guard.
+      start();
+      Optional<String> current = sourceOfCompleteSet(statuses());
+      if (current.isPresent() && !current.get().equals(source)) {
+        this.agents.get(current.get()).post("/switch-over?to=" + source);
+        return false;
+      }
+      return current.isPresent();
     });
     traps.arm();
     return traps;
@@ -244,20 +248,26 @@ final class FailoverSet implements AutoCloseable {
       start();
       Map<String, Status> statuses = statuses();
       rebuild(statuses);
-      List<String> sources = statuses.keySet().stream()
-          .filter((name) -> statuses.get(name).role() == Role.SOURCE)
-          .toList();
-      boolean complete = sources.size() == 1
-          && statuses.size() == this.agents.size()
-          && statuses.values().stream()
-              .allMatch((each) -> each.role() == Role.SOURCE || each.role() == Role.REPLICA);
-      if (!complete || !source.get().equals(sources.get(0))) {
-        source.set(complete ? sources.get(0) : "");
+      String current = sourceOfCompleteSet(statuses).orElse("");
+      if (current.isEmpty() || !source.get().equals(current)) {
+        source.set(current);
         since.set(System.nanoTime());
       }
-      return complete && hasWritten(since.get(), source.get()::equals);
+      return !current.isEmpty() && hasWritten(since.get(), current::equals);
     });
     return source.get();
+  }
+
+  /** Returns the source if all other servers are its replicas. */
+  private Optional<String> sourceOfCompleteSet(Map<String, Status> statuses) {
+    List<String> sources = statuses.keySet().stream()
+        .filter((name) -> statuses.get(name).role() == Role.SOURCE)
+        .toList();
+    boolean complete = sources.size() == 1
+        && statuses.size() == this.agents.size()
+        && statuses.values().stream()
+            .allMatch((each) -> each.role() == Role.SOURCE || each.role() == Role.REPLICA);
+    return complete ? Optional.of(sources.get(0)) : Optional.empty();
   }
 
   /** Returns the transactions that each server but the source has executed. */
