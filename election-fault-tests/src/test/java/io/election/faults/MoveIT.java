@@ -54,6 +54,8 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.ResourceAccessMode;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.api.parallel.ResourceLockTarget;
@@ -74,6 +76,7 @@ import org.springframework.jdbc.datasource.SingleConnectionDataSource;
     value = MoveIT.THREADS,
     mode = ResourceAccessMode.READ,
     target = ResourceLockTarget.CHILDREN)
+@Execution(ExecutionMode.CONCURRENT)
 @Order(1)
 class MoveIT {
 
