@@ -45,10 +45,7 @@ public final class Ensemble implements AutoCloseable {
     this.servers.values().forEach(Zookeeper::awaitUp);
   }
 
-  /**
-   * Starts an ensemble whose servers connect without links: a link accepts connections for a server that
-   * is down, and after a restart the others may need 20 s to elect.
-   */
+  /** Starts an ensemble of which no server can be cut off. */
   public static Ensemble withoutLinks() {
     return new Ensemble(0, List.of(3, 2, 1));
   }
@@ -73,8 +70,12 @@ public final class Ensemble implements AutoCloseable {
             linked ? link(this.electionPorts[other]) : this.electionPorts[other]);
   }
 
+  /**
+   * A server often connects to its leader before the leader listens. It tries again if it is refused, but
+   * gives up if it is connected and then reset, and the leader waits 20 s for it.
+   */
   private int link(int port) {
-    TcpProxy link = TcpProxy.to(port, () -> (packet) -> 1);
+    TcpProxy link = TcpProxy.to(port, () -> (packet) -> 1).awaitServer();
     this.links.add(link);
     return link.port();
   }

@@ -36,6 +36,8 @@ public final class TcpProxy implements AutoCloseable {
   /** A server whose address is gone does not refuse connections. */
   private static final int CONNECT_MILLIS = 5_000;
 
+  private static final int RETRY_MILLIS = 10;
+
   /** Hundreds of nodes may connect at once. */
   private static final int BACKLOG = 500;
 
@@ -51,6 +53,7 @@ public final class TcpProxy implements AutoCloseable {
   private final AtomicLong longestWait = new AtomicLong();
   private final AtomicInteger resets = new AtomicInteger();
 
+  private volatile boolean awaitsServer;
   private volatile @Nullable Trap trap;
   private volatile @Nullable Object resetting;
   private @Nullable ServerSocket listener;
@@ -120,6 +123,12 @@ public final class TcpProxy implements AutoCloseable {
   public void cut() {
     loseRequests();
     loseAnswers();
+  }
+
+  /** While no server listens, holds new connections from now on, instead of resetting them. */
+  public TcpProxy awaitServer() {
+    this.awaitsServer = true;
+    return this;
   }
 
   /** Refuses new connections; existing ones are kept. */
@@ -238,17 +247,29 @@ public final class TcpProxy implements AutoCloseable {
   }
 
   /** Ends with an exception when the proxy refuses connections. */
-  private void accept(ServerSocket socket) throws IOException {
+  private void accept(ServerSocket socket) throws IOException, InterruptedException {
     while (true) {
       Socket client = socket.accept();
-      Socket server = new Socket();
-      try {
-        server.connect(this.target, CONNECT_MILLIS);
-        new Connection(client, server).open();
-      } catch (IOException ex) {
-        close(server);
-        resetSocket(client);
+      while (!connect(client)) {
+        if (!this.awaitsServer || socket.isClosed()) {
+          resetSocket(client);
+          break;
+        }
+        Thread.sleep(RETRY_MILLIS);
       }
+    }
+  }
+
+  /** Connects a client to the server; returns whether the server was reached. */
+  private boolean connect(Socket client) {
+    Socket server = new Socket();
+    try {
+      server.connect(this.target, CONNECT_MILLIS);
+      new Connection(client, server).open();
+      return true;
+    } catch (IOException ex) {
+      close(server);
+      return false;
     }
   }
 

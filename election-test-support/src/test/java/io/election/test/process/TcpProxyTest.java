@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.election.test.TestServer;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
@@ -80,6 +81,20 @@ class TcpProxyTest {
   }
 
   @Test
+  void aProxyThatAwaitsItsServerHoldsWhatIsSentUntilItListens() throws IOException {
+    int port = TestServer.freePort();
+    try (TcpProxy awaiting = TcpProxy.to(port, () -> (packet) -> 1).awaitServer();
+        Socket early = connect(awaiting)) {
+      send(early, "early");
+      assertNoAnswer(early);
+      try (ServerSocket late = new ServerSocket(port, 1, InetAddress.getLoopbackAddress());
+          Socket server = late.accept()) {
+        assertThat(receive(server, 5)).isEqualTo("early");
+      }
+    }
+  }
+
+  @Test
   void connectionsAreReset() throws IOException {
     assertThat(ask(this.client, "before")).isEqualTo("before");
     this.proxy.reset();
@@ -114,7 +129,11 @@ class TcpProxyTest {
   }
 
   private Socket connect() throws IOException {
-    Socket socket = new Socket(InetAddress.getLoopbackAddress(), this.proxy.port());
+    return connect(this.proxy);
+  }
+
+  private static Socket connect(TcpProxy proxy) throws IOException {
+    Socket socket = new Socket(InetAddress.getLoopbackAddress(), proxy.port());
     socket.setSoTimeout(10_000);
     return socket;
   }
