@@ -16,7 +16,8 @@ import org.junit.jupiter.params.provider.EnumSource.Mode;
 /** Moves nodes from one store to another and back, while everything fails. */
 class JointSimulationTest {
 
-  private static final int SCHEDULES = Integer.getInteger("simulation.schedules", 100) / 10;
+  private static final int SCHEDULES =
+      Math.max(Integer.getInteger("simulation.schedules", 200) / 10, 2);
 
   private static final Duration LEASE = JointSimulation.SETTINGS.leaseDuration();
 
@@ -24,7 +25,7 @@ class JointSimulationTest {
 
   @Test
   void noTwoNodesLeadWhileTheyMoveForthAndBack() {
-    for (int seed = 0; seed < Math.max(SCHEDULES, 3); seed++) {
+    for (int seed = 0; seed < SCHEDULES / 2; seed++) {
       JointSimulation simulation = moved(seed, RULES);
       assertThat(simulation.violations())
           .as(() -> String.join("\n", simulation.story))
@@ -71,7 +72,7 @@ class JointSimulationTest {
 
   @Test
   void ofTwoListsInDifferentOrdersOneLeadsAfterThreeLeasesAtMost() {
-    for (int seed = 0; seed < 20; seed++) {
+    for (int seed = 0; seed < SCHEDULES; seed++) {
       JointSimulation simulation = listsInDifferentOrders(seed, RULES);
       assertThat(simulation.violations())
           .as(String.join("\n", simulation.story))

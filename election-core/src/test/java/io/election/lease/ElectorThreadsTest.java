@@ -36,9 +36,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Tests electors that run on their own threads. */
 class ElectorThreadsTest extends ElectorFixture {
 
-  private static final LeadershipLostEvent EXPIRED =
-      new LeadershipLostEvent("jobs", "a", 1, LeadershipLostEvent.Reason.EXPIRED);
-
   private static final LeaseSettings IMPATIENT =
       new LeaseSettings(LEASE, ofSeconds(2), ofMillis(100), ofSeconds(5), true);
 
@@ -47,7 +44,7 @@ class ElectorThreadsTest extends ElectorFixture {
   @Test
   void lossIsAnnouncedAtTheDeadlineWhileACallHangs() {
     LeaseSettings brief =
-        new LeaseSettings(ofMillis(600), ofMillis(100), ofMillis(100), ofSeconds(5), true);
+        new LeaseSettings(ofMillis(240), ofMillis(50), ofMillis(50), ofSeconds(5), true);
     this.ticker = System::nanoTime;
     Node other = new Node("b", brief, this.database.new Store(), "others").start();
     await().until(other.service::isLeader);
@@ -122,17 +119,22 @@ class ElectorThreadsTest extends ElectorFixture {
 
   @Test
   void theWantOfMemoryEndsTheLeadershipAtItsDeadlineAndNothingElse() {
-    elect();
-    this.node.store.before((name) -> {
+    // After a failure the thread pauses for a quarter of the renew interval, in real time.
+    LeaseSettings brief = new LeaseSettings(LEASE, ofMillis(100), ofSeconds(1), ofSeconds(5), true);
+    Node other = new Node("b", brief, this.database.new Store(), "others").start();
+    advanceUntil(other.service::isLeader);
+    other.store.before((name) -> {
       throw new OutOfMemoryError("injected");
     });
-    tick(ofSeconds(2));
-    this.node.elector.wakeUp();
+    tick(ofMillis(100));
+    other.elector.wakeUp();
     await().until(() -> lines().contains("the elector failed and continues"));
     tick(LEASE);
-    await().until(() -> this.node.events.contains(EXPIRED));
-    this.node.heal();
-    elect();
+    await()
+        .until(() -> other.events.contains(
+            new LeadershipLostEvent("others", "b", 1, LeadershipLostEvent.Reason.EXPIRED)));
+    other.heal();
+    advanceUntil(other.service::isLeader);
   }
 
   @Test
@@ -210,8 +212,7 @@ class ElectorThreadsTest extends ElectorFixture {
     electAndStopWithWork();
     assertThat(this.node.service.isLeader()).isFalse();
     for (int i = 0; i < 40; i++) {
-      int calls = this.node.store.calls.size();
-      advanceUntil(() -> this.node.store.calls.size() > calls);
+      awaitRenewal();
     }
     assertThat(this.node.store.calls).doesNotContain("release");
     assertThat(this.node.uncovered).containsExactly(1L);
@@ -307,8 +308,7 @@ class ElectorThreadsTest extends ElectorFixture {
             "jobs")
         .start();
     for (int i = 0; i < 15; i++) {
-      long renewals = this.node.calls("renew");
-      advanceUntil(() -> this.node.calls("renew") > renewals);
+      awaitRenewal();
       assertThat(other.service.isLeader()).isFalse();
     }
     this.node.worksNoMore();
@@ -322,7 +322,10 @@ class ElectorThreadsTest extends ElectorFixture {
     tick(SETTINGS.drainTimeout());
     Node anotherContext = new Node("a").start();
     anotherContext.service.pause(new AuditNote("alice", "upgrade"));
-    await().until(() -> this.database.row("jobs").isReleased());
+    await().until(() -> {
+      this.node.elector.wakeUp();
+      return this.database.row("jobs").isReleased();
+    });
     await().until(() -> anotherContext.service.paused().isPresent());
   }
 
@@ -735,6 +738,13 @@ class ElectorThreadsTest extends ElectorFixture {
     stopping.start();
     await().until(() -> !stopping.isAlive());
     assertThat(interrupted).isTrue();
+  }
+
+  /** Lets time pass until the node renews its lease. */
+  private void awaitRenewal() {
+    long renewals = this.node.calls("renew");
+    tick(SETTINGS.renewInterval().minus(ofMillis(250)));
+    advanceUntil(() -> this.node.calls("renew") > renewals);
   }
 
   private Gate hangInTheNextCall(Node node) {
