@@ -133,7 +133,7 @@ final class Members {
       this.failed = true;
       this.log.membersUnknown(ex);
     }
-    return this.directory != null;
+    return true;
   }
 
   /** Announces a new position at once. Called by any thread. */

@@ -23,6 +23,7 @@ import io.election.lease.Step.Touch;
 import io.election.lease.Step.Wait;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.assertj.core.api.ObjectAssert;
 import org.jspecify.annotations.Nullable;
@@ -75,6 +76,31 @@ class CandidacyTest {
   @Test
   void aFreshCandidateReadsFirst() {
     assertNext(FRESH, 0).isEqualTo(new Read());
+    assertThat(FRESH.ledLast()).isFalse();
+  }
+
+  @Test
+  void onlyACreationOrATakeOverOfAnExistingRecordCanLoseARace() {
+    assertThat(List.of(new Create(LEASE), new Acquire(OTHERS, RELEASED)))
+        .allMatch(Step.Call::isRace);
+    assertThat(List.of(new Read(), new Renew(3), touch(), begin(MINE)))
+        .noneMatch(Step.Call::isRace);
+  }
+
+  @Test
+  void aCallIsDoneIfTheStoreDidIt() {
+    assertThat(new Create(LEASE).isDone(Optional.of(MINE))).isTrue();
+    assertThat(new Create(LEASE).isDone(Optional.empty())).isFalse();
+    assertThat(touch().isDone(Optional.of(MINE))).isTrue();
+    assertThat(touch().isDone(Optional.empty())).isFalse();
+    assertThat(new Cede(3, DISPLACED).isDone(true)).isTrue();
+    assertThat(new Cede(3, DISPLACED).isDone(false)).isFalse();
+  }
+
+  @Test
+  void aTermWhoseEndWasNotRecordedEndedAsTheRecordShows() {
+    assertThat(TermEnd.asFound(row("", 3, 5, 0))).isEqualTo("RELEASED");
+    assertThat(TermEnd.asFound(OTHERS)).isEqualTo("EXPIRED");
   }
 
   @Test
@@ -144,6 +170,7 @@ class CandidacyTest {
     assertThat(INELIGIBLE.mayHaveToWrite(at(0))).isFalse();
     assertThat(FRESH.mayHaveToWrite(at(0))).isTrue();
     assertThat(saw(MINE, 0).mayHaveToWrite(at(1))).isTrue();
+    assertThat(saw(FRESH.resign(null, at(0)), MINE, 1).mayHaveToWrite(at(2))).isTrue();
     assertThat(saw(OTHERS, 0).mayHaveToWrite(at(1))).isFalse();
     assertThat(saw(OTHERS, 0).mayHaveToWrite(at(LEASE))).isTrue();
   }

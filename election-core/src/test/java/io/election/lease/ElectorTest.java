@@ -665,19 +665,69 @@ class ElectorTest extends ElectorFixture {
   @Test
   void aConditionThatFailsIsNotMet() {
     boolean[] fails = {true};
-    this.condition = (serviceId) -> {
-      if (fails[0]) {
-        throw new IllegalStateException("no idea");
+    boolean[] stands = {false};
+    this.condition = new StandingCondition() {
+      @Override
+      public boolean mayStand(String serviceId) {
+        if (fails[0]) {
+          throw new IllegalStateException("no idea");
+        }
+        return stands[0];
       }
-      return true;
+
+      @Override
+      public long aboveTerm(String serviceId) {
+        return 41;
+      }
     };
     Node node = new Node("c").join();
     run(ofSeconds(50), node);
     assertThat(node.service.isLeader()).isFalse();
     assertThat(lines()).filteredOn((line) -> line.contains("may stand failed")).hasSize(1);
     fails[0] = false;
+    run(ofSeconds(50), node);
+    assertThat(node.service.isLeader()).as("the condition is not met").isFalse();
+    stands[0] = true;
     run(ofSeconds(20), node);
     assertThat(node.service.isLeader()).isTrue();
+    assertThat(node.service.term()).as("seen elsewhere").hasValue(42);
+  }
+
+  @Test
+  void aLeadershipIsOverAtItsDeadlineBeforeTheElectorActs() {
+    elect(this.a);
+    tick(this.a.service.leadership().orElseThrow().remaining());
+    assertThat(this.a.service.leadership()).isEmpty();
+    assertThat(this.a.service.isLeader()).isFalse();
+    assertThat(this.a.service.leaderId()).isEmpty();
+    assertThat(this.a.service.term()).isEmpty();
+  }
+
+  @Test
+  void ofSeveralFailuresTheLastIsShownWithTheAgeOfTheOldest() {
+    OpenFailures failures = new OpenFailures();
+    Candidate first = this.a.service.candidate();
+    Candidate second = this.b.service.candidate();
+    failures.failed(first, new Step.Read(), "one", 10);
+    failures.failed(second, new Step.Read(), "two", 20);
+    assertThat(failures.problem()).isEqualTo(new OpenFailures.Problem("two", 10));
+    failures.failed(first, new Step.Read(), "three", 30);
+    assertThat(failures.problem()).isEqualTo(new OpenFailures.Problem("three", 10));
+    failures.answered(first, new Step.Read(), first.candidacy(), 40);
+    assertThat(failures.problem()).isEqualTo(new OpenFailures.Problem("two", 20));
+    assertThat(failures.settle()).isEmpty();
+    failures.answered(second, new Step.Read(), second.candidacy(), 50);
+    assertThat(failures.settle()).contains(true);
+  }
+
+  @Test
+  void anElectionThatHasMovedIsNotDecidedHere() {
+    elect(this.a, this.b);
+    nameInRecord(LeaseRow.MOVED + "Mysql");
+    run(LEASE, this.b);
+    assertThatThrownBy(() -> this.b.service.designate("b"))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("remove the mark from the record first");
   }
 
   @Test

@@ -20,6 +20,7 @@ class LeaseSettingsTest {
     "PT-5S, PT2S,    PT1S,    PT10S, lease-duration,    it must be at least 1ms",
     "PT2H,  PT2S,    PT1S,    PT10S, lease-duration,    it must be at most one hour",
     "PT5S,  PT2S,    PT1S,    PT10S, lease-duration,    'it must be at least three times the renew-interval (2s): use at least 6s, or a renew-interval of at most 1666ms'",
+    "PT1H,  PT1H,    PT1S,    PT10S, lease-duration,    it must be at least three times the renew-interval",
     "PT3S,  PT1S,    PT1S,    PT10S, lease-duration,    'a renewal must fit into it: renew-interval (1s) + 2 x operation-timeout (1s) + 2 % of the lease are 3060ms; use a longer lease-duration, or an operation-timeout of at most 970ms'",
     "PT10S, PT0S,    PT1S,    PT10S, renew-interval,    it must be at least 1ms",
     "PT10S, PT2S,    PT0S,    PT10S, operation-timeout, it must be at least 1ms",
@@ -37,6 +38,7 @@ class LeaseSettingsTest {
         .satisfies((ex) -> {
           assertThat(ex.setting()).isEqualTo(setting);
           assertThat(ex.rule()).startsWith(rule);
+          assertThat(ex.value()).isIn(lease, renew, operation, drain);
         });
   }
 

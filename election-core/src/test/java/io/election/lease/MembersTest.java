@@ -12,8 +12,10 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.BiPredicate;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
@@ -86,6 +88,9 @@ class MembersTest extends ElectorFixture {
     run(LEASE.multipliedBy(3), a, b);
     assertThat(a.members()).containsExactly("a", "b");
     assertThat(b.members()).containsExactly("a", "b");
+    assertThat(b.service.members().orElseThrow())
+        .extracting(Member::algorithm)
+        .containsOnly(this.database.name());
 
     b.service.pause(new AuditNote("alice", "canary"));
     run(LEASE.multipliedBy(3), a, b);
@@ -128,6 +133,39 @@ class MembersTest extends ElectorFixture {
       run(LEASE.plusSeconds(2), leader, follower);
     }
     assertThat(leader.calls("members") - reads).isEqualTo(10);
+  }
+
+  @Test
+  void aCallIsMadeAtTheInstantAtWhichItIsDue() {
+    String[] position = {"1"};
+    Members known = new Members(
+        new Register(),
+        SETTINGS,
+        () -> "",
+        precedence((opening) -> true, () -> position[0]),
+        new ElectionLog("test", false));
+    List<Candidate> candidates = List.of(new Node("a").service.candidate());
+    BiPredicate<Long, OptionalLong> works =
+        (now, openSince) -> known.runBackgroundTask(candidates, now, openSince);
+    OptionalLong closed = OptionalLong.empty();
+    long lease = LEASE.toNanos();
+    assertThat(works.test(lease, closed)).as("announces").isTrue();
+    assertThat(works.test(lease, closed)).as("reads").isTrue();
+    assertThat(known.count()).isEqualTo(1);
+    assertThat(works.test(2 * lease - 1, closed)).isFalse();
+    assertThat(works.test(2 * lease, closed)).as("reads again").isTrue();
+    position[0] = "2";
+    assertThat(works.test(2 * lease, closed)).as("announces a new position").isTrue();
+    assertThat(known.readSince("jobs", 2 * lease)).isPresent();
+    OptionalLong open = OptionalLong.of(2 * lease);
+    long soon = 2 * lease + SETTINGS.renewInterval().toNanos() / 4;
+    assertThat(works.test(soon - 1, open)).isFalse();
+    assertThat(works.test(soon, open)).as("reads while it is open").isTrue();
+    position[0] = "3";
+    assertThat(works.test(soon + 1, open)).as("announces while it is open").isTrue();
+    assertThat(known.readSince("jobs", 2 * lease)).isEmpty();
+    assertThat(works.test(soon + 2 * lease, closed)).isFalse();
+    assertThat(works.test(soon + 2 * lease + 1, closed)).as("announces again").isTrue();
   }
 
   @Test

@@ -84,6 +84,8 @@ class PollScheduleTest {
         }) {
       assertThat(next(age)).as("%d", age).isBetween(nanos(RENEW) / 2, nanos(RENEW) * 3 / 2);
     }
+    long half = nanos(RENEW) / 2;
+    assertThat(schedule("me").next(0, 0, Duration.ofNanos(lag("me") - half))).isEqualTo(half);
   }
 
   @Test

@@ -70,6 +70,17 @@ class PrecedenceTest extends ElectorFixture {
 
     // The next opening counts anew.
     assertThat(untilLeads(held)).isGreaterThan(LEASE.plus(HOLD_BACK).minusSeconds(2));
+    assertThat(linesWith("held holds back for")).hasSize(2);
+  }
+
+  @Test
+  void aNodeThatHoldsBackIsAskedAgainAtTheEndOrAfterAQuarterOfAnIntervalAndReadsMeanwhile() {
+    this.precedence = Precedence.holdBack(HOLD_BACK);
+    Node held = new Node("held").join();
+    assertThat(held.elector.step()).isEqualTo(SETTINGS.renewInterval().toNanos() / 4);
+    tick(HOLD_BACK.minusMillis(200));
+    assertThat(held.elector.step()).isEqualTo(Duration.ofMillis(200).toNanos());
+    assertThat(held.calls("read")).isEqualTo(2);
   }
 
   @Test
