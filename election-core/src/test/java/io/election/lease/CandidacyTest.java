@@ -725,6 +725,8 @@ class CandidacyTest {
     void outlivesTheStandingAsideAndBeingToldToStand() {
       assertNext(saw(this.released.campaign(at(700)), row("", 3, 9, 0), 700), 10 * LEASE)
           .isInstanceOf(Read.class);
+      assertThat(FRESH.stop(at(0)).pause(ALICE, at(1)).participation().pausedBy())
+          .isEqualTo(ALICE);
     }
 
     @Test

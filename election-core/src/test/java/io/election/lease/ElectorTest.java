@@ -523,6 +523,7 @@ class ElectorTest extends ElectorFixture {
     this.a.working = false;
     this.a.elector.step();
     assertThat(this.database.row("jobs").isReleased()).isTrue();
+    assertThat(this.a.store.calls).doesNotContain("cede");
     this.a.join();
     this.a.elector.step();
     assertThat(this.a.service.leadership()).map(Leadership::term).contains(2L);

@@ -76,6 +76,16 @@ class FailureLogTest {
   }
 
   @Test
+  void kindsThatWereLoggedAMinuteAgoMakeRoomForOthers() {
+    for (int kind = 1; kind <= 20; kind++) {
+      failed("kind " + kind, 10);
+    }
+    failed("kind 21", 70);
+    failed("kind 22", 70);
+    assertThat(lines(Level.WARN)).endsWith("kind 21 (so what)", "kind 22 (so what)");
+  }
+
+  @Test
   void aSuccessIsLoggedAsProminentlyAsTheFailures() {
     this.log.succeeded("it", 0);
     failed("gone", 10);

@@ -33,7 +33,7 @@ class ManyElectionsTest extends ElectorFixture {
   private final List<LeadershipEvent> lost = new ArrayList<>();
 
   ManyElectionsTest() {
-    this.stepMillis = 10;
+    this.stepMillis = 20;
   }
 
   private final class BusyNode extends Node {
