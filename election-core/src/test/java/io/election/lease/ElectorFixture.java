@@ -293,7 +293,7 @@ abstract class ElectorFixture {
         .count();
   }
 
-  private static Logger logger() {
+  static Logger logger() {
     return (Logger) LoggerFactory.getLogger(Elector.class);
   }
 }

@@ -9,6 +9,7 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Level;
 import io.election.AuditNote;
 import io.election.ExpectedLeader;
 import io.election.Leadership;
@@ -156,6 +157,7 @@ class ElectorTest extends ElectorFixture {
     run(ofMillis(2_200), this.a, this.b, c);
     assertThat(c.service.isLeader()).isTrue();
     assertLastLoss(this.a, HANDED_OVER);
+    assertThat(lines()).contains("election 'jobs': node c was designated");
     assertThat(linesWith("designated node 'c' has not led lately; seen were [a]"))
         .hasSize(1);
   }
@@ -307,10 +309,12 @@ class ElectorTest extends ElectorFixture {
     assertThat(this.database.history("jobs")).containsOnlyKeys(2L, 3L);
 
     this.b.fail("no", "prune");
+    logger().setLevel(Level.DEBUG);
     this.a.service.designate("b");
     run(LEASE.multipliedBy(2), this.a, this.b);
     assertThat(this.b.service.isLeader()).isTrue();
     assertThat(this.b.store.calls).containsOnlyOnce("prune");
+    assertThat(lines()).contains("the history was not pruned");
   }
 
   @Test

@@ -326,6 +326,11 @@ class ManyElectionsTest extends ElectorFixture {
         .containsExactly(true, true, false);
     assertThat(health(node).silence()).isLessThan(Duration.ofSeconds(1));
 
+    node.slow.locked.clear();
+    tick(INTERVAL);
+    step(node);
+    assertThat(linesWith("the renewal of all leases works again")).hasSize(1);
+
     node.fail("it is gone");
     tick(INTERVAL);
     step(node);

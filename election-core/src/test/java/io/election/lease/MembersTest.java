@@ -2,6 +2,7 @@ package io.election.lease;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import io.election.AuditNote;
 import io.election.Member;
 import io.election.lease.Precedence.Opening;
@@ -164,6 +165,9 @@ class MembersTest extends ElectorFixture {
     position[0] = "3";
     assertThat(works.test(soon + 1, open)).as("announces while it is open").isTrue();
     assertThat(known.readSince("jobs", 2 * lease)).isEmpty();
+    assertThat(works.test(soon + 1, OptionalLong.of(soon + 1)))
+        .as("has opened again")
+        .isTrue();
     assertThat(works.test(soon + 2 * lease, closed)).isFalse();
     assertThat(works.test(soon + 2 * lease + 1, closed)).as("announces again").isTrue();
   }
@@ -338,8 +342,10 @@ class MembersTest extends ElectorFixture {
     assertThat(node.members()).containsExactly("a");
     assertThat(linesWith("known again")).hasSize(1);
     node.register.broken = true;
+    logger().setLevel(Level.DEBUG);
     node.elector.stop();
     assertThat(this.database.row("jobs").isReleased()).isTrue();
+    assertThat(lines()).contains("this node is shown as a member for another three leases");
   }
 
   @Test
@@ -358,7 +364,9 @@ class MembersTest extends ElectorFixture {
         .extracting(Member::nodeId)
         .containsExactly("a", "b");
     a.register.broken = true;
+    logger().setLevel(Level.DEBUG);
     assertThat(a.service.currentMembers().orElseThrow()).hasSize(2);
+    assertThat(lines()).contains("the members could not be read again");
     a.register.broken = false;
 
     a.service.designate("b");

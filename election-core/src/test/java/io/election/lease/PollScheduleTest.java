@@ -74,6 +74,10 @@ class PollScheduleTest {
     for (long age : new long[] {-1, -5_000, 9_999_999_999L}) {
       assertThat(next(age)).as("%d", age).isEqualTo(next(0));
     }
+    Duration hour = LeaseSettings.MAX_LEASE;
+    PollSchedule odd = new PollSchedule(new Node(
+        "me", new LeaseSettings(hour, Duration.ofSeconds(7), hour.dividedBy(4), hour, true)));
+    assertThat(odd.next(0, 0, hour)).isNotEqualTo(odd.next(0, 0, Duration.ZERO));
   }
 
   @Test
