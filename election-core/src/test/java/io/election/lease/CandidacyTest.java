@@ -98,12 +98,6 @@ class CandidacyTest {
   }
 
   @Test
-  void aTermWhoseEndWasNotRecordedEndedAsTheRecordShows() {
-    assertThat(TermEnd.asFound(row("", 3, 5, 0))).isEqualTo("RELEASED");
-    assertThat(TermEnd.asFound(OTHERS)).isEqualTo("EXPIRED");
-  }
-
-  @Test
   void aNodeThatIsPausedOrNotEligibleTakesAndCreatesNothingForHoweverLong() {
     LeaseRow[] rows = {null, row("", 3, 5, 0), row("me", 3, 5, 0), MINE, MINE.own(true), OTHERS};
     for (LeaseRow row : rows) {
