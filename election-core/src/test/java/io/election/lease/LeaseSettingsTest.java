@@ -87,6 +87,10 @@ class LeaseSettingsTest {
   void theLimitsThemselvesAreAccepted() {
     Duration least = Duration.ofMillis(1);
     Duration hour = Duration.ofHours(1);
+    Duration timeout = Duration.ofMillis(3_900);
+    assertThatCode(() -> new LeaseSettings(
+            Duration.ofSeconds(10), Duration.ofSeconds(2), timeout, Duration.ZERO, true))
+        .doesNotThrowAnyException();
     for (Duration retention : List.of(hour, Duration.ofDays(36_500))) {
       assertThatCode(
               () -> new LeaseSettings(hour, least, least, Duration.ofDays(1), true, retention))
