@@ -16,9 +16,6 @@ record Load(Results results, Servers servers, Timing timing) {
 
   private static final int ALL_AT_ONCE = 100;
 
-  /** For how many leases requests are counted: a node reads the members that often. */
-  private static final int WINDOW = 8;
-
   /** Measures a leader and a follower by the number of elections that they take part in. */
   void measure(List<CandidateKind> kinds, int elections) throws Exception {
     // With so many elections one candidate keeps two cores busy, so candidates take turns.
@@ -82,10 +79,10 @@ record Load(Results results, Servers servers, Timing timing) {
       NodeProcess follower = this.contestant.add("b");
       await("a node follows", follower::isUp);
       // A node that has just come reads the members twice, and the history.
-      pass(3);
+      pass(isQuick() ? 1 : 3);
       Count ofLeader = new Count("leader", leader);
       Count ofFollower = new Count("follower", follower);
-      pass(WINDOW);
+      pass(window());
       ofLeader.add(1);
       ofFollower.add(1);
     }
@@ -134,7 +131,7 @@ record Load(Results results, Servers servers, Timing timing) {
       pass(3);
       Count ofCrowd = new Count("follower", crowd);
       double waited = rowLockWaits();
-      pass(WINDOW);
+      pass(window());
       ofCrowd.add(size);
       boolean mysql = this.contestant.kind.backend == Backend.MYSQL;
       if (mysql) {
@@ -164,6 +161,15 @@ record Load(Results results, Servers servers, Timing timing) {
 
     private void await(String what, Callable<Boolean> condition) {
       this.contestant.within(PATIENCE, what).until(condition);
+    }
+
+    private boolean isQuick() {
+      return this.load.timing == Timing.QUICK;
+    }
+
+    /** For how many leases requests are counted: a node reads the members every eighth lease. */
+    private int window() {
+      return isQuick() ? 1 : 8;
     }
 
     private void pass(int leases) throws InterruptedException {
