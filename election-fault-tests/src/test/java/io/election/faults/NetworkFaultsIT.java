@@ -119,11 +119,11 @@ class NetworkFaultsIT {
   void fault_14_delay_with_jitter_and_56_kbit_a_second() throws Exception {
     TestDatabase database = TestDatabase.newDatabase();
     try (TcpProxies proxies = new TcpProxies()) {
-      List<Node> nodes = Cluster.threeNodes(
-          (node) -> node.with(TcpProxies.WITHOUT_SIGNALS).with("as.election.operation-timeout=7s"));
+      List<Node> nodes = Cluster.threeNodes((node) ->
+          node.with(TcpProxies.WITHOUT_SIGNALS).with("as.election.operation-timeout=11s"));
       Cluster.run(
           database,
-          Duration.ofSeconds(16),
+          Duration.ofSeconds(24),
           Duration.ofSeconds(1),
           proxies.between(database, nodes),
           (cluster, leader) -> {

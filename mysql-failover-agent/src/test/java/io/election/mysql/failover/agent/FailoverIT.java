@@ -551,6 +551,8 @@ class FailoverIT {
     Server replica = this.set.get("b");
     source.execute("CREATE TABLE orders.large (content longblob)");
     this.agents.remove("b").close(); // otherwise the replica would receive the rest
+    this.agents.remove("c").close();
+    this.set.get("c").execute("STOP REPLICA IO_THREAD"); // no other replica acknowledges it
     CompletableFuture<Void> large = CompletableFuture.runAsync(() -> {
       try {
         source.execute(
@@ -567,6 +569,7 @@ class FailoverIT {
     source.kill();
     assertThat(large).failsWithin(Duration.ofSeconds(10));
     startAgent(replica);
+    startAgent(this.set.get("c"));
     patiently().until(() -> source().filter((each) -> each != source).isPresent());
     String next = source().orElseThrow().name;
     awaitSet(next, next.equals("b") ? "c" : "b");
