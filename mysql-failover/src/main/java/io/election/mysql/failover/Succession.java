@@ -47,8 +47,8 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
     FRESHER_EXIST,
     /**
      * Each of two known servers (this one may be one of them) has transactions that the other
-     * lacks, and this server lacks some of them; or this server has no transactions at all. An
-     * operator must choose.
+     * lacks, and this server lacks some of them; or this server is not the last source and has no
+     * transactions at all. An operator must choose.
      */
     INCOMPARABLE,
     /**
@@ -163,7 +163,8 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
                   : "; restarted and possibly lacking acknowledged transactions: %s"
                       .formatted(notWhole)));
     }
-    if (own.received().isEmpty()) {
+    // A source that was lost right after the first promotion of a new set may have none either.
+    if (own.received().isEmpty() && !own.server().equals(this.lastSource)) {
       return new Verdict(
           Kind.INCOMPARABLE,
           Set.of(),

@@ -237,6 +237,8 @@ class SuccessionTest {
     assertThat(kind(this.three, "b ", "c A:1")).isEqualTo(Kind.INCOMPARABLE);
     assertThat(this.three.decide(positions("b ").get(0), positions("c A:1")).reason())
         .startsWith("this server has no transaction that counts");
+    assertThat(kind(this.three, "a ", "b ")).isEqualTo(Kind.FRESHEST);
+    assertThat(kind(this.three, "a ", "b A:1")).isEqualTo(Kind.FRESHER_EXIST);
     assertThat(kind(this.three, "b A:1", "c A:1", "x A:1-9")).isEqualTo(Kind.FRESHEST);
     assertThatThrownBy(() -> kind(this.three, "x A:1-9", "b A:1", "c A:1"))
         .isInstanceOf(IllegalArgumentException.class)

@@ -248,6 +248,10 @@ final class FreshestFirst implements Precedence {
     if (!this.unfit.isEmpty()) {
       return Turn.standAside(this.unfit);
     }
+    String doubt = doubt(own);
+    if (!doubt.isEmpty()) {
+      return Turn.standAside(doubt);
+    }
     List<Position> announced = announced(opening.members().orElse(List.of()));
     String clash = clash(own, announced);
     if (clash != null) {
@@ -277,7 +281,19 @@ final class FreshestFirst implements Precedence {
   private List<Position> known(List<Position> announced) {
     return announced.stream()
         .filter((each) -> each.isFinal(lastTerm()) && this.servers.contains(each.server()))
+        .filter((each) -> doubt(each).isEmpty())
         .toList();
+  }
+
+  /**
+   * Returns why the position of the last source cannot be that of its data; empty if it can, and
+   * for any other server.
+   */
+  private String doubt(Position position) {
+    return this.last
+        .filter((each) -> each.server().equals(position.server()))
+        .map((each) -> each.doubt(position))
+        .orElse("");
   }
 
   private Turn turn(Position own, List<Position> all, Duration openFor, Promotion last) {

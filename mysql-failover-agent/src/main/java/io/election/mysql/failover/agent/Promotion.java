@@ -67,6 +67,25 @@ record Promotion(
     return new Succession(servers, this.server, Math.min(acknowledging, this.acknowledging));
   }
 
+  /**
+   * Returns why a server under the name of this source does not have what the source had; empty if
+   * it does.
+   *
+   * @param position the position that its agent has published
+   */
+  String doubt(Position position) {
+    if (!position.uuid().equals(this.uuid)) {
+      return "it has the name of the last source, but the server_uuid %s instead of %s, so its data are those of another server. It joins the next source. If it is to be the source itself: %s"
+          .formatted(position.uuid(), this.uuid, REMEDY);
+    }
+    GtidSet lost = this.position.subtract(position.received());
+    if (!lost.isEmpty() || (position.received().isEmpty() && position.term() > 0)) {
+      return "its data are of term %d, but its GTIDs were reset: they lack %s. If it is to be the source again: %s"
+          .formatted(position.term(), lost.isEmpty() ? "that promotion" : lost, REMEDY);
+    }
+    return "";
+  }
+
   String address() {
     return this.host + ":" + this.port;
   }

@@ -365,7 +365,9 @@ class BadInputIT {
 
   private static void giveUuid(Server server, String uuid) {
     server.changeUuid(uuid);
-    server.kill();
+    if (server.isRunning()) {
+      server.kill();
+    }
     server.startAgain();
     patiently()
         .ignoreExceptions()
@@ -710,5 +712,22 @@ class BadInputIT {
           .isEqualTo("0");
       TimeUnit.MILLISECONDS.sleep(100);
     }
+  }
+
+  /** An acknowledged transaction could be on the replica alone whose agent is down. */
+  @Test
+  @Order(15)
+  void anotherServerUnderTheNameOfTheLastSourceDoesNotCountAsThat() throws Exception {
+    String source = settle();
+    String down = replica(source);
+    stop(down);
+    killWithAgent(source);
+    giveUuid(this.set.get(source), UUID.randomUUID().toString());
+    start(source);
+    awaitStatus(source, Role.WAITING, "it has the name of the last source", "server_uuid");
+    awaitStatus(otherReplica(source), Role.WAITING, "missing: [" + down + "]");
+    assertThatNobodyIsPromoted();
+    start(down);
+    assertThat(settle()).isNotEqualTo(source);
   }
 }

@@ -69,7 +69,11 @@ class FreshestFirstTest {
   }
 
   private static Position position(String server, long last) {
-    return position(server, "uuid-" + server, LAST.electionTerm(), last);
+    return position(server, uuid(server), LAST.electionTerm(), last);
+  }
+
+  private static String uuid(String server) {
+    return server.equals("a") ? UUID_A : "uuid-" + server;
   }
 
   private static Position position(String server, String uuid, long finalIn, long last) {
@@ -199,15 +203,14 @@ class FreshestFirstTest {
    */
   @Test
   void aPositionFromBeforeTheLastPromotionDoesNotCount() {
-    assertThat(turn(Duration.ZERO, position("b", 10), position("a", "uuid-a", 0, 9))
-            .kind())
+    assertThat(
+            turn(Duration.ZERO, position("b", 10), position("a", UUID_A, 0, 9)).kind())
         .isEqualTo(Kind.HOLD_BACK);
     assertThat(turn(Duration.ofSeconds(9), position("b", 10), position("c", "uuid-c", 0, 9))
             .kind())
         .isEqualTo(Kind.ASIDE);
-    assertThat(
-            turn(Duration.ZERO, position("b", 10), position("a", "uuid-a", LAST.electionTerm(), 9))
-                .kind())
+    assertThat(turn(Duration.ZERO, position("b", 10), position("a", UUID_A, LAST.electionTerm(), 9))
+            .kind())
         .isEqualTo(Kind.AT_ONCE);
   }
 
@@ -409,6 +412,48 @@ class FreshestFirstTest {
     assertThat(turn(Duration.ZERO, true, position("b", 10)).kind()).isEqualTo(Kind.HOLD_BACK);
   }
 
+  /** The source was lost right after the first promotion of a new set. */
+  @Test
+  void theLastSourceIsElectedAgainThoughNoServerHasATransaction() {
+    Promotion first = new Promotion(1, "a", UUID_A, "a", 3306, GtidSet.EMPTY, 7, 1);
+    Position[] all = Stream.of("a", "b", "c")
+        .map((each) -> position(each, uuid(each), LAST.electionTerm(), 0, ""))
+        .toArray(Position[]::new);
+    FreshestFirst a = new FreshestFirst(properties("a"));
+    a.know(Optional.of(first));
+    publish(a, all[0]);
+    assertThat(turn(a, Duration.ZERO, false, all).kind()).isEqualTo(Kind.AT_ONCE);
+    this.freshest.know(Optional.of(first));
+    publish(this.freshest, all[1]);
+    assertThat(turn(Duration.ofSeconds(9), all).reason())
+        .contains("this server has no transaction that counts");
+  }
+
+  /** The last source had GTIDS:1 when it was promoted, and c may have acknowledged more. */
+  @Test
+  void aServerUnderTheNameOfTheLastSourceCountsOnlyIfItHasItsData() {
+    FreshestFirst a = new FreshestFirst(properties("a"));
+    a.know(Optional.of(LAST));
+    for (Position wrong : List.of(
+        position("a", "uuid-x", LAST.electionTerm(), 20),
+        position("a", UUID_A, LAST.electionTerm(), 1, ""),
+        position("a", UUID_A, LAST.electionTerm(), 1, GTIDS.replace("1-", "2-") + 20))) {
+      assertThat(turn(Duration.ofSeconds(9), position("b", 10), wrong).reason())
+          .contains("missing: [c]");
+      publish(a, wrong);
+      Turn aside = turn(a, Duration.ofSeconds(9), false, wrong, position("b", 10));
+      assertThat(aside.kind()).isEqualTo(Kind.ASIDE);
+      assertThat(aside.reason())
+          .containsAnyOf("uuid-x instead of " + UUID_A, "its GTIDs were reset")
+          .endsWith("(docs/mysql-failover.md, \"When the election itself fails\")");
+    }
+    a.know(Optional.of(new Promotion(1, "a", UUID_A, "a", 3306, GtidSet.EMPTY, 7, 1)));
+    Position reset = position("a", UUID_A, LAST.electionTerm(), 1, "");
+    publish(a, reset);
+    assertThat(turn(a, Duration.ofSeconds(9), false, reset, position("b", 10)).reason())
+        .contains("its GTIDs were reset: they lack that promotion");
+  }
+
   @Test
   void onlyTheInitialSourceBeginsASetOfWhichNoServerKnowsASource() {
     this.freshest.know(Optional.empty());
@@ -433,7 +478,7 @@ class FreshestFirstTest {
   }
 
   private static Position first(String server, long term, long last) {
-    return position(server, "uuid-" + server, 0, term, GTIDS + last);
+    return position(server, uuid(server), 0, term, GTIDS + last);
   }
 
   @Test
@@ -554,7 +599,7 @@ class FreshestFirstTest {
     initial.know(Optional.empty());
     initial.publish(
         new ServerState(
-            "uuid-a",
+            UUID_A,
             GtidSet.EMPTY,
             GtidSet.EMPTY,
             true,

@@ -8,6 +8,8 @@ import io.election.etcd.EtcdProcess;
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Status.Role;
+import io.election.test.process.TcpProxy;
+import java.net.InetSocketAddress;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -28,7 +30,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 /**
  * The second table of the design: a is the source and dies, and c, which has more than b, is late.
  * {@code FailoverIT} covers the other tables: c is the freshest replica, and d has missed
- * promotions.
+ * promotions. Also a case that the design does not have: no server has a transaction yet.
  */
 @Tag("failover")
 @Tag("faults")
@@ -62,8 +64,13 @@ class SeedTablesIT {
   }
 
   private void start(Server server, int acknowledging) {
+    start(server, acknowledging, server.url());
+  }
+
+  private void start(Server server, int acknowledging, String url) {
     List<String> arguments = new ArrayList<>(
         AgentProcess.arguments(server, this.set.servers.keySet(), this.service, this.etcd.url()));
+    arguments.replaceAll((each) -> each.replace(server.url(), url));
     arguments.add("--as.failover.acknowledging-replicas=" + acknowledging);
     this.agents.put(
         server.name,
@@ -162,6 +169,28 @@ class SeedTablesIT {
       assertThat(server.query("SELECT @@GLOBAL.super_read_only")).isEqualTo("1");
     }
     assertThat(this.b.ids()).containsExactly(9L);
+  }
+
+  /**
+   * The agent loses its connection when it has recorded the first promotion, before the server has
+   * its first transaction.
+   */
+  @Test
+  void theFirstSourceIsElectedAgainThoughNoServerHasATransaction() throws Exception {
+    try (TcpProxy way =
+        TcpProxy.to(new InetSocketAddress(this.a.host(), 3306), () -> (packet) -> 1)) {
+      // Without TLS, so that the proxy can read the statements.
+      String url = ReplicationSet.url("127.0.0.1", way.port()) + "&sslMode=DISABLED";
+      TcpProxy.Trap trap = way.resetAfterAnswerTo("RESET REPLICA ALL", "SET PERSIST_ONLY");
+      start(this.a, 1, url);
+      start(this.b, 1);
+      start(this.c, 1);
+      patiently().until(trap::isSprung);
+      awaitRole(this.a, Role.SOURCE);
+      awaitRole(this.b, Role.REPLICA);
+      awaitRole(this.c, Role.REPLICA);
+      assertThat(term(this.b)).isEqualTo("1");
+    }
   }
 
   private static GtidSet received(Server server) throws SQLException {
