@@ -31,8 +31,8 @@ final class Workload {
   private Workload() {}
 
   /**
-   * Asks whether the node leads, and writes to a {@link FencedRegister} after a pause that most
-   * pauses of the process hit.
+   * Asks whether the node leads, and writes to a {@link FencedRegister} after a time so long, beside
+   * that of a write, that nearly all pauses of the process begin in it.
    */
   @Configuration(proxyBeanMethods = false)
   static class LateWrites {
@@ -46,7 +46,7 @@ final class Workload {
       for (long n = 0; true; n++) {
         Optional<Leadership> leadership = election.leadership();
         LockSupport.parkNanos(
-            TimeUnit.MILLISECONDS.toNanos(ThreadLocalRandom.current().nextLong(20, 60)));
+            TimeUnit.MILLISECONDS.toNanos(ThreadLocalRandom.current().nextLong(200, 600)));
         if (leadership.isPresent()) {
           try {
             FencedRegister.write(jdbc, leadership.get().term(), election.nodeId(), n);
