@@ -361,16 +361,22 @@ final class MysqlServer implements AutoCloseable {
     connection.setNetworkTimeout(Runnable::run, (int) this.connection.patience().toMillis());
   }
 
-  /** Makes the server read-only, and ends all connections that could be writing. */
+  /**
+   * Makes the server read-only, and ends all connections that could be writing. At first, replicas
+   * stay connected, so that they acknowledge what is being committed. If that takes longer than a
+   * second, acknowledgements are no longer awaited.
+   */
   void fence() throws SQLException {
-    // Ends ordinary clients and lets no new ones in, so that no client gets an answer to a
-    // transaction that commits when replicas no longer have to acknowledge it.
-    execute("SET GLOBAL offline_mode = ON");
     endClients();
     try {
       drain();
+      endClients(); // those that have connected meanwhile
     } catch (SQLException ex) {
-      closeWithoutAcknowledgements(); // a transaction waits for one that never comes
+      // Ends ordinary clients and lets no new ones in, so that no client gets an answer to a
+      // transaction that commits without an acknowledgement.
+      execute("SET GLOBAL offline_mode = ON");
+      endClients();
+      closeWithoutAcknowledgements();
     }
     execute(ONLINE);
   }

@@ -540,6 +540,50 @@ class FailoverIT {
     }
   }
 
+  /** The replicas acknowledge what the source is committing, within a second. */
+  @Test
+  void aSourceThatStepsDownAwaitsItsReplicas() throws Exception {
+    awaitSet("a", "b", "c");
+    Server source = this.set.get("a");
+    List<Server> replicas = List.of(this.set.get("b"), this.set.get("c"));
+    replicas.forEach(Server::pause);
+    CompletableFuture<Void> committing =
+        later(() -> source.execute("INSERT INTO orders.written VALUES (-9)"));
+    patiently()
+        .until(() -> source
+            .query(
+                "SELECT variable_value FROM performance_schema.global_status WHERE variable_name = 'Rpl_semi_sync_source_wait_sessions'")
+            .equals("1"));
+    try (MysqlServer server = new MysqlServer(source.url(), "root", ReplicationSet.PASSWORD)) {
+      CompletableFuture<Void> fenced = later(server::fence);
+      assertThat(committing).as("a client").failsWithin(Duration.ofSeconds(10));
+      replicas.forEach(Server::resume);
+      assertThat(fenced).succeedsWithin(Duration.ofSeconds(10));
+      assertThat(source.query("SELECT @@GLOBAL.rpl_semi_sync_source_enabled"))
+          .as("acknowledgements are awaited")
+          .isEqualTo("1");
+    }
+    patiently()
+        .until(
+            () -> replicas.get(0).ids().contains(-9L) || replicas.get(1).ids().contains(-9L));
+  }
+
+  /** Work that may fail. */
+  private interface Work {
+
+    void run() throws SQLException;
+  }
+
+  private static CompletableFuture<Void> later(Work work) {
+    return CompletableFuture.runAsync(() -> {
+      try {
+        work.run();
+      } catch (SQLException ex) {
+        throw new IllegalStateException(ex);
+      }
+    });
+  }
+
   /**
    * Before MySQL stops an applier, it waits up to a minute for the rest of a partial transaction.
    */
@@ -553,14 +597,9 @@ class FailoverIT {
     this.agents.remove("b").close(); // otherwise the replica would receive the rest
     this.agents.remove("c").close();
     this.set.get("c").execute("STOP REPLICA IO_THREAD"); // no other replica acknowledges it
-    CompletableFuture<Void> large = CompletableFuture.runAsync(() -> {
-      try {
-        source.execute(
-            "INSERT INTO orders.large SELECT REPEAT('x', 1000000) FROM information_schema.columns LIMIT 300");
-      } catch (SQLException ex) {
-        throw new IllegalStateException(ex);
-      }
-    });
+    CompletableFuture<Void> large = later(
+        () -> source.execute(
+            "INSERT INTO orders.large SELECT REPEAT('x', 1000000) FROM information_schema.columns LIMIT 300"));
     String applying =
         "SELECT COUNT(*) FROM performance_schema.replication_applier_status_by_worker WHERE applying_transaction <> ''";
     patiently().until(() -> replica.query(applying).equals("1"));
