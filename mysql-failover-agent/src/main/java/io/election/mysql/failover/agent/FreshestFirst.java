@@ -28,6 +28,7 @@ final class FreshestFirst implements Precedence {
   private final String server;
   private final String address;
   private final Set<String> servers;
+  private final Contradictions contradictions;
   private final int acknowledging;
   private final Duration wait;
   private final Duration holdBack;
@@ -77,6 +78,7 @@ final class FreshestFirst implements Precedence {
     this.server = properties.server();
     this.address = properties.address();
     this.servers = new TreeSet<>(properties.servers());
+    this.contradictions = new Contradictions(this.servers);
     this.acknowledging = properties.acknowledgingReplicas();
     this.wait = properties.positionWait();
     this.holdBack = properties.holdBack();
@@ -248,14 +250,10 @@ final class FreshestFirst implements Precedence {
     if (!this.unfit.isEmpty()) {
       return Turn.standAside(this.unfit);
     }
-    String doubt = doubt(own);
-    if (!doubt.isEmpty()) {
-      return Turn.standAside(doubt);
-    }
     List<Position> announced = announced(opening.members().orElse(List.of()));
-    String clash = clash(own, announced);
-    if (clash != null) {
-      return Turn.standAside(clash);
+    String contradiction = this.contradictions.ofCandidate(own, announced, last);
+    if (!contradiction.isEmpty()) {
+      return Turn.standAside(contradiction);
     }
     List<Position> positions = new ArrayList<>(known(announced));
     positions.removeIf((each) -> each.server().equals(this.server));
@@ -281,19 +279,11 @@ final class FreshestFirst implements Precedence {
   private List<Position> known(List<Position> announced) {
     return announced.stream()
         .filter((each) -> each.isFinal(lastTerm()) && this.servers.contains(each.server()))
-        .filter((each) -> doubt(each).isEmpty())
+        .filter((each) -> this.last
+            .filter((last) ->
+                last.server().equals(each.server()) && !last.doubt(each).isEmpty())
+            .isEmpty())
         .toList();
-  }
-
-  /**
-   * Returns why the position of the last source cannot be that of its data; empty if it can, and
-   * for any other server.
-   */
-  private String doubt(Position position) {
-    return this.last
-        .filter((each) -> each.server().equals(position.server()))
-        .map((each) -> each.doubt(position))
-        .orElse("");
   }
 
   private Turn turn(Position own, List<Position> all, Duration openFor, Promotion last) {
@@ -431,24 +421,9 @@ final class FreshestFirst implements Precedence {
    *
    * @param members as read from the store
    */
-  String clashOfReplica(List<Member> members, Promotion source) {
+  String contradictionOfReplica(List<Member> members, Promotion source) {
     Position own = this.position;
-    if (own == null) {
-      return "";
-    }
-    List<Position> announced = announced(members);
-    String clash = clashOfServers(own, announced);
-    if (clash != null) {
-      return clash;
-    }
-    return announced.stream()
-        .filter((each) -> each.server().equals(source.server()))
-        .filter((each) -> !each.servers().contains(this.server))
-        .map((each) ->
-            "it is not a member: the agent of the source %s has as.failover.servers=%s. Add it there, and at all other agents, or stop this agent"
-                .formatted(each.server(), print(each.servers())))
-        .findFirst()
-        .orElse("");
+    return own != null ? this.contradictions.ofReplica(own, announced(members), source) : "";
   }
 
   /** Returns the number of servers of the set without an agent that has announced a position. */
@@ -456,58 +431,5 @@ final class FreshestFirst implements Precedence {
     Set<String> missing = new TreeSet<>(this.servers);
     announced(members).forEach((each) -> missing.remove(each.server()));
     return missing.size();
-  }
-
-  /** Returns why the positions cannot be trusted; {@code null} if they can be. */
-  private @Nullable String clash(Position own, List<Position> announced) {
-    String clash = clashOfServers(own, announced);
-    if (clash != null) {
-      return clash;
-    }
-    Promotion last = this.last.orElse(null);
-    if (last != null && last.uuid().equals(own.uuid()) && !last.server().equals(own.server())) {
-      return "it has the server_uuid of %s, the last source, %s: remove auto.cnf from one of them, and restart it"
-          .formatted(last.server(), own.uuid());
-    }
-    if (last != null) {
-      for (Position each : Stream.concat(Stream.of(own), announced.stream()).toList()) {
-        if (each.term() > last.term()) {
-          return "the data of %s are of term %d, but the record of promotions says %d: one of them was changed. Compare with the table mysql_failover.promotion of all servers, and restore whichever is wrong"
-              .formatted(each.server(), each.term(), last.term());
-        }
-      }
-    }
-    return announced.stream()
-        .filter((each) -> !each.server().equals(own.server())) // of an earlier agent
-        .filter((each) -> !this.servers.containsAll(each.servers())
-            || (this.servers.contains(each.server()) && !each.servers().contains(own.server())))
-        .map((each) ->
-            "the agent of %s has as.failover.servers=%s, and this one %s: give all agents the same list, or stop the one that is not a member"
-                .formatted(each.server(), print(each.servers()), print(this.servers)))
-        .findFirst()
-        .orElse(null);
-  }
-
-  private static String print(Set<String> servers) {
-    return String.join(",", new TreeSet<>(servers));
-  }
-
-  private @Nullable String clashOfServers(Position own, List<Position> announced) {
-    int same = 0;
-    for (Position each : announced) {
-      if (each.server().equals(own.server())) {
-        // An agent that has stopped remains announced for a while.
-        if (!each.uuid().equals(own.uuid()) || (each.isFinal(lastTerm()) && ++same > 1)) {
-          return "two agents have as.failover.server=%s: stop one of them".formatted(own.server());
-        }
-      } else if (each.uuid().equals(own.uuid())) {
-        return "%s has the same server_uuid as this server, %s: remove auto.cnf from one of them, and restart it"
-            .formatted(each.server(), own.uuid());
-      } else if (each.id() == own.id()) {
-        return "%s has the same server_id as this server, %d, so that one would ignore the transactions of the other: change it on one of them, and restart that server"
-            .formatted(each.server(), own.id());
-      }
-    }
-    return null;
   }
 }

@@ -2,7 +2,6 @@ package io.election.mysql.failover.agent;
 
 import io.election.mysql.failover.GtidSet;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -208,18 +207,8 @@ final class MysqlServer implements AutoCloseable {
    * @return whether it has
    */
   boolean awaitExecuted(GtidSet transactions, int seconds) throws SQLException {
-    try (PreparedStatement statement =
-        connection().prepareStatement("SELECT WAIT_FOR_EXECUTED_GTID_SET(?, ?)")) {
-      statement.setString(1, transactions.toString());
-      statement.setInt(2, seconds);
-      try (ResultSet row = statement.executeQuery()) {
-        row.next();
-        return row.getInt(1) == 0;
-      }
-    } catch (SQLException ex) {
-      close();
-      throw ex;
-    }
+    String wait = "SELECT WAIT_FOR_EXECUTED_GTID_SET('%s', %d)".formatted(transactions, seconds);
+    return query(wait, (row) -> row.getInt(1)).get(0) == 0;
   }
 
   /** Ends all replication, so that only clients can change the server. */

@@ -263,9 +263,9 @@ final class ReplicaDuty {
                   ? "remove auto.cnf from this one, and restart it"
                   : "change it on this one, and restart the server");
     }
-    String clash = this.freshest.clashOfReplica(members, source);
-    if (!clash.isEmpty() || verdict.allowed()) {
-      return clash;
+    String contradiction = this.freshest.contradictionOfReplica(members, source);
+    if (!contradiction.isEmpty() || verdict.allowed()) {
+      return contradiction;
     }
     return state.source().isEmpty() || state.source().equals(source.address())
         ? verdict.reason()

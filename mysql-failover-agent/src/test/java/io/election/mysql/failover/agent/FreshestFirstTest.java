@@ -568,18 +568,18 @@ class FreshestFirstTest {
   @Test
   void aServerDoesNotJoinBesideOneOfItsUuidNorASourceThatDoesNotKnowIt() {
     Position a = position("a", 10);
-    assertThat(this.freshest.clashOfReplica(members(a, position("b", 10)), LAST))
+    assertThat(this.freshest.contradictionOfReplica(members(a, position("b", 10)), LAST))
         .isEmpty();
-    assertThat(this.freshest.clashOfReplica(
+    assertThat(this.freshest.contradictionOfReplica(
             members(a, position("c", "uuid-b", Position.MAY_RECEIVE, 10)), LAST))
         .contains("c has the same server_uuid");
-    assertThat(this.freshest.clashOfReplica(members(knowing("ac", a)), LAST))
+    assertThat(this.freshest.contradictionOfReplica(members(knowing("ac", a)), LAST))
         .contains("it is not a member: the agent of the source a has as.failover.servers=a,c");
     // An agent that has stopped remains announced for a while.
     Position before = position("b", "uuid-b", Position.MAY_RECEIVE, 9);
-    assertThat(this.freshest.clashOfReplica(members(a, before, position("b", 10)), LAST))
+    assertThat(this.freshest.contradictionOfReplica(members(a, before, position("b", 10)), LAST))
         .isEmpty();
-    assertThat(this.freshest.clashOfReplica(
+    assertThat(this.freshest.contradictionOfReplica(
             members(a, position("b", "uuid-x", Position.MAY_RECEIVE, 9)), LAST))
         .contains("two agents have as.failover.server=b");
   }
