@@ -168,7 +168,7 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
       return new Verdict(
           Kind.INCOMPARABLE,
           Set.of(),
-          "this server has no transaction that counts: it is new, or did not follow the last source %s"
+          "this server has no transaction that counts: it is new, or did not follow the last source %s. Start that server, or one that followed it"
               .formatted(this.lastSource));
     }
     Set<String> fresher = new TreeSet<>();
