@@ -7,6 +7,7 @@ import java.io.StringReader;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.List;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
 
@@ -46,17 +47,40 @@ record Promotion(
     }
   }
 
-  /** Returns this promotion as a continuation of an earlier one of the same server. */
-  Promotion goingOnWith(Promotion other) {
+  /**
+   * Returns the promotion to record. If this server was also the last one to be promoted, its
+   * promotion continues, so that no other server has missed one.
+   *
+   * @param freshest what the server's decision to stand was based on
+   * @param applied the state of the server, which has applied all that it had received
+   * @param electionTerm the election term in which the agent of the server leads
+   * @throws IllegalStateException if the terms of the record and of the data contradict each other
+   */
+  static Promotion next(
+      AgentProperties properties,
+      FreshestFirst freshest,
+      ServerState applied,
+      Optional<Promotion> last,
+      long electionTerm) {
+    long newest =
+        freshest.decidedBy().stream().mapToLong(Position::term).reduce(applied.term(), Math::max);
+    long lastTerm = last.map(Promotion::term).orElse(0L);
+    if (newest + 1 < lastTerm || (last.isPresent() && newest > lastTerm)) {
+      throw new IllegalStateException(
+          "the record of promotions says term %d, and the newest known data are of term %d: one of them was changed. Compare with the table mysql_failover.promotion of all servers, and restore whichever is wrong"
+              .formatted(lastTerm, newest));
+    }
+    Optional<Promotion> same =
+        last.filter((each) -> each.term() == newest && each.uuid().equals(applied.uuid()));
     return new Promotion(
-        other.term,
-        this.server,
-        this.uuid,
-        this.host,
-        this.port,
-        other.position,
-        this.electionTerm,
-        this.acknowledging);
+        same.map(Promotion::term).orElse(newest + 1),
+        properties.server(),
+        applied.uuid(),
+        properties.host(),
+        properties.port(),
+        same.map(Promotion::position).orElse(applied.executed()),
+        electionTerm,
+        freshest.acknowledging(applied.executed()));
   }
 
   /**

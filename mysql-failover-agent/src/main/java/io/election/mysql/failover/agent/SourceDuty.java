@@ -234,7 +234,8 @@ class SourceDuty {
     this.freshest.publish(state, since, new Status(Role.PROMOTING, "", 0));
     ServerState applied = this.server.state();
     lookOnceMore(applied);
-    Promotion promotion = promotion(applied, last, electionTerm);
+    Promotion promotion =
+        Promotion.next(this.properties, this.freshest, applied, last, electionTerm);
     require(leads(electionTerm), "the lease has ended");
     this.server.stopReplicating();
     require(this.promotions.record(promotion), "another agent leads");
@@ -247,33 +248,6 @@ class SourceDuty {
 
   private void open() throws SQLException {
     this.server.openForWrites(this.properties.acknowledgingReplicas(), this.fence.guardMustActBy());
-  }
-
-  /**
-   * Returns the promotion to record. If this server was also the last one to be promoted, its
-   * promotion continues, so that no other server has missed one.
-   */
-  private Promotion promotion(ServerState applied, Optional<Promotion> last, long electionTerm) {
-    long newest = this.freshest.decidedBy().stream()
-        .mapToLong(Position::term)
-        .reduce(applied.term(), Math::max);
-    long lastTerm = last.map(Promotion::term).orElse(0L);
-    require(
-        newest + 1 >= lastTerm && (last.isEmpty() || newest <= lastTerm),
-        "the record of promotions says term %d, and the newest known data are of term %d: one of them was changed. Compare with the table mysql_failover.promotion of all servers, and restore whichever is wrong"
-            .formatted(lastTerm, newest));
-    Promotion next = new Promotion(
-        newest + 1,
-        this.properties.server(),
-        applied.uuid(),
-        this.properties.host(),
-        this.properties.port(),
-        applied.executed(),
-        electionTerm,
-        this.freshest.acknowledging(applied.executed()));
-    return last.filter((each) -> each.term() == newest && each.uuid().equals(applied.uuid()))
-        .map((each) -> next.goingOnWith(each))
-        .orElse(next);
   }
 
   /** Hands over to a fresher server that was not known when this one stood for election. */
