@@ -29,7 +29,7 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
    * @param received the transactions that it has executed or received
    * @param whole whether the server still has every transaction that it has acknowledged. A server
    *     that was killed has lost the transactions that it had received but not applied, until it
-   *     has caught up with a source again
+   *     has caught up with a source again; a new server may have replaced one of the same name
    */
   public record Position(String server, GtidSet received, boolean whole) {
 
@@ -90,27 +90,34 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
   }
 
   /**
-   * Empties the positions of servers that have nothing of the last source, if others do. A server
-   * that was down or refused has received nothing since the last promotion, so it is neither
-   * fresher nor incomparable. Its position is known, but not necessarily whole: a server that
+   * Leaves out what cannot have been acknowledged from the positions of servers that have nothing
+   * of the last source. Such a server was down or refused and has received nothing since the last
+   * promotion, so it is neither fresher nor incomparable. If another server has something of the
+   * last source, its position is emptied. If the position of the last source is known, only what
+   * the last source has remains. Its position is known, but not necessarily whole: a server that
    * joined the last source and was killed may have lost everything that it acknowledged. The first
    * transaction of a source records its promotion, so each follower has at least that transaction.
    *
    * @param positions the known positions
    * @param sourceUuid the {@code server_uuid} of the last source
    * @param promotedAt the transactions that the last source had when it was promoted
-   * @return the positions in the same order, with the empty set for those servers
+   * @return the positions in the same order
    */
   public List<Position> ofFollowers(
       Collection<Position> positions, String sourceUuid, GtidSet promotedAt) {
+    Predicate<Position> source = (each) -> each.server().equals(this.lastSource);
     Predicate<Position> followed =
-        (each) -> each.received().subtract(promotedAt).hasOrigin(sourceUuid);
-    boolean anybody = positions.stream()
-        .anyMatch((each) -> !each.server().equals(this.lastSource) && followed.test(each));
+        source.negate().and((each) -> each.received().subtract(promotedAt).hasOrigin(sourceUuid));
+    GtidSet counts = positions.stream().anyMatch(followed)
+        ? GtidSet.EMPTY
+        : positions.stream().filter(source).map(Position::received).findFirst().orElse(null);
     return positions.stream()
-        .map((each) -> each.server().equals(this.lastSource) || followed.test(each)
+        .map((each) -> counts == null || source.test(each) || followed.test(each)
             ? each
-            : new Position(each.server(), anybody ? GtidSet.EMPTY : each.received(), each.whole()))
+            : new Position(
+                each.server(),
+                each.received().subtract(each.received().subtract(counts)),
+                each.whole()))
         .toList();
   }
 
@@ -160,7 +167,7 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
                   .formatted(needed(), this.lastSource, missing)
               + (notWhole.isEmpty()
                   ? ""
-                  : "; restarted and possibly lacking acknowledged transactions: %s"
+                  : "; new or restarted, and possibly lacking acknowledged transactions: %s"
                       .formatted(notWhole)));
     }
     // A source that was lost right after the first promotion of a new set may have none either.

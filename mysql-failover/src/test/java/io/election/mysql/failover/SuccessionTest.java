@@ -255,9 +255,12 @@ class SuccessionTest {
     List<Position> all = positions("b A:1-9", "c A:1-5,C:1", "d A:1-4,A:8");
     assertThat(this.three.ofFollowers(all, a, set("A:1-5")))
         .isEqualTo(positions("b A:1-9", "c ", "d A:1-4,A:8"));
-    // If no server has followed, all count. The last source always counts.
+    // If no server has followed, all count, but for what the last source lacks, if it is known.
     List<Position> nobody = positions("b A:1-5", "c A:1-5,C:1");
     assertThat(this.three.ofFollowers(nobody, a, set("A:1-5"))).isEqualTo(nobody);
+    assertThat(
+            this.three.ofFollowers(positions("a A:1-6", "b A:1-3,B:1", "c C:1"), a, set("A:1-5")))
+        .isEqualTo(positions("a A:1-6", "b A:1-3", "c "));
     assertThat(this.three.ofFollowers(positions("a A:1-5", "b A:1-9"), a, set("A:1-5")))
         .isEqualTo(positions("a A:1-5", "b A:1-9"));
     assertThat(this.three.ofFollowers(positions("a A:1-9", "b A:1-5"), a, set("A:1-5")))

@@ -26,9 +26,7 @@ final class Contradictions {
   /** Returns why a server may not stand for election; empty if it may. */
   String ofCandidate(Position own, List<Position> announced, Optional<Promotion> last) {
     return Stream.of(
-            last.filter((each) -> each.server().equals(own.server()))
-                .map((each) -> each.doubt(own))
-                .orElse(""),
+            last.map((each) -> each.doubt(own)).orElse(""),
             ofServers(own, announced, last),
             last.map((each) -> ofPromotion(own, announced, each)).orElse(""),
             ofLists(own, announced))

@@ -121,8 +121,15 @@ final class FreshestFirst implements Precedence {
       this.wasFinalIn = Math.max(this.wasFinalIn, finalIn);
     }
     this.replicatesFrom = state.source();
+    // A new server may have the name of an earlier one, and lack what that one acknowledged.
+    boolean isNew = state.term() == 0
+        && !state.whole()
+        && this.last
+            .filter((each) -> !state.received().contains(each.position()))
+            .isPresent();
+    boolean mayCount = !this.incomplete && !isNew;
     // A server without a source was not set up to replicate, or has applied what it had received.
-    boolean whole = !this.incomplete && (state.whole() || state.source().isEmpty());
+    boolean whole = mayCount && (state.whole() || state.source().isEmpty());
     // The address of the source outlives a restart.
     boolean joinedLast =
         this.last.filter((each) -> each.address().equals(state.source())).isPresent();
@@ -137,7 +144,7 @@ final class FreshestFirst implements Precedence {
         state.term(),
         state.received(),
         whole,
-        whole || (!this.incomplete && !joinedLast),
+        whole || (mayCount && !joinedLast),
         status);
     return changes;
   }
@@ -279,19 +286,15 @@ final class FreshestFirst implements Precedence {
   private List<Position> known(List<Position> announced) {
     return announced.stream()
         .filter((each) -> each.isFinal(lastTerm()) && this.servers.contains(each.server()))
-        .filter((each) -> this.last
-            .filter((last) ->
-                last.server().equals(each.server()) && !last.doubt(each).isEmpty())
-            .isEmpty())
+        .filter(
+            (each) -> this.last.filter((last) -> !last.doubt(each).isEmpty()).isEmpty())
         .toList();
   }
 
   private Turn turn(Position own, List<Position> all, Duration openFor, Promotion last) {
     Succession succession = last.succession(this.servers, this.acknowledging);
-    List<Succession.Position> positions = succession.ofFollowers(
-        all.stream().map((each) -> each.forSuccession(last, own.received())).toList(),
-        last.uuid(),
-        last.position());
+    List<Succession.Position> positions =
+        all.stream().map((each) -> each.forSuccession(last, own.received())).toList();
     boolean hasSource = positions.stream().anyMatch((each) -> each.server().equals(last.server()));
     Set<String> missing = succession.missing(positions);
     if (!missing.isEmpty() && !hasSource && openFor.compareTo(this.wait) < 0) {
@@ -300,9 +303,12 @@ final class FreshestFirst implements Precedence {
     Set<String> passedOver = new TreeSet<>();
     Duration until = this.wait;
     while (true) {
-      List<Succession.Position> left = positions.stream()
-          .filter((each) -> !passedOver.contains(each.server()))
-          .toList();
+      List<Succession.Position> left = succession.ofFollowers(
+          positions.stream()
+              .filter((each) -> !passedOver.contains(each.server()))
+              .toList(),
+          last.uuid(),
+          last.position());
       Succession.Verdict verdict = succession.decide(of(this.server, left), left);
       if (verdict.kind() == Succession.Kind.FRESHEST) {
         this.decidedBy = List.copyOf(all);
@@ -360,13 +366,14 @@ final class FreshestFirst implements Precedence {
     Promotion last = promotion.get();
     Succession succession = last.succession(this.servers, this.acknowledging);
     List<Succession.Position> positions = Stream.concat(
-            known(announced(members)).stream().map((each) -> each.forSuccession(last, executed)),
+            known(announced(members)).stream()
+                .filter((each) -> !this.passedOver.contains(each.server()))
+                .map((each) -> each.forSuccession(last, executed)),
             Stream.of(new Succession.Position(this.server, executed)))
         .toList();
     Set<String> fresher = succession.ofFollowers(positions, last.uuid(), last.position()).stream()
         .filter((each) -> !executed.contains(each.received()))
         .map(Succession.Position::server)
-        .filter((server) -> !this.passedOver.contains(server))
         .collect(Collectors.toSet());
     return members.stream()
         .filter((member) -> Position.parse(member.position())

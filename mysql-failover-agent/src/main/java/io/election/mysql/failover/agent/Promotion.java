@@ -92,20 +92,25 @@ record Promotion(
   }
 
   /**
-   * Returns why a server under the name of this source does not have what the source had; empty if
-   * it does.
-   *
-   * @param position the position that its agent has published
+   * Returns why the position of a server says nothing of its data; empty if it does. Such a server
+   * is another one under the name of this source, or its GTIDs were reset.
    */
   String doubt(Position position) {
-    if (!position.uuid().equals(this.uuid)) {
+    boolean isSource = position.server().equals(this.server);
+    if (isSource && !position.uuid().equals(this.uuid)) {
       return "it has the name of the last source, but the server_uuid %s instead of %s, so its data are those of another server. It joins the next source. If it is to be the source itself: %s"
           .formatted(position.uuid(), this.uuid, REMEDY);
     }
     GtidSet lost = this.position.subtract(position.received());
-    if (!lost.isEmpty() || (position.received().isEmpty() && position.term() > 0)) {
-      return "its data are of term %d, but its GTIDs were reset: they lack %s. If it is to be the source again: %s"
-          .formatted(position.term(), lost.isEmpty() ? "that promotion" : lost, REMEDY);
+    if ((!lost.isEmpty() && (isSource || position.term() == this.term))
+        || (position.received().isEmpty() && position.term() > 0)) {
+      return "its data are of term %d, but its GTIDs were reset: they lack %s. %s"
+          .formatted(
+              position.term(),
+              lost.isEmpty() ? "that promotion" : lost,
+              isSource
+                  ? "If it is to be the source again: " + REMEDY
+                  : "Rebuild the server when there is a source (POST /rebuild)");
     }
     return "";
   }

@@ -454,6 +454,29 @@ class FreshestFirstTest {
         .contains("its GTIDs were reset: they lack that promotion");
   }
 
+  /** Such a server says nothing of what it, or an earlier one of its name, has acknowledged. */
+  @Test
+  void aNewServerOrOneWhoseGtidsWereResetDoesNotCount() {
+    FreshestFirst c = new FreshestFirst(properties("c"));
+    c.know(Optional.of(LAST));
+    Position reset = position("c", "uuid-c", LAST.electionTerm(), 1, "");
+    publish(c, reset);
+    assertThat(turn(c, Duration.ofSeconds(9), false, reset, position("b", 10)).reason())
+        .contains("its GTIDs were reset: they lack " + UUID_A + ":1", "POST /rebuild");
+    assertThat(turn(Duration.ofSeconds(9), position("b", 10), reset).reason())
+        .contains("missing: [c]");
+
+    publish(c, position("c", "uuid-c", LAST.electionTerm(), 0, ""), "", false);
+    Position isNew = Position.parse(c.position("set")).orElseThrow();
+    assertThat(turn(Duration.ofSeconds(9), position("b", 10), isNew).reason())
+        .contains("missing: []", "lacking acknowledged transactions: [c]");
+    // An operator accepts the loss, or the server was set up with the data of the set.
+    publish(c, position("c", "uuid-c", LAST.electionTerm(), 0, ""), "", true);
+    assertThat(c.position("set")).contains("whole=true whole-of-last=true");
+    publish(c, position("c", "uuid-c", LAST.electionTerm(), 0, GTIDS + 1), "", false);
+    assertThat(c.position("set")).contains("whole=true whole-of-last=true");
+  }
+
   @Test
   void onlyTheInitialSourceBeginsASetOfWhichNoServerKnowsASource() {
     this.freshest.know(Optional.empty());
