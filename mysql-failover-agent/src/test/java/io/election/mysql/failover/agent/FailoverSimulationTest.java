@@ -26,15 +26,16 @@ import org.junit.jupiter.params.provider.CsvSource;
 /**
  * Random histories of sets in which servers and agents are lost at any step. The agents decide by
  * their own rules; the servers are modelled: a binary log, a relay log, and what a restart loses of
- * them. System property: {@code simulation.schedules}, the number of histories.
+ * them. System property: {@code failover.histories}, the number of histories.
  */
 class FailoverSimulationTest {
 
-  private static final Duration LONG = Duration.ofMinutes(1);
+  /** Longer than a server holds back if all others are fresher and do not stand. */
+  private static final Duration LONG = Duration.ofSeconds(20);
 
   private static final int STEPS = 60;
 
-  private static final int HISTORIES = Integer.getInteger("simulation.schedules", 1_000);
+  private static final int HISTORIES = Integer.getInteger("failover.histories", 3_000);
 
   /** A transaction; {@code term} is that of the promotion that it records, or 0. */
   private record Transaction(String uuid, int number, long term) {}
@@ -355,7 +356,7 @@ class FailoverSimulationTest {
       Collections.shuffle(order, this.random);
       for (Duration openFor = Duration.ZERO;
           openFor.compareTo(LONG) < 0;
-          openFor = openFor.plusSeconds(1)) {
+          openFor = openFor.plusSeconds(2)) {
         for (Server each : order) {
           Turn turn = each.freshest.turn(new Opening("set", openFor, false, Optional.of(members)));
           if (turn.kind() == Kind.AT_ONCE) {
