@@ -267,7 +267,7 @@ final class Agent implements SmartLifecycle {
     if (!state.superReadOnly()) {
       log.warn("{} is writable but not the source; making it read-only", this.properties.server());
       this.replica.hasWritten();
-      this.server.fenceFormerSource();
+      this.server.fenceWithoutAcknowledgements();
     }
   }
 

@@ -25,22 +25,27 @@ final class Contradictions {
 
   /** Returns why a server may not stand for election; empty if it may. */
   String ofCandidate(Position own, List<Position> announced, Optional<Promotion> last) {
-    return Stream.of(
-            last.map((each) -> each.doubt(own)).orElse(""),
-            ofServers(own, announced, last),
-            last.map((each) -> ofPromotion(own, announced, each)).orElse(""),
-            ofLists(own, announced))
+    return first(
+        last.map((each) -> each.doubt(own)).orElse(""),
+        ofServers(own, announced, last),
+        last.map((each) -> ofPromotion(own, announced, each)).orElse(""),
+        ofLists(own, announced));
+  }
+
+  /** Returns why a server may not join a source; empty if it may. */
+  String ofReplica(Position own, List<Position> announced, Promotion source) {
+    return first(
+        ofServers(own, announced, Optional.of(source)), ofMembership(own, announced, source));
+  }
+
+  private static String first(String... contradictions) {
+    return Stream.of(contradictions)
         .filter((each) -> !each.isEmpty())
         .findFirst()
         .orElse("");
   }
 
-  /** Returns why a server may not join a source; empty if it may. */
-  String ofReplica(Position own, List<Position> announced, Promotion source) {
-    String servers = ofServers(own, announced, Optional.of(source));
-    if (!servers.isEmpty()) {
-      return servers;
-    }
+  private static String ofMembership(Position own, List<Position> announced, Promotion source) {
     return announced.stream()
         .filter((each) -> each.server().equals(source.server()))
         .filter((each) -> !each.servers().contains(own.server()))

@@ -134,7 +134,7 @@ final class Fence {
   private void fenceAgainAndAgain(MysqlServer server) {
     while (!Thread.currentThread().isInterrupted()) {
       try {
-        server.fenceFormerSource(); // its replicas have left it by now
+        server.fenceWithoutAcknowledgements(); // its replicas have left it by now
         log.info("{} answers again and is read-only", this.properties.server());
         return;
       } catch (SQLException ex) {

@@ -286,8 +286,7 @@ final class FreshestFirst implements Precedence {
   private List<Position> known(List<Position> announced) {
     return announced.stream()
         .filter((each) -> each.isFinal(lastTerm()) && this.servers.contains(each.server()))
-        .filter(
-            (each) -> this.last.filter((last) -> !last.doubt(each).isEmpty()).isEmpty())
+        .filter((each) -> this.last.map((last) -> last.doubt(each)).orElse("").isEmpty())
         .toList();
   }
 

@@ -361,29 +361,23 @@ final class MysqlServer implements AutoCloseable {
       drain();
       endClients(); // those that have connected meanwhile
     } catch (SQLException ex) {
-      // Ends ordinary clients and lets no new ones in, so that no client gets an answer to a
-      // transaction that commits without an acknowledgement.
-      execute("SET GLOBAL offline_mode = ON");
-      endClients();
-      closeWithoutAcknowledgements();
+      fenceWithoutAcknowledgements();
+      return;
     }
     execute(ONLINE);
   }
 
   /**
-   * Does the same as {@link #fence} on a former source. Its replicas have left, so their
-   * acknowledgements are not awaited.
+   * Does the same as {@link #fence} without awaiting acknowledgements, as on a former source, whose
+   * replicas have left. Takes up to a second if a transaction waits for an acknowledgement.
    */
-  void fenceFormerSource() throws SQLException {
+  void fenceWithoutAcknowledgements() throws SQLException {
+    // Ends ordinary clients and lets no new ones in, so that no client gets an answer to a
+    // transaction that commits without an acknowledgement.
     execute("SET GLOBAL offline_mode = ON");
     endClients();
-    closeWithoutAcknowledgements();
-    execute(ONLINE);
-  }
-
-  /** Takes up to a second if a transaction waits for an acknowledgement. */
-  private void closeWithoutAcknowledgements() throws SQLException {
-    execute("SET GLOBAL rpl_semi_sync_source_enabled = OFF", "SET GLOBAL super_read_only = ON");
+    execute(
+        "SET GLOBAL rpl_semi_sync_source_enabled = OFF", "SET GLOBAL super_read_only = ON", ONLINE);
   }
 
   /** Ends all connections except those of the server itself and of replicas. */

@@ -64,7 +64,7 @@ class FenceTest {
         .fence();
     this.fence.run();
     verify(this.hooks).run(eq("kill-server"), any(), anyLong());
-    verify(this.server, never()).fenceFormerSource();
+    verify(this.server, never()).fenceWithoutAcknowledgements();
   }
 
   @Test
