@@ -25,8 +25,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -547,15 +547,20 @@ class FailoverIT {
     Server source = this.set.get("a");
     List<Server> replicas = List.of(this.set.get("b"), this.set.get("c"));
     replicas.forEach(Server::pause);
-    CompletableFuture<Void> committing =
-        later(() -> source.execute("INSERT INTO orders.written VALUES (-9)"));
+    Future<Void> committing = Daemon.start("client", () -> {
+      source.execute("INSERT INTO orders.written VALUES (-9)");
+      return null;
+    });
     patiently()
         .until(() -> source
             .query(
                 "SELECT variable_value FROM performance_schema.global_status WHERE variable_name = 'Rpl_semi_sync_source_wait_sessions'")
             .equals("1"));
     try (MysqlServer server = new MysqlServer(source.url(), "root", ReplicationSet.PASSWORD)) {
-      CompletableFuture<Void> fenced = later(server::fence);
+      Future<Void> fenced = Daemon.start("fence", () -> {
+        server.fence();
+        return null;
+      });
       assertThat(committing).as("a client").failsWithin(Duration.ofSeconds(10));
       replicas.forEach(Server::resume);
       assertThat(fenced).succeedsWithin(Duration.ofSeconds(10));
@@ -566,22 +571,6 @@ class FailoverIT {
     patiently()
         .until(
             () -> replicas.get(0).ids().contains(-9L) || replicas.get(1).ids().contains(-9L));
-  }
-
-  /** Work that may fail. */
-  private interface Work {
-
-    void run() throws SQLException;
-  }
-
-  private static CompletableFuture<Void> later(Work work) {
-    return CompletableFuture.runAsync(() -> {
-      try {
-        work.run();
-      } catch (SQLException ex) {
-        throw new IllegalStateException(ex);
-      }
-    });
   }
 
   /**
@@ -597,9 +586,11 @@ class FailoverIT {
     this.agents.remove("b").close(); // otherwise the replica would receive the rest
     this.agents.remove("c").close();
     this.set.get("c").execute("STOP REPLICA IO_THREAD"); // no other replica acknowledges it
-    CompletableFuture<Void> large = later(
-        () -> source.execute(
-            "INSERT INTO orders.large SELECT REPEAT('x', 1000000) FROM information_schema.columns LIMIT 300"));
+    Future<Void> large = Daemon.start("client", () -> {
+      source.execute(
+          "INSERT INTO orders.large SELECT REPEAT('x', 1000000) FROM information_schema.columns LIMIT 300");
+      return null;
+    });
     String applying =
         "SELECT COUNT(*) FROM performance_schema.replication_applier_status_by_worker WHERE applying_transaction <> ''";
     patiently().until(() -> replica.query(applying).equals("1"));

@@ -9,7 +9,6 @@ import io.election.lease.Precedence.Turn;
 import io.election.mysql.failover.GtidSet;
 import io.election.mysql.failover.Joining;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -168,6 +167,7 @@ class FailoverSimulationTest {
   /** A set of servers, and the record of its last promotion. */
   private static final class Simulation {
 
+    final long seed;
     final Random random;
     final int acknowledging;
     final List<Server> servers = new ArrayList<>();
@@ -187,39 +187,21 @@ class FailoverSimulationTest {
     boolean diskLost;
 
     Simulation(long seed, int replicas, int acknowledging) {
+      this.seed = seed;
       this.random = new Random(seed);
       this.acknowledging = acknowledging;
       String[] names = Stream.of("a", "b", "c", "d").limit(replicas + 1).toArray(String[]::new);
       boolean isNew = this.random.nextBoolean();
       for (String name : names) {
-        Server server = new Server(name, properties(name, names), newUuid());
+        Server server = new Server(
+            name,
+            FreshestFirstTest.properties(name, acknowledging, Duration.ofSeconds(2), names),
+            newUuid());
         if (!isNew) {
           server.executed.add(new Transaction("00000000-0000-0000-0000-000000009999", 1, 0));
         }
         this.servers.add(server);
       }
-    }
-
-    private AgentProperties properties(String name, String... names) {
-      return new AgentProperties(
-          name,
-          List.of(names),
-          "a",
-          name + ".example",
-          3306,
-          "jdbc:mysql://b/",
-          "root",
-          "",
-          "replica",
-          "",
-          this.acknowledging,
-          Duration.ofSeconds(2),
-          Duration.ofSeconds(2),
-          Duration.ofSeconds(60),
-          List.of(),
-          List.of(),
-          List.of(),
-          Duration.ofSeconds(2));
     }
 
     private String newUuid() {
@@ -244,7 +226,7 @@ class FailoverSimulationTest {
       }
       this.servers.stream().filter((each) -> !each.runs).forEach(this::restart);
       if (this.source == null) {
-        elect(this.servers, 0);
+        elect(this.servers, true);
       }
     }
 
@@ -325,32 +307,24 @@ class FailoverSimulationTest {
       List<Server> seen = this.servers.stream()
           .filter((each) -> each.runs && this.random.nextInt(8) > 0)
           .toList();
-      elect(seen, 4);
+      elect(seen, false);
     }
 
     /**
      * Elects one of the servers whose agents run.
      *
-     * @param losses in one of how many promotions its server or agent is lost; 0 for none
+     * @param calm whether all of them are fit, and none is lost during its promotion
      */
-    private void elect(List<Server> seen, int losses) {
+    private void elect(List<Server> seen, boolean calm) {
       long since = this.last.map(Promotion::electionTerm).orElse(0L);
       seen.forEach((each) -> {
         each.receives = false;
         each.freshest.know(this.last);
-        each.freshest.unfit(losses > 0 && this.random.nextInt(8) == 0 ? "it is unfit" : "", false);
+        each.freshest.unfit(!calm && this.random.nextInt(8) == 0 ? "it is unfit" : "", false);
         each.freshest.publish(each.state(), since, new Status(Status.Role.WAITING, "", 0));
       });
       List<Member> members = seen.stream()
-          .map((each) -> new Member(
-              each.name,
-              Instant.EPOCH,
-              Instant.EPOCH,
-              true,
-              false,
-              "",
-              "etcd",
-              each.freshest.position("set")))
+          .map((each) -> FreshestFirstTest.member(each.name, each.freshest.position("set")))
           .toList();
       List<Server> order = new ArrayList<>(seen);
       Collections.shuffle(order, this.random);
@@ -360,7 +334,7 @@ class FailoverSimulationTest {
         for (Server each : order) {
           Turn turn = each.freshest.turn(new Opening("set", openFor, false, Optional.of(members)));
           if (turn.kind() == Kind.AT_ONCE) {
-            promote(each, members, losses > 0 ? this.random.nextInt(losses) : losses);
+            promote(each, members, calm ? 0 : this.random.nextInt(4));
             return;
           }
         }
@@ -368,6 +342,12 @@ class FailoverSimulationTest {
       order.forEach((each) -> log("%s stands aside: %s", each.name, each.freshest.reason()));
     }
 
+    /**
+     * Promotes a server.
+     *
+     * @param lostAt 1 if its agent is lost after it has recorded the promotion, 2 if after the term
+     *     was written to the data
+     */
     private void promote(Server server, List<Member> members, int lostAt) {
       server.apply(Integer.MAX_VALUE);
       assertThat(server.freshest.fresher(members, gtids(server.executed)))
@@ -383,7 +363,7 @@ class FailoverSimulationTest {
         return;
       }
       server.replicatesFrom = "";
-      server.whole = true;
+      server.whole = false; // a source uses the variable of the mark
       this.last = Optional.of(promotion);
       log("%s is promoted in term %d", server.name, promotion.term());
       if (lostAt == 1) {
@@ -451,7 +431,7 @@ class FailoverSimulationTest {
 
     @Override
     public String toString() {
-      return String.join("\n  ", this.history);
+      return "seed %d:\n  %s".formatted(this.seed, String.join("\n  ", this.history));
     }
   }
 
@@ -463,7 +443,9 @@ class FailoverSimulationTest {
       Simulation simulation = new Simulation(seed, replicas, acknowledging);
       simulation.run();
       if (!simulation.diskLost) {
-        assertThat(simulation.source).as("seed %d: %s", seed, simulation).isNotNull();
+        assertThat(simulation.source)
+            .as("the source when all are back: %s", simulation)
+            .isNotNull();
       }
       promotions += simulation.promotions;
     }

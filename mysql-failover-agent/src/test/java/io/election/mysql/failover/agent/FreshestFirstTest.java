@@ -51,7 +51,7 @@ class FreshestFirstTest {
         server,
         List.of(servers),
         "a",
-        "b.example",
+        server + ".example",
         3306,
         "jdbc:mysql://b/",
         "root",
@@ -166,9 +166,12 @@ class FreshestFirstTest {
 
   private static List<Member> members(Position... positions) {
     return Stream.of(positions)
-        .map((each) -> new Member(
-            each.server(), Instant.EPOCH, Instant.EPOCH, true, false, "", "etcd", each.print()))
+        .map((each) -> member(each.server(), each.print()))
         .toList();
+  }
+
+  static Member member(String server, String position) {
+    return new Member(server, Instant.EPOCH, Instant.EPOCH, true, false, "", "etcd", position);
   }
 
   private Turn turn(Duration openFor, Position... positions) {
