@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aot.hint.ExecutableMode;
 import org.springframework.aot.hint.ReflectionHints;
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.aot.BeanRegistrationAotContribution;
 import org.springframework.beans.factory.aot.BeanRegistrationAotProcessor;
 import org.springframework.beans.factory.support.RegisteredBean;
@@ -27,7 +28,7 @@ final class LeaderOnlyAotProcessor implements BeanRegistrationAotProcessor {
   public @Nullable BeanRegistrationAotContribution processAheadOfTime(RegisteredBean bean) {
     Set<Class<?>> types = new LinkedHashSet<>();
     types.add(bean.getBeanClass());
-    Class<?> product = bean.getBeanFactory().getType(bean.getBeanName(), false);
+    Class<?> product = product(bean);
     if (product != null) {
       types.add(product);
     }
@@ -49,6 +50,13 @@ final class LeaderOnlyAotProcessor implements BeanRegistrationAotProcessor {
         }
       });
     };
+  }
+
+  /** The type of what a factory creates. The bean factory knows the names of outer beans alone. */
+  private static @Nullable Class<?> product(RegisteredBean bean) {
+    return bean.isInnerBean()
+        ? bean.getBeanType().as(FactoryBean.class).resolveGeneric()
+        : bean.getBeanFactory().getType(bean.getBeanName(), false);
   }
 
   private static List<Class<?>> hierarchy(Class<?> type) {

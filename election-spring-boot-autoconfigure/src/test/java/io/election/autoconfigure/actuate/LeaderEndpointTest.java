@@ -49,6 +49,8 @@ import org.springframework.boot.actuate.endpoint.Show;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.security.autoconfigure.actuate.web.servlet.ManagementWebSecurityAutoConfiguration;
+import org.springframework.boot.security.autoconfigure.web.servlet.ServletWebSecurityAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -428,7 +430,12 @@ class LeaderEndpointTest {
   }
 
   @Configuration(proxyBeanMethods = false)
-  @EnableAutoConfiguration(exclude = DataSourceAutoConfiguration.class)
+  @EnableAutoConfiguration(
+      exclude = {
+        DataSourceAutoConfiguration.class,
+        ManagementWebSecurityAutoConfiguration.class,
+        ServletWebSecurityAutoConfiguration.class
+      })
   static class Application {
 
     @Bean
