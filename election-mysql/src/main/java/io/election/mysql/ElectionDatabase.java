@@ -40,7 +40,6 @@ public final class ElectionDatabase {
 
   private static final Logger log = LoggerFactory.getLogger(ElectionDatabase.class);
   private static final int MAX_PENDING = 16;
-  private static final long CROWDED_NANOS = Duration.ofMinutes(5).toNanos();
   private static final String UNKNOWN = "the election's database";
   private static final Pattern SCHEME = Pattern.compile("jdbc:[\\w+:.-]*//");
   private static final Pattern BEGIN = Pattern.compile("jdbc:[\\w+:.%-]*//");
@@ -53,13 +52,13 @@ public final class ElectionDatabase {
       "(?i)[(,]\\s*(host|port)\\s*=\\s*([\\p{L}\\p{N}_.:%-]+|\\[[\\p{XDigit}:.%]+])\\s*(?=[),])");
   private static final Pattern DATABASE_AFTER_KEYS = Pattern.compile("\\)]?(/[^()=,:@]*)$");
 
-  private final DataSource dataSource;
+  private final ConnectBackoff.Opening source;
+  private final ConnectBackoff backoff;
   private final ThreadFactory threads;
   private final String credentials;
   private final AtomicInteger pending = new AtomicInteger();
   private final AtomicBoolean toldOfLongRest = new AtomicBoolean();
   private volatile @Nullable String location;
-  private volatile @Nullable Long crowdedAt;
   private volatile @Nullable String schema;
 
   /**
@@ -82,7 +81,7 @@ public final class ElectionDatabase {
    * @param credentials where the source reads user and password, for messages
    */
   public ElectionDatabase(DataSource dataSource, @Nullable String url, String credentials) {
-    this(dataSource, url, credentials, (work) -> new Thread(work, "election-connect"));
+    this(dataSource, url, credentials, ElectionDatabase::thread);
   }
 
   /**
@@ -100,17 +99,56 @@ public final class ElectionDatabase {
           "The JDBC URL names several hosts ({}), but Connector/J writes only to the first: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that accepts writes",
           describe(login.url()));
     }
+    ConnectBackoff backoff = new ConnectBackoff(System::nanoTime);
     return new ElectionDatabase(
-        new UnpooledDataSource(logins, timeout), login.url(), login.source());
+        new UnpooledConnections(logins, timeout, backoff)::open,
+        backoff,
+        login.url(),
+        login.source(),
+        ElectionDatabase::thread);
   }
 
   /** Creates a database whose connecting threads come from the given factory. */
   ElectionDatabase(
       DataSource dataSource, @Nullable String url, String credentials, ThreadFactory threads) {
-    this.dataSource = dataSource;
+    this(dataSource, new ConnectBackoff(System::nanoTime), url, credentials, threads);
+  }
+
+  private ElectionDatabase(
+      DataSource dataSource,
+      ConnectBackoff backoff,
+      @Nullable String url,
+      String credentials,
+      ThreadFactory threads) {
+    this(
+        () -> backoff.connect("", null, dataSource::getConnection),
+        backoff,
+        url,
+        credentials,
+        threads);
+  }
+
+  /**
+   * Creates a database.
+   *
+   * @param source opens connections, and asks the back-off whether it may
+   * @param backoff keeps refused logins from being repeated
+   */
+  ElectionDatabase(
+      ConnectBackoff.Opening source,
+      ConnectBackoff backoff,
+      @Nullable String url,
+      String credentials,
+      ThreadFactory threads) {
+    this.source = source;
+    this.backoff = backoff;
     this.credentials = credentials;
     this.location = url != null ? location(url) : null;
     this.threads = threads;
+  }
+
+  private static Thread thread(Runnable work) {
+    return new Thread(work, "election-connect");
   }
 
   /**
@@ -191,9 +229,6 @@ public final class ElectionDatabase {
       throw new SQLTransientConnectionException("Interrupted while connecting", ex);
     } catch (ExecutionException ex) {
       if (ex.getCause() instanceof SQLException cause) {
-        if (SqlErrors.isTooMany(cause)) {
-          this.crowdedAt = System.nanoTime();
-        }
         throw cause;
       }
       throw new SQLException("The DataSource failed: " + ex.getCause(), ex.getCause());
@@ -232,13 +267,12 @@ public final class ElectionDatabase {
    * connection should then open one.
    */
   boolean isCrowded() {
-    Long crowdedAt = this.crowdedAt;
-    return crowdedAt != null && System.nanoTime() - crowdedAt < CROWDED_NANOS;
+    return this.backoff.isCrowded();
   }
 
   private void connect(CompletableFuture<Connection> connected) {
     try {
-      Connection connection = this.dataSource.getConnection();
+      Connection connection = this.source.open();
       if (!connected.complete(connection)) {
         discard(connection);
       }

@@ -31,7 +31,7 @@ final class SqlErrors {
       Set.of(1205, 1213, 1020, GROUP_CONFLICT, LOCKED_NOW);
   private static final Set<Integer> INTERRUPTED = Set.of(1317, 1969, 3024);
   private static final Set<Integer> READ_ONLY = Set.of(READ_ONLY_SERVER, 1792, 1836);
-  private static final Set<Integer> TOO_MANY = Set.of(1040, 1203, 1226);
+  private static final Set<Integer> TOO_MANY = Set.of(1040, 1203, Refusal.USER_LIMIT);
   /** Forbidden, missing or unsupported on this server or on a proxy in front of it. */
   private static final Set<Integer> REFUSED =
       Set.of(1044, 1064, 1128, 1142, 1143, 1227, 1235, 1289, 1305, 1370);
@@ -42,7 +42,11 @@ final class SqlErrors {
   private static final int UNKNOWN = 1105;
 
   private static final Set<Integer> DENIED =
-      Set.of(1044, 1045, 1251, 1524, 1698, 1820, 1862, 3118, 4151);
+      Set.of(1044, 1045, 1251, 1524, 1698, 1820, 1862, 3118, 3879, 4151);
+
+  /** The account is locked because of failed logins: MySQL, MariaDB. */
+  private static final Set<Integer> LOCKED_OUT = Set.of(3955, 4150);
+
   private static final Set<Integer> NO_RIGHT = Set.of(1142, 1143);
   private static final Set<Integer> OUT_OF_REACH = Set.of(1044, 1049, SYNTAX, 1142, 1143, 1146);
   private static final Set<Integer> NO_DDL_RIGHT = Set.of(1044, 1142, 1227);
@@ -78,9 +82,9 @@ final class SqlErrors {
     return code(ex) == 0 || sqlState(ex).startsWith("08");
   }
 
-  /** Whether the server, or the account, has no connection left. */
-  static boolean isTooMany(SQLException ex) {
-    return TOO_MANY.contains(code(ex));
+  /** Whether the answer did not come in time. */
+  static boolean isTimeout(Throwable ex) {
+    return has(ex, SQLTimeoutException.class) || has(ex, SocketTimeoutException.class);
   }
 
   /** Whether the server does not support such a statement. */
@@ -175,9 +179,13 @@ final class SqlErrors {
       return "The database does not exist: %s (%s). Create it, or correct the URL."
           .formatted(where, text(ex));
     }
+    if (LOCKED_OUT.contains(code)) {
+      return "%s has locked the account because some client sent wrong passwords (%s). Find that client first: it may be another application, or a node with an old password. Then unlock the account, on MySQL by ALTER USER ... ACCOUNT UNLOCK, on MariaDB by FLUSH PRIVILEGES. %s"
+          .formatted(where, text(ex), retry(database));
+    }
     if (DENIED.contains(code)) {
-      return "%s refuses the user (%s). Check user name and password, whether the account is locked or its password expired, and its rights in the database. They are read again at the next attempt, from %s."
-          .formatted(where, text(ex), database.credentials());
+      return "%s refuses the user (%s). Check user name and password, whether the account is locked or its password expired, and its rights in the database. %s"
+          .formatted(where, text(ex), retry(database));
     }
     if (code == MIXED_COLLATIONS) {
       return "The columns of the tables in %s differ in their collations (%s). Give all names the collation utf8mb4_bin, as here:\n%s"
@@ -206,7 +214,7 @@ final class SqlErrors {
       return "%s cannot be reached (%s). Is the server running, and do host and port match the URL?"
           .formatted(where, reason(ex));
     }
-    if (has(ex, SQLTimeoutException.class) || has(ex, SocketTimeoutException.class)) {
+    if (isTimeout(ex)) {
       return "%s did not answer within %d ms (as.election.operation-timeout). The server is down, overloaded or cut off, or a row is locked."
           .formatted(where, timeout.toMillis());
     }
@@ -222,6 +230,11 @@ final class SqlErrors {
       return "%s: %s.".formatted(where, text(ex));
     }
     return "%s: error %d, SQL state %s: %s.".formatted(where, code, sqlState(ex), text(ex));
+  }
+
+  private static String retry(ElectionDatabase database) {
+    return "They are read again at the next attempt, from %s. A changed login is sent at once; the same one after half a minute, and a wrong password after up to 8 minutes, so that the election does not lock the account."
+        .formatted(database.credentials());
   }
 
   private static String grants(@Nullable Session session) {
@@ -284,7 +297,7 @@ final class SqlErrors {
     return message == null || text.contains(message) ? text : text + ": " + message;
   }
 
-  private static int code(Throwable ex) {
+  static int code(Throwable ex) {
     for (Throwable cause = ex; cause != null; cause = cause.getCause()) {
       if (cause instanceof SQLException sql && sql.getErrorCode() != 0) {
         return sql.getErrorCode();
@@ -293,7 +306,7 @@ final class SqlErrors {
     return 0;
   }
 
-  private static String sqlState(Throwable ex) {
+  static String sqlState(Throwable ex) {
     for (Throwable cause = ex; cause != null; cause = cause.getCause()) {
       if (cause instanceof SQLException sql && sql.getSQLState() != null) {
         return sql.getSQLState();
@@ -302,7 +315,7 @@ final class SqlErrors {
     return "";
   }
 
-  private static boolean has(Throwable ex, Class<? extends Throwable> type) {
+  static boolean has(Throwable ex, Class<? extends Throwable> type) {
     for (Throwable cause = ex; cause != null; cause = cause.getCause()) {
       if (type.isInstance(cause)) {
         return true;

@@ -9,6 +9,7 @@ import java.sql.Driver;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Properties;
@@ -23,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * Opens a new connection at each call with the current login. If the URL names several hosts, it
  * connects to the first one that accepts writes.
  */
-final class UnpooledDataSource extends AbstractDataSource {
+final class UnpooledConnections {
 
   /** The server's error number for a write that it refuses because it is read-only. */
   private static final int READ_ONLY_SERVER = 1290;
@@ -42,6 +43,8 @@ final class UnpooledDataSource extends AbstractDataSource {
 
   private final Supplier<Login> logins;
 
+  private final ConnectBackoff backoff;
+
   private final int timeoutMillis;
 
   /**
@@ -49,29 +52,20 @@ final class UnpooledDataSource extends AbstractDataSource {
    *
    * @param logins supplies the login, at each call
    * @param timeout how long a new connection may wait for the network
+   * @param backoff keeps a login that a host has refused from being repeated there
    */
-  UnpooledDataSource(Supplier<Login> logins, Duration timeout) {
+  UnpooledConnections(Supplier<Login> logins, Duration timeout, ConnectBackoff backoff) {
     this.logins = logins;
+    this.backoff = backoff;
     this.timeoutMillis = Math.toIntExact(timeout.toMillis());
   }
 
-  @Override
-  public Connection getConnection() throws SQLException {
+  /** Opens a connection with the current login. */
+  Connection open() throws SQLException {
     Login login = this.logins.get();
-    return connect(login, login.username(), login.password());
-  }
-
-  @Override
-  public Connection getConnection(@Nullable String username, @Nullable String password)
-      throws SQLException {
-    return connect(this.logins.get(), username, password);
-  }
-
-  private Connection connect(Login login, @Nullable String username, @Nullable String password)
-      throws SQLException {
     List<String> urls = JdbcHosts.split(login.url());
     if (urls.size() == 1) {
-      return open(login.driver(), urls.get(0), username, password, this.timeoutMillis);
+      return open(login, urls.get(0), this.timeoutMillis);
     }
     List<String> problems = new ArrayList<>();
     SQLException failure = null;
@@ -83,7 +77,7 @@ final class UnpooledDataSource extends AbstractDataSource {
       int left = (int) Math.max(2, NANOSECONDS.toMillis(deadline - System.nanoTime()));
       int millis = i < urls.size() - 1 ? left / 2 : left;
       try {
-        Connection connection = open(login.driver(), urls.get(i), username, password, millis);
+        Connection connection = open(login, urls.get(i), millis);
         if (takesWrites(connection)) {
           connection.setNetworkTimeout(Runnable::run, this.timeoutMillis);
           return connection;
@@ -117,12 +111,12 @@ final class UnpooledDataSource extends AbstractDataSource {
     }
   }
 
-  private static Connection open(
-      @Nullable Driver driver,
-      String url,
-      @Nullable String username,
-      @Nullable String password,
-      int timeoutMillis)
+  private Connection open(Login login, String url, int millis) throws SQLException {
+    List<@Nullable String> sent = Arrays.asList(login.username(), login.password());
+    return this.backoff.connect(url, sent, () -> connect(login, url, millis));
+  }
+
+  private static Connection connect(Login login, String url, int timeoutMillis)
       throws SQLException {
     Properties properties = new Properties();
     // Connector/J bounds the handshake only by socketTimeout. With MariaDB's driver the values in
@@ -132,12 +126,13 @@ final class UnpooledDataSource extends AbstractDataSource {
     if (!url.contains(ATTRIBUTES + "=")) {
       properties.setProperty(ATTRIBUTES, "program_name:election");
     }
-    if (username != null) {
-      properties.setProperty("user", username);
+    if (login.username() != null) {
+      properties.setProperty("user", login.username());
     }
-    if (password != null) {
-      properties.setProperty("password", password);
+    if (login.password() != null) {
+      properties.setProperty("password", login.password());
     }
+    Driver driver = login.driver();
     Connection connection;
     try {
       connection = driver != null ? driver.connect(url, properties) : null;

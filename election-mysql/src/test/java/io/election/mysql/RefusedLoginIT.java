@@ -1,0 +1,135 @@
+package io.election.mysql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import io.election.lease.LeaseStoreException;
+import io.election.mysql.ElectionDatabase.Login;
+import io.election.mysql.MysqlLeaseStore.SchemaMode;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A login that the server refuses is not repeated so often that the account is locked. */
+@OnEveryServer
+class RefusedLoginIT extends ServerDatabase {
+
+  private static final AtomicInteger USERS = new AtomicInteger();
+
+  private static final Duration MINUTES = Duration.ofMinutes(7);
+
+  private final AtomicLong nanos = new AtomicLong();
+
+  private String user;
+
+  private volatile String password = "wrong";
+
+  @BeforeEach
+  void newAccount() {
+    this.user = "lockable_" + USERS.incrementAndGet() + "_" + this.database.name();
+    this.database.newUser(this.user, "ALL ON " + this.database.name() + ".*");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"mysql", "mariadb"})
+  void wrongPasswordLocksTheAccountForNobody(String driver) throws Exception {
+    lockAfterFive();
+    MysqlLeaseStore store = store(this.database.jdbcUrl(driver, ""));
+    callForMinutes(store);
+
+    DriverManager.getConnection(this.database.jdbcUrl(), this.user, this.database.password())
+        .close();
+    this.password = this.database.password();
+    assertThat(store.read(Set.of("jobs")))
+        .as("a changed password works at once")
+        .isEmpty();
+  }
+
+  /** The driver breaks the login off, although user and password are right. */
+  @Test
+  void loginThatTheDriverBreaksOffLocksTheAccountForNobody() throws Exception {
+    assumeThat(server().isMariaDb()).isFalse();
+    lockAfterFive();
+    this.password = this.database.password();
+    MysqlLeaseStore store = store(this.database
+            .jdbcUrl("mysql", "")
+            .replaceAll("(sslMode|allowPublicKeyRetrieval)=\\w+&?", "")
+        + "&sslMode=DISABLED");
+    assertThatThrownBy(() -> store.read(Set.of("jobs")))
+        .hasMessageContaining("Public Key Retrieval is not allowed");
+    callForMinutes(store);
+
+    DriverManager.getConnection(this.database.jdbcUrl(), this.user, this.database.password())
+        .close();
+  }
+
+  @Test
+  void lockedAccountIsExplained() throws Exception {
+    lockAfterFive();
+    for (int i = 0; i < 6; i++) {
+      assertThatThrownBy(
+              () -> DriverManager.getConnection(this.database.jdbcUrl(), this.user, "other"))
+          .isInstanceOf(SQLException.class);
+    }
+    this.password = this.database.password();
+    MysqlLeaseStore store = store(this.database.jdbcUrl());
+    assertThatThrownBy(() -> store.read(Set.of("jobs")))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("some client sent wrong passwords")
+        .hasMessageContaining("ACCOUNT UNLOCK");
+    this.server()
+        .execute(
+            server().isMariaDb()
+                ? "FLUSH PRIVILEGES"
+                : "ALTER USER '" + this.user + "'@'%' ACCOUNT UNLOCK");
+    this.nanos.addAndGet(Duration.ofSeconds(45).toNanos());
+    assertThat(store.read(Set.of("jobs"))).isEmpty();
+  }
+
+  /** MariaDB counts failed logins of all accounts by one setting. */
+  private void lockAfterFive() {
+    if (server().isMariaDb()) {
+      server().execute("SET GLOBAL max_password_errors = 5");
+      closing(() -> server().execute("SET GLOBAL max_password_errors = DEFAULT"));
+    } else {
+      server()
+          .execute("ALTER USER '%s'@'%%' FAILED_LOGIN_ATTEMPTS 5 PASSWORD_LOCK_TIME 1"
+              .formatted(this.user));
+    }
+  }
+
+  /** Uses all connections of a node, as often as an elector that has led last. */
+  private void callForMinutes(MysqlLeaseStore store) {
+    ReleaseWatch watch = closing(store.releaseWatch().orElseThrow());
+    for (int i = 0; i < MINUTES.toSeconds() * 4; i++) {
+      assertThatThrownBy(() -> store.read(Set.of("jobs"))).isInstanceOf(LeaseStoreException.class);
+      assertThatThrownBy(() -> watch.await("holder", () -> {}))
+          .isInstanceOf(LeaseStoreException.class);
+      assertThatThrownBy(store::ensureTables).isInstanceOf(LeaseStoreException.class);
+      this.nanos.addAndGet(Duration.ofMillis(250).toNanos());
+    }
+  }
+
+  private MysqlLeaseStore store(String url) throws SQLException {
+    Login login = new Login(url, this.user, this.password, DriverManager.getDriver(url), "a test");
+    ConnectBackoff backoff = new ConnectBackoff(this.nanos::get);
+    UnpooledConnections connections = new UnpooledConnections(
+        () -> new Login(url, this.user, this.password, login.driver(), "a test"),
+        Database.OPERATION_TIMEOUT,
+        backoff);
+    return closing(new MysqlLeaseStore(
+        new ElectionDatabase(connections::open, backoff, url, "a test", Thread::new),
+        SchemaMode.MIGRATE,
+        Database.OPERATION_TIMEOUT,
+        Database.RENEW_INTERVAL,
+        true));
+  }
+}
