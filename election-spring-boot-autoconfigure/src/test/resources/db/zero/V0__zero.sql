@@ -1,0 +1,1 @@
+CREATE TABLE zero (id bigint PRIMARY KEY);
