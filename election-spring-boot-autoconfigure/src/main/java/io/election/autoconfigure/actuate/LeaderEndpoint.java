@@ -3,27 +3,20 @@ package io.election.autoconfigure.actuate;
 import io.election.AuditNote;
 import io.election.ElectionService;
 import io.election.ExpectedLeader;
-import io.election.Leadership;
 import io.election.Member;
 import io.election.Names;
 import io.election.OtherLeaderException;
-import io.election.PastTerm;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
 import java.security.Principal;
-import java.time.format.DateTimeFormatter;
-import java.time.format.DateTimeFormatterBuilder;
-import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.aop.support.AopUtils;
 import org.springframework.boot.actuate.endpoint.Access;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
@@ -32,13 +25,10 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
-import org.springframework.util.ClassUtils;
 
 /**
  * Shows who leads, as far as this node knows without calling the store, and lets operators change
  * elections.
- *
- * <p>Responses are maps of plain values, so that every JSON library writes them alike.
  */
 @WebEndpoint(id = "leader", defaultAccess = Access.READ_ONLY)
 final class LeaderEndpoint {
@@ -57,12 +47,9 @@ final class LeaderEndpoint {
   /** The actor of a request without a logged-in user. */
   private static final String ANYBODY = "endpoint";
 
-  private static final DateTimeFormatter MILLISECONDS =
-      new DateTimeFormatterBuilder().appendInstant(3).toFormatter();
-
   private final Elections elections;
 
-  private final @Nullable ElectionBackend backend;
+  private final ElectionDescriber describer;
 
   private final LeaderEndpointProperties properties;
 
@@ -77,27 +64,14 @@ final class LeaderEndpoint {
   LeaderEndpoint(
       Elections elections, @Nullable ElectionBackend backend, LeaderEndpointProperties properties) {
     this.elections = elections;
-    this.backend = backend;
+    this.describer = new ElectionDescriber(elections, backend);
     this.properties = properties;
   }
 
   /** Shows all elections of this node. */
   @ReadOperation
   Map<String, Object> elections(SecurityContext security) {
-    Map<String, Object> description = new LinkedHashMap<>();
-    this.elections.all().values().stream().findFirst().ifPresent((first) -> {
-      description.put("nodeId", first.nodeId());
-      description.put("algorithm", algorithm(first));
-    });
-    if (this.backend != null && !this.backend.parts().isEmpty()) {
-      description.put("parts", this.backend.parts());
-    }
-    Map<String, Object> described = new LinkedHashMap<>();
-    this.elections
-        .all()
-        .forEach((name, service) -> described.put(name, describe(service, security)));
-    description.put("elections", described);
-    return description;
+    return this.describer.node(showsDetails(security));
   }
 
   /**
@@ -108,22 +82,7 @@ final class LeaderEndpoint {
   @Nullable
   Map<String, Object> election(@Selector String serviceId, SecurityContext security) {
     ElectionService service = this.elections.resolve(serviceId);
-    if (service == null) {
-      return null;
-    }
-    Map<String, Object> description = describe(service, security);
-    if (showsDetails(security)) {
-      service.members().ifPresent((members) -> {
-        description.put("candidates", candidates(members));
-        description.put("members", described(members));
-      });
-      List<Map<String, Object>> history =
-          service.history().stream().map(LeaderEndpoint::describe).toList();
-      if (!history.isEmpty()) {
-        description.put("history", history);
-      }
-    }
-    return description;
+    return service != null ? this.describer.electionInFull(service, showsDetails(security)) : null;
   }
 
   /**
@@ -162,7 +121,7 @@ final class LeaderEndpoint {
       AuditNote auditNote = auditNote(security, reason);
       String designated = Boolean.TRUE.equals(force) ? wanted : memberMeantBy(wanted, service);
       service.designate(designated, auditNote);
-      Map<String, Object> state = describe(service, security);
+      Map<String, Object> state = this.describer.election(service, showsDetails(security));
       state.put("designated", designated);
       return new WebEndpointResponse<>(state, ACCEPTED);
     });
@@ -285,95 +244,6 @@ final class LeaderEndpoint {
     return this.properties.showDetails().isShown(security, this.properties.roles());
   }
 
-  private Map<String, Object> describe(ElectionService service, SecurityContext security) {
-    Map<String, Object> description = describe(service);
-    if (showsDetails(security)) {
-      service.paused().ifPresent((auditNote) -> {
-        description.put("paused", true);
-        description.put("pausedBy", auditNote.actor());
-        if (!auditNote.reason().isEmpty()) {
-          description.put("pausedReason", auditNote.reason());
-        }
-      });
-    }
-    return description;
-  }
-
-  /** The part of the answer that everyone who can reach the endpoint may see. */
-  private static Map<String, Object> describe(ElectionService service) {
-    Leadership leadership = service.leadership().orElse(null);
-    boolean leader = leadership != null || service.isLeader();
-    Map<String, Object> description = new LinkedHashMap<>();
-    description.put("leader", leader);
-    (leader ? Optional.ofNullable(service.nodeId()) : service.leaderId())
-        .ifPresent((id) -> description.put("leaderId", id));
-    OptionalLong term = leadership != null ? OptionalLong.of(leadership.term()) : service.term();
-    term.ifPresent((value) -> description.put("term", value));
-    if (leadership != null) {
-      description.put("since", MILLISECONDS.format(leadership.since()));
-      if (!leadership.remaining().equals(Leadership.UNLIMITED)) {
-        description.put(
-            "leaseRemaining",
-            leadership.remaining().truncatedTo(ChronoUnit.MILLIS).toString());
-      }
-    }
-    return description;
-  }
-
-  private static Map<String, Object> describe(PastTerm entry) {
-    Map<String, Object> description = new LinkedHashMap<>();
-    description.put("term", entry.term());
-    description.put("leaderId", entry.leaderId());
-    description.put("from", MILLISECONDS.format(entry.from()));
-    putIfKnown(
-        description, "until", entry.until() != null ? MILLISECONDS.format(entry.until()) : null);
-    putIfKnown(description, "reason", entry.reason());
-    putIfKnown(description, "endReason", entry.endReason());
-    putIfKnown(description, "endedBy", entry.endedBy());
-    putIfKnown(description, "note", entry.note());
-    return description;
-  }
-
-  /** The nodes that may lead, in the order in which they came. */
-  private static List<String> candidates(List<Member> members) {
-    return members.stream()
-        .filter((member) -> member.eligible() && !member.paused())
-        .map(Member::nodeId)
-        .toList();
-  }
-
-  private static List<Map<String, Object>> described(List<Member> members) {
-    return members.stream().map(LeaderEndpoint::describe).toList();
-  }
-
-  private static Map<String, Object> describe(Member member) {
-    Map<String, Object> description = new LinkedHashMap<>();
-    description.put("nodeId", member.nodeId());
-    description.put("since", MILLISECONDS.format(member.since()));
-    description.put("lastSeen", MILLISECONDS.format(member.lastSeen()));
-    description.put("eligible", member.eligible());
-    description.put("paused", member.paused());
-    putIfKnown(description, "version", member.version());
-    putIfKnown(description, "algorithm", member.algorithm());
-    putIfKnown(description, "position", member.position());
-    return description;
-  }
-
-  private static void putIfKnown(
-      Map<String, Object> description, String key, @Nullable String value) {
-    if (value != null && !value.isEmpty()) {
-      description.put(key, value);
-    }
-  }
-
-  private String algorithm(ElectionService service) {
-    if (this.backend != null) {
-      return this.backend.algorithm();
-    }
-    Class<?> type = ClassUtils.getUserClass(AopUtils.getTargetClass(service));
-    return type.getSimpleName().isEmpty() ? ClassUtils.getShortName(type) : type.getSimpleName();
-  }
-
   private WebEndpointResponse<Map<String, Object>> decide(String serviceId, Decision decision) {
     ElectionService service = this.elections.resolve(serviceId);
     if (service == null) {
@@ -387,7 +257,7 @@ final class LeaderEndpoint {
     } catch (NoMemberException ex) {
       Map<String, Object> refusal = new LinkedHashMap<>();
       refusal.put("message", ex.getMessage());
-      refusal.put("members", described(ex.members));
+      refusal.put("members", ElectionDescriber.members(ex.members));
       return new WebEndpointResponse<>(refusal, CONFLICT);
     } catch (OtherLeaderException ex) {
       Map<String, Object> refusal = new LinkedHashMap<>();
