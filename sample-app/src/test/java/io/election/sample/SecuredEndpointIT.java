@@ -24,17 +24,14 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.http.HttpMethod;
 import org.springframework.http.MediaType;
 import org.springframework.http.ResponseEntity;
-import org.springframework.security.config.Customizer;
-import org.springframework.security.config.annotation.web.builders.HttpSecurity;
 import org.springframework.security.core.userdetails.User;
 import org.springframework.security.core.userdetails.UserDetailsService;
 import org.springframework.security.provisioning.InMemoryUserDetailsManager;
-import org.springframework.security.web.SecurityFilterChain;
 import org.springframework.util.StreamUtils;
 import org.springframework.web.client.RestClient;
 
 /**
- * The sample behind Spring Security. It runs on a real database, as a user with only the documented
+ * The sample behind the Spring Security configuration of the docs. It runs on a real database, as a user with only the documented
  * grants.
  */
 @ExtendWith(OutputCaptureExtension.class)
@@ -60,7 +57,7 @@ class SecuredEndpointIT {
   private static ConfigurableApplicationContext application;
 
   @BeforeAll
-  static void start() {
+  static void start() throws Exception {
     DATABASE.withTables();
     user = DATABASE.newUser(
         "sample_" + DATABASE.name(),
@@ -131,8 +128,9 @@ class SecuredEndpointIT {
         : null;
   }
 
-  private static ConfigurableApplicationContext run() {
-    return new SpringApplicationBuilder(SampleApplication.class, Security.class)
+  private static ConfigurableApplicationContext run() throws Exception {
+    return new SpringApplicationBuilder(
+            SampleApplication.class, DocumentedSecurity.compile(), Users.class)
         .run(
             "--server.port=0",
             "--server.shutdown=immediate",
@@ -178,27 +176,8 @@ class SecuredEndpointIT {
     return DATABASE.query("SELECT leader_id FROM leader_election WHERE service_id = 'sample-app'");
   }
 
-  /** The permissions of each user. Not a configuration class, so that component scanning skips it. */
-  static class Security {
-
-    @Bean
-    SecurityFilterChain endpoints(HttpSecurity http) {
-      return http.authorizeHttpRequests((requests) -> requests
-              .requestMatchers("/actuator/health/**")
-              .permitAll()
-              .requestMatchers("/actuator/leader/*/check")
-              .permitAll()
-              .requestMatchers(HttpMethod.GET, "/actuator/**")
-              .hasAnyRole("READER", "OPERATOR")
-              .requestMatchers("/actuator/leader/**")
-              .hasRole("OPERATOR")
-              .anyRequest()
-              .denyAll())
-          .httpBasic(Customizer.withDefaults())
-          // Each request carries its credentials; no cookie stores them.
-          .csrf((csrf) -> csrf.disable())
-          .build();
-    }
+  /** The users. Not a configuration class, so that component scanning skips it. */
+  static class Users {
 
     @Bean
     UserDetailsService users() {

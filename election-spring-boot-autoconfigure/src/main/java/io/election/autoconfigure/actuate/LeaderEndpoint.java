@@ -22,13 +22,19 @@ import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
+import org.springframework.util.MimeTypeUtils;
 
 /**
  * Shows who leads, as far as this node knows without calling the store, and lets operators change
  * elections.
+ *
+ * <p>Spring Boot lets the query and the body of a request override path variables. Security rules go
+ * by the path, so each operation takes the whole rest of the path as one {@link ElectionPath}, which
+ * nothing overrides.
  */
 @WebEndpoint(id = "leader", defaultAccess = Access.READ_ONLY)
 final class LeaderEndpoint {
@@ -38,6 +44,10 @@ final class LeaderEndpoint {
   private static final int ACCEPTED = 202;
 
   private static final int CONFLICT = 409;
+
+  private static final String CHECK = "check";
+
+  private static final String PAUSE = "pause";
 
   private static final Pattern HOST_AND_PORT = Pattern.compile(".+:\\d{1,5}");
 
@@ -75,56 +85,73 @@ final class LeaderEndpoint {
   }
 
   /**
-   * Shows one election, with its candidates, members and last terms as details. Answers 404 if this
-   * node does not know it.
-   */
-  @ReadOperation
-  @Nullable
-  Map<String, Object> election(@Selector String serviceId, SecurityContext security) {
-    ElectionService service = this.elections.resolve(serviceId);
-    return service != null ? this.describer.electionInFull(service, showsDetails(security)) : null;
-  }
-
-  /**
-   * Answers load balancers with the status alone: 200 on the leader, 503 on a follower, 404 if this
-   * node does not know the election. Also answers HEAD.
-   */
-  @ReadOperation
-  WebEndpointResponse<Void> check(@Selector String serviceId, @Selector Question question) {
-    ElectionService service = this.elections.resolve(serviceId);
-    if (service == null) {
-      return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
-    }
-    return new WebEndpointResponse<>(
-        service.isLeader()
-            ? WebEndpointResponse.STATUS_OK
-            : WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
-  }
-
-  /**
-   * Designates the next leader, which must be a member of the election if the members are known.
+   * Shows one election, with its candidates, members and last terms as details; with {@code /check}
+   * answers load balancers with the status alone: 200 on the leader, 503 on a follower. Also answers
+   * HEAD.
    *
+   * @param path what follows the endpoint's own path
+   * @param serviceId the name of the election, if a path cannot contain it
+   * @param security the user who sent the request
+   */
+  @ReadOperation(
+      produces = {
+        MimeTypeUtils.APPLICATION_JSON_VALUE,
+        MimeTypeUtils.ALL_VALUE // a load balancer may accept anything else
+      })
+  WebEndpointResponse<Map<String, Object>> election(
+      @Selector(match = Match.ALL_REMAINING) Object path,
+      @Nullable String serviceId,
+      SecurityContext security) {
+    return at(path, serviceId, CHECK, (service, check) -> {
+      if (check) {
+        return new WebEndpointResponse<>(
+            service.isLeader()
+                ? WebEndpointResponse.STATUS_OK
+                : WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
+      }
+      return new WebEndpointResponse<>(
+          this.describer.electionInFull(service, showsDetails(security)),
+          MimeTypeUtils.APPLICATION_JSON);
+    });
+  }
+
+  /**
+   * Designates the next leader, which must be a member of the election if the members are known; with
+   * {@code /pause} makes this node stand aside in the election until it is resumed.
+   *
+   * @param path what follows the endpoint's own path
+   * @param serviceId the name of the election, if a path cannot contain it
    * @param leaderId its id, or {@code host:port} if exactly one member's id begins with it
    * @param reason the reason, which the log and the history show
    * @param force whether a node that is not a member is accepted
    * @param security the user who sent the request
    */
   @WriteOperation
-  WebEndpointResponse<Map<String, Object>> designate(
-      @Selector String serviceId,
+  WebEndpointResponse<Map<String, Object>> designateOrPause(
+      @Selector(match = Match.ALL_REMAINING) Object path,
+      @Nullable String serviceId,
       @Nullable String leaderId,
       @Nullable String reason,
       @Nullable Boolean force,
       SecurityContext security) {
-    return decide(serviceId, (service) -> {
-      String wanted = Names.requireUsable("leader id", required(leaderId));
-      AuditNote auditNote = auditNote(security, reason);
-      String designated = Boolean.TRUE.equals(force) ? wanted : memberMeantBy(wanted, service);
-      service.designate(designated, auditNote);
-      Map<String, Object> state = this.describer.election(service, showsDetails(security));
-      state.put("designated", designated);
-      return new WebEndpointResponse<>(state, ACCEPTED);
-    });
+    return at(
+        path,
+        serviceId,
+        PAUSE,
+        (service, pause) -> decide(service, () -> {
+          if (pause) {
+            refuse("leaderId", leaderId);
+            service.pause(auditNote(security, reason));
+            return DONE;
+          }
+          String wanted = Names.requireUsable("leader id", required(leaderId));
+          AuditNote auditNote = auditNote(security, reason);
+          String designated = Boolean.TRUE.equals(force) ? wanted : memberMeantBy(wanted, service);
+          service.designate(designated, auditNote);
+          Map<String, Object> state = this.describer.election(service, showsDetails(security));
+          state.put("designated", designated);
+          return new WebEndpointResponse<>(state, ACCEPTED);
+        }));
   }
 
   /** The id of the member to which a name refers; the name itself if the members are unknown. */
@@ -158,68 +185,61 @@ final class LeaderEndpoint {
 
   /**
    * Forces a new election. If the leader or its term is given and another node leads, or in another
-   * term, nothing is changed and the answer shows the present leader.
+   * term, nothing is changed and the answer shows the present leader. With {@code /pause} makes this
+   * node a candidate again.
    *
+   * @param path what follows the endpoint's own path
+   * @param serviceId the name of the election, if a path cannot contain it
    * @param leaderId the leader to depose; any if missing
    * @param term the term to end; any if missing
    * @param reason the reason, which the log and the history show
    * @param security the user who sent the request
    */
   @DeleteOperation
-  WebEndpointResponse<Map<String, Object>> forceElection(
-      @Selector String serviceId,
+  WebEndpointResponse<Map<String, Object>> forceElectionOrResume(
+      @Selector(match = Match.ALL_REMAINING) Object path,
+      @Nullable String serviceId,
       @Nullable String leaderId,
-      @Nullable Long term,
+      @Nullable String term,
       @Nullable String reason,
       SecurityContext security) {
-    return decide(serviceId, (service) -> {
-      AuditNote auditNote = auditNote(security, reason);
-      if (leaderId != null || term != null) {
-        service.forceElection(
-            auditNote,
-            new ExpectedLeader(
-                leaderId != null ? Names.requireUsable("leader id", leaderId) : null, term));
-      } else {
-        service.forceElection(auditNote);
-      }
-      return DONE;
-    });
+    return at(
+        path,
+        serviceId,
+        PAUSE,
+        (service, resume) -> decide(service, () -> {
+          AuditNote auditNote = auditNote(security, reason);
+          if (resume) {
+            refuse("leaderId", leaderId);
+            refuse("term", term);
+            service.resume(auditNote);
+          } else if (leaderId != null || term != null) {
+            service.forceElection(
+                auditNote,
+                new ExpectedLeader(
+                    leaderId != null ? Names.requireUsable("leader id", leaderId) : null,
+                    term != null ? number(term) : null));
+          } else {
+            service.forceElection(auditNote);
+          }
+          return DONE;
+        }));
   }
 
-  /**
-   * Makes this node stand aside in an election until it is resumed.
-   *
-   * @param reason the reason, which the log and the history show
-   * @param security the user who sent the request
-   */
-  @WriteOperation
-  WebEndpointResponse<Map<String, Object>> pause(
-      @Selector String serviceId,
-      @Selector Mode mode,
-      @Nullable String reason,
-      SecurityContext security) {
-    return decide(serviceId, (service) -> {
-      service.pause(auditNote(security, reason));
-      return DONE;
-    });
+  private static void refuse(String name, @Nullable String value) {
+    if (value != null) {
+      throw new IllegalArgumentException(
+          "a pause and its end take no %s, only a reason".formatted(name));
+    }
   }
 
-  /**
-   * Makes this node a candidate again.
-   *
-   * @param reason the reason, for the log
-   * @param security the user who sent the request
-   */
-  @DeleteOperation
-  WebEndpointResponse<Map<String, Object>> resume(
-      @Selector String serviceId,
-      @Selector Mode mode,
-      @Nullable String reason,
-      SecurityContext security) {
-    return decide(serviceId, (service) -> {
-      service.resume(auditNote(security, reason));
-      return DONE;
-    });
+  private static long number(String term) {
+    try {
+      return Long.parseLong(term);
+    } catch (NumberFormatException ex) {
+      throw new IllegalArgumentException(
+          "term is a number, not '%s'".formatted(Names.printable(term)), ex);
+    }
   }
 
   private static String required(@Nullable String leaderId) {
@@ -244,16 +264,29 @@ final class LeaderEndpoint {
     return this.properties.showDetails().isShown(security, this.properties.roles());
   }
 
-  private WebEndpointResponse<Map<String, Object>> decide(String serviceId, Decision decision) {
-    ElectionService service = this.elections.resolve(serviceId);
+  private WebEndpointResponse<Map<String, Object>> at(
+      Object path, @Nullable String serviceId, String action, Operation operation) {
+    ElectionPath place;
+    try {
+      place = ElectionPath.of(path, serviceId, action);
+    } catch (IllegalArgumentException ex) {
+      return refused(WebEndpointResponse.STATUS_BAD_REQUEST, ex.getMessage());
+    }
+    ElectionService service = this.elections.all().get(place.serviceId());
     if (service == null) {
       return refused(
           WebEndpointResponse.STATUS_NOT_FOUND,
           "election '%s' is not known to this node; it knows %s"
-              .formatted(serviceId, this.elections.all().keySet()));
+              .formatted(
+                  Names.printable(place.serviceId()), this.elections.all().keySet()));
     }
+    return operation.run(service, place.action());
+  }
+
+  private static WebEndpointResponse<Map<String, Object>> decide(
+      ElectionService service, Decision decision) {
     try {
-      return decision.make(service);
+      return decision.make();
     } catch (NoMemberException ex) {
       Map<String, Object> refusal = new LinkedHashMap<>();
       refusal.put("message", ex.getMessage());
@@ -281,25 +314,21 @@ final class LeaderEndpoint {
   private static WebEndpointResponse<Map<String, Object>> refused(
       int status, @Nullable String message) {
     return new WebEndpointResponse<>(
-        Map.of("message", message != null ? message : "no reason is known"), status);
+        Map.of("message", message != null ? message : "no reason is known"),
+        status,
+        MimeTypeUtils.APPLICATION_JSON);
   }
 
-  /** A question about an election, the last part of the path. */
-  enum Question {
-    /** Whether this node leads. */
-    CHECK
-  }
-
-  /** How this node takes part, the last part of the path. */
-  enum Mode {
-    /** It stands aside. */
-    PAUSE
+  /** What a request does with an election, or with the action that its path names. */
+  @FunctionalInterface
+  private interface Operation {
+    WebEndpointResponse<Map<String, Object>> run(ElectionService service, boolean action);
   }
 
   /** An operator's decision. */
   @FunctionalInterface
   private interface Decision {
-    WebEndpointResponse<Map<String, Object>> make(ElectionService service) throws Exception;
+    WebEndpointResponse<Map<String, Object>> make() throws Exception;
   }
 
   /** Thrown if the designated node is not a member of the election. */

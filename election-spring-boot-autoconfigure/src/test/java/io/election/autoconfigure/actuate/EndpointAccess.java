@@ -39,19 +39,26 @@ public final class EndpointAccess {
   }
 
   public @Nullable Map<String, Object> election(String name) {
-    return this.endpoint.election(name, SecurityContext.NONE);
+    return this.endpoint.election(path(name), null, SecurityContext.NONE).getBody();
   }
 
   public WebEndpointResponse<Map<String, Object>> designate(
       String name, String leaderId, @Nullable Boolean force) {
-    return this.endpoint.designate(name, leaderId, null, force, SecurityContext.NONE);
+    return this.endpoint.designateOrPause(
+        path(name), null, leaderId, null, force, SecurityContext.NONE);
   }
 
   public WebEndpointResponse<Map<String, Object>> depose(String name, String leaderId, long term) {
-    return this.endpoint.forceElection(name, leaderId, term, null, SecurityContext.NONE);
+    return this.endpoint.forceElectionOrResume(
+        path(name), null, leaderId, "" + term, null, SecurityContext.NONE);
   }
 
   public WebEndpointResponse<Map<String, Object>> forceElection(String name, String reason) {
-    return this.endpoint.forceElection(name, null, null, reason, SecurityContext.NONE);
+    return this.endpoint.forceElectionOrResume(
+        path(name), null, null, null, reason, SecurityContext.NONE);
+  }
+
+  private static String[] path(String name) {
+    return new String[] {name};
   }
 }

@@ -164,7 +164,10 @@ class LeaderEndpointTest {
         return asked.equals(user);
       }
     };
-    assertThat(endpoint.election("sample-app", security).containsKey("pausedBy"))
+    assertThat(endpoint
+            .election(new String[] {"sample-app"}, null, security)
+            .getBody()
+            .containsKey("pausedBy"))
         .isEqualTo(shown);
     assertThat(endpoint.elections(security).toString().contains("alice")).isEqualTo(shown);
   }
@@ -184,7 +187,20 @@ class LeaderEndpointTest {
     lead(Leadership.UNLIMITED);
     assertThat(ask(READ_ONLY, method, "/sample-app/check", null).statusCode()).isEqualTo(200);
     assertThat(ask(READ_ONLY, method, "/other/check", null).statusCode()).isEqualTo(404);
-    assertThat(ask(READ_ONLY, method, "/sample-app/cheque", null).statusCode()).isEqualTo(400);
+    assertThat(ask(READ_ONLY, method, "/sample-app/chekc", null).statusCode()).isEqualTo(400);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"*/*", "text/plain", "text/html", "application/json"})
+  void loadBalancerMayAcceptAnything(String accepted) throws Exception {
+    HttpRequest request = request(READ_ONLY, "GET", "/sample-app/check", null)
+        .setHeader("Accept", accepted)
+        .build();
+    assertAnswer(503, CLIENT.send(request, BodyHandlers.ofString())).isEmpty();
+    request = request(READ_ONLY, "GET", "/other/check", null)
+        .setHeader("Accept", accepted)
+        .build();
+    assertAnswer(404, CLIENT.send(request, BodyHandlers.ofString())).contains("'other'");
   }
 
   @Test
@@ -192,9 +208,80 @@ class LeaderEndpointTest {
     willReturn("orders/eu")
         .given(ELECTION)
         .serviceId(); // of an application that is not started yet
-    String slash = "spring.application.name=slash";
+    String slash = "spring.application.name=slash," + WRITABLE;
     assertThat(get(slash, "")).contains("\"orders/eu\":{\"leader\":false}");
     assertThat(get(slash, "/-?serviceId=orders/eu")).isEqualTo("{\"leader\":false}");
+    String pause = "/-/pause?serviceId=orders/eu";
+    assertThat(ask(slash, "POST", pause, "{}").statusCode()).isEqualTo(204);
+    assertThat(ask(slash, "DELETE", pause, null).statusCode()).isEqualTo(204);
+    assertAnswer(400, ask(slash, "POST", "/orders/eu", "{\"leaderId\":\"a\"}"))
+        .contains("/-?serviceId=orders/eu");
+    verify(ELECTION, never()).designate(any(), any());
+  }
+
+  /** Whatever overrides the path, by any name that an operation has, changes nothing. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "path=sample-app",
+        "path=sample-app/pause",
+        "path=sample-app&path=pause",
+        "serviceId=sample-app",
+        "serviceId=",
+        "path=-&serviceId=sample-app"
+      })
+  void nothingOverridesThePath(String override) throws Exception {
+    for (String path : List.of(
+        "/sample-app",
+        "/sample-app/pause",
+        "/sample-app/check",
+        "/other",
+        "/other/pause",
+        "/-",
+        "/-/pause")) {
+      for (String method : List.of("GET", "POST", "DELETE")) {
+        String json = method.equals("POST") ? "{\"leaderId\":\"b\"}" : null;
+        assertRefused(ask(WRITABLE, method, path + "?" + override, json));
+      }
+      if (override.indexOf("path=", 1) < 0) { // each name once
+        String json = "{\"" + override.replace("=", "\":\"").replace("&", "\",\"") + "\"}";
+        assertRefused(ask(WRITABLE, "POST", path, json));
+      }
+    }
+    assertRefused(ask(WRITABLE, "POST", "/sample-app", "{\"path\":[\"sample-app\"]}"));
+    verify(ELECTION, never()).designate(any(), any());
+    verify(ELECTION, never()).forceElection(any());
+    verify(ELECTION, never()).pause(any());
+    verify(ELECTION, never()).resume(any());
+  }
+
+  private static void assertRefused(HttpResponse<String> answer) {
+    assertAnswer(400, answer).isNotNull();
+  }
+
+  /** Names that were path variables once. */
+  @ParameterizedTest
+  @CsvSource({
+    "POST, /sample-app/check?mode=pause, 400",
+    "POST, /sample-app/chekc, 400",
+    "POST, /sample-app/check?question=check, 400",
+    "DELETE, /sample-app/check?mode=pause, 400",
+    "DELETE, /sample-app/pause/check, 400",
+    "DELETE, /sample-app/pause?leaderId=b, 400",
+    "DELETE, /sample-app/pause?term=3, 400",
+    "GET, /sample-app/pause?question=check, 400",
+    "POST, '', 400",
+    "DELETE, '', 400"
+  })
+  void pathNamesTheActionAndRefusesAnyOther(String method, String path, int status)
+      throws Exception {
+    assertAnswer(
+            status,
+            ask(WRITABLE, method, path, method.equals("POST") ? "{\"mode\":\"pause\"}" : null))
+        .startsWith("{\"message\":\"");
+    verify(ELECTION, never()).forceElection(any());
+    verify(ELECTION, never()).pause(any());
+    verify(ELECTION, never()).resume(any());
   }
 
   @ParameterizedTest
@@ -218,9 +305,10 @@ class LeaderEndpointTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "GET  | /other            |                       | 404 |",
-        "GET  | /sample-app/pause |                       | 400 |",
-        "POST | /sample-app/check | {}                    | 400 |",
+        "GET  | /other            |                       | 404 | is not known to this node; it knows [sample-app]",
+        "GET  | /sample-app/pause |                       | 400 | may only have /check, not 'pause'",
+        "GET  | /sample-app/chekc |                       | 400 | may only have /check, not 'chekc'",
+        "POST | /sample-app/check | {}                    | 400 | may only have /pause, not 'check'",
         "POST | /sample-app       | {}                    | 400 | leaderId is required",
         "POST | /sample-app       | {\"leaderId\":\"\"}   | 400 | leaderId is required",
         "POST | /sample-app       | {\"leaderId\":\" \"}  | 400 | leaderId is required",
@@ -228,7 +316,7 @@ class LeaderEndpointTest {
         "POST | /sample-app       | {\"leaderId\":\"LONG\"} | 400 | 999 characters",
         "POST | /sample-app       | {\"leaderId\":\"b\",\"reason\":\"LONG\"} | 400 | has 999 characters",
         "POST | /sample-app/pause | {\"reason\":\"LONG\"} | 400 | has 999 characters",
-        "DELETE | /sample-app?term=three | | 400 |",
+        "DELETE | /sample-app?term=three | | 400 | term is a number, not 'three'",
         "DELETE | /sample-app?leaderId= | | 400 | leader id",
         "POST | /sample-app       | {\"leaderId\":\"x\\nFORGED\"} | 400 | must not contain control characters",
         "POST | /sample-app       | {\"leaderId\":\"x\\u2028FORGED\"} | 400 | must not contain control characters",
@@ -410,16 +498,19 @@ class LeaderEndpointTest {
 
   private static HttpResponse<String> ask(
       String properties, String method, String path, String json) throws Exception {
+    return CLIENT.send(request(properties, method, path, json).build(), BodyHandlers.ofString());
+  }
+
+  private static HttpRequest.Builder request(
+      String properties, String method, String path, String json) {
     String port = APPLICATIONS
         .computeIfAbsent(properties, LeaderEndpointTest::start)
         .getEnvironment()
         .getProperty("local.server.port");
-    return CLIENT.send(
-        HttpRequest.newBuilder(URI.create("http://localhost:" + port + "/actuator/leader" + path))
-            .header("Content-Type", "application/json")
-            .method(method, json != null ? BodyPublishers.ofString(json) : BodyPublishers.noBody())
-            .build(),
-        BodyHandlers.ofString());
+    return HttpRequest.newBuilder(
+            URI.create("http://localhost:" + port + "/actuator/leader" + path))
+        .header("Content-Type", "application/json")
+        .method(method, json != null ? BodyPublishers.ofString(json) : BodyPublishers.noBody());
   }
 
   private static ConfigurableApplicationContext start(String properties) {
