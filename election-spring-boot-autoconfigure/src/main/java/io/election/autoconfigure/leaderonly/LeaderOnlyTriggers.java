@@ -4,6 +4,8 @@ import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.beans.factory.InitializingBean;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
@@ -59,8 +61,16 @@ final class LeaderOnlyTriggers {
   }
 
   /** Whether Spring calls the method on the bean itself, whatever proxies it has. */
-  static boolean isCallback(Method method) {
-    return find(CALLBACKS, method) != null;
+  static boolean isCallback(Method method, Class<?> type) {
+    return find(CALLBACKS, method) != null
+        || isOf(InitializingBean.class, "afterPropertiesSet", method, type)
+        || isOf(DisposableBean.class, "destroy", method, type);
+  }
+
+  private static boolean isOf(Class<?> callback, String name, Method method, Class<?> type) {
+    return callback.isAssignableFrom(type)
+        && method.getName().equals(name)
+        && method.getParameterCount() == 0;
   }
 
   /**

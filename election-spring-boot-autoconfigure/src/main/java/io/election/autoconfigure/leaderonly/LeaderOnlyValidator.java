@@ -175,6 +175,14 @@ final class LeaderOnlyValidator
             "@LeaderOnly cannot guard " + place + ": " + obstacle + ".",
             "Change the method, or remove @LeaderOnly from it and call ElectionService.isLeader() in it.");
       }
+      String hook = LifecycleHooks.of(each);
+      if (hook != null) {
+        throw new ElectionSetupException(
+            "@LeaderOnly cannot guard " + place + ": it is called when the node starts or stops ("
+                + hook
+                + "), before a node can be elected or after the election has ended. No node would do the work.",
+            "Do it when a node has become the leader, in a method with @EventListener and the parameter LeadershipAcquiredEvent, or remove @LeaderOnly if each node should do it.");
+      }
       String name = this.methods.election(each.annotation(), place);
       if (this.electionsAreThere) {
         checkElection(place, name);
@@ -336,7 +344,7 @@ final class LeaderOnlyValidator
     if (AnnotatedElementUtils.hasAnnotation(method, Bean.class)) {
       return "it creates a bean; put the annotation on the methods or the class of that bean";
     }
-    if (guarded.annotated() && LeaderOnlyTriggers.isCallback(method)) {
+    if (guarded.annotated() && LeaderOnlyTriggers.isCallback(method, guarded.type())) {
       return "Spring calls it when it creates or destroys the bean, not through the bean's proxy";
     }
     if (isSuspending(method)) {
