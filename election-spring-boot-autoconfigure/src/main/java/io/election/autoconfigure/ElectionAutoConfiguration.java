@@ -1,7 +1,6 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionService;
-import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.boot.LazyInitializationExcludeFilter;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
@@ -20,6 +19,7 @@ import org.springframework.context.annotation.Import;
     })
 @EnableConfigurationProperties(ElectionProperties.class)
 @Import({
+  ElectionsConfiguration.class,
   DisabledElectionConfiguration.class,
   ManualAllocationElectionConfiguration.class,
   LeaseElectionConfiguration.class,
@@ -38,10 +38,5 @@ public final class ElectionAutoConfiguration {
   @Bean
   static ReplacedElections replacedElections() {
     return new ReplacedElections();
-  }
-
-  @Bean
-  Elections elections(ListableBeanFactory beanFactory) {
-    return new Elections(beanFactory);
   }
 }

@@ -70,20 +70,23 @@ public final class Elections implements ElectionRegistry {
    */
   public ElectionSetupException unknown(String place, String name) {
     Set<String> known = known().byName().keySet();
+    if (known.isEmpty()) {
+      return new ElectionSetupException(
+          "%s means %s, but there is no ElectionService bean."
+              .formatted(
+                  place, name.isEmpty() ? "the default election" : "election '" + name + "'"),
+          "Let the auto-configuration create one, or define one. In a test of a part of the application put @AutoConfigureElection (io.election:election-test) on the test.");
+    }
     if (!name.isEmpty()) {
       return new ElectionSetupException(
           "%s names election '%s', but this node only knows %s.".formatted(place, name, known),
           "Add '%s' to as.election.services, or name one of those.".formatted(name));
     }
-    return known.isEmpty()
-        ? new ElectionSetupException(
-            place + " means the default election, but there is no ElectionService bean.",
-            "Let the auto-configuration create one, or define one.")
-        : new ElectionSetupException(
-            place
-                + " means the default election, but there are several ElectionService beans and none is primary: "
-                + known + ".",
-            "Mark one of them @Primary, or name the election: @LeaderOnly(\"…\").");
+    return new ElectionSetupException(
+        place
+            + " means the default election, but there are several ElectionService beans and none is primary: "
+            + known + ".",
+        "Mark one of them @Primary, or name the election: @LeaderOnly(\"…\").");
   }
 
   @Override

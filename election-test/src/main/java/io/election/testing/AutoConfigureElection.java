@@ -6,6 +6,7 @@ import java.lang.annotation.Inherited;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.context.annotation.Import;
 
 /**
@@ -28,6 +29,9 @@ import org.springframework.context.annotation.Import;
  * }
  * }</pre>
  *
+ * <p>Also for tests of a part of the application, such as {@code @DataJpaTest}: without it such a test
+ * fails if it has a bean with {@code @LeaderOnly}, because it has no election.
+ *
  * <p>Initially no node leads. Inject a further election by its name:
  * {@code @Autowired @Qualifier("reports") ScriptedElection reports}.
  */
@@ -36,4 +40,5 @@ import org.springframework.context.annotation.Import;
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Import(AutoConfigureElectionRegistrar.class)
+@ImportAutoConfiguration
 public @interface AutoConfigureElection {}

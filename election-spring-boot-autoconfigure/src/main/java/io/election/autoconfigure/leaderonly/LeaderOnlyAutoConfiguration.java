@@ -4,6 +4,7 @@ import io.election.LeaderOnly;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
+import io.election.autoconfigure.ElectionsConfiguration;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
@@ -26,7 +27,7 @@ import org.springframework.core.type.AnnotationMetadata;
 @AutoConfiguration(
     after = ElectionAutoConfiguration.class,
     afterName = "org.springframework.boot.autoconfigure.aop.AopAutoConfiguration")
-@Import(LeaderOnlyAutoConfiguration.AutoProxyRegistrar.class)
+@Import({ElectionsConfiguration.class, LeaderOnlyAutoConfiguration.AutoProxyRegistrar.class})
 public final class LeaderOnlyAutoConfiguration {
 
   LeaderOnlyAutoConfiguration() {}
