@@ -13,15 +13,18 @@ import io.election.keyvalue.KeyValueServer.Query;
 import io.election.keyvalue.KeyValueServer.Snapshot;
 import io.election.keyvalue.KeyValueServer.Version;
 import io.election.keyvalue.KeyValueServer.Write;
+import io.election.keyvalue.Life.Held;
 import io.election.keyvalue.View.TermEntry;
 import io.election.lease.ElectionDirectory;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.TermEnd;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -30,6 +33,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,7 +59,8 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   private final TermHistory history;
   private final Followed followed = new Followed();
   private final Records records;
-  private Life life = new Life();
+  private final Supplier<String> random;
+  private Life life;
 
   /** The node that was announced; {@code null} if none was. */
   private @Nullable String self;
@@ -70,11 +75,24 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   KeyValueLeaseStore(KeyValueServer server, InstantSource clock) {
+    this(server, clock, KeyValueLeaseStore::random);
+  }
+
+  /** Creates a store with a clock and with texts that no other process has. */
+  KeyValueLeaseStore(KeyValueServer server, InstantSource clock, Supplier<String> random) {
     this.server = server;
     this.clock = clock;
+    this.random = random;
+    this.life = new Life(random);
     this.members = new Members(server, clock);
     this.history = new TermHistory(server);
     this.records = new Records(server, this.followed);
+  }
+
+  private static String random() {
+    byte[] random = new byte[9];
+    new SecureRandom().nextBytes(random);
+    return Base64.getUrlEncoder().withoutPadding().encodeToString(random);
   }
 
   /**
@@ -139,14 +157,12 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       if (attempt > 0 || !this.life.holdsAll(nodeId, terms)) {
         lookAtHeld(nodeId, terms);
       }
-      Map<String, Life.Held> renewing = this.life.held(nodeId, terms);
+      Map<String, Held> renewing = this.life.held(nodeId, terms);
       if (renewing.isEmpty()) {
         return new Renewals(Set.of());
       }
-      Optional<Map<String, Version>> renewed = this.server.commit(
-          this.life.renewal(renewing, this.server.reusesVersions(), this.clock.millis()));
-      if (renewed.isPresent()) {
-        this.life.renewed(renewed.get());
+      if (commit(this.life.renewal(renewing, this.clock.millis())).isPresent()
+          && wereUnchanged(renewing)) {
         return new Renewals(Set.copyOf(renewing.keySet()));
       }
       if (attempt == RENEWAL_ATTEMPTS) {
@@ -158,15 +174,30 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     }
   }
 
+  /**
+   * Returns whether the renewal that was just executed found the records as they were read, and not
+   * others with the same numbers.
+   */
+  private boolean wereUnchanged(Map<String, Held> renewed) throws LeaseStoreException {
+    if (!this.server.reusesVersions()) {
+      return true;
+    }
+    Set<String> records = new HashSet<>();
+    renewed.keySet().forEach((id) -> records.add(Keys.record(id)));
+    return Life.isUnchanged(renewed, this.server.read(new Query(records, Set.of(), false)));
+  }
+
+  private Optional<Map<String, Version>> commit(Commit commit) throws LeaseStoreException {
+    this.life.sends(commit);
+    Optional<Map<String, Version>> versions = this.server.commit(commit);
+    this.life.answered(commit, versions);
+    return versions;
+  }
+
   /** Finds out which leases are still held after a renewal was refused. */
   private void lookAtHeld(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
     Set<String> keys = new HashSet<>(Set.of(this.life.heartbeatKey()));
-    terms.forEach((id, term) -> {
-      keys.add(Keys.record(id));
-      if (this.server.reusesVersions()) {
-        keys.add(Keys.term(id, term));
-      }
-    });
+    terms.keySet().forEach((id) -> keys.add(Keys.record(id)));
     Snapshot snapshot = this.server.read(new Query(keys, Set.of(), true));
     boolean byHand = false;
     for (Map.Entry<String, Long> held : terms.entrySet()) {
@@ -182,14 +213,37 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     }
     this.life.forgetHeld(snapshot.revision());
     for (Map.Entry<String, Long> held : terms.entrySet()) {
-      String id = held.getKey();
-      View view = View.of(id, snapshot, byHand);
+      View view = View.of(held.getKey(), snapshot, byHand);
+      long term = held.getValue();
+      Entry led = snapshot.entries().get(Keys.term(held.getKey(), term));
       this.life.saw(view);
-      Entry term = snapshot.entries().get(Keys.term(id, held.getValue()));
-      if (this.life.holds(view, nodeId, held.getValue(), term)
-          && (term != null || !this.server.reusesVersions())) {
-        this.life.hold(view, held.getValue(), term);
+      if (this.life.holds(view, nodeId, term) && view.entry() != null) {
+        this.life.holds(view.serviceId(), new Held(nodeId, term, view.entry().version()));
+      } else if (led != null && this.life.ledBefore(view, nodeId, term, led)) {
+        restore(view, nodeId, term, led);
       }
+    }
+  }
+
+  /**
+   * Writes a record anew that was written by hand over this node's and names this node without a
+   * heartbeat: others watch only the heartbeat that it names.
+   */
+  private void restore(View view, String nodeId, long term, Entry led) throws LeaseStoreException {
+    Entry byHand = view.entry();
+    if (byHand == null) {
+      return;
+    }
+    LeaseRecord record =
+        new LeaseRecord(nodeId, term, Term.of(led.value()).leaseMillis(), this.life.token());
+    Map<String, Version> checks = new HashMap<>();
+    checks.put(Keys.term(view.serviceId(), term), led.version());
+    this.life.check(checks);
+    Put put = new Put(Keys.record(view.serviceId()), Json.write(record), byHand.version());
+    this.life.names(view.serviceId());
+    Optional<Map<String, Version>> restored = commit(new Commit(checks, List.of(put), 0));
+    if (restored.isPresent()) {
+      this.life.holds(view.serviceId(), new Held(nodeId, term, version(restored.get(), put.key())));
     }
   }
 
@@ -298,16 +352,12 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       this.life.heartbeatIfAbsent(asked).ifPresent(writes::add);
       Map<String, Version> checks = view.checks();
       writes.forEach((write) -> checks.remove(write.key()));
+      this.life.check(checks);
       this.life.names(serviceId);
-      Optional<Map<String, Version>> taken = this.server.commit(new Commit(checks, writes, 0));
+      Optional<Map<String, Version>> taken = commit(new Commit(checks, writes, 0));
       if (taken.isPresent()) {
         this.life.leads(
-            view,
-            claim.nodeId(),
-            term,
-            version(taken.get(), Keys.record(serviceId)),
-            taken.get().get(Keys.term(serviceId, term)));
-        this.life.renewed(taken.get());
+            view, new Held(claim.nodeId(), term, version(taken.get(), Keys.record(serviceId))));
         this.followed.wrote(serviceId, version(taken.get(), Keys.record(serviceId)));
         return OptionalLong.of(term);
       }
@@ -356,7 +406,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
           || view.term() != term
           || view.newestTerm() > term
           || view.lease().leader().equals(nodeId) != (successor != null)
-          || !view.heartbeat().equals(this.life.token())) {
+          || !view.ledLast().equals(this.life.token())) {
         return false;
       }
       LeaseRecord record = new LeaseRecord(
@@ -464,7 +514,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   /** {@inheritDoc} Also closes the server, which is opened again by the next call. */
   @Override
   public void close() {
-    this.life = new Life();
+    this.life = new Life(this.random);
     this.members.forget();
     this.followed.forget();
     this.server.close();

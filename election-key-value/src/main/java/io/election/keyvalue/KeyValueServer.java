@@ -174,7 +174,8 @@ public interface KeyValueServer extends AutoCloseable {
 
   /**
    * Returns whether a key that was deleted and created again may have a {@link Version#number()}
-   * that it had before. If so, a renewal checks two keys for each election.
+   * that it had before. If so, a renewal is followed by a reading of what it checked: a read that
+   * follows a commit, in one operation, shows that commit and all before it.
    *
    * @return {@code true} for ZooKeeper
    */

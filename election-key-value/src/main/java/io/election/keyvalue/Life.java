@@ -6,37 +6,50 @@ import io.election.keyvalue.KeyValueServer.Entry;
 import io.election.keyvalue.KeyValueServer.Put;
 import io.election.keyvalue.KeyValueServer.Snapshot;
 import io.election.keyvalue.KeyValueServer.Version;
+import io.election.keyvalue.KeyValueServer.Write;
 import io.election.lease.LeaseRow;
-import java.security.SecureRandom;
-import java.util.Base64;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The knowledge of a store from its first use to its close: the leases that it holds, and the
  * heartbeat that renews them. Its token is drawn at the first use, so that processes restored from
  * one checkpoint have different ones.
+ *
+ * <p>A heartbeat in a version that no request of this process can have written shows that another
+ * process has the same token, or that the key was edited, or the server's history replaced. Then
+ * this process holds no lease any more, and goes on under another token.
  */
 final class Life {
 
-  /**
-   * A lease that is held.
-   *
-   * @param record the version of its record
-   * @param termKey the version of its term's key; {@code null} if it was not read
-   */
-  record Held(
-      String nodeId, long term, Version record, @Nullable Version termKey) {}
+  private static final Logger log = LoggerFactory.getLogger(Life.class);
+
+  /** A lease that is held, with the version of its record. */
+  record Held(String nodeId, long term, Version record) {}
+
+  private final Supplier<String> random;
 
   private @Nullable String token;
 
   /** The version of the heartbeat; {@code null} if it was not written or read yet. */
   private @Nullable Version heartbeat;
+
+  /** The values of the heartbeat that requests without an answer have written, or may still write. */
+  private final Set<String> unanswered = new HashSet<>();
+
+  /** How many renewals were sent. */
+  private long renewals;
 
   /** The revision at which all held leases were last checked. */
   private long heldAt;
@@ -46,14 +59,19 @@ final class Life {
   /** The elections whose records may name this heartbeat. */
   private final Set<String> named = new TreeSet<>();
 
+  /** Those of them that are not renewed, each with the number of the first renewal without it. */
+  private final Map<String, Long> paused = new HashMap<>();
+
   /** The records that the last take-over of this life has left. */
   private final Map<String, View.Version> own = new HashMap<>();
 
+  Life(Supplier<String> random) {
+    this.random = random;
+  }
+
   String token() {
     if (this.token == null) {
-      byte[] random = new byte[12];
-      new SecureRandom().nextBytes(random);
-      this.token = Base64.getUrlEncoder().withoutPadding().encodeToString(random);
+      this.token = this.random.get();
     }
     return this.token;
   }
@@ -87,55 +105,108 @@ final class Life {
     return leases;
   }
 
-  /** The small write that renews all leases. It is executed only if no record has changed. */
-  Commit renewal(Map<String, Held> renewing, boolean withTerms, long now) {
+  /**
+   * The small write that renews all leases. It compares what the followers watch: the records, and
+   * this heartbeat.
+   */
+  Commit renewal(Map<String, Held> renewing, long now) {
+    this.renewals++;
     Map<String, Version> checks = new HashMap<>();
-    Set<String> except = new TreeSet<>();
-    renewing.forEach((id, lease) -> {
-      checks.put(Keys.record(id), lease.record());
-      if (withTerms && lease.termKey() != null) {
-        checks.put(Keys.term(id, lease.term()), lease.termKey());
-      }
-    });
+    renewing.forEach((id, lease) -> checks.put(Keys.record(id), lease.record()));
+    this.paused.keySet().retainAll(this.named);
+    this.paused.keySet().removeAll(renewing.keySet());
+    Map<String, Long> except = new TreeMap<>();
     for (String id : this.named) {
       if (!renewing.containsKey(id)) {
-        except.add(Keys.record(id));
+        except.put(Keys.record(id), this.paused.computeIfAbsent(id, (begins) -> this.renewals));
       }
     }
     Version last = this.heartbeat;
     if (last == null) {
       throw new IllegalStateException("nothing is held");
     }
-    Put put = new Put(heartbeatKey(), Heartbeat.value(now, except), last);
-    return new Commit(checks, List.of(put), this.heldAt);
-  }
-
-  /** Notes the version of the heartbeat, if a commit has written it. */
-  void renewed(Map<String, Version> versions) {
-    Version written = versions.get(heartbeatKey());
-    if (written != null) {
-      this.heartbeat = written;
-    }
+    String value = new Heartbeat(now, this.random.get(), except).value();
+    return new Commit(checks, List.of(new Put(heartbeatKey(), value, last)), this.heldAt);
   }
 
   Optional<Create> heartbeatIfAbsent(long now) {
     return this.heartbeat == null
-        ? Optional.of(new Create(heartbeatKey(), Heartbeat.value(now, Set.of())))
+        ? Optional.of(
+            new Create(heartbeatKey(), new Heartbeat(now, this.random.get(), Map.of()).value()))
         : Optional.empty();
   }
 
+  /** The heartbeat as this process knows it, for what must not happen beside another one's. */
+  void check(Map<String, Version> checks) {
+    if (this.heartbeat != null) {
+      checks.put(heartbeatKey(), this.heartbeat);
+    }
+  }
+
+  /** Notes a request before it is sent. */
+  void sends(Commit commit) {
+    heartbeatIn(commit).ifPresent(this.unanswered::add);
+  }
+
+  /** Notes the answer to a request: the versions that it wrote; empty if it wrote nothing. */
+  void answered(Commit commit, Optional<Map<String, Version>> versions) {
+    heartbeatIn(commit).ifPresent((value) -> {
+      if (versions.isPresent()) {
+        wrote(versions.get().get(heartbeatKey()));
+      } else {
+        this.unanswered.remove(value);
+      }
+    });
+  }
+
+  private void wrote(@Nullable Version version) {
+    this.heartbeat = version;
+    // All others compare an earlier version.
+    this.unanswered.clear();
+  }
+
+  private Optional<String> heartbeatIn(Commit commit) {
+    for (Write write : commit.writes()) {
+      if (write.key().equals(heartbeatKey())) {
+        return write instanceof Put put
+            ? Optional.of(put.value())
+            : Optional.of(((Create) write).value());
+      }
+    }
+    return Optional.empty();
+  }
+
   /**
-   * Notes the heartbeat as it was read. If it was deleted, this process holds no lease any more.
+   * Notes the heartbeat as a fresh reading shows it.
    *
-   * @return whether it exists
+   * @return whether it exists, as this process has written it
    */
   boolean sawHeartbeat(Snapshot snapshot) {
     Entry found = snapshot.entries().get(heartbeatKey());
-    this.heartbeat = found != null ? found.version() : null;
-    if (found == null) {
-      this.held.clear();
+    Version version = found != null ? found.version() : null;
+    if (Objects.equals(version, this.heartbeat)) {
+      return found != null;
     }
-    return found != null;
+    if (found != null && this.unanswered.contains(found.value())) {
+      wrote(version);
+      return true;
+    }
+    log.warn(
+        "the heartbeat of this process, {}, {}; it holds no lease any more, and goes on under another name. Was the process copied while it ran, the key edited by hand, or the server set back to an earlier state?",
+        heartbeatKey(),
+        found != null ? "was written by another one" : "was deleted");
+    beginAnew();
+    return false;
+  }
+
+  private void beginAnew() {
+    this.token = null;
+    this.heartbeat = null;
+    this.unanswered.clear();
+    this.held.clear();
+    this.named.clear();
+    this.paused.clear();
+    this.own.clear();
   }
 
   /** Notes whether a record names this heartbeat. */
@@ -152,29 +223,42 @@ final class Life {
     this.heldAt = heldAt;
   }
 
-  /** Returns whether a record shows a term as held by this life. */
-  boolean holds(View view, String nodeId, long term, @Nullable Entry termEntry) {
-    LeaseRecord lease = view.lease();
-    if (view.entry() == null
-        || view.entry().foreign()
-        || !lease.leader().equals(nodeId)
-        || (lease.term() != null && lease.term() != term)
-        || (lease.leaseMillis() != null && lease.leaseMillis() <= 0)) {
-      return false;
-    }
-    if (lease.heartbeat() != null) {
-      return lease.heartbeat().equals(token());
-    }
-    Term opened = termEntry != null ? Term.of(termEntry.value()) : Term.MARK;
-    return opened.open() && token().equals(opened.heartbeat());
+  /** Returns whether the record was not written since, as a reading shows that followed a renewal. */
+  static boolean isUnchanged(Map<String, Held> renewed, Snapshot after) {
+    return renewed.entrySet().stream().allMatch((lease) -> {
+      Entry record = after.entries().get(Keys.record(lease.getKey()));
+      return record != null && record.version().equals(lease.getValue().record());
+    });
   }
 
-  void hold(View view, long term, @Nullable Entry termEntry) {
-    if (view.entry() != null) {
-      Version termKey = termEntry != null ? termEntry.version() : null;
-      this.held.put(
-          view.serviceId(), new Held(view.lease().leader(), term, view.entry().version(), termKey));
-    }
+  /** Returns whether a record shows a term as held by this life. */
+  boolean holds(View view, String nodeId, long term) {
+    return namesTerm(view, nodeId, term) && token().equals(view.lease().heartbeat());
+  }
+
+  /**
+   * Returns whether a record was written by hand over the one of this life, which led last, and
+   * names its node.
+   */
+  boolean ledBefore(View view, String nodeId, long term, @Nullable Entry termEntry) {
+    Term led = termEntry != null ? Term.of(termEntry.value()) : Term.MARK;
+    return namesTerm(view, nodeId, term)
+        && view.lease().heartbeat() == null
+        && led.open()
+        && token().equals(led.heartbeat());
+  }
+
+  private static boolean namesTerm(View view, String nodeId, long term) {
+    LeaseRecord lease = view.lease();
+    return view.entry() != null
+        && !view.entry().foreign()
+        && lease.leader().equals(nodeId)
+        && (lease.term() == null || lease.term() == term)
+        && (lease.leaseMillis() == null || lease.leaseMillis() > 0);
+  }
+
+  void holds(String serviceId, Held lease) {
+    this.held.put(serviceId, lease);
   }
 
   /** Notes that the record of an election names this heartbeat, or will if a request arrives. */
@@ -182,10 +266,11 @@ final class Life {
     this.named.add(serviceId);
   }
 
-  void leads(View view, String nodeId, long term, Version record, @Nullable Version termKey) {
-    String id = view.serviceId();
-    this.held.put(id, new Held(nodeId, term, record, termKey));
-    this.own.put(id, new View.Version(record.written(), view.snapshot().identity(), 0));
+  void leads(View view, Held lease) {
+    holds(view.serviceId(), lease);
+    this.own.put(
+        view.serviceId(),
+        new View.Version(lease.record().written(), view.snapshot().identity(), 0));
   }
 
   void released(String serviceId) {

@@ -33,9 +33,6 @@ record View(
   /** {@link #beat} of a record that no process renews. */
   private static final long NO_BEAT = 0;
 
-  /** {@link #beat} of a record that its process does not renew any more. */
-  private static final long ENDED = -1;
-
   record TermEntry(Entry entry, Term term) {}
 
   /** All that changes with a write to the record, or with a renewal by its holder. */
@@ -97,14 +94,19 @@ record View(
     return term != null ? term : newestTerm();
   }
 
-  /** The token of the process whose renewals the record counts; empty if there is none. */
+  /**
+   * The token of the process whose renewals the record counts; empty if there is none. A record that
+   * was written by hand without one is not renewed.
+   */
   String heartbeat() {
-    LeaseRecord lease = this.lease;
-    if (lease.released()) {
-      return LeaseRecord.NO_HEARTBEAT;
-    }
-    if (lease.heartbeat() != null) {
-      return lease.heartbeat();
+    String heartbeat = this.lease.heartbeat();
+    return heartbeat != null && !this.lease.released() ? heartbeat : LeaseRecord.NO_HEARTBEAT;
+  }
+
+  /** The token of the process that led last; empty if it has handed back. */
+  String ledLast() {
+    if (this.lease.released() || this.lease.heartbeat() != null) {
+      return heartbeat();
     }
     Term newest = newest();
     return newest.open() && newest.heartbeat() != null
@@ -118,15 +120,17 @@ record View(
     return this.snapshot.entries().get(Keys.heartbeat(heartbeat()));
   }
 
-  /** Changes with each renewal. */
+  /**
+   * Changes with each renewal, and never becomes what it was before: it is negative while the process
+   * renews other records alone.
+   */
   private long beat() {
     Entry heartbeat = heartbeatEntry();
     if (heartbeat == null) {
       return NO_BEAT;
     }
-    return Heartbeat.of(heartbeat.value()).except().contains(Keys.record(this.serviceId))
-        ? ENDED
-        : heartbeat.version().written();
+    Long paused = Heartbeat.of(heartbeat.value()).except().get(Keys.record(this.serviceId));
+    return paused != null ? -paused : heartbeat.version().written();
   }
 
   /**
@@ -136,7 +140,7 @@ record View(
   Duration age(long now) {
     Entry heartbeat = heartbeatEntry();
     return heartbeat != null
-            && beat() != ENDED
+            && beat() > 0
             && this.entry != null
             && heartbeat.version().written() >= this.entry.version().written()
         ? Duration.ofMillis(now - Heartbeat.of(heartbeat.value()).at())

@@ -9,6 +9,15 @@
  * record names a heartbeat that does not renew it (its process has lost it, or does not know that
  * it has it), the heartbeat says so, and does not count.
  *
+ * <p>What followers watch is what a renewal compares, for each state of a record:
+ *
+ * <ul>
+ *   <li>It names a heartbeat: the record, and that heartbeat.
+ *   <li>It was written by hand, without a heartbeat, or was handed back: the record alone. It is
+ *       not renewed. A leader whose name an operator wrote over its own record first writes the
+ *       record anew, if the history shows that it led last.
+ * </ul>
+ *
  * <p>Why one process leads at a time:
  *
  * <ol>
@@ -18,18 +27,19 @@
  *       were sent at the same time, the second one changes nothing.
  *   <li>Followers compare the revision at which a record was written, which never occurs twice. But
  *       ZooKeeper compares a number within a transaction that starts again when a node is deleted
- *       and created. There a renewal checks the key of its term too, and whoever creates or takes
- *       the record changes the newest term. The key of a term is never created again: its number
- *       is above the history, and, if there is no history, above the revision of the whole cluster.
- *       So a request that was sent in one life of a record and arrives in a later one, in which
- *       another process led, finds its term ended or gone. If no term exists, a mark is created
- *       first, so that there is a key to change.
+ *       and created. There a renewal counts only if a reading that follows it shows the same
+ *       revision of each record. Whoever creates or takes a record changes the newest term, so that
+ *       a late take-over, creation or release finds its term ended or gone. The key of a term is
+ *       never created again: its number is above the history, and, if there is no history, above
+ *       the revision of the whole cluster. If no term exists, a mark is created first, so that
+ *       there is a key to change.
  *   <li>A renewal that was sent before another one of the same process, and arrives after it, finds
  *       another version of the heartbeat. A renewal of a former life of the process writes another
- *       heartbeat, which no record of this life names. A process whose heartbeat was deleted
- *       holds nothing any more.
- *   <li>A record written by hand (a name alone, or JSON without a heartbeat) counts the heartbeat of
- *       the newest term: its leader may still renew until it sees the edit.
+ *       heartbeat, which no record of this life names.
+ *   <li>One process writes a heartbeat, and what it shows never becomes what it showed before. A
+ *       process that finds its heartbeat deleted, or in a version that none of its own requests can
+ *       have written, holds nothing any more and draws another token: another process may be a copy
+ *       of it.
  *   <li>An outcome that is unknown extends nothing, and grants nothing.
  * </ol>
  */

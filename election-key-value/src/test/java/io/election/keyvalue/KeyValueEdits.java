@@ -111,6 +111,11 @@ public final class KeyValueEdits implements ManualEdits {
   }
 
   @Override
+  public void deleteHistory(String serviceId) {
+    this.hand.below(Keys.terms(serviceId)).keySet().forEach(this.hand::delete);
+  }
+
+  @Override
   public List<Term> history(String serviceId) {
     List<Term> terms = new ArrayList<>();
     this.hand.below(Keys.terms(serviceId)).forEach((key, value) -> {

@@ -154,6 +154,9 @@ final class MemoryKeyValueServer implements KeyValueServer {
     }
   }
 
+  /** Whether it says that its versions come back, if they do. */
+  boolean tellsOfReuse = true;
+
   private final Cluster cluster;
   private final Function<Commit, Optional<Map<String, Version>>> committer;
   private final Function<Query, Snapshot> reader;
@@ -178,7 +181,7 @@ final class MemoryKeyValueServer implements KeyValueServer {
 
   @Override
   public boolean reusesVersions() {
-    return this.cluster.reusesVersions;
+    return this.cluster.reusesVersions && this.tellsOfReuse;
   }
 
   @Override

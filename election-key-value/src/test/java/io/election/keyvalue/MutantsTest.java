@@ -64,14 +64,7 @@ class MutantsTest {
     },
 
     /** A record has the version that it had, though it was deleted and created in between. */
-    VERSION_IS_TRUSTED_ACROSS_A_DELETION {
-      @Override
-      Optional<Map<String, Version>> renew(MemoryKeyValueServer.Cluster cluster, Commit renewal) {
-        Map<String, Version> records = new HashMap<>(renewal.checks());
-        records.keySet().removeIf((key) -> key.startsWith("~terms/"));
-        return cluster.commit(new Commit(records, renewal.writes(), 0));
-      }
-    },
+    VERSION_IS_TRUSTED_ACROSS_A_DELETION,
 
     /**
      * ZooKeeper answers with the names of the nodes below another one. Those that a connection has
@@ -121,7 +114,7 @@ class MutantsTest {
     @Override
     protected LeaseStore open() {
       MemoryKeyValueServer.Cluster shared = this.cluster;
-      return new KeyValueLeaseStore(new MemoryKeyValueServer(
+      MemoryKeyValueServer server = new MemoryKeyValueServer(
           shared,
           (commit) -> {
             boolean renewal = commit.writes().size() == 1
@@ -129,7 +122,10 @@ class MutantsTest {
                 && put.key().startsWith("~heartbeats/");
             return renewal ? mutant.renew(shared, commit) : shared.commit(commit);
           },
-          mutant.reader(shared)));
+          mutant.reader(shared));
+      server.tellsOfReuse = mutant != Mutant.VERSION_IS_TRUSTED_ACROSS_A_DELETION
+          && mutant != Mutant.SERVERS_LEASE_RENEWS;
+      return new KeyValueLeaseStore(server);
     }
   }
 

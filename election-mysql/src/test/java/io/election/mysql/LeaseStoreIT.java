@@ -267,6 +267,11 @@ class LeaseStoreIT {
     }
 
     @Override
+    public void deleteHistory(String serviceId) {
+      this.on.run("DELETE FROM leader_election_history WHERE service_id = ?", serviceId);
+    }
+
+    @Override
     public List<ManualEdits.Term> history(String serviceId) {
       List<ManualEdits.Term> terms = new ArrayList<>();
       try (PreparedStatement statement = this.on.prepare(

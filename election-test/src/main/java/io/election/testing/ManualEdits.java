@@ -43,6 +43,9 @@ public interface ManualEdits {
   /** Ends a term in the past, whole seconds ago. */
   void endTerm(String serviceId, long term, Duration ago);
 
+  /** Deletes all terms of the history. */
+  void deleteHistory(String serviceId);
+
   /** Reads the terms of an election, the oldest first. */
   List<Term> history(String serviceId);
 

@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStore.Reading;
 import io.election.lease.LeaseStoreException;
 import io.election.testing.ManualEdits.Term;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -396,6 +398,65 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
     LeaseRow created = create(SERVICE, A, LEASE, 0).orElseThrow();
     assertThat(created.term()).isGreaterThan(term);
     assertThat(created.leaseMillis()).isEqualTo(3 * LEASE);
+  }
+
+  /**
+   * What others watch is what a renewal changes and compares, whatever operators have written: each
+   * edit after each other one, with a renewal in between and without one.
+   */
+  @Test
+  void whoeverIsRenewedAfterEditsIsSeenToBeRenewed() throws Exception {
+    Map<String, Consumer<String>> edits = new LinkedHashMap<>();
+    edits.put("its-name-alone", (service) -> edits().replace(service, A, null));
+    edits.put("its-name-and-a-lease", (service) -> edits().replace(service, A, LEASE));
+    edits.put("another-name", (service) -> edits().setLeader(service, B));
+    edits.put("no-lease", (service) -> edits().setLease(service, null));
+    edits.put("no-history", (service) -> edits().deleteHistory(service));
+    edits.put("a-later-term", (service) -> edits().insertTerm(service, 1L << 60, B, LEASE));
+    edits.put("no-record", (service) -> edits().delete(service));
+    for (Map.Entry<String, Consumer<String>> first : edits.entrySet()) {
+      for (Map.Entry<String, Consumer<String>> second : edits.entrySet()) {
+        for (boolean between : new boolean[] {false, true}) {
+          String service = "%s.%s.%s".formatted(first.getKey(), second.getKey(), between);
+          Map<String, Long> terms = Map.of(service, led(service, A).term());
+          edit(service, first.getValue());
+          if (between) {
+            seenWhenRenewed(service, terms);
+          }
+          edit(service, second.getValue());
+          seenWhenRenewed(service, terms);
+          notRenewedOnceTaken(service, terms);
+        }
+      }
+    }
+  }
+
+  private void edit(String service, Consumer<String> edit) throws LeaseStoreException {
+    if (store().read(Set.of(service)).containsKey(service)) {
+      edit.accept(service);
+    }
+  }
+
+  private void seenWhenRenewed(String service, Map<String, Long> terms) throws LeaseStoreException {
+    Map<String, Reading> before = another().read(Set.of(service));
+    if (!renew(A, terms).contains(service)) {
+      return;
+    }
+    LeaseRow watched = reading(before, service).row();
+    assertThat(seenByAnother(service)).as(service).isNotEqualTo(watched);
+    assertThat(Leases.acquire(another(), service, watched, B, LEASE, 0, "EXPIRED"))
+        .as(service)
+        .isEmpty();
+  }
+
+  private void notRenewedOnceTaken(String service, Map<String, Long> terms)
+      throws LeaseStoreException {
+    Reading last = another().read(Set.of(service)).get(service);
+    if (last != null
+        && Leases.acquire(another(), service, last.row(), B, LEASE, 0, "EXPIRED")
+            .isPresent()) {
+      assertThat(renew(A, terms)).as(service).isEmpty();
+    }
   }
 
   /** Tries a compare-and-set after each kind of change; it must not change the record. */

@@ -98,6 +98,11 @@ class SimulatedLeaseStoreTest extends OlderToolsContract {
     }
 
     @Override
+    public void deleteHistory(String serviceId) {
+      this.database.history(serviceId).clear();
+    }
+
+    @Override
     public List<Term> history(String serviceId) {
       return this.database.history(serviceId).entrySet().stream()
           .map((entry) -> {
