@@ -57,6 +57,23 @@ class InterruptibleCallsTest {
     this.calls.end();
   }
 
+  /** A loss may be reported once for several terms. */
+  @Test
+  void callOfAnEarlierTermIsInterruptedWithThoseOfTheTermThatEnded() {
+    begin(this.calls, 1);
+    this.calls.interrupt(3);
+    assertThat(isInterrupted()).isTrue();
+    this.calls.end();
+    assertThat(this.calls.begin("asking", () -> {
+          this.calls.interrupt(3);
+          return OptionalLong.of(2);
+        }))
+        .isTrue();
+    assertThat(isInterrupted()).isTrue();
+    this.calls.end();
+    assertThat(this.calls.interrupted()).isEqualTo(2);
+  }
+
   @Test
   void callIsInterruptedOnce() {
     begin(this.calls, 1);

@@ -2,9 +2,14 @@ package io.election.autoconfigure.leaderonly;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.election.ElectionService;
+import io.election.Leadership;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.SwitchedElection;
+import java.time.Instant;
+import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -13,10 +18,16 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import org.assertj.core.api.Assertions;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 
 class LeaderOnlyCallsTest {
@@ -77,6 +88,82 @@ class LeaderOnlyCallsTest {
     assertThat(this.calls.describe("unknown")).isEmpty();
   }
 
+  /** Otherwise a call may begin between a drain's last look and the release. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void callIsCountedBeforeTheElectionIsAsked(boolean leads) {
+    AtomicReference<LeaderOnlyCalls> asked = new AtomicReference<>();
+    AtomicInteger questions = new AtomicInteger();
+    LeaderOnlyCalls calls = calls(new SwitchedElection() {
+      @Override
+      public boolean isLeader() {
+        assertThat(asked.get().running("default")).isEqualTo(1);
+        questions.incrementAndGet();
+        return leads;
+      }
+    });
+    asked.set(calls);
+    LeaderOnlyCalls.Gate gate = calls.gate("");
+    for (Function<String, LeaderOnlyCalls.@Nullable Call> door : doors(gate)) {
+      LeaderOnlyCalls.Call call = door.apply("Job.run");
+      assertThat(call != null).isEqualTo(leads);
+      if (call != null) {
+        gate.leave(call, null);
+      }
+      assertThat(calls.running("default")).isZero();
+    }
+    assertThat(questions).hasValue(3);
+  }
+
+  /** An election that shows a term may yet not lead: its answer has the last word. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void termAloneLetsNoCallBegin(boolean termBound) {
+    LeaderOnlyCalls calls = calls(
+        new SwitchedElection() {
+          @Override
+          public Optional<Leadership> leadership() {
+            return Optional.of(new Leadership(1, Instant.EPOCH, Leadership.UNLIMITED));
+          }
+        },
+        termBound ? new NeverBegins() : null);
+    for (Function<String, LeaderOnlyCalls.@Nullable Call> door : doors(calls.gate(""))) {
+      assertThat(door.apply("Job.run")).isNull();
+    }
+    assertThat(calls.running("default")).isZero();
+  }
+
+  private static List<Function<String, LeaderOnlyCalls.@Nullable Call>> doors(
+      LeaderOnlyCalls.Gate gate) {
+    return List.of(gate::enter, gate::enterThread, gate::enterInterruptible);
+  }
+
+  private static final class NeverBegins implements TermBoundCalls {
+
+    @Override
+    public boolean appliesTo(ElectionService election) {
+      return true;
+    }
+
+    @Override
+    public void begin(ElectionService election, long term) {
+      Assertions.fail("A call began in term " + term);
+    }
+
+    @Override
+    public long rejections(String serviceId) {
+      return 0;
+    }
+
+    @Override
+    public BeanPostProcessor installer() {
+      return new BeanPostProcessor() {};
+    }
+
+    @Override
+    public void end() {}
+  }
+
   private LeaderOnlyCalls.Call enter(String method) {
     return Objects.requireNonNull(this.gate.enter(method));
   }
@@ -119,9 +206,14 @@ class LeaderOnlyCallsTest {
   }
 
   private static LeaderOnlyCalls calls(SwitchedElection election) {
+    return calls(election, null);
+  }
+
+  private static LeaderOnlyCalls calls(
+      SwitchedElection election, @Nullable TermBoundCalls termBound) {
     DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
     beans.registerSingleton("election", election);
     Elections elections = SwitchedElection.registry(beans);
-    return new LeaderOnlyCalls(() -> elections, () -> null);
+    return new LeaderOnlyCalls(() -> elections, () -> termBound);
   }
 }
