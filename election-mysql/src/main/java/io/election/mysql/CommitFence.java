@@ -228,6 +228,10 @@ public final class CommitFence {
       reason = "belongs to node '" + Names.printable(entry.leaderId()) + "'";
     } else if (!entry.isOpen()) {
       reason = "has ended";
+    } else if (!entry.readOnly().isEmpty()) {
+      reason =
+          "could not be confirmed (the server is read-only: %s; mark transactions that only read as read-only)"
+              .formatted(entry.readOnly());
     }
     if (reason != null) {
       throw new LeadershipLostException(serviceId, nodeId, term, reason, null);
@@ -289,13 +293,15 @@ public final class CommitFence {
       throws SQLException {
     try (PreparedStatement statement =
         connection.prepareStatement("""
-        SELECT %s leader_id, ended_at IS NULL FROM %s
+        SELECT %s leader_id, ended_at IS NULL, %s FROM %s
         WHERE service_id = ? AND term = ? %s
-        """.formatted(hint, history(), lock))) {
+        """.formatted(hint, Session.READ_ONLY, history(), lock))) {
       statement.setString(1, serviceId);
       statement.setLong(2, term);
       try (ResultSet row = statement.executeQuery()) {
-        return row.next() ? new Entry(Session.string(row, 1), row.getBoolean(2)) : null;
+        return row.next()
+            ? new Entry(Session.string(row, 1), row.getBoolean(2), Session.string(row, 3))
+            : null;
       }
     }
   }
@@ -338,8 +344,12 @@ public final class CommitFence {
     }
   }
 
-  /** The entry of a term in the history. */
-  private record Entry(String leaderId, boolean isOpen) {}
+  /**
+   * The entry of a term in the history.
+   *
+   * @param readOnly what makes its server read-only; empty if it accepts writes
+   */
+  private record Entry(String leaderId, boolean isOpen, String readOnly) {}
 
   /** Terms that cannot end before the transaction does. */
   public static final class Held implements AutoCloseable {

@@ -34,7 +34,7 @@ final class Designation {
       @Nullable LeaseRow as,
       @Nullable AuditNote auditNote)
       throws SQLException {
-    String unchanged = as != null ? LeaseRows.asSeen(session) : "";
+    String unchanged = as != null ? LeaseRows.asSeen(session) : " AND " + session.isUsable();
     for (int attempt = 0; auditNote != null && attempt < ATTEMPTS; attempt++) {
       List<Seen> found = session.query(
           """
@@ -45,6 +45,7 @@ final class Designation {
               WHERE l.service_id = ?
               """, (row) -> new Seen(row.getLong(1), row.getLong(2), row.getBoolean(3)), serviceId);
       if (found.isEmpty()) {
+        session.requireUsable();
         return false;
       }
       Seen seen = found.get(0);

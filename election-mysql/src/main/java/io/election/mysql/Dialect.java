@@ -23,7 +23,7 @@ enum Dialect {
   },
   /** Has no server UUID. */
   MARIADB(
-      "MariaDB", "CONCAT(@@hostname, ':', @@port, ':', @@server_id)", "tx_", "max_statement_time") {
+      "MariaDB", "CONCAT_WS(':', @@hostname, @@port, @@server_id)", "tx_", "max_statement_time") {
 
     /** A time-out of 0 means no wait here; MySQL treats it as one second. */
     @Override
@@ -53,16 +53,19 @@ enum Dialect {
     return this.label;
   }
 
-  /** An SQL expression that distinguishes one server from another. */
+  /**
+   * An SQL expression that distinguishes one server from another, and the schemas of a server, of
+   * which one may be a copy of another.
+   */
   String source() {
-    return this.source;
+    return "CONCAT(%s, '/', DATABASE())".formatted(this.source);
   }
 
   /**
    * The {@linkplain Digest#of digest} of {@link #source()} as an SQL expression, for comparisons.
    */
   String sourceDigest() {
-    return "LEFT(SHA2(CONVERT(%s USING utf8mb4), 256), 32)".formatted(this.source);
+    return "LEFT(SHA2(CONVERT(%s USING utf8mb4), 256), 32)".formatted(source());
   }
 
   /** The system variable for the transaction isolation. */

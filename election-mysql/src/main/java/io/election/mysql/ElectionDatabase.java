@@ -163,7 +163,7 @@ public final class ElectionDatabase {
   static boolean takesWrites(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery("SELECT " + Session.READ_ONLY)) {
-      return row.next() && !row.getBoolean(1);
+      return row.next() && Session.string(row, 1).isEmpty();
     }
   }
 

@@ -46,9 +46,6 @@ final class LeaseRenewal {
             SET %s
             WHERE service_id = ? AND leader_id = ? AND term = ? AND lease_millis > 0 AND %s
             """.formatted(stamp.renewal(), stamp.isMine()), held.getKey(), nodeId, held.getValue());
-    if (!renewed) {
-      session.requireSameServer();
-    }
     return new Renewals(renewed ? terms.keySet() : Set.of());
   }
 
@@ -104,15 +101,13 @@ final class LeaseRenewal {
           """
           UPDATE leader_election FORCE INDEX (PRIMARY)
           SET %s
-          WHERE service_id IN (%s)
-          """.formatted(stamp.renewal(), Session.marks("?", renewed.size())), renewed.toArray());
+          WHERE service_id IN (%s) AND %s
+          """.formatted(stamp.renewal(), Session.marks("?", renewed.size()), session.isUsable()),
+          renewed.toArray());
     }
     Set<String> locked =
         new HashSet<>(session.query(select, (row) -> Session.string(row, 1), parameters));
     locked.removeAll(renewed);
-    if (renewed.size() + locked.size() < terms.size()) {
-      session.requireSameServer();
-    }
     return new Renewals(renewed, locked, locked.isEmpty() ? "" : problem(locked, terms));
   }
 

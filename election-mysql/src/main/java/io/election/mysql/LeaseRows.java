@@ -24,12 +24,12 @@ final class LeaseRows {
   private static final Logger log = LoggerFactory.getLogger(LeaseRows.class);
 
   /**
-   * Compares every column of a row as it was read, and the server that returned it. The time is
-   * compared as a number of seconds, which no time zone changes.
+   * Compares every column of a row as it was read, and the server that returned it, which must be
+   * usable. The time is compared as a number of seconds, which no time zone changes.
    */
   private static final String AS_SEEN = """
        AND leader_id = ? AND term = ? AND version = ? AND lease_millis <=> ?
-       AND UNIX_TIMESTAMP(last_active_time) <=> ? AND %s = ?
+       AND UNIX_TIMESTAMP(last_active_time) <=> ? AND %s = ? AND %s
       """;
 
   private final Set<String> strays = new HashSet<>();
@@ -56,10 +56,7 @@ final class LeaseRows {
     }
   }
 
-  /**
-   * Reads the rows of elections. Refuses a server that does not accept writes, or that is not the
-   * previous one.
-   */
+  /** Reads the rows of elections. Refuses a server that is not usable. */
   Map<String, Reading> read(Session session, OwnerStamp stamp, Set<String> serviceIds)
       throws SQLException {
     // Reads the history only for unknown leases and for rows that were written by hand.
@@ -69,15 +66,14 @@ final class LeaseRows {
             CASE WHEN lease_millis >= 0 THEN NULL ELSE (
                 SELECT h.lease_millis FROM leader_election_history h
                 WHERE h.service_id = l.service_id ORDER BY h.term DESC LIMIT 1) END,
-            UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time), %s, %s, %s,
+            UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - UNIX_TIMESTAMP(last_active_time), %s, %s,
             CASE WHEN %s THEN (
                 SELECT MAX(h.term) FROM leader_election_history h
                 WHERE h.service_id = l.service_id) END
         FROM leader_election l WHERE service_id IN (%s)
         """.formatted(
-            Session.READ_ONLY,
             stamp.isCurrent(),
-            session.dialect().source(),
+            session.usability(),
             TermHistory.MUST_COMPARE,
             Session.marks("?", serviceIds.size()));
     Map<String, Reading> readings = new HashMap<>();
@@ -85,11 +81,13 @@ final class LeaseRows {
         sql,
         (row) -> {
           // A primary may have become a replica since the session was opened.
-          Session.requireWritable(row, 9);
-          session.requireSource(Session.string(row, 11));
-          return readings.put(Session.string(row, 1), reading(row));
+          String source = session.requireUsable(row, 10);
+          return readings.put(Session.string(row, 1), reading(row, source));
         },
         serviceIds.toArray());
+    if (readings.isEmpty()) {
+      session.requireUsable();
+    }
     for (String found : readings.keySet()) {
       if (!serviceIds.contains(found) && this.strays.add(found)) {
         log.warn(stray(found, serviceIds));
@@ -119,19 +117,19 @@ final class LeaseRows {
         .formatted(name, serviceIds);
   }
 
-  private static Reading reading(ResultSet row) throws SQLException {
+  private static Reading reading(ResultSet row, String source) throws SQLException {
     Version version = new Version(
         row.getLong(4),
         Session.number(row, 5),
-        Session.number(row, 12),
+        Session.number(row, 13),
         Session.string(row, 6),
-        Session.string(row, 11));
+        source);
     LeaseRow lease = new LeaseRow(
         Session.string(row, 2),
         row.getLong(3),
         LeaseRow.leaseMillis(version.leaseMillis(), Session.number(row, 7)),
         version,
-        row.getBoolean(10));
+        row.getBoolean(9));
     BigDecimal age = row.getBigDecimal(8);
     return new Reading(
         lease,
@@ -162,7 +160,7 @@ final class LeaseRows {
    * The condition that a row is as it was seen, to be appended to a condition on the primary key.
    */
   static String asSeen(Session session) {
-    return AS_SEEN.formatted(session.dialect().sourceDigest());
+    return AS_SEEN.formatted(session.dialect().sourceDigest(), session.isUsable());
   }
 
   /** The given parameters, followed by those of {@link #asSeen(Session)}. */

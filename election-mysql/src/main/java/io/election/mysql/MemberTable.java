@@ -82,8 +82,8 @@ final class MemberTable {
 
   private static boolean refresh(Session session, Announcement self) throws SQLException {
     return session.updateOne("""
-        UPDATE leader_election_member SET seen_at = CURRENT_TIMESTAMP(6) WHERE node_id = ?
-        """, self.nodeId());
+        UPDATE leader_election_member SET seen_at = CURRENT_TIMESTAMP(6) WHERE node_id = ? AND %s
+        """.formatted(session.isUsable()), self.nodeId());
   }
 
   private static boolean write(Session session, Announcement self, boolean first)
@@ -95,19 +95,20 @@ final class MemberTable {
         UPDATE leader_election_member
         SET %s seen_at = CURRENT_TIMESTAMP(6), lease_millis = ?, eligible = ?, services = ?,
             paused = ?, version = ?
-        WHERE node_id = ?
-        """.formatted(first ? "joined_at = CURRENT_TIMESTAMP(6)," : ""), parameters.toArray());
+        WHERE node_id = ? AND %s
+        """.formatted(first ? "joined_at = CURRENT_TIMESTAMP(6)," : "", session.isUsable()),
+        parameters.toArray());
   }
 
   private static void insert(Session session, Announcement self) throws SQLException {
     List<@Nullable Object> parameters = new ArrayList<>(values(self));
     parameters.add(self.nodeId());
     try {
-      session.update("""
+      session.updateOne("""
           INSERT INTO leader_election_member
               (lease_millis, eligible, services, paused, version, node_id, joined_at, seen_at)
-          VALUES (?, ?, ?, ?, ?, ?, CURRENT_TIMESTAMP(6), CURRENT_TIMESTAMP(6))
-          """, parameters.toArray());
+          SELECT ?, ?, ?, ?, ?, ?, CURRENT_TIMESTAMP(6), CURRENT_TIMESTAMP(6) FROM DUAL WHERE %s
+          """.formatted(session.isUsable()), parameters.toArray());
     } catch (SQLException ex) {
       // Another process with this name has just written the row.
       if (!SqlErrors.isDuplicateKey(ex)) {
@@ -230,7 +231,8 @@ final class MemberTable {
     this.announced = null;
     requireUsable();
     try {
-      session.updateOne("DELETE FROM leader_election_member WHERE node_id = ?", nodeId);
+      session.updateOne(
+          "DELETE FROM leader_election_member WHERE node_id = ? AND " + session.isUsable(), nodeId);
     } catch (SQLException ex) {
       throw explained(ex);
     }
@@ -251,8 +253,8 @@ final class MemberTable {
           (row) -> Session.string(row, 1));
       if (!nodes.isEmpty()) {
         session.update(
-            "DELETE FROM leader_election_member WHERE node_id IN (%s) AND %s"
-                .formatted(Session.marks("?", nodes.size()), old),
+            "DELETE FROM leader_election_member WHERE node_id IN (%s) AND %s AND %s"
+                .formatted(Session.marks("?", nodes.size()), old, session.isUsable()),
             nodes.toArray());
       }
     } catch (SQLException ex) {

@@ -137,7 +137,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
       token = UUID.randomUUID();
       this.token = token;
     }
-    return new OwnerStamp(token, session.dialect().sourceDigest(), session.isSameServer());
+    return new OwnerStamp(token, session.dialect().sourceDigest(), session.isUsable());
   }
 
   /**
@@ -169,11 +169,15 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
   private Optional<LeaseRow> create(Session session, String serviceId, Claim claim)
       throws SQLException {
     try {
-      session.update("""
+      boolean created = session.updateOne(
+          """
           INSERT INTO leader_election
               (service_id, leader_id, last_active_time, term, version, lease_millis)
-          VALUES (?, ?, CURRENT_TIMESTAMP(6), 0, 0, ?)
-          """, serviceId, claim.nodeId(), claim.leaseMillis());
+          SELECT ?, ?, CURRENT_TIMESTAMP(6), 0, 0, ? FROM DUAL WHERE %s
+          """.formatted(session.isUsable()), serviceId, claim.nodeId(), claim.leaseMillis());
+      if (!created) {
+        return Optional.empty();
+      }
     } catch (SQLException ex) {
       if (SqlErrors.isDuplicateKey(ex)) {
         return Optional.empty();
@@ -326,8 +330,6 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
         this.signal.send(session, nodeId);
         boolean replacesInstruction = successor != null || ending.auditNote() != null;
         this.history.end(session, serviceId, term, ending, replacesInstruction);
-      } else {
-        session.requireSameServer();
       }
       return released;
     });

@@ -17,9 +17,9 @@ import java.util.UUID;
  *
  * @param owner the process that writes, unique to it
  * @param source an expression for the server that executes the statement
- * @param sameServer the condition that this is the server for which the session was set up
+ * @param usable the condition that this server is {@linkplain Session#isUsable() usable}
  */
-record OwnerStamp(UUID owner, String source, String sameServer) {
+record OwnerStamp(UUID owner, String source, String usable) {
 
   /** The stamp of an update that adds one to the version and sets the time. */
   String renewed() {
@@ -36,9 +36,9 @@ record OwnerStamp(UUID owner, String source, String sameServer) {
     return "COALESCE(seal = %s, FALSE)".formatted(text("version", "last_active_time"));
   }
 
-  /** Whether the owner led last on the session's own server, even if others have written since. */
+  /** Whether the owner led last, even if others have written since, and the server is usable. */
   String isMine() {
-    return "LEFT(seal, 36) = '%s' AND %s".formatted(this.owner, this.sameServer);
+    return "LEFT(seal, 36) = '%s' AND %s".formatted(this.owner, this.usable);
   }
 
   /** The assignments of a renewal, which stamps the record only if the stamp was still current. */

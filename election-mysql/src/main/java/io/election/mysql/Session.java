@@ -30,11 +30,23 @@ import org.jspecify.annotations.Nullable;
 final class Session {
 
   /**
-   * An SQL expression for whether the server is read-only, even if administrators may still write.
-   * Newer versions of MariaDB show read_only as a word, which would be compared as zero.
+   * An SQL expression for the settings that keep ordinary accounts from writing to the server, even
+   * if privileged ones may still write; an empty text if there are none. Newer versions of MariaDB
+   * show read_only as a word, which would be compared as zero. MySQL alone runs what is in the
+   * comment.
    */
-  static final String READ_ONLY =
-      "CONCAT(@@GLOBAL.read_only) NOT IN ('0', 'OFF') OR @@GLOBAL.innodb_read_only";
+  static final String READ_ONLY = """
+      CONCAT_WS(', ',
+          IF(CONCAT(@@GLOBAL.read_only) IN ('0', 'OFF'), NULL,
+              CONCAT('read_only=', @@GLOBAL.read_only)),
+          IF(@@GLOBAL.innodb_read_only, 'innodb_read_only=1', NULL)
+          /*!50700 , IF(@@GLOBAL.super_read_only, 'super_read_only=1', NULL),
+          IF(@@GLOBAL.offline_mode, 'offline_mode=1', NULL) */)\
+      """;
+
+  /** An SQL condition: whether the server commits each statement, and no more than that. */
+  private static final String COMMITS =
+      "(@@SESSION.autocommit = 1 AND @@SESSION.completion_type = 'NO_CHAIN')";
 
   private static final String WAIT_TIMEOUT = "wait_timeout";
 
@@ -203,16 +215,16 @@ final class Session {
   }
 
   /**
-   * Refuses a server that does not accept writes. It is a replica, whose rows may be old and must
-   * not be watched: when the replica becomes the primary, a follower would take over a row that its
-   * holder has meanwhile renewed elsewhere.
+   * Refuses a server that does not accept the writes of every account. It is a replica, or about to
+   * become one. Its rows may be old and must not be watched: when a replica becomes the primary, a
+   * follower would take over a row that its holder has meanwhile renewed elsewhere.
    *
    * @param column the column that shows {@link #READ_ONLY}
    */
-  static void requireWritable(ResultSet row, int column) throws SQLException {
-    if (row.getBoolean(column)) {
-      throw new SQLException(
-          "read_only or innodb_read_only is set", "HY000", SqlErrors.READ_ONLY_SERVER);
+  private static void requireWritable(ResultSet row, int column) throws SQLException {
+    String settings = string(row, column);
+    if (!settings.isEmpty()) {
+      throw new SQLException(settings, "HY000", SqlErrors.READ_ONLY_SERVER);
     }
   }
 
@@ -235,34 +247,50 @@ final class Session {
   }
 
   /**
-   * An SQL condition without parameters: whether the server that executes the statement is the one
-   * for which the session was set up.
+   * An SQL condition without parameters, part of every write: whether the server that executes the
+   * statement is the one for which the session was set up, accepts the writes of every account, and
+   * commits them at once, so that what is confirmed lasts.
    */
-  String isSameServer() {
-    return "%s = '%s'".formatted(this.dialect.sourceDigest(), Digest.of(this.source));
+  String isUsable() {
+    return "%s = '%s' AND %s = '' AND %s"
+        .formatted(this.dialect.sourceDigest(), Digest.of(this.source), READ_ONLY, COMMITS);
   }
 
   /**
-   * Fails if the session is now on another server. Called after a write that matched no row,
-   * because that result means nothing on another server.
+   * Fails unless the server is {@linkplain #isUsable() usable}. Called after a write that matched
+   * no row, because that means nothing on another server.
    */
-  void requireSameServer() throws SQLException {
-    for (String found : query("SELECT " + this.dialect.source(), (row) -> string(row, 1))) {
-      requireSource(found);
-    }
+  void requireUsable() throws SQLException {
+    query("SELECT " + usability(), (row) -> requireUsable(row, 1));
+  }
+
+  /** The columns that {@link #requireUsable(ResultSet, int)} checks. */
+  String usability() {
+    return "%s, %s, %s".formatted(this.dialect.source(), READ_ONLY, COMMITS);
   }
 
   /**
-   * Refuses an answer from a server other than the one for which the session was set up. A proxy
-   * has then moved the session, and its settings are unknown.
+   * Fails unless the server that returned a row is {@linkplain #isUsable() usable}. After a move to
+   * another server by a proxy the settings of the session are unknown.
+   *
+   * @param column the first of the columns of {@link #usability()}
+   * @return the server
    */
-  void requireSource(String found) throws SQLException {
+  String requireUsable(ResultSet row, int column) throws SQLException {
+    String found = string(row, column);
     if (!found.equals(this.source)) {
       throw new SQLNonTransientConnectionException(
           "it leads to another server now: %s, before it was %s (%s)"
               .formatted(found, this.host, this.source),
           "08S01");
     }
+    requireWritable(row, column + 1);
+    if (!row.getBoolean(column + 2)) {
+      throw new SQLNonTransientConnectionException(
+          "its session has lost the autocommit or completion_type that was set, as behind a proxy that resets sessions",
+          "08S01");
+    }
+    return found;
   }
 
   /** The server for which the session was set up, as host name and port, for display. */
@@ -299,13 +327,17 @@ final class Session {
    * Runs a write on one row, found by its primary key.
    *
    * @return whether there was such a row
-   * @throws SQLException also if more than one row was changed
+   * @throws SQLException also if more than one row was changed, or none because the server is not
+   *     {@linkplain #isUsable() usable}
    */
   boolean updateOne(String sql, @Nullable Object... parameters) throws SQLException {
     int rows = update(sql, parameters);
     if (rows > 1) {
       throw new SQLException(
           "A bug: %d rows were changed by a statement that names one election".formatted(rows));
+    }
+    if (rows == 0) {
+      requireUsable();
     }
     return rows == 1;
   }
@@ -349,11 +381,16 @@ final class Session {
   /**
    * Commits if the work returns a result, and rolls back otherwise. Both are sent as statements,
    * because a driver sends none if it believes that nothing needs to change.
+   *
+   * <p>Neither outcome counts unless the server is {@linkplain #isUsable() usable} afterwards: a
+   * privileged account may commit after the server has become read-only, and then the next primary
+   * does not have what was committed.
    */
   <T> Optional<T> inTransaction(Transaction<T> work) throws SQLException {
     execute("START TRANSACTION");
     Optional<T> result = work.run();
     execute(result.isPresent() ? "COMMIT" : "ROLLBACK");
+    requireUsable();
     return result;
   }
 

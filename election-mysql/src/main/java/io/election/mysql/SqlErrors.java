@@ -30,7 +30,10 @@ final class SqlErrors {
   private static final Set<Integer> LOCK_TROUBLE =
       Set.of(1205, 1213, 1020, GROUP_CONFLICT, LOCKED_NOW);
   private static final Set<Integer> INTERRUPTED = Set.of(1317, 1969, 3024);
-  private static final Set<Integer> READ_ONLY = Set.of(READ_ONLY_SERVER, 1792, 1836);
+  /** Read-only are the server, the transaction, a table, the engine or the schema. */
+  private static final Set<Integer> READ_ONLY =
+      Set.of(READ_ONLY_SERVER, 1792, 1836, 1036, 1874, 1881, 3989);
+
   private static final Set<Integer> TOO_MANY = Set.of(1040, 1203, Refusal.USER_LIMIT);
   /** Forbidden, missing or unsupported on this server or on a proxy in front of it. */
   private static final Set<Integer> REFUSED =
@@ -192,7 +195,7 @@ final class SqlErrors {
           .formatted(where, text(ex), LeaseTables.ddl());
     }
     if (READ_ONLY.contains(code)) {
-      return "%s is read-only (%s). If it is a replica, let the URL point to the primary; if a failover is under way, wait."
+      return "%s is read-only (%s). If it is a replica, let the URL point to the primary; if a failover is under way, wait; otherwise switch off what is named here."
           .formatted(where, text(ex));
     }
     if (TOO_MANY.contains(code)) {

@@ -152,8 +152,8 @@ final class TermHistory {
         """
         UPDATE leader_election_history
         SET ended_at = CURRENT_TIMESTAMP(6), end_reason = ?%s
-        WHERE service_id = ? AND term = ? AND ended_at IS NULL
-        """.formatted(by ? ", ended_by = ?, end_note = ?" : ""),
+        WHERE service_id = ? AND term = ? AND ended_at IS NULL AND %s
+        """.formatted(by ? ", ended_by = ?, end_note = ?" : "", session.isUsable()),
         parameters.toArray());
   }
 
@@ -166,8 +166,8 @@ final class TermHistory {
         session,
         """
         UPDATE leader_election_history SET ended_by = ?, end_note = ?
-        WHERE service_id = ? AND term = ? AND ended_by IS NULL
-        """,
+        WHERE service_id = ? AND term = ? AND ended_by IS NULL AND %s
+        """.formatted(session.isUsable()),
         auditNote.actor(),
         auditNote.reason(),
         serviceId,
@@ -221,9 +221,12 @@ final class TermHistory {
           """
           DELETE FROM leader_election_history
           WHERE (%s) AND UNIX_TIMESTAMP(ended_at) < UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - ?
+              AND %s
           ORDER BY service_id, term LIMIT 1000
-          """.formatted(String.join(
-              " OR ", Collections.nCopies(belowTerms.size(), "service_id = ? AND term < ?"))),
+          """.formatted(
+              String.join(
+                  " OR ", Collections.nCopies(belowTerms.size(), "service_id = ? AND term < ?")),
+              session.isUsable()),
           parameters.toArray());
     } catch (SQLException ex) {
       if (!SqlErrors.isMissingRight(ex)) {

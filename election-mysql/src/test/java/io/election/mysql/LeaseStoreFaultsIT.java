@@ -348,11 +348,11 @@ class LeaseStoreFaultsIT extends ServerDatabase {
 
   @ParameterizedTest
   @CsvSource({
-    "0, 0",
-    "1, 1",
-    "CONVERT('OFF' USING utf8mb3), 0",
-    "CONVERT('ON' USING utf8mb3), 1",
-    "CONVERT('NO_LOCK_NO_ADMIN' USING utf8mb3), 1"
+    "0, ''",
+    "1, read_only=1",
+    "CONVERT('OFF' USING utf8mb3), ''",
+    "CONVERT('ON' USING utf8mb3), read_only=ON",
+    "CONVERT('NO_LOCK_NO_ADMIN' USING utf8mb3), read_only=NO_LOCK_NO_ADMIN"
   })
   void aReplicaIsKnownByTheNumberThatServersShowAndByTheWordThatNewerOnesDo(
       String shown, String readOnly) {
