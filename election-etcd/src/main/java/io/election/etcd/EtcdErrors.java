@@ -15,6 +15,11 @@ final class EtcdErrors {
     return text.contains("invalid auth token") || text.contains("revision of auth store is old");
   }
 
+  /** Returns whether a transaction was refused because it has more operations than etcd allows. */
+  static boolean isTooLong(StatusRuntimeException ex) {
+    return text(ex).contains("too many operations in txn request");
+  }
+
   /** Returns whether another connection may work better than this one. */
   static boolean costsConnection(StatusRuntimeException ex) {
     return switch (ex.getStatus().getCode()) {
@@ -28,6 +33,10 @@ final class EtcdErrors {
     String text = text(ex);
     if (text.contains("database space exceeded")) {
       return "etcd is full (%s): it refuses all writes, so no node can renew or lead. Compact and defragment it, or raise --quota-backend-bytes, then run: etcdctl alarm disarm"
+          .formatted(text);
+    }
+    if (isTooLong(ex)) {
+      return "etcd allows too few operations in a transaction (%s). Start it with --max-txn-ops=128, which is the default"
           .formatted(text);
     }
     if (ex.getStatus().getCode() == Status.Code.PERMISSION_DENIED) {

@@ -30,8 +30,8 @@ import java.util.function.Consumer;
 /** The keys of an etcd cluster below a prefix. */
 final class EtcdServer implements KeyValueServer {
 
-  /** Fewer than the 128 operations that etcd allows in a transaction by default. */
-  private static final int MAX_OPERATIONS = 100;
+  /** A transaction of a server that allows fewer operations than this is refused. */
+  private static final int FEWEST_OPERATIONS = 12;
 
   private static final Version UNKNOWN = new Version(-1, -1);
 
@@ -39,6 +39,12 @@ final class EtcdServer implements KeyValueServer {
   private final String prefix;
   private final Duration operationTimeout;
   private long begun = System.nanoTime();
+
+  /**
+   * How many operations a transaction has at most: fewer than the 128 that etcd allows by default,
+   * and half as many after each refusal.
+   */
+  private int maxOperations = 100;
 
   /** The keys of all records, when they were last read together. */
   private Set<String> records = Set.of();
@@ -64,12 +70,35 @@ final class EtcdServer implements KeyValueServer {
     this.begun = System.nanoTime();
   }
 
+  /** Learns how many operations the server allows. */
+  private boolean isTooLong(LeaseStoreException failure) {
+    boolean tooLong = failure.getCause() instanceof StatusRuntimeException refused
+        && EtcdErrors.isTooLong(refused)
+        && this.maxOperations / 2 >= FEWEST_OPERATIONS;
+    if (tooLong) {
+      this.maxOperations /= 2;
+    }
+    return tooLong;
+  }
+
   @Override
   public Snapshot read(Query query) throws LeaseStoreException {
+    while (true) {
+      try {
+        return readAll(query);
+      } catch (LeaseStoreException ex) {
+        if (!isTooLong(ex)) {
+          throw ex;
+        }
+      }
+    }
+  }
+
+  private Snapshot readAll(Query query) throws LeaseStoreException {
     List<RequestOp> requests = new ArrayList<>();
     List<String> records =
         query.keys().stream().filter((key) -> key.indexOf('/') < 0).toList();
-    boolean allRecords = records.size() > MAX_OPERATIONS;
+    boolean allRecords = records.size() > this.maxOperations;
     if (allRecords) {
       EtcdKeys.RECORDS.forEach((range) -> requests.add(operation(
           RangeRequest.newBuilder()
@@ -97,9 +126,9 @@ final class EtcdServer implements KeyValueServer {
     Set<String> found = new HashSet<>();
     long revision = Long.MAX_VALUE;
     String identity = "";
-    for (int i = 0; i < requests.size(); i += MAX_OPERATIONS) {
+    for (int i = 0; i < requests.size(); i += this.maxOperations) {
       TxnResponse answer = execute(TxnRequest.newBuilder()
-          .addAllSuccess(requests.subList(i, Math.min(i + MAX_OPERATIONS, requests.size())))
+          .addAllSuccess(requests.subList(i, Math.min(i + this.maxOperations, requests.size())))
           .build());
       revision = Math.min(revision, answer.getHeader().getRevision());
       identity = Long.toHexString(answer.getHeader().getClusterId());
@@ -134,6 +163,18 @@ final class EtcdServer implements KeyValueServer {
 
   @Override
   public Optional<Map<String, Version>> commit(Commit commit) throws LeaseStoreException {
+    while (true) {
+      try {
+        return commitAll(commit);
+      } catch (LeaseStoreException ex) {
+        if (!isTooLong(ex)) {
+          throw ex;
+        }
+      }
+    }
+  }
+
+  private Optional<Map<String, Version>> commitAll(Commit commit) throws LeaseStoreException {
     TxnRequest.Builder transaction = TxnRequest.newBuilder();
     addChecks(transaction, commit);
     for (Write write : commit.writes()) {
@@ -176,7 +217,7 @@ final class EtcdServer implements KeyValueServer {
    */
   private void addChecks(TxnRequest.Builder transaction, Commit commit) {
     List<String> keys = commit.checks().keySet().stream().sorted().toList();
-    Set<Integer> gaps = keys.size() <= MAX_OPERATIONS ? Set.of() : closedGaps(keys);
+    Set<Integer> gaps = keys.size() < this.maxOperations ? Set.of() : closedGaps(keys);
     for (int first = 0, last = 0; first < keys.size(); first = ++last) {
       while (gaps.contains(last)) {
         last++;
@@ -213,7 +254,7 @@ final class EtcdServer implements KeyValueServer {
     }
     Set<Integer> closed = new HashSet<>();
     costs.entrySet().stream().sorted(Map.Entry.comparingByValue()).forEach((gap) -> {
-      if (gap.getValue() == 0 || keys.size() - closed.size() > MAX_OPERATIONS) {
+      if (gap.getValue() == 0 || keys.size() - closed.size() >= this.maxOperations) {
         closed.add(gap.getKey());
       }
     });

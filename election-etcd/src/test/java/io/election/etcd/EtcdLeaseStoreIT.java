@@ -1,6 +1,7 @@
 package io.election.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.LeadershipAcquiredEvent;
 import io.election.keyvalue.KeyValueEdits;
@@ -19,7 +20,11 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The contract of a store, on a real etcd, with edits by its command line. */
 class EtcdLeaseStoreIT extends ManualEditsContract {
@@ -84,6 +89,50 @@ class EtcdLeaseStoreIT extends ManualEditsContract {
 
     assertThat(renew(A, terms)).isEqualTo(terms.keySet());
     assertThat(store().read(terms.keySet())).hasSize(149);
+  }
+
+  @Test
+  void ofMoreElectionsThanATransactionMayCompareOneThatAnotherNodeTookIsLost() throws Exception {
+    Map<String, Long> terms = new TreeMap<>(leadMany(150));
+    assertThat(renew(A, terms)).isEqualTo(terms.keySet());
+    assertThat(Leases.acquire(
+            another(), "service-77", seenByAnother("service-77"), B, LEASE, 0, "EXPIRED"))
+        .isPresent();
+
+    assertThat(renew(A, terms)).hasSize(149).doesNotContain("service-77");
+    assertThat(row("service-77").leaderId()).isEqualTo(B);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {64, 24})
+  void aServerThatAllowsFewerOperationsIsObeyed(int operations) throws Exception {
+    try (EtcdProcess strict = EtcdProcess.start("--max-txn-ops=" + operations);
+        LeaseStore store = EtcdLeaseStore.builder(List.of(strict.url()))
+            .operationTimeout(Duration.ofSeconds(10))
+            .build()) {
+      Map<String, Long> terms = new TreeMap<>();
+      for (int i = 0; i < 80; i++) {
+        LeaseRow created = Leases.create(store, "service-" + i, A, LEASE, 0).orElseThrow();
+        terms.put(
+            "service-" + i, Leases.begin(store, "service-" + i, created, LEASE).orElseThrow());
+      }
+
+      assertThat(store.read(terms.keySet())).hasSize(80);
+      assertThat(Leases.renew(store, A, terms)).isEqualTo(terms.keySet());
+    }
+  }
+
+  @Test
+  void aServerThatAllowsTooFewOperationsIsToldWithARemedy() throws Exception {
+    try (EtcdProcess strict = EtcdProcess.start("--max-txn-ops=1");
+        LeaseStore store = EtcdLeaseStore.builder(List.of(strict.url()))
+            .operationTimeout(Duration.ofSeconds(10))
+            .build()) {
+      assertThatThrownBy(() -> store.read(
+              IntStream.range(0, 80).mapToObj(Integer::toString).collect(Collectors.toSet())))
+          .isInstanceOf(LeaseStoreException.class)
+          .hasMessageContaining("--max-txn-ops=128");
+    }
   }
 
   @Test
