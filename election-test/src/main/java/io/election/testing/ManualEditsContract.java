@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
@@ -406,13 +407,16 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
    */
   @Test
   void whoeverIsRenewedAfterEditsIsSeenToBeRenewed() throws Exception {
+    AtomicLong laterTerm = new AtomicLong(1L << 60);
     Map<String, Consumer<String>> edits = new LinkedHashMap<>();
     edits.put("its-name-alone", (service) -> edits().replace(service, A, null));
     edits.put("its-name-and-a-lease", (service) -> edits().replace(service, A, LEASE));
     edits.put("another-name", (service) -> edits().setLeader(service, B));
     edits.put("no-lease", (service) -> edits().setLease(service, null));
     edits.put("no-history", (service) -> edits().deleteHistory(service));
-    edits.put("a-later-term", (service) -> edits().insertTerm(service, 1L << 60, B, LEASE));
+    edits.put(
+        "a-later-term",
+        (service) -> edits().insertTerm(service, laterTerm.getAndIncrement(), B, LEASE));
     edits.put("no-record", (service) -> edits().delete(service));
     for (Map.Entry<String, Consumer<String>> first : edits.entrySet()) {
       for (Map.Entry<String, Consumer<String>> second : edits.entrySet()) {
