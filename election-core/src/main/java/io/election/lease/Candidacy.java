@@ -59,7 +59,7 @@ record Candidacy(
     if (this.state instanceof Leader leader) {
       return isDue(now)
           ? new Renew(leader.term())
-          : new Wait(earlier(this.dueAt, leader.deadline().at()));
+          : new Wait(earlier(this.dueAt, leader.deadline()));
     }
     if (this.state instanceof Draining draining) {
       return nextOf(draining, now, working);
@@ -114,7 +114,7 @@ record Candidacy(
     }
     if (this.state instanceof Draining draining
         && draining.displaced()
-        && draining.deadline().isOver(now, wall)) {
+        && now - draining.deadline() >= 0) {
       // The node that was written into the record has waited for our whole lease: there is nothing
       // left to cede.
       return follower(this.participation, now);
@@ -123,20 +123,28 @@ record Candidacy(
   }
 
   /**
-   * Returns the term whose leader work the lease covers at this instant: while the node leads, and
-   * while it waits for work to end and continues to renew. The latter is limited to the drain
-   * timeout, even if a stop keeps the lease for longer.
+   * Returns until when the lease covers leader work: while the node leads, and while it waits for
+   * work to end and continues to renew. The latter is limited to the drain timeout, even if a stop
+   * keeps the lease for longer. Empty if no work is protected.
    */
-  OptionalLong protectedTerm(long now, long wall) {
-    return this.state.protectedFor(now, wall) > 0 ? this.state.heldTerm() : OptionalLong.empty();
+  OptionalLong protectedUntil() {
+    return this.state.protectedUntil();
   }
 
   /** Returns whether the lease is kept for work that still runs after a stop. */
-  boolean keepsLease(long now, long wall) {
+  boolean keepsLease(long now) {
     return this.state instanceof Draining draining
         && draining.patient()
         && !draining.displaced()
-        && !draining.deadline().isOver(now, wall);
+        && now - draining.deadline() < 0;
+  }
+
+  /** Returns the term whose leader work the lease covers at this instant. */
+  OptionalLong protectedTerm(long now) {
+    OptionalLong until = protectedUntil();
+    return until.isEmpty() || now - until.getAsLong() >= 0
+        ? OptionalLong.empty()
+        : this.state.heldTerm();
   }
 
   /**
@@ -202,13 +210,13 @@ record Candidacy(
     long due = timing.sent() + renewNanos();
     if (this.state instanceof Leader leader && leader.term() == step.term()) {
       return renewed
-          ? with(new Leader(leader.tenure(), deadline(timing)), due)
+          ? with(leader(leader.term(), timing, leader.since(), leader.reason()), due)
           : draining(
               leader, "", true, TermEnd.of(LeadershipLostEvent.Reason.DISPLACED), timing.now());
     }
     if (this.state instanceof Draining draining && draining.term() == step.term()) {
       return renewed
-          ? with(draining.renewed(deadline(timing)), due)
+          ? with(draining.renewed(timing.sent() + this.node.settings().leadershipNanos()), due)
           : with(draining.displacedByAnother(), due);
     }
     return this;
@@ -249,8 +257,7 @@ record Candidacy(
   }
 
   private Candidacy elected(long term, LeadershipAcquiredEvent.Reason reason, Timing timing) {
-    Tenure tenure = new Tenure(term, Instant.ofEpochMilli(timing.wall()), reason);
-    Leader leader = new Leader(tenure, deadline(timing));
+    Leader leader = leader(term, timing, Instant.ofEpochMilli(timing.wall()), reason);
     Candidacy elected = new Candidacy(
         this.node,
         this.participation,
@@ -375,8 +382,9 @@ record Candidacy(
     return with(leader.stepDown(successor, displaced, ending, drainUntil, now), this.dueAt);
   }
 
-  private Deadline deadline(Timing timing) {
-    return Deadline.after(timing, this.node.settings());
+  private Leader leader(
+      long term, Timing timing, Instant since, LeadershipAcquiredEvent.Reason reason) {
+    return Leader.since(since, term, reason, timing, this.node.settings().leadershipNanos());
   }
 
   private Candidacy claimant(Remembered remembered, Claimant claimant, long now) {

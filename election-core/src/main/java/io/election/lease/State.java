@@ -1,6 +1,10 @@
 package io.election.lease;
 
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
+import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
+import java.time.Instant;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -12,11 +16,9 @@ sealed interface State {
     return OptionalLong.empty();
   }
 
-  /**
-   * Returns for how many nanoseconds the lease still protects leader work; 0 if none is protected.
-   */
-  default long protectedFor(long now, long wall) {
-    return 0;
+  /** Returns until when the lease protects leader work; empty if none is protected. */
+  default OptionalLong protectedUntil() {
+    return OptionalLong.empty();
   }
 
   /**
@@ -53,34 +55,60 @@ sealed interface State {
   /**
    * Leads.
    *
-   * @param tenure the leadership
-   * @param deadline when it ends unless a renewal is confirmed before
+   * @param term the term
+   * @param deadline when the leadership ends unless a renewal is confirmed before
+   * @param wallDeadline the deadline by the wall clock, in milliseconds since the epoch. Monotonic
+   *     clocks stop while a machine is suspended; the wall clock may shorten a leadership, never
+   *     lengthen it
+   * @param since when the leadership began, for display
+   * @param reason why it could begin
    */
-  record Leader(Tenure tenure, Deadline deadline) implements State {
-
-    long term() {
-      return this.tenure.term();
-    }
+  record Leader(
+      long term,
+      long deadline,
+      long wallDeadline,
+      Instant since,
+      LeadershipAcquiredEvent.Reason reason)
+      implements State {
 
     @Override
     public OptionalLong heldTerm() {
-      return OptionalLong.of(term());
+      return OptionalLong.of(this.term);
     }
 
     @Override
-    public long protectedFor(long now, long wall) {
-      return this.tenure.isOver() ? 0 : this.deadline.remaining(now, wall);
+    public OptionalLong protectedUntil() {
+      return OptionalLong.of(this.deadline);
+    }
+
+    /**
+     * Creates the standing of a leader after an answer.
+     *
+     * @param leadershipNanos how long it leads, from before the request was sent
+     */
+    static Leader since(
+        Instant since,
+        long term,
+        LeadershipAcquiredEvent.Reason reason,
+        Timing timing,
+        long leadershipNanos) {
+      return new Leader(
+          term,
+          timing.sent() + leadershipNanos,
+          timing.wallSent() + NANOSECONDS.toMillis(leadershipNanos),
+          since,
+          reason);
     }
 
     Draining stepDown(
         String successor, boolean displaced, TermEnd ending, long drainUntil, long now) {
       boolean stopped = ending.reason() == LeadershipLostEvent.Reason.STOPPED;
       return new Draining(
-          term(), this.deadline, drainUntil, now, successor, displaced, ending, stopped);
+          this.term, this.deadline, drainUntil, now, successor, displaced, ending, stopped);
     }
 
     boolean isValid(long now, long wall) {
-      return protectedFor(now, wall) > 0;
+      return now - this.deadline < 0 && wall < this.wallDeadline;
     }
   }
 
@@ -101,7 +129,7 @@ sealed interface State {
    */
   record Draining(
       long term,
-      Deadline deadline,
+      long deadline,
       long drainUntil,
       long retryAt,
       String successor,
@@ -116,10 +144,12 @@ sealed interface State {
     }
 
     @Override
-    public long protectedFor(long now, long wall) {
-      return this.displaced
-          ? 0
-          : Math.max(Math.min(this.deadline.remaining(now, wall), this.drainUntil - now), 0);
+    public OptionalLong protectedUntil() {
+      if (this.displaced) {
+        return OptionalLong.empty();
+      }
+      boolean expiresFirst = this.deadline - this.drainUntil < 0;
+      return OptionalLong.of(expiresFirst ? this.deadline : this.drainUntil);
     }
 
     /**
@@ -150,7 +180,7 @@ sealed interface State {
           false);
     }
 
-    Draining renewed(Deadline deadline) {
+    Draining renewed(long deadline) {
       return new Draining(
           this.term,
           deadline,

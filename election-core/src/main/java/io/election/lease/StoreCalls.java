@@ -222,19 +222,15 @@ final class StoreCalls {
   }
 
   private Departure depart() {
-    return new Departure(this.context.clocks().read());
+    long wall = this.context.clocks().wall();
+    return new Departure(this.context.now(), wall);
   }
 
   /** The instant before a request is sent, by both clocks. */
-  private record Departure(Clocks.Reading reading) {
-
-    long sent() {
-      return this.reading.now();
-    }
+  private record Departure(long sent, long wallSent) {
 
     Timing answered(Clocks clocks) {
-      Clocks.Reading answer = clocks.read();
-      return new Timing(sent(), this.reading.wall(), answer.now(), answer.wall());
+      return new Timing(this.sent, this.wallSent, clocks.now(), clocks.wall());
     }
   }
 }

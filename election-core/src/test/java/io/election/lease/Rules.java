@@ -39,10 +39,8 @@ class Rules {
   }
 
   /** Whether a process tells its application that it leads. */
-  boolean leads(SimulatedProcess process) {
-    return process.isStill()
-        ? leads(process.candidacy(), process.monotonic(), process.wall())
-        : process.service.isLeader();
+  boolean leads(LeaseElectionService service) {
+    return service.isLeader();
   }
 
   Candidacy resigned(Candidacy candidacy, long now) {
