@@ -62,7 +62,10 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
 
   @BeforeEach
   void deleteAll() throws Exception {
-    Awaitility.await().until(() -> hand.getState().isConnected());
+    // A client whose attempt fell into a restart waits for its answer as long as for a session.
+    Awaitility.await("connected")
+        .atMost(Duration.ofMinutes(1))
+        .until(() -> hand.getState().isConnected());
     Zookeeper.deleteAll(hand, "/soa");
   }
 
