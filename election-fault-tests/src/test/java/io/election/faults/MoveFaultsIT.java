@@ -31,7 +31,7 @@ class MoveFaultsIT {
   private static final Pattern LEADER = Pattern.compile("\"leader\":\"([^\"]*)\"");
 
   @Test
-  void fault_55_node_between_two_stores_is_killed() throws Exception {
+  void fault_64_node_between_two_stores_is_killed() throws Exception {
     run((move) -> {
       NodeProcess next = move.join("z");
       move.waiting().kill();
@@ -46,7 +46,7 @@ class MoveFaultsIT {
   }
 
   @Test
-  void fault_55_node_between_two_stores_is_paused_and_another_takes_its_place() throws Exception {
+  void fault_64_node_between_two_stores_is_paused_and_another_takes_its_place() throws Exception {
     run((move) -> {
       NodeProcess next = move.join("z");
       move.waiting().pause();
@@ -66,7 +66,7 @@ class MoveFaultsIT {
 
   /** When the node wakes, MySQL is free, and a node on ZooKeeper alone leads. */
   @Test
-  void fault_55_node_between_two_stores_is_paused_and_the_move_is_undone() throws Exception {
+  void fault_64_node_between_two_stores_is_paused_and_the_move_is_undone() throws Exception {
     run((move) -> {
       move.waiting().pause();
       move.assertBetweenTheStores();
