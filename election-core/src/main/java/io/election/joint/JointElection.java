@@ -137,15 +137,27 @@ final class JointElection {
   }
 
   boolean isLeader() {
-    JointState state = this.state;
-    return this.running
-        && this.paused == null
-        && state instanceof Leading
-        && this.rules.leads(state, glance())
-        && confirmed();
+    return leading() != null;
   }
 
-  /** Returns whether the parts without a lease, whose answers may be old, still say that it leads. */
+  /**
+   * Returns the state in which this node leads at this instant; {@code null} if it does not lead.
+   * Parts without a lease may block, so they are asked first: commands and deadlines are compared
+   * after the last answer.
+   */
+  private @Nullable Leading leading() {
+    if (!(this.state instanceof Leading) || !confirmed()) {
+      return null;
+    }
+    return this.state instanceof Leading leading
+            && this.running
+            && this.paused == null
+            && this.rules.leads(leading, glance())
+        ? leading
+        : null;
+  }
+
+  /** Returns whether the parts without a lease, when asked, say that this node leads. */
   private boolean confirmed() {
     for (Part part : this.parts) {
       if (part instanceof ServicePart asked && !asked.isLeaderNow()) {
@@ -156,8 +168,8 @@ final class JointElection {
   }
 
   Optional<Leadership> leadership() {
-    JointState state = this.state;
-    if (!(state instanceof Leading leading) || !isLeader()) {
+    Leading leading = leading();
+    if (leading == null) {
       return Optional.empty();
     }
     Duration remaining = Leadership.UNLIMITED;

@@ -36,10 +36,10 @@ final class ServicePart implements Part {
 
   private final AtomicReference<Wish> wish = new AtomicReference<>();
 
-  /** The last answer, and when it came. */
+  /** The last answer, and when the part was asked. */
   private volatile boolean led;
 
-  private volatile long answeredAt;
+  private volatile long askedAt;
 
   /** The instant from which this node may ask to lead. */
   private volatile long standsFrom;
@@ -61,7 +61,7 @@ final class ServicePart implements Part {
     this.service = service;
     this.settings = settings;
     this.ticker = ticker;
-    this.answeredAt = ticker.read();
+    this.askedAt = ticker.read();
     this.standsFrom = ticker.read();
   }
 
@@ -88,11 +88,19 @@ final class ServicePart implements Part {
 
   /** Returns the last answer, unless it is too old. */
   private boolean leads() {
-    return this.led && silence().compareTo(this.settings.operationTimeout()) <= 0;
+    return this.led && isFresh(this.askedAt);
+  }
+
+  /**
+   * Returns whether an answer counts: from when the part was asked, it is valid for one operation
+   * timeout. One that took longer is none.
+   */
+  private boolean isFresh(long askedAt) {
+    return this.ticker.read() - askedAt <= this.settings.operationTimeout().toNanos();
   }
 
   private Duration silence() {
-    return Duration.ofNanos(this.ticker.read() - this.answeredAt);
+    return Duration.ofNanos(this.ticker.read() - this.askedAt);
   }
 
   /** Returns the health as shown by its calls. A call that fails is not an answer. */
@@ -110,7 +118,8 @@ final class ServicePart implements Part {
    */
   boolean isLeaderNow() {
     try {
-      return leads() && this.service.isLeader();
+      long askedAt = this.ticker.read();
+      return leads() && this.service.isLeader() && isFresh(askedAt);
     } catch (Throwable ex) {
       failed(ex, false);
       return false;
@@ -147,8 +156,9 @@ final class ServicePart implements Part {
       } else if (wish == Wish.STAND && !this.service.isLeader()) {
         this.service.becomeLeader();
       }
+      long askedAt = this.ticker.read();
       this.led = this.service.isLeader();
-      this.answeredAt = this.ticker.read();
+      this.askedAt = askedAt;
       Failure failure = this.failure;
       if (failure != null && (wish != null || !failure.told())) {
         this.failure = null;

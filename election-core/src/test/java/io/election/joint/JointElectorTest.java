@@ -19,6 +19,7 @@ import io.election.lease.LeaseStore;
 import io.election.lease.MemoryLeaseStore;
 import io.election.lease.Precedence;
 import io.election.lease.TermEnd;
+import io.election.lease.Ticker;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -28,6 +29,7 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -36,6 +38,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.slf4j.LoggerFactory;
 
 /** Tests elections by a list with their threads, over stores in memory. */
@@ -156,12 +160,19 @@ class JointElectorTest {
 
     volatile String id;
 
+    private final Ticker ticker;
+
     final JointElector elector;
 
     final JointElectionService service;
 
     Node(String id, PartSource... parts) {
+      this(id, System::nanoTime, parts);
+    }
+
+    Node(String id, Ticker ticker, PartSource... parts) {
       this.id = id;
+      this.ticker = ticker;
       LeaderWork work = new LeaderWork() {
         @Override
         public boolean isRunning(String serviceId) {
@@ -191,7 +202,7 @@ class JointElectorTest {
         this.starved.incrementAndGet();
         throw new OutOfMemoryError("injected");
       }
-      return System.nanoTime();
+      return this.ticker.read();
     }
 
     Node start() {
@@ -403,6 +414,9 @@ class JointElectorTest {
 
     private volatile boolean leads;
 
+    /** What happens once when it is asked. */
+    private volatile Runnable whenAsked = () -> {};
+
     /** What it throws when a thread of the elector asks it. */
     private volatile @Nullable Error failure;
 
@@ -410,6 +424,9 @@ class JointElectorTest {
 
     @Override
     public boolean isLeader() {
+      Runnable happens = this.whenAsked;
+      this.whenAsked = () -> {};
+      happens.run();
       Error failure = this.failure;
       if (failure != null) {
         if (Thread.currentThread().getName().startsWith("election-part-")) {
@@ -570,5 +587,112 @@ class JointElectorTest {
         .isInstanceOf(IllegalArgumentException.class);
     node.id = "x";
     node.start().awaitLeader();
+  }
+
+  /** What happens while a part of the application is asked, before it answers yes. */
+  private enum Meanwhile {
+    THE_LEASE_ENDS {
+      @Override
+      void happens(Node node, AtomicLong clock) {
+        clock.addAndGet(SETTINGS.leaseDuration().toNanos());
+      }
+    },
+    THE_OPERATION_TIMEOUT_PASSES {
+      @Override
+      void happens(Node node, AtomicLong clock) {
+        clock.addAndGet(SETTINGS.operationTimeout().toNanos() + 1);
+      }
+    },
+    THE_NODE_IS_PAUSED {
+      @Override
+      void happens(Node node, AtomicLong clock) {
+        node.service.pause(ALICE);
+      }
+    },
+    THE_NODE_IS_STOPPED {
+      @Override
+      void happens(Node node, AtomicLong clock) {
+        node.elector.stop();
+      }
+    },
+    THE_NODE_RESIGNS {
+      @Override
+      void happens(Node node, AtomicLong clock) {
+        node.service.lostLeader();
+      }
+    },
+    IT_THROWS_AN_ERROR {
+      @Override
+      void happens(Node node, AtomicLong clock) {
+        throw new NoClassDefFoundError("injected");
+      }
+    };
+
+    abstract void happens(Node node, AtomicLong clock);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aYesOfAPartCountsOnlyWhileEverythingElseStillHolds(Meanwhile meanwhile) {
+    for (boolean asksForTheTerm : new boolean[] {false, true}) {
+      AtomicLong clock = new AtomicLong();
+      Legacy legacy = new Legacy();
+      Node node = ticked(clock, legacy);
+
+      legacy.whenAsked = () -> meanwhile.happens(node, clock);
+      assertThat(asksForTheTerm ? node.service.leadership().isPresent() : node.service.isLeader())
+          .isFalse();
+    }
+  }
+
+  @Test
+  void aTermThatEndsWhileAPartIsAskedIsNotReported() {
+    AtomicLong clock = new AtomicLong();
+    Legacy legacy = new Legacy();
+    Node node = ticked(clock, legacy);
+    long term = node.service.term().orElseThrow();
+
+    legacy.whenAsked = () -> {
+      legacy.leads = false;
+      stepUntil(node, clock, Duration.ofMillis(1), false);
+      stepUntil(node, clock, Duration.ofMillis(1), true);
+    };
+    assertThat(node.service.leadership().orElseThrow().term()).isGreaterThan(term);
+  }
+
+  @Test
+  void anAnswerThatComesLateIsOldWhenItComes() {
+    AtomicLong clock = new AtomicLong();
+    boolean[] hangs = {true};
+    Node node = new Node("x", clock::get, PartSource.of(this.second), part("legacy", service(() -> {
+      if (hangs[0]) {
+        clock.addAndGet(SETTINGS.operationTimeout().toNanos() + 1);
+      }
+      return true;
+    })));
+    node.elector.join(List.of(node.service));
+    for (int i = 0; i < 30; i++) {
+      node.elector.step();
+      assertThat(node.service.election().parts().get(1).glance().leads()).isFalse();
+    }
+    hangs[0] = false;
+    stepUntil(node, clock, SETTINGS.renewInterval().dividedBy(4), true);
+  }
+
+  /** A node that leads by a part of the application and a lease, without threads. */
+  private Node ticked(AtomicLong clock, Legacy legacy) {
+    Node node =
+        new Node("x", clock::get, part("legacy", legacy), PartSource.of(new Store("lease")));
+    node.elector.join(List.of(node.service));
+    stepUntil(node, clock, SETTINGS.renewInterval().dividedBy(4), true);
+    return node;
+  }
+
+  private static void stepUntil(Node node, AtomicLong clock, Duration step, boolean leads) {
+    for (int i = 0; i < 100 && node.service.isLeader() != leads; i++) {
+      clock.addAndGet(step.toNanos());
+      node.elector.step();
+    }
+    assertThat(node.service.isLeader()).isEqualTo(leads);
   }
 }
