@@ -59,7 +59,7 @@ record Candidacy(
     if (this.state instanceof Leader leader) {
       return isDue(now)
           ? new Renew(leader.term())
-          : new Wait(earlier(this.dueAt, leader.deadline()));
+          : new Wait(earlier(this.dueAt, leader.deadline().at()));
     }
     if (this.state instanceof Draining draining) {
       return nextOf(draining, now, working);
@@ -114,7 +114,7 @@ record Candidacy(
     }
     if (this.state instanceof Draining draining
         && draining.displaced()
-        && now - draining.deadline() >= 0) {
+        && draining.deadline().isOver(now, wall)) {
       // The node that was written into the record has waited for our whole lease: there is nothing
       // left to cede.
       return follower(this.participation, now);
@@ -123,28 +123,20 @@ record Candidacy(
   }
 
   /**
-   * Returns until when the lease covers leader work: while the node leads, and while it waits for
-   * work to end and continues to renew. The latter is limited to the drain timeout, even if a stop
-   * keeps the lease for longer. Empty if no work is protected.
+   * Returns the term whose leader work the lease covers at this instant: while the node leads, and
+   * while it waits for work to end and continues to renew. The latter is limited to the drain
+   * timeout, even if a stop keeps the lease for longer.
    */
-  OptionalLong protectedUntil() {
-    return this.state.protectedUntil();
+  OptionalLong protectedTerm(long now, long wall) {
+    return this.state.protectedFor(now, wall) > 0 ? this.state.heldTerm() : OptionalLong.empty();
   }
 
   /** Returns whether the lease is kept for work that still runs after a stop. */
-  boolean keepsLease(long now) {
+  boolean keepsLease(long now, long wall) {
     return this.state instanceof Draining draining
         && draining.patient()
         && !draining.displaced()
-        && now - draining.deadline() < 0;
-  }
-
-  /** Returns the term whose leader work the lease covers at this instant. */
-  OptionalLong protectedTerm(long now) {
-    OptionalLong until = protectedUntil();
-    return until.isEmpty() || now - until.getAsLong() >= 0
-        ? OptionalLong.empty()
-        : this.state.heldTerm();
+        && !draining.deadline().isOver(now, wall);
   }
 
   /**
@@ -210,13 +202,13 @@ record Candidacy(
     long due = timing.sent() + renewNanos();
     if (this.state instanceof Leader leader && leader.term() == step.term()) {
       return renewed
-          ? with(leader(leader.term(), timing, leader.since(), leader.reason()), due)
+          ? with(new Leader(leader.tenure(), deadline(timing)), due)
           : draining(
               leader, "", true, TermEnd.of(LeadershipLostEvent.Reason.DISPLACED), timing.now());
     }
     if (this.state instanceof Draining draining && draining.term() == step.term()) {
       return renewed
-          ? with(draining.renewed(timing.sent() + this.node.settings().leadershipNanos()), due)
+          ? with(draining.renewed(deadline(timing)), due)
           : with(draining.displacedByAnother(), due);
     }
     return this;
@@ -257,7 +249,8 @@ record Candidacy(
   }
 
   private Candidacy elected(long term, LeadershipAcquiredEvent.Reason reason, Timing timing) {
-    Leader leader = leader(term, timing, Instant.ofEpochMilli(timing.wall()), reason);
+    Tenure tenure = new Tenure(term, Instant.ofEpochMilli(timing.wall()), reason);
+    Leader leader = new Leader(tenure, deadline(timing));
     Candidacy elected = new Candidacy(
         this.node,
         this.participation,
@@ -382,9 +375,8 @@ record Candidacy(
     return with(leader.stepDown(successor, displaced, ending, drainUntil, now), this.dueAt);
   }
 
-  private Leader leader(
-      long term, Timing timing, Instant since, LeadershipAcquiredEvent.Reason reason) {
-    return Leader.since(since, term, reason, timing, this.node.settings().leadershipNanos());
+  private Deadline deadline(Timing timing) {
+    return Deadline.after(timing, this.node.settings());
   }
 
   private Candidacy claimant(Remembered remembered, Claimant claimant, long now) {

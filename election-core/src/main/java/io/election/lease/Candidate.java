@@ -89,9 +89,11 @@ final class Candidate {
     OptionalLong leaseOver;
     synchronized (this.changes) {
       Candidacy before = this.candidacy;
-      Candidacy current = before.at(this.clocks.now(), this.clocks.wall());
+      Clocks.Reading first = this.clocks.read();
+      Candidacy current = before.at(first.now(), first.wall());
       after = change.apply(current);
-      OptionalLong protectedTerm = after.protectedTerm(this.clocks.now());
+      Clocks.Reading last = this.clocks.read();
+      OptionalLong protectedTerm = after.protectedTerm(last.now(), last.wall());
       leaseOver =
           protectedTerm.equals(this.protectedTerm) ? OptionalLong.empty() : this.protectedTerm;
       if (!after.equals(before)) {
@@ -105,6 +107,10 @@ final class Candidate {
       // Nothing fails from here to the notification, so that none is lost.
       this.protectedTerm = protectedTerm;
       this.candidacy = after;
+      if (before.state() instanceof Leader left
+          && !(after.state() instanceof Leader leads && leads.tenure() == left.tenure())) {
+        left.tenure().end();
+      }
     }
     if (leaseOver.isPresent()) {
       this.work.leaseOver(this.serviceId, after, leaseOver.getAsLong());
@@ -125,15 +131,15 @@ final class Candidate {
   }
 
   /**
-   * Returns until when leader work is protected, unless it has already been notified of the end.
-   *
-   * @return a reading of the ticker; empty if there is no notification to send
+   * Returns in how many nanoseconds leader work is no longer protected, unless it has already been
+   * notified of the end; {@link Long#MAX_VALUE} if there is no notification to send.
    */
-  OptionalLong protectedUntil() {
+  long untilLeaseOver(Clocks.Reading reading) {
     synchronized (this.changes) {
-      return this.protectedTerm.isPresent()
-          ? this.candidacy.protectedUntil()
-          : OptionalLong.empty();
+      if (this.protectedTerm.isEmpty()) {
+        return Long.MAX_VALUE;
+      }
+      return this.candidacy.state().protectedFor(reading.now(), reading.wall());
     }
   }
 
@@ -155,7 +161,7 @@ final class Candidate {
     boolean leads = current.state() instanceof Leader leader && isValid(leader);
     boolean drains = current.state() instanceof Draining draining
         && !draining.displaced()
-        && now - draining.deadline() < 0;
+        && this.clocks.remaining(draining.deadline()) > 0;
     OptionalLong opensAt = current.opensAt();
     return new Standing(
         leads,
@@ -174,11 +180,10 @@ final class Candidate {
     if (!(this.candidacy.state() instanceof Leader leader)) {
       return Optional.empty();
     }
-    long remaining = Math.min(
-        leader.deadline() - this.clocks.now(),
-        (leader.wallDeadline() - this.clocks.wall()) * 1_000_000);
+    long remaining = remaining(leader);
     return remaining > 0
-        ? Optional.of(new Leadership(leader.term(), leader.since(), Duration.ofNanos(remaining)))
+        ? Optional.of(
+            new Leadership(leader.term(), leader.tenure().since(), Duration.ofNanos(remaining)))
         : Optional.empty();
   }
 
@@ -187,8 +192,8 @@ final class Candidate {
     if (!(this.candidacy.state() instanceof Draining draining)) {
       return leadership().map(Leadership::remaining);
     }
-    OptionalLong until = draining.protectedUntil();
-    long remaining = until.isPresent() ? until.getAsLong() - this.clocks.now() : 0;
+    Clocks.Reading reading = this.clocks.read();
+    long remaining = draining.protectedFor(reading.now(), reading.wall());
     return remaining > 0 ? Optional.of(Duration.ofNanos(remaining)) : Optional.empty();
   }
 
@@ -255,7 +260,26 @@ final class Candidate {
   }
 
   private boolean isValid(Leader leader) {
-    return leader.isValid(this.clocks.now(), this.clocks.wall());
+    return remaining(leader) > 0;
+  }
+
+  /**
+   * Returns for how many nanoseconds a leadership lasts. One that is over is over for every later
+   * caller too, and the watch of deadlines learns of it.
+   */
+  private long remaining(Leader leader) {
+    // The clocks before the tenure: they may show a leadership again that another thread, which has
+    // read them in between, has seen to be over.
+    long remaining = this.clocks.remaining(leader.deadline());
+    Tenure tenure = leader.tenure();
+    if (tenure.isOver()) {
+      return 0;
+    }
+    if (remaining == 0) {
+      tenure.end();
+      this.events.changed(List.of());
+    }
+    return remaining;
   }
 
   private void addEvent(Candidacy before, Candidacy after, List<LeadershipEvent> events) {
@@ -272,8 +296,8 @@ final class Candidate {
       events.add(new LeadershipLostEvent(this.serviceId, nodeId, left, reason));
     }
     if (after.state() instanceof Leader leader) {
-      events.add(
-          new LeadershipAcquiredEvent(this.serviceId, nodeId, leader.term(), leader.reason()));
+      events.add(new LeadershipAcquiredEvent(
+          this.serviceId, nodeId, leader.term(), leader.tenure().reason()));
     }
   }
 }

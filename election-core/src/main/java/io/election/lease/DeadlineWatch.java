@@ -4,12 +4,12 @@ import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.concurrent.Semaphore;
 
 /**
  * Ends leaderships at their deadlines on a dedicated thread, even while a call to the store hangs,
- * and notifies leader work.
+ * and notifies leader work. While there is one, looks at the clocks several times in a renew
+ * interval: a wait for a deadline does not end sooner because the machine was suspended.
  */
 final class DeadlineWatch {
 
@@ -17,6 +17,7 @@ final class DeadlineWatch {
 
   private final Clocks clocks;
 
+  /** How long the thread pauses after a failure, and between two looks at the clocks. */
   private final Duration pause;
 
   private final ElectionLog log;
@@ -53,20 +54,22 @@ final class DeadlineWatch {
     if (!this.dismissed) {
       this.changes.tryAcquire(untilDeadline(), NANOSECONDS);
       this.changes.drainPermits();
-      this.candidates.forEach(Candidate::update);
+      Clocks.Reading reading = this.clocks.read();
+      for (Candidate candidate : this.candidates) {
+        if (candidate.untilLeaseOver(reading) == 0) {
+          candidate.update();
+        }
+      }
     }
     return !this.dismissed;
   }
 
   private long untilDeadline() {
-    long now = this.clocks.now();
-    long pause = LeaseSettings.MAX_LEASE.toNanos();
+    Clocks.Reading reading = this.clocks.read();
+    long until = Long.MAX_VALUE;
     for (Candidate candidate : this.candidates) {
-      OptionalLong until = candidate.protectedUntil();
-      if (until.isPresent()) {
-        pause = Math.min(pause, Math.max(until.getAsLong() - now, 0));
-      }
+      until = Math.min(until, candidate.untilLeaseOver(reading));
     }
-    return pause;
+    return until == Long.MAX_VALUE ? until : Math.min(until, this.pause.toNanos());
   }
 }

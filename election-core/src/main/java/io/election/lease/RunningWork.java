@@ -62,7 +62,8 @@ final class RunningWork {
     } catch (Throwable ex) {
       this.log.failedUnexpectedly(ex);
     }
-    if (after.keepsLease(this.clocks.now())) {
+    Clocks.Reading reading = this.clocks.read();
+    if (after.keepsLease(reading.now(), reading.wall())) {
       // This work is logged once a minute.
       return;
     }

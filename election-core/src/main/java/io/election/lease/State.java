@@ -1,10 +1,6 @@
 package io.election.lease;
 
-import static java.util.concurrent.TimeUnit.NANOSECONDS;
-
-import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
-import java.time.Instant;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -16,9 +12,11 @@ sealed interface State {
     return OptionalLong.empty();
   }
 
-  /** Returns until when the lease protects leader work; empty if none is protected. */
-  default OptionalLong protectedUntil() {
-    return OptionalLong.empty();
+  /**
+   * Returns for how many nanoseconds the lease still protects leader work; 0 if none is protected.
+   */
+  default long protectedFor(long now, long wall) {
+    return 0;
   }
 
   /**
@@ -55,60 +53,34 @@ sealed interface State {
   /**
    * Leads.
    *
-   * @param term the term
-   * @param deadline when the leadership ends unless a renewal is confirmed before
-   * @param wallDeadline the deadline by the wall clock, in milliseconds since the epoch. Monotonic
-   *     clocks stop while a machine is suspended; the wall clock may shorten a leadership, never
-   *     lengthen it
-   * @param since when the leadership began, for display
-   * @param reason why it could begin
+   * @param tenure the leadership
+   * @param deadline when it ends unless a renewal is confirmed before
    */
-  record Leader(
-      long term,
-      long deadline,
-      long wallDeadline,
-      Instant since,
-      LeadershipAcquiredEvent.Reason reason)
-      implements State {
+  record Leader(Tenure tenure, Deadline deadline) implements State {
+
+    long term() {
+      return this.tenure.term();
+    }
 
     @Override
     public OptionalLong heldTerm() {
-      return OptionalLong.of(this.term);
+      return OptionalLong.of(term());
     }
 
     @Override
-    public OptionalLong protectedUntil() {
-      return OptionalLong.of(this.deadline);
-    }
-
-    /**
-     * Creates the standing of a leader after an answer.
-     *
-     * @param leadershipNanos how long it leads, from before the request was sent
-     */
-    static Leader since(
-        Instant since,
-        long term,
-        LeadershipAcquiredEvent.Reason reason,
-        Timing timing,
-        long leadershipNanos) {
-      return new Leader(
-          term,
-          timing.sent() + leadershipNanos,
-          timing.wallSent() + NANOSECONDS.toMillis(leadershipNanos),
-          since,
-          reason);
+    public long protectedFor(long now, long wall) {
+      return this.tenure.isOver() ? 0 : this.deadline.remaining(now, wall);
     }
 
     Draining stepDown(
         String successor, boolean displaced, TermEnd ending, long drainUntil, long now) {
       boolean stopped = ending.reason() == LeadershipLostEvent.Reason.STOPPED;
       return new Draining(
-          this.term, this.deadline, drainUntil, now, successor, displaced, ending, stopped);
+          term(), this.deadline, drainUntil, now, successor, displaced, ending, stopped);
     }
 
     boolean isValid(long now, long wall) {
-      return now - this.deadline < 0 && wall < this.wallDeadline;
+      return protectedFor(now, wall) > 0;
     }
   }
 
@@ -129,7 +101,7 @@ sealed interface State {
    */
   record Draining(
       long term,
-      long deadline,
+      Deadline deadline,
       long drainUntil,
       long retryAt,
       String successor,
@@ -144,12 +116,10 @@ sealed interface State {
     }
 
     @Override
-    public OptionalLong protectedUntil() {
-      if (this.displaced) {
-        return OptionalLong.empty();
-      }
-      boolean expiresFirst = this.deadline - this.drainUntil < 0;
-      return OptionalLong.of(expiresFirst ? this.deadline : this.drainUntil);
+    public long protectedFor(long now, long wall) {
+      return this.displaced
+          ? 0
+          : Math.max(Math.min(this.deadline.remaining(now, wall), this.drainUntil - now), 0);
     }
 
     /**
@@ -180,7 +150,7 @@ sealed interface State {
           false);
     }
 
-    Draining renewed(long deadline) {
+    Draining renewed(Deadline deadline) {
       return new Draining(
           this.term,
           deadline,

@@ -222,15 +222,19 @@ final class StoreCalls {
   }
 
   private Departure depart() {
-    long wall = this.context.clocks().wall();
-    return new Departure(this.context.now(), wall);
+    return new Departure(this.context.clocks().read());
   }
 
   /** The instant before a request is sent, by both clocks. */
-  private record Departure(long sent, long wallSent) {
+  private record Departure(Clocks.Reading reading) {
+
+    long sent() {
+      return this.reading.now();
+    }
 
     Timing answered(Clocks clocks) {
-      return new Timing(this.sent, this.wallSent, clocks.now(), clocks.wall());
+      Clocks.Reading answer = clocks.read();
+      return new Timing(sent(), this.reading.wall(), answer.now(), answer.wall());
     }
   }
 }

@@ -21,7 +21,7 @@ import io.election.lease.Precedence;
 import io.election.lease.TermEnd;
 import io.election.lease.Ticker;
 import java.time.Duration;
-import java.time.InstantSource;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -191,7 +191,7 @@ class JointElectorTest {
           work,
           (event) -> this.listener.accept(event),
           this::now,
-          InstantSource.system(),
+          () -> Instant.EPOCH.plusNanos(ticker.read()),
           Precedence.NONE);
       this.service = this.elector.create("jobs");
       JointElectorTest.this.nodes.add(this);

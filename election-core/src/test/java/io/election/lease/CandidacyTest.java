@@ -195,7 +195,8 @@ class CandidacyTest {
   @Test
   void onlyAFollowerIsToldWhenToReadAgain() {
     assertNext(saw(OTHERS, 0).pollAt(at(300)), 10).isEqualTo(new Wait(at(300)));
-    assertThat(leader(3, 0).pollAt(at(300))).isEqualTo(leader(3, 0));
+    Candidacy leader = leader(3, 0);
+    assertThat(leader.pollAt(at(300))).isEqualTo(leader);
   }
 
   private static Touch touch() {
@@ -266,9 +267,32 @@ class CandidacyTest {
     @Test
     void fault_28_machine_is_suspended() {
       assertFollows(this.leader.at(at(1_000), WALL + TENURE));
-      long setBack = WALL - 3_600_000;
-      assertFollows(this.leader.at(at(TENURE), setBack));
-      assertThat(this.leader.at(at(TENURE - 1), setBack)).isEqualTo(this.leader);
+      assertFollows(this.leader.at(at(TENURE - 100), WALL + TENURE));
+      assertFollows(this.leader.at(at(TENURE), WALL + TENURE - 100));
+      assertThat(this.leader.at(at(TENURE - 150), WALL + TENURE - 1)).isEqualTo(this.leader);
+    }
+
+    /** A suspended machine whose clock is set back may be anywhere in time. */
+    @ParameterizedTest
+    @ValueSource(longs = {-86_400_000 * 3_650L, -3_600_000, -1_000, -210, 210, 1_000, 3_600_000})
+    void fault_60_endsIfTheClocksHaveAdvancedByDifferentTimes(long skew) {
+      assertFollows(this.leader.at(at(1_000), WALL + 1_000 + skew));
+      assertThat(leads(this.leader, 1_000)).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {-195, 195})
+    void lastsWhileTheClocksDifferByNoMoreThanTheMargin(long skew) {
+      assertThat(this.leader.at(at(1_000), WALL + 1_000 + skew)).isEqualTo(this.leader);
+    }
+
+    @Test
+    void aRenewalDoesNotReviveALeadershipThatAnyThreadHasSeenToBeOver() {
+      ((Leader) this.leader.state()).tenure().end();
+      assertThat(leads(this.leader, 0)).isFalse();
+      Candidacy renewed = this.leader.onRenewed(new Renew(1), true, timing(2_000, 2_010));
+      assertThat(leads(renewed, 2_010)).isFalse();
+      assertFollows(renewed.at(at(2_010), WALL + 2_010));
     }
   }
 
@@ -298,7 +322,7 @@ class CandidacyTest {
       Candidacy leader =
           candidacy.onAcquired(begin(kept), OptionalLong.of(1), timing(10_100, 10_150));
       assertThat(((Leader) leader.state()).term()).isEqualTo(1);
-      assertThat(((Leader) leader.state()).reason()).isEqualTo(CREATED);
+      assertThat(((Leader) leader.state()).tenure().reason()).isEqualTo(CREATED);
       assertLeadsUntil(leader, 10_100 + TENURE);
     }
 
@@ -629,12 +653,12 @@ class CandidacyTest {
 
     @Test
     void keepsItsLeaseForWorkAfterAStopUntilTheDeadlineOrADisplacement() {
-      assertThat(this.stopped.keepsLease(at(TENURE - 1))).isTrue();
-      assertThat(this.stopped.keepsLease(at(TENURE))).isFalse();
-      assertThat(this.resigned.keepsLease(at(500))).isFalse();
-      assertThat(this.leader.keepsLease(at(500))).isFalse();
+      assertThat(keepsLease(this.stopped, TENURE - 1)).isTrue();
+      assertThat(keepsLease(this.stopped, TENURE)).isFalse();
+      assertThat(keepsLease(this.resigned, 500)).isFalse();
+      assertThat(keepsLease(this.leader, 500)).isFalse();
       Candidacy displaced = this.stopped.onRenewed(new Renew(3), false, timing(RENEW, 2_010));
-      assertThat(displaced.keepsLease(at(2_010))).isFalse();
+      assertThat(keepsLease(displaced, 2_010)).isFalse();
     }
 
     @Test
@@ -766,6 +790,10 @@ class CandidacyTest {
 
   private static boolean leads(Candidacy candidacy, long now) {
     return candidacy.state() instanceof Leader leader && leader.isValid(at(now), WALL + now);
+  }
+
+  private static boolean keepsLease(Candidacy candidacy, long now) {
+    return candidacy.keepsLease(at(now), WALL + now);
   }
 
   private static TermEnd ending(Candidacy candidacy) {

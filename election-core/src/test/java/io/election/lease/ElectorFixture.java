@@ -16,6 +16,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
@@ -37,6 +38,9 @@ abstract class ElectorFixture {
 
   /** How far the wall clock is ahead of the ticker, as after a machine slept. */
   final AtomicLong wallAhead = new AtomicLong();
+
+  /** The wall clock, unless it is set: nanoseconds since the epoch. */
+  LongSupplier wall = this.clock::get;
 
   final SimulatedDatabase database = new SimulatedDatabase(() -> this.clock.get() / 1_000);
 
@@ -141,7 +145,7 @@ abstract class ElectorFixture {
           (event) -> this.listener.accept(event),
           () -> ElectorFixture.this.ticker.read(),
           () -> Instant.EPOCH.plusNanos(
-              ElectorFixture.this.clock.get() + ElectorFixture.this.wallAhead.get()),
+              ElectorFixture.this.wall.getAsLong() + ElectorFixture.this.wallAhead.get()),
           Objects.requireNonNullElseGet(
               ElectorFixture.this.condition,
               () -> StandingCondition.of(ElectorFixture.this.precedence)));

@@ -24,9 +24,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests electors that are stepped. */
@@ -43,16 +46,17 @@ class ElectorTest extends ElectorFixture {
 
   private final Map<String, List<Long>> sent = new HashMap<>();
 
-  /** Lets calls take time, so the instants before and after a call differ. */
-  private void slow(AtomicLong time, String... calls) {
+  /**
+   * Lets calls take time, so the instants before and after a call differ.
+   *
+   * @param ahead by how much more the wall clock advances during a call
+   */
+  private void slow(Duration ahead, String... calls) {
     this.a.store.before((name) -> {
       if (List.of(calls).contains(name)) {
         this.sent.computeIfAbsent(name, (key) -> new ArrayList<>()).add(this.clock.get());
-        time.addAndGet(CALL.toNanos());
-        if (time == this.clock) {
-          // Otherwise the wall clock would end a leadership that lasts too long by the ticker.
-          this.wallAhead.addAndGet(-CALL.toNanos());
-        }
+        this.clock.addAndGet(CALL.toNanos());
+        this.wallAhead.addAndGet(ahead.toNanos());
       }
     });
   }
@@ -67,16 +71,16 @@ class ElectorTest extends ElectorFixture {
     }
   }
 
-  private void assertThatTheDeadlineCountsFromBefore(String call) {
+  private void assertThatTheDeadlineCountsFromBefore(String call, Duration passed) {
     assertThat(this.sent).containsOnlyKeys(call);
     assertThat(this.a.service.leadership().orElseThrow().remaining())
-        .isEqualTo(LEASE.minus(SETTINGS.margin()).minus(CALL));
-    assertThat(this.a.service.renewalAge()).contains(CALL);
+        .isEqualTo(LEASE.minus(SETTINGS.margin()).minus(passed));
+    assertThat(this.a.service.renewalAge()).contains(passed);
     this.sent.clear();
   }
 
   private void assertThatALeasePassesBetweenTheAnswersTo(String first, String then) {
-    slow(this.clock, first, then);
+    slow(Duration.ZERO, first, then);
     runUntilLeading();
     assertThat(this.sent.get(then).get(0) - this.sent.get(first).get(0))
         .isGreaterThanOrEqualTo(LEASE.plus(CALL).toNanos());
@@ -85,16 +89,19 @@ class ElectorTest extends ElectorFixture {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void theDeadlineCountsFromBeforeTheCallByEitherClock(boolean monotonic) {
-    slow(monotonic ? this.clock : this.wallAhead, "lead", "renew", "take");
+    Duration half = SETTINGS.margin().dividedBy(2);
+    Duration ahead = monotonic ? half.negated() : half;
+    Duration passed = monotonic ? CALL : CALL.plus(ahead);
+    slow(ahead, "lead", "renew", "take");
     runUntilLeading();
-    assertThatTheDeadlineCountsFromBefore("lead");
+    assertThatTheDeadlineCountsFromBefore("lead", passed);
     tick(SETTINGS.renewInterval());
     this.a.elector.step();
-    assertThatTheDeadlineCountsFromBefore("renew");
+    assertThatTheDeadlineCountsFromBefore("renew", passed);
     this.a.service.lostLeader();
     this.a.elector.step();
     runUntilLeading();
-    assertThatTheDeadlineCountsFromBefore("take");
+    assertThatTheDeadlineCountsFromBefore("take", passed);
   }
 
   @Test
@@ -775,6 +782,72 @@ class ElectorTest extends ElectorFixture {
     patient.fail("the store is away");
     run(LEASE, patient);
     assertThat(patient.uncovered).containsExactly(1L);
+  }
+
+  /** Each question of each thread counts, whatever it asks. */
+  @ParameterizedTest
+  @MethodSource("questions")
+  void fault_60_aLeadershipThatWasSeenToBeOverStaysOver(Predicate<Node> leads) {
+    elect(this.a);
+    assertThat(leads.test(this.a)).isTrue();
+    long slept = LEASE.toNanos();
+    this.wallAhead.addAndGet(slept);
+    assertThat(leads.test(this.a)).isFalse();
+    this.wallAhead.addAndGet(-slept);
+    assertThat(questions()).noneMatch((question) -> question.test(this.a));
+
+    this.a.elector.step();
+    assertThat(this.a.events)
+        .containsExactly(
+            new LeadershipAcquiredEvent("jobs", "a", 1, LeadershipAcquiredEvent.Reason.CREATED),
+            new LeadershipLostEvent("jobs", "a", 1, EXPIRED),
+            new LeadershipAcquiredEvent("jobs", "a", 2, LeadershipAcquiredEvent.Reason.EXPIRED));
+  }
+
+  static Stream<Predicate<Node>> questions() {
+    return Stream.of(
+        (node) -> node.service.isLeader(),
+        (node) -> node.service.leadership().isPresent(),
+        (node) -> node.service.standing().leads(),
+        (node) -> node.service.leaderId().isPresent(),
+        (node) -> node.service.term().isPresent(),
+        (node) -> node.service.leaseRemaining().isPresent());
+  }
+
+  @Test
+  void fault_60_aSuspensionThatAClockSetBackHidesEndsALeadership() {
+    elect(this.a);
+    this.wallAhead.addAndGet(-ofSeconds(3).toNanos());
+    assertThat(this.a.service.isLeader()).isFalse();
+  }
+
+  /** On a busy machine a thread may wait for a processor between its readings of the two clocks. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
+  void aThreadThatIsHeldUpBetweenItsReadingsEndsNoLeadership(int after) {
+    elect(this.a);
+    for (int i = 0; i < 10; i++) {
+      AtomicInteger readings = new AtomicInteger(after);
+      this.ticker = () -> readings.getAndDecrement() == 0
+          ? this.clock.getAndAdd(ofSeconds(1).toNanos())
+          : this.clock.get();
+      assertThat(this.a.service.isLeader()).isTrue();
+      run(SETTINGS.renewInterval(), this.a);
+    }
+    assertThat(this.a.events).hasSize(1);
+  }
+
+  /** An answer that comes late shows no more than the clocks at its request. */
+  @Test
+  void fault_60_aLeaseIsNotHeldIfTheMachineWasSuspendedDuringTheCallThatTookIt() {
+    this.a.store.before((name) -> {
+      if (name.equals("lead")) {
+        this.wallAhead.addAndGet(-ofSeconds(3).toNanos());
+      }
+    });
+    run(LEASE.plusMillis(200), this.a);
+    assertThat(this.a.service.leadership().orElseThrow().term()).isEqualTo(2);
+    assertThat(this.a.events).hasSize(1);
   }
 
   @Test

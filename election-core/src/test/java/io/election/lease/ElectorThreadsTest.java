@@ -46,11 +46,23 @@ class ElectorThreadsTest extends ElectorFixture {
     LeaseSettings brief =
         new LeaseSettings(ofMillis(240), ofMillis(50), ofMillis(50), ofSeconds(5), true);
     this.ticker = System::nanoTime;
+    this.wall = System::nanoTime;
     Node other = new Node("b", brief, this.database.new Store(), "others").start();
     await().until(other.service::isLeader);
     Gate gate = other.hang();
     await().until(gate::isReached);
     await().until(() -> other.events.size() == 2);
+  }
+
+  /** Nobody asks whether the node leads, and its elector waits for an answer. */
+  @ParameterizedTest
+  @ValueSource(longs = {60, -60, 3_600, -3_600})
+  void lossIsAnnouncedAtOnceAfterTheMachineWasSuspendedOrItsClockWasSet(long seconds) {
+    elect();
+    Gate gate = hangInTheNextCall(this.node);
+    this.wallAhead.addAndGet(ofSeconds(seconds).toNanos());
+    await().until(() -> this.node.events.size() == 2 && this.node.uncovered.contains(1L));
+    assertThat(gate.isReached()).isTrue();
   }
 
   @Test

@@ -739,11 +739,11 @@ final class ExhaustiveSearch {
         row(claimant.row());
         put(age(claimant.since(), promised(claimant.row(), candidacy)), bit(claimant.created()));
       } else if (state instanceof Leader leader) {
-        put(leader.term(), ahead(leader.deadline()));
+        put(leader.term(), ahead(leader.deadline().at()));
       } else if (state instanceof Draining draining) {
         put(
             draining.term(),
-            ahead(draining.deadline()),
+            ahead(draining.deadline().at()),
             ahead(draining.drainUntil()),
             ahead(draining.retryAt()));
         put(id(draining.successor()), bit(draining.displaced()), bit(draining.patient()));

@@ -53,7 +53,11 @@ enum Mutant {
       Candidacy after = super.failed(candidacy, step, now);
       return step instanceof Renew && after.state() instanceof Leader leader
           ? extended(
-              after, leader, now + after.node().settings().leadershipNanos() - leader.deadline())
+              after,
+              leader,
+              now
+                  + after.node().settings().leadershipNanos()
+                  - leader.deadline().at())
           : after;
     }
   }),
@@ -66,14 +70,33 @@ enum Mutant {
     }
 
     @Override
-    boolean leads(LeaseElectionService service) {
-      return service.candidate().candidacy().state() instanceof Leader;
+    boolean leads(SimulatedProcess process) {
+      return process.candidacy().state() instanceof Leader;
     }
   }),
 
+  /** A leadership that any thread has seen to be over is over, although its clock is set back. */
+  WHAT_WAS_SEEN_TO_BE_OVER_IS_FORGOTTEN(new Rules() {
+    @Override
+    boolean leads(SimulatedProcess process) {
+      return process.candidacy().state() instanceof Leader leader
+          && !leader.deadline().isOver(process.monotonic(), process.wall());
+    }
+  }),
+
+  /** A clock that is set may hide a suspension. */
+  THE_ADVANCES_OF_THE_CLOCKS_ARE_NOT_COMPARED(
+      leaving((candidacy) -> candidacy.state() instanceof Leader leader
+          ? until(candidacy, leader, leader.deadline().at(), leader.deadline().wallAt())
+          : candidacy)),
+
   /** A suspended machine stops its monotonic clock, not its wall clock. */
   THE_WALL_CLOCK_IS_NOT_LOOKED_AT(leaving((candidacy) -> candidacy.state() instanceof Leader leader
-      ? state(candidacy, until(leader, leader.deadline(), Long.MAX_VALUE))
+      ? until(
+          candidacy,
+          leader,
+          leader.deadline().at(),
+          leader.deadline().wallAt() + Duration.ofDays(3_650).toMillis())
       : candidacy)),
 
   /** Rule 1: the renewal names the term. */
@@ -659,13 +682,23 @@ enum Mutant {
   }
 
   private static Candidacy extended(Candidacy candidacy, Leader leader, long nanos) {
-    return state(
+    Deadline deadline = leader.deadline();
+    return until(
         candidacy,
-        until(leader, leader.deadline() + nanos, leader.wallDeadline() + nanos / 1_000_000));
+        leader,
+        deadline.at() + nanos,
+        deadline.wallAt() + nanos / 1_000_000,
+        deadline.tolerance());
   }
 
-  private static Leader until(Leader leader, long deadline, long wallDeadline) {
-    return new Leader(leader.term(), deadline, wallDeadline, leader.since(), leader.reason());
+  /** Does not compare the advances of the clocks. */
+  private static Candidacy until(Candidacy candidacy, Leader leader, long at, long wallAt) {
+    return until(candidacy, leader, at, wallAt, Long.MAX_VALUE / 2);
+  }
+
+  private static Candidacy until(
+      Candidacy candidacy, Leader leader, long at, long wallAt, long tolerance) {
+    return state(candidacy, new Leader(leader.tenure(), new Deadline(at, wallAt, tolerance)));
   }
 
   private static LeaseRow withLease(LeaseRow row, @Nullable Long lease) {

@@ -33,6 +33,7 @@ class MutationTest {
   /** Those that take a thousand schedules or more to find. */
   private static final Set<Mutant> RARE = EnumSet.of(
       Mutant.THE_DEADLINE_HAS_NO_MARGIN,
+      Mutant.WHAT_WAS_SEEN_TO_BE_OVER_IS_FORGOTTEN,
       Mutant.THE_PROMISE_THAT_WAS_SEEN_IS_FORGOTTEN,
       Mutant.WHO_IS_RESTORED_FROM_ONE_CHECKPOINT_HAS_ONE_TOKEN,
       Mutant.A_SEAL_OUTLASTS_WHAT_OTHERS_WRITE,
@@ -55,7 +56,8 @@ class MutationTest {
       Mutant.A_ROW_IS_NOT_READ_AGAIN_AFTER_A_FAILURE, "No leader",
       Mutant.A_TAKE_THAT_WAS_UNDER_WAY_ENDS_A_PAUSE, "leads although it was paused",
       Mutant.A_RELEASE_DELETES_THE_ROW, "Nobody leads",
-      Mutant.WHO_KEEPS_THE_ROW_WARM_SEALS_IT, "Two leaders|No leader");
+      Mutant.WHO_KEEPS_THE_ROW_WARM_SEALS_IT, "Two leaders|No leader",
+      Mutant.WHAT_WAS_SEEN_TO_BE_OVER_IS_FORGOTTEN, "after it was seen to be over");
 
   private static Stream<Mutant> aRuleThatIsBrokenOnPurposeIsFoundOut() {
     boolean thorough = System.getProperty("thorough") != null;

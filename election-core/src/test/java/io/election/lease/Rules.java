@@ -39,8 +39,10 @@ class Rules {
   }
 
   /** Whether a process tells its application that it leads. */
-  boolean leads(LeaseElectionService service) {
-    return service.isLeader();
+  boolean leads(SimulatedProcess process) {
+    return process.isStill()
+        ? leads(process.candidacy(), process.monotonic(), process.wall())
+        : process.service.isLeader();
   }
 
   Candidacy resigned(Candidacy candidacy, long now) {

@@ -8,10 +8,12 @@ import io.election.lease.Step.Acquire;
 import io.election.lease.Step.Renew;
 import io.election.lease.Step.Wait;
 import java.time.Instant;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -78,6 +80,11 @@ final class SimulatedProcess implements Claimant {
   private long suspended;
 
   private long wallStep;
+
+  /** How far the wall clock was ahead at each instant since the call under way was prepared. */
+  private final Set<Long> usedSkews = new HashSet<>();
+
+  private @Nullable Tenure seenToBeOver;
 
   private long workUntil;
 
@@ -190,10 +197,21 @@ final class SimulatedProcess implements Claimant {
     if (!this.alive) {
       return false;
     }
+    if (this.suspendedAt >= 0) {
+      // None of its threads runs, and it is judged when it wakes.
+      return false;
+    }
     boolean stepping = this.stepping;
     this.stepping = false;
-    boolean leads = this.world.rules.leads(this.service);
+    boolean leads = this.world.rules.leads(this);
     this.stepping = stepping;
+    if (!isStill() && candidacy().state() instanceof Leader leader) {
+      if (!leads) {
+        this.seenToBeOver = leader.tenure();
+      } else if (leader.tenure() == this.seenToBeOver) {
+        throw this.world.violation("%s leads after it was seen to be over".formatted(claim()));
+      }
+    }
     return leads;
   }
 
@@ -286,13 +304,15 @@ final class SimulatedProcess implements Claimant {
     if (!isStill()) {
       this.elector.events().deliverNow();
     }
-    if (candidacy().state() instanceof Leader leader && leader.deadline() != this.watched) {
-      this.watched = leader.deadline();
-      later(trueTime(leader.deadline()), () -> this.service.candidate().update());
+    if (candidacy().state() instanceof Leader leader && leader.deadline().at() != this.watched) {
+      this.watched = leader.deadline().at();
+      later(trueTime(this.watched), () -> this.service.candidate().update());
     }
   }
 
   private void work() {
+    this.usedSkews.clear();
+    this.usedSkews.add(skew());
     if (this.world.drive == Drive.ELECTOR) {
       this.busy = true;
       this.stepping = true;
@@ -465,11 +485,8 @@ final class SimulatedProcess implements Claimant {
         this.world.at(this.world.now + duration, this::resume);
       }
       case WALL_CLOCK_STEPS -> {
-        if (this.world.suspends) {
-          return false;
-        }
-        this.wallStep += (this.world.draw(2) == 0 ? 1 : -1)
-            * (this.world.draw(20_000) + this.world.draw(2) * 3_600_000L);
+        setWallClock((this.world.draw(2) == 0 ? 1 : -1)
+            * (this.world.draw(20_000) + this.world.draw(2) * 3_600_000L));
       }
       case CUT_OFF -> {
         int direction = this.world.draw(3);
@@ -533,12 +550,62 @@ final class SimulatedProcess implements Claimant {
     }
   }
 
+  /** Its wall clock may be set before any thread runs, or set right a little later. */
   private void resume() {
     if (this.suspendedAt >= 0) {
-      this.suspended += this.world.now - this.suspendedAt;
+      long slept = this.world.now - this.suspendedAt;
+      this.suspended += slept;
       this.suspendedAt = -1;
       this.world.tell(this, "wakes");
+      long back = (long) -(slept * this.rate) / Simulation.MILLI;
+      int clock = this.world.draw(4);
+      setWallClock(clock == 0 ? back - this.world.draw(20_000) : 0);
+      if (clock == 1) {
+        long delay = this.world.random.nextLong(2 * Simulation.SECOND);
+        this.world.lasts(this.world.now + delay);
+        this.world.after(delay, () -> {
+          if (this.suspendedAt < 0) {
+            setWallClock(back);
+          }
+        });
+      }
     }
+  }
+
+  /**
+   * Sets the wall clock. No program can see a suspension if the clock is set back by the very time
+   * that it took, before any thread looks: then it is set by a little more.
+   */
+  private void setWallClock(long millis) {
+    this.wallStep += millis;
+    while (hidesASuspension()) {
+      this.wallStep -= this.settings.leaseDuration().toMillis() / 10;
+    }
+    this.usedSkews.add(skew());
+    if (millis != 0) {
+      this.world.tell(this, "has its wall clock set by", millis, "ms");
+    }
+  }
+
+  private boolean hidesASuspension() {
+    if (this.suspended == 0) {
+      return false;
+    }
+    long near = this.settings.leaseDuration().toMillis() / 20;
+    boolean leads = candidacy().state() instanceof Leader leader
+        && leader.tenure() != this.seenToBeOver
+        && Math.abs(wall()
+                - leader.deadline().wallAt()
+                - (monotonic() - leader.deadline().at()) / Simulation.MILLI)
+            < near;
+    return leads
+        || (this.busy
+            && this.usedSkews.stream().anyMatch((used) -> Math.abs(used - skew()) < near));
+  }
+
+  /** How much further the wall clock has advanced than the monotonic one, in milliseconds. */
+  private long skew() {
+    return this.wallStep + (long) (this.suspended * this.rate) / Simulation.MILLI;
   }
 
   void die() {

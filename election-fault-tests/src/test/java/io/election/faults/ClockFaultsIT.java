@@ -122,13 +122,20 @@ class ClockFaultsIT {
       cluster.staysLeader(next, LEASE.multipliedBy(2));
       assertThat(next.lastClaim().term() - term).as("changes of leader").isEqualTo(1);
 
+      long losses = next.logLines("lost leader by mysql").size();
       clocks.get(next.name()).setOffset(Duration.ofHours(-2));
+      NodeProcess before = next;
+      cluster.await(
+          "the leader's clock was set back",
+          () -> before.logLines("lost leader by mysql").size() > losses);
+      next = cluster.awaitRecovery("the leader's clock - 2 h", System.nanoTime());
       cluster.staysLeader(next, LEASE.multipliedBy(2));
 
       // A follower does not depend on it either.
       for (Duration offset : List.of(Duration.ofHours(2), Duration.ofHours(-2))) {
+        NodeProcess last = next;
         cluster.nodes().stream()
-            .filter((node) -> node != next)
+            .filter((node) -> node != last)
             .forEach((node) -> clocks.get(node.name()).setOffset(offset));
         cluster.staysLeader(next, LEASE);
       }

@@ -1,0 +1,41 @@
+package io.election.lease;
+
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
+/**
+ * When a lease ends for its holder, by both clocks of the node. Monotonic clocks stop while a
+ * machine is suspended, so the wall clock may shorten the lease; it never lengthens it. If the two
+ * clocks have advanced by different times since the request was sent, the machine was suspended, or
+ * its wall clock was set, or both: how long that took is unknown, so the lease is over.
+ *
+ * @param at the deadline as a reading of the {@link Ticker}
+ * @param wallAt the deadline by the wall clock, in milliseconds since the epoch
+ * @param tolerance by how many nanoseconds the advances of the clocks may differ
+ */
+record Deadline(long at, long wallAt, long tolerance) {
+
+  /** The resolution of the wall clock, twice. */
+  private static final long RESOLUTION = MILLISECONDS.toNanos(2);
+
+  /** Returns the deadline of a lease that a request has taken or renewed. */
+  static Deadline after(Timing timing, LeaseSettings settings) {
+    long lasts = settings.leadershipNanos();
+    return new Deadline(
+        timing.sent() + lasts,
+        timing.wallSent() + NANOSECONDS.toMillis(lasts),
+        settings.margin().toNanos() + RESOLUTION);
+  }
+
+  /** Returns in how many nanoseconds the lease ends; 0 if it is over. */
+  long remaining(long now, long wall) {
+    long left = this.at - now;
+    long wallLeft = MILLISECONDS.toNanos(this.wallAt - wall);
+    boolean parted = wallLeft < left - this.tolerance || wallLeft > left + this.tolerance;
+    return parted ? 0 : Math.max(Math.min(left, wallLeft), 0);
+  }
+
+  boolean isOver(long now, long wall) {
+    return remaining(now, wall) == 0;
+  }
+}
