@@ -8,6 +8,7 @@ import java.sql.SQLTimeoutException;
 import java.sql.SQLTransientConnectionException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadFactory;
@@ -370,18 +371,62 @@ public final class ElectionDatabase {
    * @param password the password; {@code null} if there is none, or if the URL contains it
    * @param driver the driver; {@code null} if its class is missing
    * @param source where user and password come from, for messages
+   * @param settings what else a pool does to its connections
    */
   public record Login(
       String url,
       @Nullable String username,
       @Nullable String password,
       @Nullable Driver driver,
-      String source) {
+      String source,
+      Settings settings) {
+
+    /**
+     * Creates a login without further settings.
+     *
+     * @param url the JDBC URL
+     * @param username the user; {@code null} if the URL names it
+     * @param password the password; {@code null} if there is none, or if the URL contains it
+     * @param driver the driver; {@code null} if its class is missing
+     * @param source where user and password come from, for messages
+     */
+    public Login(
+        String url,
+        @Nullable String username,
+        @Nullable String password,
+        @Nullable Driver driver,
+        String source) {
+      this(url, username, password, driver, source, Settings.NONE);
+    }
 
     /** Shows no secrets. */
     @Override
     public String toString() {
       return "Login[...]";
+    }
+  }
+
+  /**
+   * What a pool does to its connections, so that the election's are neither weaker nor other ones.
+   *
+   * @param driverProperties the properties that the driver gets, for instance {@code sslMode}
+   * @param catalog the catalog that is chosen after connecting; {@code null} for the URL's
+   * @param schema the schema that is chosen after connecting; {@code null} for the URL's
+   * @param initSql the statement that is run after connecting; {@code null} for none
+   */
+  public record Settings(
+      Map<String, String> driverProperties,
+      @Nullable String catalog,
+      @Nullable String schema,
+      @Nullable String initSql) {
+
+    /** No settings. */
+    public static final Settings NONE = new Settings(Map.of(), null, null, null);
+
+    /** Shows no secrets. */
+    @Override
+    public String toString() {
+      return "Settings[...]";
     }
   }
 }

@@ -4,9 +4,11 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import io.election.mysql.ElectionDatabase.Login;
+import io.election.mysql.ElectionDatabase.Settings;
 import java.sql.Connection;
 import java.sql.Driver;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -34,6 +36,8 @@ final class UnpooledConnections {
           "//.*@", "\\(.*\\)", "//[^/?]*", "(?i)[?&;]\\w*(?:password|pwd|secret|token)\\w*=[^&;]*")
       .map(Pattern::compile)
       .toList();
+
+  private static final Pattern SECRET_NAME = Pattern.compile("(?i)password|pwd|secret|token");
 
   /**
    * The property of both drivers for what the server's {@code performance_schema} shows of a
@@ -63,6 +67,20 @@ final class UnpooledConnections {
   /** Opens a connection with the current login. */
   Connection open() throws SQLException {
     Login login = this.logins.get();
+    Connection connection = open(login);
+    boolean prepared = false;
+    try {
+      prepare(connection, login.settings());
+      prepared = true;
+      return connection;
+    } finally {
+      if (!prepared) {
+        ElectionDatabase.discard(connection);
+      }
+    }
+  }
+
+  private Connection open(Login login) throws SQLException {
     List<String> urls = JdbcHosts.split(login.url());
     if (urls.size() == 1) {
       return open(login, urls.get(0), this.timeoutMillis);
@@ -94,7 +112,8 @@ final class UnpooledConnections {
       }
     }
     if (failure == null || readOnly) {
-      throw new SQLException(String.join(", ", problems), "HY000", READ_ONLY_SERVER, failure);
+      throw new SQLException(
+          String.join(", ", problems), "HY000", READ_ONLY_SERVER, failure);
     }
     throw failure;
   }
@@ -119,11 +138,12 @@ final class UnpooledConnections {
   private static Connection connect(Login login, String url, int timeoutMillis)
       throws SQLException {
     Properties properties = new Properties();
+    properties.putAll(login.settings().driverProperties());
     // Connector/J bounds the handshake only by socketTimeout. With MariaDB's driver the values in
     // the URL take precedence.
     properties.setProperty("connectTimeout", Integer.toString(timeoutMillis));
     properties.setProperty("socketTimeout", Integer.toString(timeoutMillis));
-    if (!url.contains(ATTRIBUTES + "=")) {
+    if (!url.contains(ATTRIBUTES + "=") && !properties.containsKey(ATTRIBUTES)) {
       properties.setProperty(ATTRIBUTES, "program_name:election");
     }
     if (login.username() != null) {
@@ -137,14 +157,36 @@ final class UnpooledConnections {
     try {
       connection = driver != null ? driver.connect(url, properties) : null;
     } catch (SQLException ex) {
-      throw ex.getErrorCode() == 0 && tellsSecrets(ex, url) ? withoutSecrets(ex) : ex;
+      throw ex.getErrorCode() == 0 && tellsSecrets(ex, login) ? withoutSecrets(ex) : ex;
     } catch (RuntimeException ex) {
-      throw tellsSecrets(ex, url) ? withoutSecrets(ex) : new SQLException(ex);
+      throw tellsSecrets(ex, login) ? withoutSecrets(ex) : new SQLException(ex);
     }
     if (connection == null) {
       throw new SQLException("No JDBC driver accepts the URL");
     }
     return connection;
+  }
+
+  /** Does what the pool does, in its order. */
+  private static void prepare(Connection connection, Settings settings) throws SQLException {
+    if (settings.catalog() != null) {
+      connection.setCatalog(settings.catalog());
+    }
+    if (settings.schema() != null) {
+      connection.setSchema(settings.schema());
+    }
+    if (settings.initSql() == null) {
+      return;
+    }
+    try (Statement statement = connection.createStatement()) {
+      statement.execute(settings.initSql());
+    } catch (SQLException ex) {
+      throw new SQLException(
+          "connection-init-sql of the pool failed: " + ex.getMessage(),
+          ex.getSQLState(),
+          ex.getErrorCode(),
+          ex);
+    }
   }
 
   /** A driver that cannot parse a URL repeats the part that it could not parse. */
@@ -163,8 +205,13 @@ final class UnpooledConnections {
     return root;
   }
 
-  private static boolean tellsSecrets(Throwable failure, String url) {
-    Set<String> secrets = secrets(url);
+  private static boolean tellsSecrets(Throwable failure, Login login) {
+    Set<String> secrets = secrets(login.url());
+    login.settings().driverProperties().forEach((name, value) -> {
+      if (SECRET_NAME.matcher(name).find() && !value.isEmpty()) {
+        secrets.add(value);
+      }
+    });
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
       String message = cause.getMessage();
       if (message != null && secrets.stream().anyMatch(message::contains)) {

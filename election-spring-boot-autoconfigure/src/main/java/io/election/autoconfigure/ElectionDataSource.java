@@ -9,7 +9,9 @@ import org.springframework.beans.factory.annotation.Qualifier;
 
 /**
  * Qualifies the {@link javax.sql.DataSource} that leader election uses, if there are several or if
- * the election should have its own. It need not be a pool, since the elector keeps one connection.
+ * the election should have its own. It need not be a pool, since the elector keeps its connections,
+ * of which there are one or two. From a HikariCP pool the elector takes no connection, but opens its
+ * own with all that the pool opens its connections with.
  */
 @Documented
 @Qualifier

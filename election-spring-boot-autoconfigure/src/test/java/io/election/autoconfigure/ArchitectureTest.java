@@ -187,7 +187,7 @@ class ArchitectureTest {
 
   @ParameterizedTest
   @CsvSource({
-    "mysql, CommitFence(\\$Held)?|ElectionDatabase(\\$Login)?|MysqlLeaseStore(\\$SchemaMode)?",
+    "mysql, CommitFence(\\$Held)?|ElectionDatabase(\\$(Login|Settings))?|MysqlLeaseStore(\\$SchemaMode)?",
     "keyvalue, KeyValueLeaseStore|KeyValueServer(\\$.*)?",
     "zookeeper, ZookeeperFence|ZookeeperLeaseStore(\\$Builder)?",
     "etcd, EtcdFence|EtcdLeaseStore(\\$Builder)?"

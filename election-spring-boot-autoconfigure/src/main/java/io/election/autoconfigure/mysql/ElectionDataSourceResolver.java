@@ -1,14 +1,12 @@
 package io.election.autoconfigure.mysql;
 
-import com.zaxxer.hikari.HikariConfigMXBean;
-import com.zaxxer.hikari.HikariCredentialsProvider;
-import com.zaxxer.hikari.HikariDataSource;
-import com.zaxxer.hikari.util.Credentials;
 import io.election.ElectionSetupException;
 import io.election.autoconfigure.ElectionDataSource;
 import io.election.mysql.ElectionDatabase;
 import io.election.mysql.ElectionDatabase.Login;
 import java.sql.Driver;
+import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -85,9 +83,14 @@ final class ElectionDataSourceResolver {
    */
   ElectionDatabase find() {
     DataSource own = this.marked.getIfAvailable();
-    return own != null
-        ? new ElectionDatabase(own, null, "the DataSource that is marked with @ElectionDataSource")
-        : unpooled(logins());
+    if (own == null) {
+      return unpooled(logins());
+    }
+    HikariPool pool = HikariPool.of(own);
+    // A pool logs an error for each of its connections that is kept and then aborted.
+    return pool != null && pool.is(own) && pool.settingInsteadOfUrl() == null
+        ? unpooled(pool::login, pool.place())
+        : new ElectionDatabase(own, null, "the DataSource that is marked with @ElectionDataSource");
   }
 
   /**
@@ -101,8 +104,7 @@ final class ElectionDataSourceResolver {
       return true;
     }
     try {
-      return place(dataSource)
-          .equals(own != null ? place(own) : place(logins().get().url()));
+      return place(dataSource).equals(own != null ? place(own) : place(url()));
     } catch (ElectionSetupException ex) {
       return false; // one of them does not expose its URL
     }
@@ -118,32 +120,45 @@ final class ElectionDataSourceResolver {
         .replaceFirst("^jdbc:[^/]*//", "");
   }
 
+  private String url() {
+    HikariPool pool = pool();
+    return pool != null ? pool.url() : logins().get().url();
+  }
+
   private Supplier<Login> logins() {
+    HikariPool pool = pool();
+    if (pool != null) {
+      return pool::login;
+    }
     JdbcConnectionDetails details =
         this.beanFactory.getBeanProvider(JdbcConnectionDetails.class).getIfUnique();
-    return details != null ? () -> loginOf(details) : loginOfDataSource();
+    Supplier<Login> logins = details != null ? () -> loginOf(details) : loginOfDataSource();
+    DataSource unique = this.beanFactory.getBeanProvider(DataSource.class).getIfUnique();
+    if (unique != null && isReadable(unique)) {
+      UncarriedSettings.refuse(unique, this.environment);
+    } else {
+      UncarriedSettings.refuse(this.environment);
+    }
+    return logins;
   }
 
   private ElectionDatabase unpooled(Supplier<Login> logins) {
-    Login login = logins.get();
+    HikariPool pool = pool();
+    return unpooled(logins, pool != null ? pool.place() : logins.get());
+  }
+
+  private ElectionDatabase unpooled(Supplier<Login> logins, Login login) {
     requireSupported(login.url());
     if (login.driver() == null) {
       throw MissingDriverFailureAnalyzer.missingDriver(ElectionDatabase.describe(login.url()));
     }
-    Pool pool = pool(login.url());
-    return pool == null
-        ? ElectionDatabase.unpooled(logins, login, this.timeout)
-        : ElectionDatabase.unpooled(
-            () -> pool.credentialsFor(logins.get()), pool.named(login), this.timeout);
+    return ElectionDatabase.unpooled(logins, login, this.timeout);
   }
 
-  /** The pool that leads to the same place, if its credentials may differ from those of its URL. */
-  private @Nullable Pool pool(String url) {
-    DataSource dataSource =
-        ClassUtils.isPresent("com.zaxxer.hikari.HikariDataSource", getClass().getClassLoader())
-            ? this.beanFactory.getBeanProvider(DataSource.class).getIfUnique()
-            : null;
-    return dataSource != null ? Pool.of(dataSource, url) : null;
+  /** The application's pool, if it is HikariCP. */
+  private @Nullable HikariPool pool() {
+    DataSource dataSource = this.beanFactory.getBeanProvider(DataSource.class).getIfUnique();
+    return dataSource != null ? HikariPool.of(dataSource) : null;
   }
 
   private Supplier<Login> loginOfDataSource() {
@@ -186,6 +201,15 @@ final class ElectionDataSourceResolver {
         "spring.datasource");
   }
 
+  private static boolean isReadable(DataSource dataSource) {
+    try {
+      loginOf(dataSource);
+      return true;
+    } catch (ElectionSetupException ex) {
+      return false;
+    }
+  }
+
   private static Login loginOf(DataSource dataSource) {
     try {
       SimpleDriverDataSource derived = DataSourceBuilder.derivedFrom(dataSource)
@@ -215,6 +239,20 @@ final class ElectionDataSourceResolver {
         "spring.datasource or what replaces it (JdbcConnectionDetails)");
   }
 
+  /** The driver of a pool, which need not name its class. */
+  static @Nullable Driver driver(@Nullable String className, String url) {
+    String name =
+        className != null ? className : DatabaseDriver.fromJdbcUrl(url).getDriverClassName();
+    if (name != null) {
+      return driver(name);
+    }
+    try {
+      return DriverManager.getDriver(url);
+    } catch (SQLException ex) {
+      return null;
+    }
+  }
+
   private static @Nullable Driver driver(@Nullable String className) {
     ClassLoader classLoader = ClassUtils.getDefaultClassLoader();
     return className != null && ClassUtils.isPresent(className, classLoader)
@@ -227,7 +265,7 @@ final class ElectionDataSourceResolver {
     return new ElectionSetupException(
         "as.election.algorithm=Mysql needs a connection of its own, but the DataSource bean of type %s does not expose its URL, user and password."
             .formatted(dataSource.getClass().getName()),
-        "Mark a DataSource bean with @ElectionDataSource, beside @Bean; the elector takes its one connection from that.",
+        "Mark a DataSource bean with @ElectionDataSource, beside @Bean; the elector takes its connections from that.",
         cause);
   }
 
@@ -240,44 +278,6 @@ final class ElectionDataSourceResolver {
               + product.getId() + " (" + ElectionDatabase.describe(url) + ").",
           WITHOUT_DATABASE
               + " If the election should use a different database than the application, define a DataSource bean with @ElectionDataSource and defaultCandidate = false.");
-    }
-  }
-
-  /**
-   * A HikariCP pool, whose credentials come from its own settings or from a provider, or are set at
-   * run time.
-   */
-  private record Pool(HikariDataSource hikari) {
-
-    static @Nullable Pool of(DataSource dataSource, String url) {
-      HikariDataSource hikari =
-          DataSourceUnwrapper.unwrap(dataSource, HikariConfigMXBean.class, HikariDataSource.class);
-      return hikari != null && url.equals(hikari.getJdbcUrl()) ? new Pool(hikari) : null;
-    }
-
-    /** Adds the credentials that the pool uses for each new connection. */
-    Login credentialsFor(Login login) {
-      HikariCredentialsProvider provider = this.hikari.getCredentialsProvider();
-      Credentials credentials =
-          provider != null ? provider.getCredentials() : this.hikari.getCredentials();
-      return new Login(
-          login.url(),
-          credentials.getUsername(),
-          credentials.getPassword(),
-          login.driver(),
-          login.source());
-    }
-
-    /** The login with this pool as the source of its credentials. */
-    Login named(Login login) {
-      return new Login(
-          login.url(),
-          login.username(),
-          login.password(),
-          login.driver(),
-          this.hikari.getCredentialsProvider() != null
-              ? "the credentials provider of the connection pool"
-              : "the connection pool");
     }
   }
 }
