@@ -29,7 +29,8 @@ class DisabledElectionConfiguration {
       ApplicationEventPublisher events) {
     log.warn(
         "leader election is disabled by as.election.enabled=false: this process counts as leader, regardless of others");
-    return new Backend(new LocalNode(environment, properties.nodeId()), work, events);
+    LocalNode node = new LocalNode(environment, properties.nodeId(), HostName.LOCAL::unasked);
+    return new Backend(node, work, events);
   }
 
   private static final class Backend implements ElectionBackend {

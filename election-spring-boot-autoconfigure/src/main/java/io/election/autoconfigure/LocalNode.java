@@ -5,8 +5,6 @@ import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
-import java.security.SecureRandom;
-import java.util.HexFormat;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -33,7 +31,8 @@ public final class LocalNode {
 
   private final Supplier<String> host;
 
-  private volatile String hostName;
+  /** {@code null} until it is needed. */
+  private volatile @Nullable String hostName;
 
   /**
    * Creates the node.
@@ -43,14 +42,13 @@ public final class LocalNode {
    * @throws InvalidConfigurationPropertyValueException if the id is invalid
    */
   public LocalNode(Environment environment, @Nullable String configuredId) {
-    this(environment, configuredId, LocalNode::hostName);
+    this(environment, configuredId, HostName.LOCAL::get);
   }
 
   LocalNode(Environment environment, @Nullable String configuredId, Supplier<String> host) {
     this.environment = environment;
     this.configuredId = configuredId;
     this.host = host;
-    this.hostName = host.get();
     String problem = configuredId != null ? Names.problem(configuredId) : null;
     if (problem != null) {
       throw new InvalidConfigurationPropertyValueException(
@@ -64,18 +62,18 @@ public final class LocalNode {
           "as.election.node-id",
           null,
           "the name of this host ('%s') cannot be part of a node id; set one of 1 to 128 printable characters"
-              .formatted(this.hostName));
+              .formatted(hostName()));
     }
   }
 
   /**
-   * Looks up the name of this host again. Called at each start, because a process may have been
-   * restored from a checkpoint on another host.
+   * Forgets the name of this host. Called at each start, because a process may have been restored
+   * from a checkpoint on another host.
    *
    * @return this node
    */
   public LocalNode lookedUp() {
-    this.hostName = this.host.get();
+    this.hostName = null;
     return this;
   }
 
@@ -86,7 +84,16 @@ public final class LocalNode {
     }
     String port = port();
     long pid = ProcessHandle.current().pid();
-    return port != null ? this.hostName + ":" + port + ":" + pid : this.hostName + ":" + pid;
+    return port != null ? hostName() + ":" + port + ":" + pid : hostName() + ":" + pid;
+  }
+
+  private String hostName() {
+    String name = this.hostName;
+    if (name == null) {
+      name = this.host.get();
+      this.hostName = name;
+    }
+    return name;
   }
 
   /** Returns whether a node id, {@code host:port}, host name or IP address refers to this node. */
@@ -111,11 +118,11 @@ public final class LocalNode {
   }
 
   /** Checks only names with a port. A name without one may be the id of another node. */
-  private static void warnIfNowhere(String name, String host, int port) {
+  private void warnIfNowhere(String name, String host, int port) {
     String problem = null;
     if (port < 1 || port > 65_535) {
       problem = "no port has the number " + port;
-    } else {
+    } else if (!host.equalsIgnoreCase(hostName())) {
       try {
         InetAddress.getAllByName(host);
       } catch (UnknownHostException ex) {
@@ -136,7 +143,7 @@ public final class LocalNode {
   }
 
   private boolean isThisHost(String host) {
-    if (host.equalsIgnoreCase(this.hostName)) {
+    if (host.equalsIgnoreCase(hostName())) {
       return true;
     }
     try {
@@ -162,21 +169,5 @@ public final class LocalNode {
   private static boolean isAddressLiteral(String name) {
     return name.chars()
         .allMatch((c) -> c == ':' || c == '.' || c == '%' || Character.digit(c, 16) >= 0);
-  }
-
-  private static String hostName() {
-    try {
-      return InetAddress.getLocalHost().getHostName();
-    } catch (UnknownHostException ex) {
-      String name = System.getenv("HOSTNAME");
-      if (name == null || name.isBlank()) {
-        name = "host-" + HexFormat.of().toHexDigits(new SecureRandom().nextInt());
-      }
-      log.info(
-          "the name of this host does not resolve ({}): the node id begins with '{}'",
-          ex.getMessage(),
-          name);
-      return name;
-    }
   }
 }
