@@ -205,7 +205,7 @@ public final class ManualAllocationElectionService implements ElectionService {
   private void report(LeadershipEvent event) {
     try {
       this.listener.accept(event);
-    } catch (RuntimeException ex) {
+    } catch (Throwable ex) {
       log.error("a listener failed on {}", event, ex);
     }
   }

@@ -30,7 +30,7 @@ final class Agenda {
 
   private final Openings openings;
 
-  private final ElectionLog log;
+  private final Answers answers;
 
   private final long renewInterval;
 
@@ -46,14 +46,15 @@ final class Agenda {
       Node node,
       List<Candidate> candidates,
       Backoff backoff,
-      Openings openings) {
+      Openings openings,
+      Answers answers) {
     this.candidates = candidates;
     this.work = context.work();
     this.clocks = context.clocks();
     this.backoff = backoff;
     this.condition = context.condition();
     this.openings = openings;
-    this.log = context.log();
+    this.answers = answers;
     this.renewInterval = node.settings().renewInterval().toNanos();
     // Each node starts at another index, so that not all of them try for the same row first.
     this.turn = Math.floorMod(node.id().hashCode(), Math.max(1, candidates.size()));
@@ -65,35 +66,49 @@ final class Agenda {
     this.pause = this.renewInterval;
     long now = this.clocks.now();
     for (Candidate candidate : this.candidates) {
-      boolean stands = mayStand(candidate, now);
-      Candidacy candidacy =
-          stands ? candidate.update() : candidate.change((current) -> current.standBack(now));
-      Step step = holdBack(next(candidate, candidacy, now, stands), candidate, candidacy, now);
-      if (step instanceof Wait await) {
-        pauseUntil(await.until(), now);
-      } else if (step instanceof Step.Call<?> call) {
-        if (step instanceof Renew || this.backoff.isOver(now)) {
-          this.due.put(candidate, call);
-        } else {
-          pauseUntil(now + this.backoff.remaining(now), now);
-        }
+      boolean updated = this.answers.ask(
+          candidate.serviceId(),
+          "the next step of this node",
+          () -> update(candidate, now),
+          false,
+          "it takes none");
+      if (!updated) {
+        pauseUntil(now + this.renewInterval / 4, now);
       }
     }
   }
 
-  /** Applies what the condition says: the terms seen elsewhere, and whether this node may stand. */
-  private boolean mayStand(Candidate candidate, long now) {
-    String serviceId = candidate.serviceId();
-    try {
-      long above = this.condition.aboveTerm(serviceId);
-      if (above > candidate.candidacy().remembered().highestTerm()) {
-        candidate.change((candidacy) -> candidacy.aboveTerm(above));
+  private boolean update(Candidate candidate, long now) {
+    boolean stands = mayStand(candidate);
+    Candidacy candidacy =
+        stands ? candidate.update() : candidate.change((current) -> current.standBack(now));
+    Step step = holdBack(next(candidate, candidacy, now, stands), candidate, candidacy, now);
+    if (step instanceof Wait await) {
+      pauseUntil(await.until(), now);
+    } else if (step instanceof Step.Call<?> call) {
+      if (step instanceof Renew || this.backoff.isOver(now)) {
+        this.due.put(candidate, call);
+      } else {
+        pauseUntil(now + this.backoff.remaining(now), now);
       }
-      return this.condition.mayStand(serviceId);
-    } catch (RuntimeException ex) {
-      this.log.conditionFailed(serviceId, ex, now);
-      return false;
     }
+    return true;
+  }
+
+  /** Applies what the condition says: the terms seen elsewhere, and whether this node may stand. */
+  private boolean mayStand(Candidate candidate) {
+    return this.answers.ask(
+        candidate.serviceId(),
+        "the condition under which this node may stand",
+        () -> {
+          long above = this.condition.aboveTerm(candidate.serviceId());
+          if (above > candidate.candidacy().remembered().highestTerm()) {
+            candidate.change((candidacy) -> candidacy.aboveTerm(above));
+          }
+          return this.condition.mayStand(candidate.serviceId());
+        },
+        false,
+        "this node does not stand");
   }
 
   private Step next(Candidate candidate, Candidacy candidacy, long instant, boolean stands) {
@@ -179,7 +194,7 @@ final class Agenda {
     for (Candidate candidate : this.candidates) {
       Step step = this.due.get(candidate);
       if (step == null) {
-        step = next(candidate, candidate.candidacy(), soon, mayStand(candidate, now));
+        step = next(candidate, candidate.candidacy(), soon, mayStand(candidate));
       }
       if (kind.isInstance(step)) {
         all.put(candidate, kind.cast(step));

@@ -38,7 +38,7 @@ final class ElectionLog {
 
   private final FailureLog unknownWork = new FailureLog(log);
 
-  private final FailureLog conditions = new FailureLog(log);
+  private final FailureLog answers = new FailureLog(log);
 
   /** Used by the elector's thread. */
   private boolean withoutMembers;
@@ -277,7 +277,7 @@ final class ElectionLog {
     log.debug("the members could not be read again", failure);
   }
 
-  void notWithdrawn(Exception failure) {
+  void notWithdrawn(Throwable failure) {
     log.debug("this node is shown as a member for another three leases", failure);
   }
 
@@ -324,18 +324,18 @@ final class ElectionLog {
         turn.reason().isEmpty() ? "" : ": " + turn.reason());
   }
 
-  /** Logs that the condition of a node failed, which keeps the node from standing. */
-  void conditionFailed(String serviceId, Throwable failure, long now) {
-    this.conditions.failed(
-        "election '%s': the condition under which this node may stand failed: %s"
-            .formatted(serviceId, failure),
-        "this node does not stand",
-        failure,
-        now);
-  }
-
-  void noPosition(String serviceId, Throwable failure) {
-    log.warn("election '{}': this node could not determine its position", serviceId, failure);
+  /** Logs that code of the application gave no valid answer. Used by any thread. */
+  void wrongAnswer(
+      String serviceId,
+      String asked,
+      String problem,
+      String consequence,
+      @Nullable Throwable failure,
+      long now) {
+    synchronized (this.answers) {
+      this.answers.failed(
+          "election '%s': %s %s".formatted(serviceId, asked, problem), consequence, failure, now);
+    }
   }
 
   /**
@@ -377,10 +377,6 @@ final class ElectionLog {
 
   void listenerFailed(LeadershipEvent event, Throwable failure) {
     log.error("a listener failed on {}", event, failure);
-  }
-
-  void renewalListenerFailed(RuntimeException failure) {
-    log.debug("a listener of renewals failed", failure);
   }
 
   void listenerStillRuns() {

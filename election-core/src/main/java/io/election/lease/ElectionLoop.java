@@ -43,22 +43,30 @@ final class ElectionLoop {
       ElectorContext context,
       Node node,
       List<Candidate> candidates,
-      BooleanSupplier mayRunBackgroundTasks) {
+      BooleanSupplier mayRunBackgroundTasks,
+      boolean stepped) {
     this.mayRunBackgroundTasks = mayRunBackgroundTasks;
     this.context = context;
     this.candidates = candidates;
     this.histories =
         new HistoryReader(context.directory(), context.settings(), context.clocks(), context.log());
+    Answers answers = new Answers(
+        stepped ? Runnable::run : Answers.threads(),
+        context.inbox()::wakeUp,
+        context.log(),
+        context.clocks());
     this.members = new Members(
         context.directory(),
         context.settings(),
         () -> algorithm(context),
         context.condition().precedence(),
+        answers,
         context.log());
     this.backoff = new Backoff(node, this.members::count);
-    this.calls = new StoreCalls(context, node, candidates, this.backoff);
-    this.openings = new Openings(context.condition().precedence(), this.members, context.log());
-    this.agenda = new Agenda(context, node, candidates, this.backoff, this.openings);
+    this.calls = new StoreCalls(context, node, candidates, this.backoff, answers);
+    this.openings = new Openings(
+        context.condition().precedence(), this.members, answers, context.settings(), context.log());
+    this.agenda = new Agenda(context, node, candidates, this.backoff, this.openings, answers);
   }
 
   private static String algorithm(ElectorContext context) {
@@ -146,11 +154,6 @@ final class ElectionLoop {
     if (request != null && failure != null) {
       request.outcome().completeExceptionally(failure);
       this.served = null;
-    }
-    for (Throwable each : failed.values()) {
-      if (each instanceof Error error) {
-        throw error;
-      }
     }
   }
 

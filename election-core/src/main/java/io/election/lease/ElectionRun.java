@@ -62,7 +62,7 @@ final class ElectionRun {
     this.stepped = stepped;
     this.deadlines =
         new DeadlineWatch(candidates, context.clocks(), context.pauseAfterFailure(), context.log());
-    this.loop = new ElectionLoop(context, node, candidates, this::isRunning);
+    this.loop = new ElectionLoop(context, node, candidates, this::isRunning, stepped);
     this.windDown = new WindDown(context, node, candidates);
   }
 

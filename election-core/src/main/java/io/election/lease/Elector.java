@@ -179,10 +179,18 @@ public final class Elector {
       return;
     }
     leave();
-    if (this.watch != null) {
-      this.watch.close();
-      this.watch = null;
+    LeaseStore.Watch watch = this.watch;
+    this.watch = null;
+    try {
+      if (watch != null) {
+        watch.close();
+      }
+    } finally {
+      awaitEnd(run);
     }
+  }
+
+  private void awaitEnd(ElectionRun run) {
     Thread thread = this.thread;
     if (run.isStepped() || thread == null) {
       step();

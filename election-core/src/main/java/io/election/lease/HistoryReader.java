@@ -83,7 +83,7 @@ final class HistoryReader {
     }
     try {
       read(this.directory, due);
-    } catch (LeaseStoreException | RuntimeException ex) {
+    } catch (Throwable ex) {
       this.log.historyUnknown(ex, failedAgain(this.clocks.now()), this.clocks.now());
     }
     return true;
@@ -136,7 +136,7 @@ final class HistoryReader {
     this.unpruned.clear();
     try {
       directory.prune(terms, this.settings.historyRetention());
-    } catch (LeaseStoreException | RuntimeException ex) {
+    } catch (Throwable ex) {
       this.log.notPruned(ex);
     }
   }

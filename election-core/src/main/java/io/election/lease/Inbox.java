@@ -72,7 +72,7 @@ final class Inbox {
     try {
       request.task().run();
       return request;
-    } catch (Exception ex) {
+    } catch (Throwable ex) {
       request.outcome().completeExceptionally(ex);
       return null;
     }

@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +22,12 @@ import org.jspecify.annotations.Nullable;
  */
 public record LeaseRow(
     String leaderId, long term, @Nullable Long leaseMillis, Object version, boolean own) {
+
+  /** Creates a row. */
+  public LeaseRow {
+    Objects.requireNonNull(leaderId, "leaderId");
+    Objects.requireNonNull(version, "version");
+  }
 
   /**
    * The beginning of a leader id that no node takes over from: the mark by which an operator says

@@ -4,6 +4,7 @@ import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -170,6 +171,12 @@ public interface LeaseStore extends AutoCloseable {
    */
   record Reading(LeaseRow row, Duration age, int ahead) {
 
+    /** Creates a reading. */
+    public Reading {
+      Objects.requireNonNull(row, "row");
+      Objects.requireNonNull(age, "age");
+    }
+
     /**
      * Creates a reading of a store that knows no order of the candidates.
      *
@@ -203,6 +210,13 @@ public interface LeaseStore extends AutoCloseable {
    *     election
    */
   record Renewals(Set<String> renewed, Set<String> unknown, String problem) {
+
+    /** Creates an outcome. */
+    public Renewals {
+      Objects.requireNonNull(renewed, "renewed");
+      Objects.requireNonNull(unknown, "unknown");
+      Objects.requireNonNull(problem, "problem");
+    }
 
     /**
      * Creates an outcome that is known for all elections.

@@ -13,6 +13,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +30,11 @@ final class Members {
 
   private static final int POSITION_LENGTH = 16_000;
 
+  private static final String ASKED = "the Precedence of this node, asked for its position,";
+
+  private static final String NO_POSITION =
+      "other nodes see no position of this one: mend the bean of this type";
+
   private final @Nullable ElectionDirectory directory;
 
   private final LeaseSettings settings;
@@ -36,6 +42,8 @@ final class Members {
   private final Supplier<String> algorithm;
 
   private final Precedence precedence;
+
+  private final Answers answers;
 
   private final ElectionLog log;
 
@@ -49,6 +57,12 @@ final class Members {
 
   /** The positions as announced. */
   private Map<String, String> positions = Map.of();
+
+  /** The positions as this node's precedence told them last. */
+  private Map<String, String> knownPositions = Map.of();
+
+  /** The question for the positions that is not answered yet; {@code null} if there is none. */
+  private @Nullable Question question;
 
   /** Whether the members were asked for since the last read, or were not read twice yet. */
   private volatile boolean wanted = true;
@@ -64,19 +78,27 @@ final class Members {
   /** The number of members of the largest election of this node, as read last. */
   private volatile int count;
 
-  /** Whether the log already shows that a position could not be determined. */
-  private boolean positionFailed;
+  /**
+   * A question for the positions of this node.
+   *
+   * @param askedAt when it was asked
+   * @param urgent whether a new position is to be announced at once
+   */
+  private record Question(
+      long askedAt, boolean urgent, CompletableFuture<Map<String, String>> answer) {}
 
   Members(
       @Nullable ElectionDirectory directory,
       LeaseSettings settings,
       Supplier<String> algorithm,
       Precedence precedence,
+      Answers answers,
       ElectionLog log) {
     this.directory = directory;
     this.settings = settings;
     this.algorithm = algorithm;
     this.precedence = precedence;
+    this.answers = answers;
     this.log = log;
   }
 
@@ -94,9 +116,8 @@ final class Members {
       return false;
     }
     long lease = this.settings.leaseDuration().toNanos();
-    boolean urgent = this.urgent;
-    this.urgent = false; // before the positions are asked for
-    Map<String, String> positions = positions(candidates);
+    boolean urgent = takePositions(candidates, now);
+    Map<String, String> positions = this.knownPositions;
     boolean announces = this.dueAt == null
         || now - this.dueAt >= 0
         || (!positions.equals(this.positions)
@@ -124,7 +145,7 @@ final class Members {
         this.failed = false;
         this.log.membersKnown();
       }
-    } catch (LeaseStoreException | RuntimeException ex) {
+    } catch (Throwable ex) {
       this.readAt = now;
       this.known = null;
       // Only the first failed call is repeated soon: calls of hundreds of nodes could keep the
@@ -149,30 +170,59 @@ final class Members {
         || (openSince.isPresent() && last - openSince.getAsLong() < 0);
   }
 
-  private Map<String, String> positions(Collection<Candidate> candidates) {
+  /**
+   * Asks for the positions, or takes the answer to the last question. Until it has come, those known
+   * last count.
+   *
+   * @return whether a new position is to be announced at once
+   */
+  private boolean takePositions(Collection<Candidate> candidates, long now) {
     if (this.precedence == Precedence.NONE) {
-      return Map.of();
+      return false;
     }
+    Question question = this.question;
+    if (question == null) {
+      question = ask(candidates, now);
+    }
+    if (!question.answer().isDone()) {
+      if (now - question.askedAt() > this.settings.operationTimeout().toNanos()) {
+        this.answers.late(
+            candidates.iterator().next().serviceId(), ASKED, "its last position counts");
+      }
+      this.question = question;
+      return false;
+    }
+    this.knownPositions = question.answer().join();
+    // Positions that are to be announced at once must be younger than the request.
+    this.question = this.urgent ? ask(candidates, now) : null;
+    return question.urgent();
+  }
+
+  private Question ask(Collection<Candidate> candidates, long now) {
+    boolean urgent = this.urgent;
+    this.urgent = false; // before the positions are asked for
+    Set<String> ids = ids(candidates);
+    return new Question(
+        now,
+        urgent,
+        this.answers.askLater(
+            ids.iterator().next(), ASKED, () -> positions(ids), Map.of(), NO_POSITION));
+  }
+
+  private Map<String, String> positions(Set<String> ids) {
     Map<String, String> positions = new LinkedHashMap<>();
-    for (Candidate candidate : candidates) {
-      String position = position(candidate.serviceId());
+    for (String id : ids) {
+      String position = this.answers.ask(
+          id,
+          ASKED,
+          () -> Names.printable(this.precedence.position(id), POSITION_LENGTH),
+          "",
+          NO_POSITION);
       if (!position.isEmpty()) {
-        positions.put(candidate.serviceId(), position);
+        positions.put(id, position);
       }
     }
     return positions;
-  }
-
-  private String position(String serviceId) {
-    try {
-      return Names.printable(this.precedence.position(serviceId), POSITION_LENGTH);
-    } catch (RuntimeException ex) {
-      if (!this.positionFailed) {
-        this.positionFailed = true;
-        this.log.noPosition(serviceId, ex);
-      }
-      return "";
-    }
   }
 
   private void announce(
@@ -271,7 +321,7 @@ final class Members {
             VERSION,
             "",
             Map.of()));
-      } catch (LeaseStoreException | RuntimeException ex) {
+      } catch (Throwable ex) {
         this.log.notWithdrawn(ex);
       }
     }

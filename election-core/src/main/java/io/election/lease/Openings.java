@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * Tracks the elections that are open to a node, and asks its {@link Precedence} whether to stand. Used
@@ -14,11 +15,25 @@ import java.util.OptionalLong;
  */
 final class Openings {
 
+  private static final String ASKED = "the Precedence of this node";
+
+  private static final String ASIDE =
+      "this node stands aside until it answers: mend the bean of this type";
+
+  private static final Turn NO_ANSWER = Turn.standAside("there is no answer");
+
   private final Precedence precedence;
 
   private final Members members;
 
+  private final Answers answers;
+
+  private final long timeout;
+
   private final ElectionLog log;
+
+  /** The questions that are not answered yet, or whose answer nobody has read. */
+  private final Map<String, Question> questions = new HashMap<>();
 
   /** Since when elections have been open, by the ticker. */
   private final Map<String, Long> since = new HashMap<>();
@@ -26,9 +41,36 @@ final class Openings {
   /** The last answers about these elections. */
   private final Map<String, Turn> turns = new HashMap<>();
 
-  Openings(Precedence precedence, Members members, ElectionLog log) {
+  /**
+   * A question to the precedence.
+   *
+   * @param opensAt since when the election has been open that it is about
+   * @param askedAt when it was asked
+   * @param timeout for how long from then an answer counts, in nanoseconds
+   */
+  private record Question(
+      long opensAt, long askedAt, long timeout, CompletableFuture<Turn> answer) {
+
+    boolean isLate(long now) {
+      return now - this.askedAt > this.timeout;
+    }
+
+    /** Returns whether an answer says nothing about this instant. */
+    boolean isOutdated(long opensAt, long now) {
+      return this.opensAt != opensAt || isLate(now);
+    }
+  }
+
+  Openings(
+      Precedence precedence,
+      Members members,
+      Answers answers,
+      LeaseSettings settings,
+      ElectionLog log) {
     this.precedence = precedence;
     this.members = members;
+    this.answers = answers;
+    this.timeout = settings.operationTimeout().toNanos();
     this.log = log;
   }
 
@@ -45,31 +87,45 @@ final class Openings {
     }
     long opensAt = candidacy.opensAt().orElse(now);
     this.since.put(serviceId, opensAt);
-    Turn turn = turn(candidacy, serviceId, opensAt, now);
+    Question question = this.questions.get(serviceId);
+    if (question == null || (question.answer().isDone() && question.isOutdated(opensAt, now))) {
+      question = new Question(opensAt, now, this.timeout, ask(candidacy, serviceId, opensAt, now));
+      this.questions.put(serviceId, question);
+    }
+    if (!question.answer().isDone()) {
+      if (question.isLate(now)) {
+        this.answers.late(serviceId, ASKED, ASIDE);
+      }
+      return Long.MAX_VALUE;
+    }
+    this.questions.remove(serviceId);
+    Turn turn = question.answer().join();
+    if (turn.equals(NO_ANSWER)) {
+      return Long.MAX_VALUE;
+    }
     if (!turn.equals(this.turns.put(serviceId, turn)) && turn.kind() != Precedence.Kind.AT_ONCE) {
       this.log.standsLater(serviceId, candidacy.node().id(), turn);
     }
     return switch (turn.kind()) {
       case AT_ONCE -> 0;
-      case HOLD_BACK -> Math.max(turn.time().minusNanos(now - opensAt).toNanos(), 0);
+      case HOLD_BACK -> Math.max(turn.time().toNanos() - (now - opensAt), 0);
       case ASIDE -> Long.MAX_VALUE;
     };
   }
 
-  private Turn turn(Candidacy candidacy, String serviceId, long opensAt, long now) {
+  private CompletableFuture<Turn> ask(
+      Candidacy candidacy, String serviceId, long opensAt, long now) {
     Observation seen = candidacy.seen();
     LeaseRow row = seen != null ? seen.row() : null;
-    try {
-      return this.precedence.turn(new Opening(
-          serviceId,
-          Duration.ofNanos(now - opensAt),
-          row != null
-              && row.isReleased()
-              && row.leaderId().equals(candidacy.node().id()),
-          this.members.readSince(serviceId, opensAt)));
-    } catch (RuntimeException ex) {
-      return Turn.standAside("its precedence has failed: " + ex);
-    }
+    Opening opening = new Opening(
+        serviceId,
+        Duration.ofNanos(now - opensAt),
+        row != null
+            && row.isReleased()
+            && row.leaderId().equals(candidacy.node().id()),
+        this.members.readSince(serviceId, opensAt));
+    return this.answers.askLater(
+        serviceId, ASKED, () -> this.precedence.turn(opening), NO_ANSWER, ASIDE);
   }
 
   /** Forgets an election that is not open to this node. One that must be read again may be. */

@@ -16,7 +16,8 @@ import java.util.Optional;
  * answers are wrong, no node leads, or a node leads that should have let another one go first, but
  * there are never two leaders.
  *
- * <p>Called by the elector's thread, so no method may block. An exception counts as standing aside.
+ * <p>Called by threads of its own, several at a time for different elections. Until it has answered,
+ * and if it throws or answers {@code null}, the node stands aside in that election alone.
  * {@link Elector#wakeUp()} makes the elector ask again at once. The idea is that of the
  * {@code priority} of a member in a MongoDB replica set: a member of lower priority calls an
  * election later.
@@ -75,18 +76,30 @@ public interface Precedence {
    * The decision of a node.
    *
    * @param kind whether it stands
-   * @param time how long it holds back, counted from when the election opened to it; otherwise zero
+   * @param time how long it holds back, counted from when the election opened to it; otherwise zero.
+   *     Not negative; more than 100 years count as 100 years
    * @param reason the reason that the log gives if it does not stand at once; may be empty
    */
   record Turn(Kind kind, Duration time, String reason) {
 
+    /** For ever, but still a number of nanoseconds. */
+    private static final Duration LONGEST = Duration.ofDays(36_525);
+
     private static final Turn AT_ONCE = new Turn(Kind.AT_ONCE, Duration.ZERO, "");
 
-    /** Creates a turn. */
+    /**
+     * Creates a turn.
+     *
+     * @throws IllegalArgumentException if the time is negative
+     */
     public Turn {
       Objects.requireNonNull(kind, "kind");
-      Objects.requireNonNull(time, "time");
       Objects.requireNonNull(reason, "reason");
+      if (time.isNegative()) {
+        throw new IllegalArgumentException(
+            "A node cannot hold back for " + time + ": the time must not be negative");
+      }
+      time = time.compareTo(LONGEST) > 0 ? LONGEST : time;
     }
 
     /** Returns that the node stands at once. */

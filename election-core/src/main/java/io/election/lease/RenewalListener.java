@@ -7,8 +7,8 @@ import java.time.Duration;
 public interface RenewalListener {
 
   /**
-   * Called after each renewal, on the elector's thread. Must not block. Runtime exceptions are
-   * logged at DEBUG.
+   * Called after each renewal, on the elector's thread. Must not block. What it throws is
+   * logged.
    *
    * @param serviceId the election
    * @param outcome the outcome of the renewal

@@ -27,6 +27,8 @@ final class StoreCalls {
 
   private final Backoff backoff;
 
+  private final Answers answers;
+
   private final PollSchedule polls;
 
   private final OpenFailures openFailures = new OpenFailures();
@@ -36,11 +38,17 @@ final class StoreCalls {
   /** When a hand-back was noticed last; {@code null} if none was. */
   private @Nullable Long noticedAt;
 
-  StoreCalls(ElectorContext context, Node node, List<Candidate> candidates, Backoff backoff) {
+  StoreCalls(
+      ElectorContext context,
+      Node node,
+      List<Candidate> candidates,
+      Backoff backoff,
+      Answers answers) {
     this.context = context;
     this.node = node;
     this.candidates = candidates;
     this.backoff = backoff;
+    this.answers = answers;
     this.polls = new PollSchedule(node);
   }
 
@@ -85,7 +93,7 @@ final class StoreCalls {
       if (first.getValue() instanceof Renew) {
         renew(steps, failed);
       } else if (first.getValue() instanceof Read read) {
-        read(read, steps.keySet());
+        read(read, steps.keySet(), failed);
       } else {
         call(first.getKey(), first.getValue());
       }
@@ -126,7 +134,7 @@ final class StoreCalls {
   private <R> void call(Candidate candidate, Step.Call<R> step) throws LeaseStoreException {
     Step.Caller caller = Step.Caller.of(candidate.serviceId(), candidate.candidacy());
     Departure departure = depart();
-    R answer = step.execute(this.context.store(), caller);
+    R answer = answer(step.execute(this.context.store(), caller));
     Timing timing = departure.answered(this.context.clocks());
     this.context.log().answered(caller, step, answer);
     candidate.change((candidacy) -> step.after(candidacy, answer, timing));
@@ -155,8 +163,8 @@ final class StoreCalls {
     Departure departure = depart();
     Renewals outcome;
     try {
-      outcome = this.context.store().renew(this.node.id(), terms);
-    } catch (LeaseStoreException | RuntimeException ex) {
+      outcome = answer(this.context.store().renew(this.node.id(), terms));
+    } catch (Throwable ex) {
       terms.keySet().forEach((id) -> report(id, RenewalListener.Outcome.UNKNOWN, departure));
       throw ex;
     }
@@ -180,38 +188,67 @@ final class StoreCalls {
   }
 
   private void report(String serviceId, RenewalListener.Outcome outcome, Departure departure) {
-    try {
-      this.context
-          .renewals()
-          .onRenewal(serviceId, outcome, Duration.ofNanos(this.context.now() - departure.sent()));
-    } catch (RuntimeException ex) {
-      this.context.log().renewalListenerFailed(ex);
-    }
+    Duration duration = Duration.ofNanos(this.context.now() - departure.sent());
+    this.answers.ask(
+        serviceId,
+        "a listener of renewals",
+        () -> {
+          this.context.renewals().onRenewal(serviceId, outcome, duration);
+          return true;
+        },
+        false,
+        "it has missed a renewal");
   }
 
   /**
    * Reads records with one call. Elections that are read together are read together again; the
    * first of them sets the time.
    */
-  private void read(Read step, Set<Candidate> readers) throws LeaseStoreException {
+  private void read(Read step, Set<Candidate> readers, Map<Candidate, Throwable> failed)
+      throws LeaseStoreException {
     Set<String> ids = new LinkedHashSet<>();
     readers.forEach((candidate) -> ids.add(candidate.serviceId()));
     Departure departure = depart();
-    Map<String, Reading> readings = this.context.store().read(ids);
+    Map<String, Reading> readings = answer(this.context.store().read(ids));
     Timing timing = departure.answered(this.context.clocks());
     Reading first = readings.get(ids.iterator().next());
     Duration age = first != null ? first.age() : Duration.ZERO;
     long nextPoll = this.polls.next(timing.sent(), timing.now(), age);
-    long noticed = noticed(timing.now());
     for (Candidate candidate : readers) {
-      Optional<Reading> reading = Optional.ofNullable(readings.get(candidate.serviceId()));
-      long turn = this.polls.turn(reading.map(Reading::ahead).orElse(0));
-      Candidacy before = candidate.candidacy();
-      Candidacy after = candidate.change((candidacy) -> step.after(candidacy, reading, timing)
-          .pollAt(nextPoll)
-          .afterOthers(turn, noticed, timing.now()));
-      this.context.log().observed(candidate.serviceId(), before, after, timing.now());
+      String serviceId = candidate.serviceId();
+      boolean applied = this.answers.ask(
+          serviceId,
+          "the record as the " + this.context.store().name() + " store read it",
+          () -> apply(step, candidate, readings.get(serviceId), nextPoll, timing),
+          false,
+          "this node does not act on it");
+      if (!applied) {
+        candidate.change((candidacy) -> candidacy.onFailure(step, timing.now()));
+        failed.put(candidate, new LeaseStoreException("The record cannot be used"));
+      }
     }
+  }
+
+  private boolean apply(
+      Read step, Candidate candidate, @Nullable Reading answer, long nextPoll, Timing timing) {
+    Optional<Reading> reading = Optional.ofNullable(answer);
+    long turn = this.polls.turn(reading.map(Reading::ahead).orElse(0));
+    Candidacy before = candidate.candidacy();
+    Candidacy after = candidate.change((candidacy) -> step.after(candidacy, reading, timing)
+        .pollAt(nextPoll)
+        .afterOthers(turn, noticed(timing.now()), timing.now()));
+    this.context.log().observed(candidate.serviceId(), before, after, timing.now());
+    return true;
+  }
+
+  /** Refuses an answer that no store may give. */
+  private <T> T answer(@Nullable T answer) throws LeaseStoreException {
+    if (answer == null) {
+      throw new LeaseStoreException(
+          "The %s store answered null. A LeaseStore must answer, or throw LeaseStoreException."
+              .formatted(this.context.store().name()));
+    }
+    return answer;
   }
 
   /** Returns when a hand-back was noticed, if that was less than a renew interval ago. */

@@ -62,7 +62,6 @@ class ElectionLogTest {
     this.log.membersNotRead(FAILURE);
     this.log.notWithdrawn(FAILURE);
     this.log.pollFailed(FAILURE);
-    this.log.renewalListenerFailed(new IllegalStateException());
     this.log.interrupted(new InterruptedException());
     assertThatLinesAre(
         "DEBUG the history was not read",
@@ -70,7 +69,6 @@ class ElectionLogTest {
         "DEBUG the members could not be read again",
         "DEBUG this node is shown as a member for another three leases",
         "DEBUG the records were not read after the store had signalled a change",
-        "DEBUG a listener of renewals failed",
         "DEBUG interrupted; continues to wait");
   }
 

@@ -144,6 +144,11 @@ class MembersTest extends ElectorFixture {
         SETTINGS,
         () -> "",
         precedence((opening) -> true, () -> position[0]),
+        new Answers(
+            Runnable::run,
+            () -> {},
+            new ElectionLog("test", false),
+            new Clocks(this.clock::get, () -> Instant.EPOCH)),
         new ElectionLog("test", false));
     List<Candidate> candidates = List.of(new Node("a").service.candidate());
     BiPredicate<Long, OptionalLong> works =
@@ -302,7 +307,7 @@ class MembersTest extends ElectorFixture {
     run(LEASE.multipliedBy(2), node);
     assertThat(node.register.written).contains("a\\u0009b\\u000a");
     assertThat(node.service.isLeader()).isTrue();
-    assertThat(linesWith("could not determine its position")).hasSize(1);
+    assertThat(linesWith("asked for its position, failed")).hasSize(1);
   }
 
   /** Others count it as gone three leases after its last announcement. */

@@ -123,8 +123,8 @@ class PrecedenceTest extends ElectorFixture {
     });
     run(LEASE.multipliedBy(3), broken);
     assertThat(broken.service.isLeader()).isFalse();
-    assertThat(linesWith("node broken stands aside: its precedence has failed: "
-            + "java.lang.IllegalStateException: no idea"))
+    assertThat(linesWith("election 'jobs': the Precedence of this node failed: "
+            + "java.lang.IllegalStateException: no idea (this node stands aside until"))
         .hasSize(1);
   }
 
