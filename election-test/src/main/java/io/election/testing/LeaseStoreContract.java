@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
  * ElectionDirectoryContract} instead, and if its records can be edited by hand, {@link
  * ManualEditsContract}.
  */
-public abstract class LeaseStoreContract extends LeaseStoreFixture {
+public abstract class LeaseStoreContract extends LeaseStoreFaultContract {
 
   protected LeaseStoreContract() {}
 

@@ -50,6 +50,8 @@ abstract class LeaseStoreFixture {
 
   static final AuditNote BOB = new AuditNote("bob", "");
 
+  private final List<LeaseStore> others = new ArrayList<>();
+
   private @Nullable LeaseStore store;
   private @Nullable LeaseStore another;
 
@@ -73,6 +75,13 @@ abstract class LeaseStoreFixture {
     return this.another;
   }
 
+  /** Opens the stores of that many more processes, on the same records. */
+  final List<LeaseStore> openMore(int count) {
+    List<LeaseStore> more = Stream.generate(this::opened).limit(count).toList();
+    this.others.addAll(more);
+    return more;
+  }
+
   private LeaseStore opened() {
     try {
       return open();
@@ -84,13 +93,15 @@ abstract class LeaseStoreFixture {
   @AfterEach
   final void closeStores() {
     Stream.of(this.store, this.another).filter(Objects::nonNull).forEach(LeaseStore::close);
+    this.others.forEach(LeaseStore::close);
+    this.others.clear();
     this.store = null;
     this.another = null;
   }
 
   /** Reads the record of an election; it must exist. */
   protected final LeaseRow row(String serviceId) throws LeaseStoreException {
-    return reading(store().read(Set.of(serviceId)), serviceId).row();
+    return row(store(), serviceId);
   }
 
   /** The store as a directory; a test that needs one is skipped if the store is none. */
@@ -137,7 +148,11 @@ abstract class LeaseStoreFixture {
 
   /** Reads a record as another process does. */
   protected final LeaseRow seenByAnother(String serviceId) throws LeaseStoreException {
-    return reading(another().read(Set.of(serviceId)), serviceId).row();
+    return row(another(), serviceId);
+  }
+
+  static LeaseRow row(LeaseStore reader, String serviceId) throws LeaseStoreException {
+    return reading(reader.read(Set.of(serviceId)), serviceId).row();
   }
 
   /**

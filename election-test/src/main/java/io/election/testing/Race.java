@@ -1,0 +1,72 @@
+package io.election.testing;
+
+import io.election.lease.LeaseStoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Threads that make calls to stores at the same instant. */
+final class Race implements AutoCloseable {
+
+  /** Longer than any call may take, even on a busy machine. */
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+
+  /**
+   * Makes calls at the same instant.
+   *
+   * @return the answers in the order of the calls; one that is unknown is empty
+   */
+  <T> List<Optional<T>> run(List<? extends Callable<? extends T>> calls) throws Exception {
+    CountDownLatch start = new CountDownLatch(calls.size());
+    List<Future<Optional<T>>> running = new ArrayList<>();
+    for (Callable<? extends T> call : calls) {
+      running.add(this.threads.submit(() -> {
+        start.countDown();
+        start.await();
+        try {
+          return Optional.of(call.call());
+        } catch (LeaseStoreException ex) {
+          return Optional.empty();
+        }
+      }));
+    }
+    List<Optional<T>> answers = new ArrayList<>();
+    for (Future<Optional<T>> call : running) {
+      answers.add(end(call));
+    }
+    return answers;
+  }
+
+  /** Makes two calls at the same instant; returns which of them are known to have done it. */
+  List<Boolean> run(Callable<Boolean> one, Callable<Boolean> other) throws Exception {
+    return this.<Boolean>run(List.of(one, other)).stream()
+        .map((answer) -> answer.orElse(false))
+        .toList();
+  }
+
+  private static <T> T end(Future<T> call) throws Exception {
+    try {
+      return call.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (TimeoutException ex) {
+      throw new AssertionError("A call has not ended within " + PATIENCE, ex);
+    } catch (ExecutionException ex) {
+      throw new AssertionError("A call has failed by " + ex.getCause(), ex.getCause());
+    }
+  }
+
+  @Override
+  public void close() {
+    this.threads.shutdownNow();
+  }
+}
