@@ -1,35 +1,12 @@
 package io.election.mysql;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.election.lease.LeaseRow;
 import io.election.mysql.OnEveryServer.Server;
-import io.election.test.Checkpoint;
-import io.election.test.HandWrittenLease;
 import io.election.test.TestDatabase;
-import io.election.testing.Leases;
-import io.election.testing.ManualEdits;
-import io.election.testing.OlderToolsContract;
-import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
-import java.sql.SQLException;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Map;
-import java.util.Set;
-import java.util.function.Function;
 import javax.sql.DataSource;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.Parameter;
 
 /**
@@ -43,256 +20,74 @@ class LeaseStoreIT {
 
   @Nested
   @Tag("other-connections")
-  class ConnectorJ extends Contract {
+  class ConnectorJ extends SqlContract {
 
     ConnectorJ() {
-      super("mysql", "");
+      super(LeaseStoreIT.this.server::running, Connecting.by("mysql", ""));
     }
   }
 
   @Nested
   @Tag("other-connections")
-  class ConnectorJWithAffectedRows extends Contract {
+  class ConnectorJWithAffectedRows extends SqlContract {
 
     ConnectorJWithAffectedRows() {
-      super("mysql", "useAffectedRows=true");
+      super(LeaseStoreIT.this.server::running, Connecting.by("mysql", "useAffectedRows=true"));
     }
   }
 
   @Nested
   @Tag("other-connections")
-  class ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone extends Contract {
+  class ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone extends SqlContract {
 
     ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone() {
       super(
-          "mysql",
-          "useServerPrepStmts=true&cachePrepStmts=true&rewriteBatchedStatements=true"
-              + "&connectionTimeZone=America/New_York&sessionVariables=time_zone='-08:00',sql_mode=''");
+          LeaseStoreIT.this.server::running,
+          Connecting.by(
+              "mysql",
+              "useServerPrepStmts=true&cachePrepStmts=true&rewriteBatchedStatements=true"
+                  + "&connectionTimeZone=America/New_York&sessionVariables=time_zone='-08:00',sql_mode=''"));
     }
   }
 
   @Nested
   @Tag("other-connections")
-  class MariaDbDriver extends Contract {
+  class MariaDbDriver extends SqlContract {
 
     MariaDbDriver() {
-      super("mariadb", "");
+      super(LeaseStoreIT.this.server::running, Connecting.by("mariadb", ""));
     }
   }
 
   @Nested
   @Tag("other-connections")
-  class MariaDbDriverWithAffectedRows extends Contract {
+  class MariaDbDriverWithAffectedRows extends SqlContract {
 
     MariaDbDriverWithAffectedRows() {
       super(
-          "mariadb",
-          "useAffectedRows=true&useServerPrepStmts=true&sessionVariables=time_zone='+10:30'");
+          LeaseStoreIT.this.server::running,
+          Connecting.by(
+              "mariadb",
+              "useAffectedRows=true&useServerPrepStmts=true&sessionVariables=time_zone='+10:30'"));
     }
   }
 
   @Nested
-  class HikariWithoutAutoCommit extends Contract {
+  class HikariWithoutAutoCommit extends SqlContract {
 
     HikariWithoutAutoCommit() {
-      super(LeaseStoreIT::pool);
+      super(LeaseStoreIT.this.server::running, LeaseStoreIT::pool);
     }
   }
 
-  private static DataSource pool(TestDatabase database) {
+  private static DataSource pool(TestDatabase database, int port) {
     HikariConfig config = new HikariConfig();
-    config.setJdbcUrl(database.jdbcUrl());
+    config.setJdbcUrl(SqlContract.Connecting.at(port, database.jdbcUrl()));
     config.setUsername(database.username());
     config.setPassword(database.password());
     config.setAutoCommit(false);
-    config.setMaximumPoolSize(2);
+    config.setMaximumPoolSize(16);
+    config.setMinimumIdle(0);
     return new HikariDataSource(config);
-  }
-
-  /** The contract on the two tables of one database, with one kind of connection. */
-  @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-  abstract class Contract extends OlderToolsContract {
-
-    private final Function<TestDatabase, DataSource> connecting;
-
-    private TestDatabase database;
-    private DataSource dataSource;
-    private Connection root;
-
-    Contract(Function<TestDatabase, DataSource> connecting) {
-      this.connecting = connecting;
-    }
-
-    Contract(String driver, String parameters) {
-      this((database) -> database.dataSource(driver, parameters));
-    }
-
-    @BeforeAll
-    void connect() {
-      this.database = LeaseStoreIT.this.server.running().newDatabase().withTables();
-      this.dataSource = this.connecting.apply(this.database);
-      this.root = this.database.connect();
-    }
-
-    @AfterAll
-    void disconnect() throws Exception {
-      this.root.close();
-      if (this.dataSource instanceof AutoCloseable pool) {
-        pool.close();
-      }
-    }
-
-    @BeforeEach
-    void emptyTables() {
-      run("DELETE FROM leader_election");
-      run("DELETE FROM leader_election_history");
-    }
-
-    @Override
-    protected MysqlLeaseStore open() {
-      return Database.store(this.dataSource, this.database.jdbcUrl());
-    }
-
-    @Override
-    protected ManualEdits edits() {
-      return new SqlEdits(this);
-    }
-
-    @Override
-    protected void contend(String serviceId, String nodeId) {
-      run(HandWrittenLease.ATTEMPT, serviceId, nodeId, OLDER_TOOLS_INTERVAL.toSeconds());
-    }
-
-    /**
-     * Each process that is restored from a checkpoint begins with the state before the first use.
-     */
-    @Test
-    void aRecordIsOwnToOneOfTheStoresThatWereRestoredFromOneCheckpoint() throws Exception {
-      MysqlLeaseStore restored = open();
-      Checkpoint.restore((MysqlLeaseStore) store(), restored);
-      LeaseRow led = led(SERVICE, A);
-      assertThat(led.own()).isTrue();
-
-      assertThat(restored.read(Set.of(SERVICE)).get(SERVICE).row().own()).isFalse();
-      assertThat(Leases.renew(restored, A, Map.of(SERVICE, led.term()))).isEmpty();
-      restored.close();
-      assertThat(row(SERVICE)).isEqualTo(led);
-    }
-
-    private void run(String sql, Object... parameters) {
-      try (PreparedStatement statement = prepare(sql, parameters)) {
-        statement.executeUpdate();
-      } catch (SQLException ex) {
-        throw new IllegalStateException(sql, ex);
-      }
-    }
-
-    private PreparedStatement prepare(String sql, Object... parameters) throws SQLException {
-      PreparedStatement statement = this.root.prepareStatement(sql);
-      for (int i = 0; i < parameters.length; i++) {
-        statement.setObject(i + 1, parameters[i]);
-      }
-      return statement;
-    }
-  }
-
-  private record SqlEdits(Contract on) implements ManualEdits {
-
-    private void edit(String serviceId, String change, Object value) {
-      this.on.run(
-          "UPDATE leader_election SET " + change + " WHERE service_id = ?", value, serviceId);
-    }
-
-    @Override
-    public void replace(String serviceId, String leaderId, Long leaseMillis) {
-      this.on.run(
-          "REPLACE INTO leader_election (service_id, leader_id, last_active_time, lease_millis) VALUES (?, ?, '1970-01-02 00:00:00', ?)",
-          serviceId,
-          leaderId,
-          leaseMillis);
-    }
-
-    @Override
-    public void setLeader(String serviceId, String leaderId) {
-      edit(serviceId, "leader_id = ?", leaderId);
-    }
-
-    @Override
-    public void setTerm(String serviceId, long term) {
-      edit(serviceId, "term = ?", term);
-    }
-
-    @Override
-    public void setVersion(String serviceId, long version) {
-      edit(serviceId, "version = ?", version);
-    }
-
-    @Override
-    public void setLease(String serviceId, Long leaseMillis) {
-      edit(serviceId, "lease_millis = ?", leaseMillis);
-    }
-
-    @Override
-    public void touch(String serviceId) {
-      edit(serviceId, "last_active_time = last_active_time + INTERVAL ? MICROSECOND", 1);
-    }
-
-    @Override
-    public void setBack(String serviceId, Duration by) {
-      edit(serviceId, "last_active_time = last_active_time - INTERVAL ? SECOND", by.toSeconds());
-    }
-
-    @Override
-    public void delete(String serviceId) {
-      this.on.run("DELETE FROM leader_election WHERE service_id = ?", serviceId);
-    }
-
-    @Override
-    public void insertTerm(String serviceId, long term, String leaderId, long leaseMillis) {
-      this.on.run(
-          "INSERT INTO leader_election_history (service_id, term, leader_id, lease_millis, reason) VALUES (?, ?, ?, ?, 'by hand')",
-          serviceId,
-          term,
-          leaderId,
-          leaseMillis);
-    }
-
-    @Override
-    public void endTerm(String serviceId, long term, Duration ago) {
-      this.on.run(
-          "UPDATE leader_election_history SET ended_at = CURRENT_TIMESTAMP(6) - INTERVAL ? SECOND WHERE service_id = ? AND term = ?",
-          ago.toSeconds(),
-          serviceId,
-          term);
-    }
-
-    @Override
-    public void deleteHistory(String serviceId) {
-      this.on.run("DELETE FROM leader_election_history WHERE service_id = ?", serviceId);
-    }
-
-    @Override
-    public List<ManualEdits.Term> history(String serviceId) {
-      List<ManualEdits.Term> terms = new ArrayList<>();
-      try (PreparedStatement statement = this.on.prepare(
-              "SELECT term, leader_id, lease_millis, ended_at IS NULL, reason, end_reason, ended_by, end_note FROM leader_election_history WHERE service_id = ? ORDER BY term",
-              serviceId);
-          ResultSet rows = statement.executeQuery()) {
-        while (rows.next()) {
-          terms.add(new ManualEdits.Term(
-              rows.getLong(1),
-              rows.getString(2),
-              rows.getLong(3),
-              rows.getBoolean(4),
-              rows.getString(5),
-              rows.getString(6),
-              rows.getString(7),
-              rows.getString(8)));
-        }
-      } catch (SQLException ex) {
-        throw new IllegalStateException(ex);
-      }
-      return terms;
-    }
   }
 }

@@ -17,7 +17,6 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -29,14 +28,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
   private static final int NODES = 6;
   private static final int ROUNDS = 30;
 
-  private final Race race = new Race();
-
   LeaseStoreRaceContract() {}
-
-  @AfterEach
-  final void endRace() {
-    this.race.close();
-  }
 
   private static String node(int number) {
     return "node-" + number;
@@ -57,7 +49,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
         calls.add(() -> Leases.acquire(node, SERVICE, seen, name, LEASE, 0, "EXPIRED"));
       }
 
-      List<Optional<OptionalLong>> answers = this.race.run(calls);
+      List<Optional<OptionalLong>> answers = Race.run(calls);
 
       int[] winners = winners(answers);
       assertThat(winners)
@@ -107,7 +99,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
         calls.add(() -> Leases.create(node, service, name, LEASE, 0));
       }
 
-      List<LeaseRow> records = this.race.run(calls).stream()
+      List<LeaseRow> records = Race.run(calls).stream()
           .flatMap(Optional::stream)
           .flatMap(Optional::stream)
           .toList();
@@ -143,7 +135,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
       }
 
       long done =
-          this.race.run(calls).stream().filter((answer) -> answer.orElse(false)).count();
+          Race.run(calls).stream().filter((answer) -> answer.orElse(false)).count();
 
       assertThat(done).as("writes on one reading in round %d", round).isLessThan(2);
       written += (int) done;
@@ -183,7 +175,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
     Set<String> others = new HashSet<>(terms.keySet());
     others.remove(service);
 
-    List<Boolean> done = this.race.run(
+    List<Boolean> done = Race.run(
         () -> {
           LeaseStore.Renewals renewals = store().renew(A, terms);
           assertThat(renewals.renewed()).containsAll(others);
@@ -212,7 +204,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
       long term = led(service, A).term();
       LeaseRow seen = seenByAnother(service);
 
-      List<Boolean> done = this.race.run(
+      List<Boolean> done = Race.run(
           () -> store().release(service, A, term, "", RESIGNED),
           () -> Leases.acquire(another(), service, seen, B, LEASE, 0, "EXPIRED").isPresent());
 
@@ -236,7 +228,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
       Map<String, Long> terms = Map.of(service, led(service, A).term());
       LeaseRow seen = seenByAnother(service);
 
-      List<Boolean> done = this.race.run(
+      List<Boolean> done = Race.run(
           () -> store().renew(A, terms).renewed().contains(service),
           () -> another().designate(service, B, seen, ALICE));
 
@@ -251,7 +243,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
       String service = "race-" + round;
       Map<String, Long> terms = Map.of(service, led(service, A).term());
 
-      List<Boolean> done = this.race.run(
+      List<Boolean> done = Race.run(
           () -> store().renew(A, terms).renewed().contains(service),
           () -> another().designate(service, B, null, ALICE));
 
@@ -281,7 +273,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
         });
       }
 
-      assertThat(this.race.run(calls)).as("round %d", round).allMatch((done) -> done.orElse(false));
+      assertThat(Race.run(calls)).as("round %d", round).allMatch((done) -> done.orElse(false));
     }
   }
 }

@@ -15,23 +15,33 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /** Threads that make calls to stores at the same instant. */
-final class Race implements AutoCloseable {
+final class Race {
 
   /** Longer than any call may take, even on a busy machine. */
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  private final ExecutorService threads = Executors.newCachedThreadPool();
+  private Race() {}
 
   /**
    * Makes calls at the same instant.
    *
    * @return the answers in the order of the calls; one that is unknown is empty
    */
-  <T> List<Optional<T>> run(List<? extends Callable<? extends T>> calls) throws Exception {
+  static <T> List<Optional<T>> run(List<? extends Callable<? extends T>> calls) throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(calls.size());
+    try {
+      return run(threads, calls);
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  private static <T> List<Optional<T>> run(
+      ExecutorService threads, List<? extends Callable<? extends T>> calls) throws Exception {
     CountDownLatch start = new CountDownLatch(calls.size());
     List<Future<Optional<T>>> running = new ArrayList<>();
     for (Callable<? extends T> call : calls) {
-      running.add(this.threads.submit(() -> {
+      running.add(threads.submit(() -> {
         start.countDown();
         start.await();
         try {
@@ -49,8 +59,8 @@ final class Race implements AutoCloseable {
   }
 
   /** Makes two calls at the same instant; returns which of them are known to have done it. */
-  List<Boolean> run(Callable<Boolean> one, Callable<Boolean> other) throws Exception {
-    return this.<Boolean>run(List.of(one, other)).stream()
+  static List<Boolean> run(Callable<Boolean> one, Callable<Boolean> other) throws Exception {
+    return Race.<Boolean>run(List.of(one, other)).stream()
         .map((answer) -> answer.orElse(false))
         .toList();
   }
@@ -63,10 +73,5 @@ final class Race implements AutoCloseable {
     } catch (ExecutionException ex) {
       throw new AssertionError("A call has failed by " + ex.getCause(), ex.getCause());
     }
-  }
-
-  @Override
-  public void close() {
-    this.threads.shutdownNow();
   }
 }
