@@ -1,0 +1,253 @@
+package io.election.mysql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+import static org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder.request;
+
+import io.election.test.ConnectionSource;
+import io.election.test.TestServer;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.Statement;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.platform.engine.FilterResult;
+import org.junit.platform.engine.support.descriptor.MethodSource;
+import org.junit.platform.launcher.PostDiscoveryFilter;
+import org.junit.platform.launcher.core.LauncherFactory;
+import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
+import org.junit.platform.launcher.listeners.TestExecutionSummary;
+
+/** The contract of a store finds each mistake that a store for MySQL can make. */
+class BrokenStoresIT {
+
+  /** A mistake, made by other statements than those of the store. */
+  enum Mistake {
+    TAKE_OVER_TAKES_NO_LOCK("atMostOneOfManyNodesTakesALeaseOver") {
+      @Override
+      String instead(String sql) {
+        return sql.contains("SKIP LOCKED") && sql.startsWith("SELECT (seal")
+            ? sql.replaceFirst("FOR UPDATE.*", "")
+            : anyRecord(sql, "leader_id = ?, term = ?");
+      }
+    },
+    TAKE_OVER_WAITS_FOR_LOCKS("aTakeOverOfALockedRecordChangesNothingAndDoesNotWait") {
+      @Override
+      String instead(String sql) {
+        return sql.startsWith("SELECT (seal") ? sql.replace("SKIP LOCKED", "") : sql;
+      }
+    },
+    RENEWAL_WAITS_FOR_LOCKS("aLockedRecordKeepsNoOtherLeaseFromBeingRenewed") {
+      @Override
+      String instead(String sql) {
+        return sql.startsWith("SELECT (seal")
+            ? sql
+            : sql.replace("SKIP LOCKED", "")
+                .replace("lock_wait_timeout = 0", "lock_wait_timeout = 1");
+      }
+    },
+    LOCKED_LEASES_COUNT_AS_LOST("aLockedRecordKeepsNoOtherLeaseFromBeingRenewed") {
+      @Override
+      String instead(String sql) {
+        return sql.startsWith("SELECT service_id FROM leader_election FORCE INDEX")
+                && !sql.contains("FOR UPDATE")
+            ? sql + " AND FALSE"
+            : sql;
+      }
+    },
+    UNDONE_COMMIT_IS_BELIEVED("aWriteThatTheServerUndoesIsNotBelieved") {
+      @Override
+      boolean believes(String sql) {
+        return sql.equals("COMMIT");
+      }
+    },
+    SESSION_IS_NOT_SET_UP("aConnectionWithUnsuitableSettingsIsSetUpOrRefused") {
+      @Override
+      String instead(String sql) {
+        if (sql.startsWith("SET SESSION autocommit = 1")) {
+          return "DO 0";
+        }
+        return sql.contains("CURRENT_USER()")
+            ? sql.replaceFirst(
+                "@@SESSION.autocommit.*",
+                "'1', 'READ-COMMITTED', '0', 'NO_CHAIN', '+00:00', 'STRICT_ALL_TABLES', '0', '1', '18446744073709551615', '0', '1', '1', '4'")
+            : sql;
+      }
+    },
+    SERVER_OF_A_READING_IS_NOT_CHECKED("aReadingFromAnotherServerIsRefusedOrAnotherRecord") {
+      @Override
+      String instead(String sql) {
+        return sql.contains("CURRENT_USER()")
+                || sql.strip().startsWith("SELECT service_id, leader_id, term")
+            ? sql.replaceAll("(?<!CONVERT\\()" + SOURCE, "'one server'")
+            : sql;
+      }
+    },
+    SERVER_IS_NOT_COMPARED_IN_WRITES("aConnectionThatLeadsToAnotherServerGrantsNothing") {
+      @Override
+      String instead(String sql) {
+        return sql.replaceAll(DIGEST + " = '[0-9a-f]+'", "TRUE")
+            .replaceAll(DIGEST + " = \\?", "? IS NOT NULL");
+      }
+    },
+    HISTORY_IS_NOT_COMPARED("aRecordThatWasWrittenWordForWordAgainIsAnotherOnceANodeHasLed") {
+      @Override
+      String instead(String sql) {
+        return sql.replace(TermHistory.MUST_COMPARE, "FALSE");
+      }
+    },
+    FAILED_CONNECTION_IS_KEPT("aWriteWithoutAnAnswerIsUnknownAndTheNextCallHasItsOwnAnswer") {
+      @Override
+      DataSource connections(DataSource source) {
+        return keeping(source);
+      }
+    };
+
+    private static final String SOURCE =
+        "(@@server_uuid|CONCAT\\(@@hostname, ':', @@port, ':', @@server_id\\))";
+
+    private static final String DIGEST =
+        "LEFT\\(SHA2\\(CONVERT\\(" + SOURCE + " USING utf8mb4\\), 256\\), 32\\)";
+
+    private final AtomicInteger made = new AtomicInteger();
+    private final String found;
+
+    Mistake(String found) {
+      this.found = found;
+    }
+
+    String instead(String sql) {
+      return sql;
+    }
+
+    boolean believes(String sql) {
+      return false;
+    }
+
+    DataSource connections(DataSource source) {
+      return ConnectionSource.of(() ->
+          believing(Watched.of(source.getConnection(), (method, sql) -> {
+            if (sql == null) {
+              return null;
+            }
+            String other = instead(sql);
+            if (!other.equals(sql)) {
+              this.made.incrementAndGet();
+            }
+            return other;
+          })));
+    }
+
+    /** A connection whose statements do not fail where the mistake believes them. */
+    private Connection believing(Connection connection) {
+      return wrap(Connection.class, connection, (method, arguments) -> {
+        Object result = method.invoke(connection, arguments);
+        return result instanceof Statement statement && method.getName().equals("createStatement")
+            ? wrap(Statement.class, statement, (called, values) -> {
+              try {
+                return called.invoke(statement, values);
+              } catch (InvocationTargetException ex) {
+                if (values != null && values.length == 1 && believes(String.valueOf(values[0]))) {
+                  this.made.incrementAndGet();
+                  return false;
+                }
+                throw ex;
+              }
+            })
+            : result;
+      });
+    }
+
+    DataSource keeping(DataSource source) {
+      Connection[] kept = new Connection[1];
+      return ConnectionSource.of(() -> {
+        if (kept[0] == null) {
+          kept[0] = source.getConnection();
+        }
+        Connection connection = kept[0];
+        return wrap(Connection.class, connection, (method, arguments) -> {
+          if (Set.of("abort", "close").contains(method.getName())) {
+            this.made.incrementAndGet();
+            return null;
+          }
+          return method.invoke(connection, arguments);
+        });
+      });
+    }
+
+    /** Lets an update with a given assignment hit the record, whatever it looks like. */
+    static String anyRecord(String sql, String assignment) {
+      return sql.contains(assignment)
+          ? sql.replaceFirst("(?s) AND leader_id = \\?(.*)$", " AND (TRUE OR (leader_id = ?$1))")
+          : sql;
+    }
+
+    private static <T> T wrap(Class<T> type, T real, Call call) {
+      return type.cast(Proxy.newProxyInstance(
+          BrokenStoresIT.class.getClassLoader(),
+          new Class<?>[] {type},
+          (proxy, method, arguments) -> {
+            try {
+              return call.call(method, arguments);
+            } catch (InvocationTargetException ex) {
+              throw ex.getCause();
+            }
+          }));
+    }
+
+    @FunctionalInterface
+    private interface Call {
+
+      Object call(Method method, Object[] arguments) throws Exception;
+    }
+  }
+
+  /** The contract on a store that makes a mistake. */
+  static class BrokenContract extends SqlContract {
+
+    private static Mistake mistake;
+
+    BrokenContract() {
+      super(
+          TestServer::shared,
+          Connecting.by(TestServer.shared().isMariaDb() ? "mariadb" : "mysql", ""));
+    }
+
+    @Override
+    DataSource wrapped(DataSource connections) {
+      return mistake.connections(connections);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void theContractFindsIt(Mistake mistake) {
+    BrokenContract.mistake = mistake;
+    SummaryGeneratingListener listener = new SummaryGeneratingListener();
+    PostDiscoveryFilter thatTest = (test) -> FilterResult.includedIf(test.getSource()
+        .filter((source) -> !(source instanceof MethodSource method)
+            || method.getMethodName().equals(mistake.found))
+        .isPresent());
+    LauncherFactory.create()
+        .execute(
+            request()
+                .selectors(selectClass(BrokenContract.class))
+                .filters(thatTest)
+                .build(),
+            listener);
+    TestExecutionSummary summary = listener.getSummary();
+    assertThat(mistake.made.get()).as("how often the mistake was made").isPositive();
+    List<String> failures = summary.getFailures().stream()
+        .map((failure) -> failure.getTestIdentifier().getDisplayName() + ": "
+            + failure.getException().toString().lines().findFirst().orElse(""))
+        .toList();
+    System.out.println(mistake + " is found by " + failures);
+    assertThat(failures).singleElement().asString().startsWith(mistake.found + "()");
+  }
+}
