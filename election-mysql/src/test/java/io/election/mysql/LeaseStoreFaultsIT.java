@@ -171,20 +171,6 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   }
 
   @Test
-  void anAbandonedReleaseThatStillHappensIsOnlyEverARelease() throws Exception {
-    use(this.database.dataSource(), TIMEOUT);
-    LeaseRow row = led("billing");
-    try (Connection locker = this.database.begin("SELECT * FROM leader_election FOR UPDATE")) {
-      assertFails(() -> release(row), "Releasing election");
-      locker.rollback();
-    }
-    Awaitility.await().until(() -> row("billing").leaderId().isEmpty());
-    assertThat(renew(row)).isEmpty();
-    assertThat(release(row)).isFalse();
-    assertThat(row("billing").leaseMillis()).isZero();
-  }
-
-  @Test
   void aLockWaitThatTheServerEndsIsToldAsSuch() throws Exception {
     LeaseRow row = led("billing");
     use(this.database.dataSource(), Duration.ofSeconds(5));
@@ -401,29 +387,6 @@ class LeaseStoreFaultsIT extends ServerDatabase {
 
   private static List<String> warnings(ThrowingCallable call) throws Exception {
     return Database.logged(LeaseRows.class, Level.WARN, call);
-  }
-
-  @Test
-  void aRowFromAnotherServerIsNotWritten() throws Exception {
-    LeaseRow row = led("billing");
-    LeaseRows.Version version = LeaseRows.Version.of(row);
-    LeaseRow elsewhere = new LeaseRow(
-        row.leaderId(),
-        row.term(),
-        row.leaseMillis(),
-        new LeaseRows.Version(
-            version.number(),
-            version.leaseMillis(),
-            version.lastTerm(),
-            version.lastActiveTime(),
-            "another server"),
-        false);
-
-    assertThat(Leases.acquire(this.store, "billing", elsewhere, "b", 1000, 0, "EXPIRED"))
-        .isEmpty();
-    assertThat(this.store.touch("billing", elsewhere)).isEmpty();
-    assertThat(Leases.begin(this.store, "billing", elsewhere, 1000)).isEmpty();
-    assertThat(row("billing")).isEqualTo(row);
   }
 
   @Test

@@ -2,8 +2,10 @@ package io.election.mysql;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.election.lease.LeaseStore;
 import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDatabase;
+import io.election.testing.StoreFaults;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
@@ -29,20 +31,19 @@ class LeaseStoreIT {
 
   @Nested
   @Tag("other-connections")
-  class ConnectorJWithAffectedRows extends SqlContract {
+  class ConnectorJWithAffectedRows extends Variant {
 
     ConnectorJWithAffectedRows() {
-      super(LeaseStoreIT.this.server::running, Connecting.by("mysql", "useAffectedRows=true"));
+      super(Connecting.by("mysql", "useAffectedRows=true"));
     }
   }
 
   @Nested
   @Tag("other-connections")
-  class ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone extends SqlContract {
+  class ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone extends Variant {
 
     ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone() {
       super(
-          LeaseStoreIT.this.server::running,
           Connecting.by(
               "mysql",
               "useServerPrepStmts=true&cachePrepStmts=true&rewriteBatchedStatements=true"
@@ -61,14 +62,12 @@ class LeaseStoreIT {
 
   @Nested
   @Tag("other-connections")
-  class MariaDbDriverWithAffectedRows extends SqlContract {
+  class MariaDbDriverWithAffectedRows extends Variant {
 
     MariaDbDriverWithAffectedRows() {
-      super(
-          LeaseStoreIT.this.server::running,
-          Connecting.by(
-              "mariadb",
-              "useAffectedRows=true&useServerPrepStmts=true&sessionVariables=time_zone='+10:30'"));
+      super(Connecting.by(
+          "mariadb",
+          "useAffectedRows=true&useServerPrepStmts=true&sessionVariables=time_zone='+10:30'"));
     }
   }
 
@@ -77,6 +76,20 @@ class LeaseStoreIT {
 
     HikariWithoutAutoCommit() {
       super(LeaseStoreIT.this.server::running, LeaseStoreIT::pool);
+    }
+  }
+
+  /** Settings that make no difference when a connection breaks. */
+  abstract class Variant extends SqlContract {
+
+    Variant(Connecting connecting) {
+      super(LeaseStoreIT.this.server::running, connecting);
+    }
+
+    @Override
+    protected StoreFaults faults() {
+      LeaseStore store = open();
+      return () -> store;
     }
   }
 

@@ -10,27 +10,18 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.HostileGlobals;
-import io.election.test.MovingDataSource;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import io.election.testing.Leases;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicReference;
-import javax.sql.DataSource;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
@@ -262,89 +253,6 @@ class ServerFaultsIT {
     assertThatThrownBy(() -> this.store.read(Set.of("billing")))
         .isInstanceOf(LeaseStoreException.class)
         .hasMessageMatching(".*(PKIX path|CertPathValidator).*");
-  }
-
-  /** As behind a proxy that keeps its clients during a failover. */
-  @ParameterizedTest
-  @ValueSource(strings = {"mysql", "mariadb"})
-  void aSessionThatMovedToAnotherServerGrantsNothing(String driver) throws Exception {
-    TestDatabase there = TestServer.shared().newDatabase().withTables();
-    DataSource here = this.database.dataSource(driver, "");
-    DataSource elsewhere = there.dataSource(driver, "");
-    AtomicReference<DataSource> place = new AtomicReference<>(here);
-    this.store = Database.store(new MovingDataSource(place::get), this.database.jdbcUrl());
-    Database.led(this.store, "billing", "a");
-    Database.led(this.store, "mailing", "a");
-    copy(this.database, there, "leader_election");
-    copy(this.database, there, "leader_election_history");
-    String kept = there.query(ROWS);
-
-    Map<String, ThrowingFunction<LeaseRow, Object>> calls = new LinkedHashMap<>();
-    calls.put("read", (seen) -> this.store.read(Set.of("billing")));
-    calls.put("renew one", (seen) -> Leases.renew(this.store, "a", Map.of("billing", 1L)));
-    calls.put(
-        "renew two", (seen) -> Leases.renew(this.store, "a", Map.of("billing", 1L, "mailing", 1L)));
-    calls.put("touch", (seen) -> this.store.touch("billing", seen));
-    calls.put("lead", (seen) -> Leases.begin(this.store, "billing", seen, 10_000));
-    calls.put(
-        "take", (seen) -> Leases.acquire(this.store, "billing", seen, "b", 10_000, 0, "EXPIRED"));
-    calls.put("release", (seen) -> this.store.release("billing", "a", 1, "", Database.RESIGNED));
-    calls.put("cede", (seen) -> Leases.cede(this.store, "billing", "b", 1, Database.RESIGNED));
-    for (Map.Entry<String, ThrowingFunction<LeaseRow, Object>> call : calls.entrySet()) {
-      place.set(here);
-      this.store.disconnect();
-      LeaseRow seen = Database.row(this.store, "billing");
-      assertThat(seen.own()).isTrue();
-
-      place.set(elsewhere);
-      try {
-        assertThat(call.getValue().apply(seen))
-            .as(call.getKey())
-            .isIn(Optional.empty(), OptionalLong.empty(), false);
-      } catch (LeaseStoreException ex) {
-        assertThat(ex).as(call.getKey()).hasMessageContaining("leads to another server now");
-      }
-      assertThat(there.query(ROWS)).as(call.getKey()).isEqualTo(kept);
-
-      Awaitility.await().ignoreExceptionsInstanceOf(LeaseStoreException.class).untilAsserted(() -> {
-        LeaseRow other = Database.row(this.store, "billing");
-        LeaseRows.Version version = LeaseRows.Version.of(other);
-        assertThat(version.number()).isEqualTo(LeaseRows.Version.of(seen).number());
-        assertThat(version.source()).isNotEqualTo(LeaseRows.Version.of(seen).source());
-        assertThat(other.own()).isFalse();
-      });
-    }
-    // In contrast, a session that was opened on that server finds the record to be this node's.
-    assertThat(Leases.renew(this.store, "a", Map.of("billing", 1L))).containsExactly("billing");
-  }
-
-  private static final String ROWS = """
-      SELECT GROUP_CONCAT(CONCAT_WS(' ', service_id, leader_id, term, version, lease_millis, seal,
-          UNIX_TIMESTAMP(last_active_time)) ORDER BY service_id) FROM leader_election
-      """;
-
-  private static void copy(TestDatabase from, TestDatabase to, String table) throws SQLException {
-    try (Connection source = from.connect();
-        Connection target = to.connect();
-        Statement reading = source.createStatement();
-        ResultSet rows = reading.executeQuery("SELECT * FROM " + table)) {
-      int columns = rows.getMetaData().getColumnCount();
-      try (PreparedStatement writing = target.prepareStatement("INSERT INTO " + table + " VALUES ("
-          + String.join(", ", Collections.nCopies(columns, "?")) + ")")) {
-        while (rows.next()) {
-          for (int i = 1; i <= columns; i++) {
-            writing.setObject(i, rows.getObject(i));
-          }
-          writing.executeUpdate();
-        }
-      }
-    }
-  }
-
-  @FunctionalInterface
-  private interface ThrowingFunction<T, R> {
-
-    R apply(T value) throws Exception;
   }
 
   private Set<String> renew(String service) throws LeaseStoreException {
