@@ -14,6 +14,8 @@ import java.sql.Statement;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
 import javax.sql.DataSource;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -29,7 +31,8 @@ class BrokenStoresIT {
 
   /** A mistake, made by other statements than those of the store. */
   enum Mistake {
-    TAKE_OVER_TAKES_NO_LOCK("atMostOneOfManyNodesTakesALeaseOver") {
+    TAKE_OVER_TAKES_NO_LOCK(
+        "atMostOneOfManyNodesTakesALeaseOver", "nodes that took the lease over in round") {
       @Override
       String instead(String sql) {
         return sql.contains("SKIP LOCKED") && sql.startsWith("SELECT (seal")
@@ -37,13 +40,15 @@ class BrokenStoresIT {
             : anyRecord(sql, "leader_id = ?, term = ?");
       }
     },
-    TAKE_OVER_WAITS_FOR_LOCKS("aTakeOverOfALockedRecordChangesNothingAndDoesNotWait") {
+    TAKE_OVER_WAITS_FOR_LOCKS(
+        "aTakeOverOfALockedRecordChangesNothingAndDoesNotWait", "Lock wait timeout exceeded") {
       @Override
       String instead(String sql) {
         return sql.startsWith("SELECT (seal") ? sql.replace("SKIP LOCKED", "") : sql;
       }
     },
-    RENEWAL_WAITS_FOR_LOCKS("aLockedRecordKeepsNoOtherLeaseFromBeingRenewed") {
+    RENEWAL_WAITS_FOR_LOCKS(
+        "aLockedRecordKeepsNoOtherLeaseFromBeingRenewed", "Lock wait timeout exceeded") {
       @Override
       String instead(String sql) {
         return sql.startsWith("SELECT (seal")
@@ -52,7 +57,8 @@ class BrokenStoresIT {
                 .replace("lock_wait_timeout = 0", "lock_wait_timeout = 1");
       }
     },
-    LOCKED_LEASES_COUNT_AS_LOST("aLockedRecordKeepsNoOtherLeaseFromBeingRenewed") {
+    LOCKED_LEASES_COUNT_AS_LOST(
+        "aLockedRecordKeepsNoOtherLeaseFromBeingRenewed", "leases that may still be held") {
       @Override
       String instead(String sql) {
         return sql.startsWith("SELECT service_id FROM leader_election FORCE INDEX")
@@ -61,13 +67,15 @@ class BrokenStoresIT {
             : sql;
       }
     },
-    UNDONE_COMMIT_IS_BELIEVED("aWriteThatTheServerUndoesIsNotBelieved") {
+    UNDONE_COMMIT_IS_BELIEVED(
+        "aWriteThatTheServerUndoesIsNotBelieved", "Expecting code to raise a throwable") {
       @Override
       boolean believes(String sql) {
         return sql.equals("COMMIT");
       }
     },
-    SESSION_IS_NOT_SET_UP("aConnectionWithUnsuitableSettingsIsSetUpOrRefused") {
+    SESSION_IS_NOT_SET_UP(
+        "aConnectionWithUnsuitableSettingsIsSetUpOrRefused", "Expected size: 2 but was: 1") {
       @Override
       String instead(String sql) {
         if (sql.startsWith("SET SESSION autocommit = 1")) {
@@ -77,49 +85,71 @@ class BrokenStoresIT {
             ? sql.replaceFirst(
                 "@@SESSION.autocommit.*",
                 "'1', 'READ-COMMITTED', '0', 'NO_CHAIN', '+00:00', 'STRICT_ALL_TABLES', '0', '1', '18446744073709551615', '0', '1', '1', '4'")
-            : sql;
+            : sql.replaceAll("\\(@@SESSION.autocommit = 1 AND [^)]*\\)", "TRUE");
       }
     },
-    SERVER_OF_A_READING_IS_NOT_CHECKED("aReadingFromAnotherServerIsRefusedOrAnotherRecord") {
+    SERVER_OF_A_READING_IS_NOT_CHECKED(
+        "aReadingFromAnotherServerIsRefusedOrAnotherRecord", "the same record on another server") {
       @Override
-      String instead(String sql) {
-        return sql.contains("CURRENT_USER()")
-                || sql.strip().startsWith("SELECT service_id, leader_id, term")
-            ? sql.replaceAll("(?<!CONVERT\\()" + SOURCE, "'one server'")
-            : sql;
+      DataSource connections(DataSource source) {
+        return ConnectionSource.of(() -> {
+          Connection connection = source.getConnection();
+          String first = TestServer.query(connection, "SELECT " + dialect().source());
+          return watched(
+              connection,
+              (sql) -> sql.replaceAll(SOURCE + "(?=, CONCAT_WS\\(', ')", "'" + first + "'"));
+        });
       }
     },
-    SERVER_IS_NOT_COMPARED_IN_WRITES("aConnectionThatLeadsToAnotherServerGrantsNothing") {
+    SERVER_IS_NOT_COMPARED_IN_WRITES(
+        "aConnectionThatLeadsToAnotherServerGrantsNothing", "RENEWAL on another server") {
       @Override
       String instead(String sql) {
         return sql.replaceAll(DIGEST + " = '[0-9a-f]+'", "TRUE")
             .replaceAll(DIGEST + " = \\?", "? IS NOT NULL");
       }
     },
-    HISTORY_IS_NOT_COMPARED("aRecordThatWasWrittenWordForWordAgainIsAnotherOnceANodeHasLed") {
+    HISTORY_IS_NOT_COMPARED(
+        "aRecordThatWasWrittenWordForWordAgainIsAnotherOnceANodeHasLed", "null]") {
       @Override
       String instead(String sql) {
         return sql.replace(TermHistory.MUST_COMPARE, "FALSE");
       }
     },
-    FAILED_CONNECTION_IS_KEPT("aWriteWithoutAnAnswerIsUnknownAndTheNextCallHasItsOwnAnswer") {
+    FAILED_CONNECTION_IS_KEPT(
+        "aWriteWithoutAnAnswerIsUnknownAndTheNextCallHasItsOwnAnswer", "did not answer within") {
       @Override
       DataSource connections(DataSource source) {
         return keeping(source);
       }
     };
 
-    private static final String SOURCE =
-        "(@@server_uuid|CONCAT\\(@@hostname, ':', @@port, ':', @@server_id\\))";
+    private static final String SOURCE = either(Dialect.MYSQL.source(), Dialect.MARIADB.source());
 
     private static final String DIGEST =
-        "LEFT\\(SHA2\\(CONVERT\\(" + SOURCE + " USING utf8mb4\\), 256\\), 32\\)";
+        either(Dialect.MYSQL.sourceDigest(), Dialect.MARIADB.sourceDigest());
 
     private final AtomicInteger made = new AtomicInteger();
     private final String found;
+    private final String because;
 
-    Mistake(String found) {
+    /**
+     * A mistake.
+     *
+     * @param found the test that finds it
+     * @param because a part of its failure
+     */
+    Mistake(String found, String because) {
       this.found = found;
+      this.because = because;
+    }
+
+    private static String either(String one, String other) {
+      return "(?:" + Pattern.quote(one) + "|" + Pattern.quote(other) + ")";
+    }
+
+    static Dialect dialect() {
+      return TestServer.shared().isMariaDb() ? Dialect.MARIADB : Dialect.MYSQL;
     }
 
     String instead(String sql) {
@@ -131,17 +161,20 @@ class BrokenStoresIT {
     }
 
     DataSource connections(DataSource source) {
-      return ConnectionSource.of(() ->
-          believing(Watched.of(source.getConnection(), (method, sql) -> {
-            if (sql == null) {
-              return null;
-            }
-            String other = instead(sql);
-            if (!other.equals(sql)) {
-              this.made.incrementAndGet();
-            }
-            return other;
-          })));
+      return ConnectionSource.of(() -> believing(watched(source.getConnection(), this::instead)));
+    }
+
+    final Connection watched(Connection connection, UnaryOperator<String> instead) {
+      return Watched.of(connection, (method, sql) -> {
+        if (sql == null) {
+          return null;
+        }
+        String other = instead.apply(sql);
+        if (!other.equals(sql)) {
+          this.made.incrementAndGet();
+        }
+        return other;
+      });
     }
 
     /** A connection whose statements do not fail where the mistake believes them. */
@@ -245,9 +278,13 @@ class BrokenStoresIT {
     assertThat(mistake.made.get()).as("how often the mistake was made").isPositive();
     List<String> failures = summary.getFailures().stream()
         .map((failure) -> failure.getTestIdentifier().getDisplayName() + ": "
-            + failure.getException().toString().lines().findFirst().orElse(""))
+            + failure.getException().toString().strip().replaceAll("\\s+", " "))
         .toList();
     System.out.println(mistake + " is found by " + failures);
-    assertThat(failures).singleElement().asString().startsWith(mistake.found + "()");
+    assertThat(failures)
+        .singleElement()
+        .asString()
+        .startsWith(mistake.found + "()")
+        .contains(mistake.because);
   }
 }

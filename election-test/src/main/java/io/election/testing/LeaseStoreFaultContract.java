@@ -195,7 +195,9 @@ public abstract class LeaseStoreFaultContract extends LeaseStoreRaceContract {
       Map<String, LeaseRow> before = rows(terms.keySet());
       Renewals renewals = store().renew(A, terms);
       assertThat(renewals.renewed()).isEqualTo(free);
-      assertThat(renewals.unknown()).containsExactlyInAnyOrder("service-1", "service-3");
+      assertThat(renewals.unknown())
+          .as("leases that may still be held")
+          .containsExactlyInAnyOrder("service-1", "service-3");
       assertThat(renewals.problem()).isNotBlank();
       Map<String, LeaseRow> after = rows(terms.keySet());
       for (String service : terms.keySet()) {
@@ -424,26 +426,33 @@ public abstract class LeaseStoreFaultContract extends LeaseStoreRaceContract {
     }
   }
 
+  /** Several times, because a busy machine may refuse a reading that would have been answered. */
   @Test
   void aReadingFromAnotherServerIsRefusedOrAnotherRecord() throws Exception {
     StoreFaults faults = faulty();
-    LeaseRow seen = leadBy(faults.store(), SERVICE);
+    leadBy(faults.store(), SERVICE);
     faults.copyToAnotherServer();
-    faults.moveToAnotherServer();
-    try {
-      LeaseRow read = row(faults.store(), SERVICE);
-      assertThat(read.isSameRecord(seen)).isFalse();
-      assertThat(read.own()).isFalse();
-    } catch (LeaseStoreException ex) {
-      // refused
+    for (int i = 0; i < 5; i++) {
+      LeaseRow seen = known(() -> row(faults.store(), SERVICE));
+      assertThat(seen.own()).isTrue();
+      faults.moveToAnotherServer();
+      try {
+        requireAnother(row(faults.store(), SERVICE), seen);
+      } catch (LeaseStoreException ex) {
+        // refused
+      }
+      anotherRecord(faults.store(), SERVICE, seen);
+      faults.end();
     }
-    anotherRecord(faults.store(), SERVICE, seen);
   }
 
   private static void anotherRecord(LeaseStore store, String serviceId, LeaseRow seen)
       throws Exception {
-    LeaseRow read = known(() -> row(store, serviceId));
-    assertThat(read.isSameRecord(seen)).isFalse();
+    requireAnother(known(() -> row(store, serviceId)), seen);
+  }
+
+  private static void requireAnother(LeaseRow read, LeaseRow seen) {
+    assertThat(read.isSameRecord(seen)).as("the same record on another server").isFalse();
     assertThat(read.own()).isFalse();
   }
 
