@@ -112,8 +112,7 @@ final class UnpooledConnections {
       }
     }
     if (failure == null || readOnly) {
-      throw new SQLException(
-          String.join(", ", problems), "HY000", READ_ONLY_SERVER, failure);
+      throw new SQLException(String.join(", ", problems), "HY000", READ_ONLY_SERVER, failure);
     }
     throw failure;
   }

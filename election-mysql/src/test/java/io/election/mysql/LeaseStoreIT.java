@@ -31,6 +31,7 @@ class LeaseStoreIT {
 
   @Nested
   @Tag("other-connections")
+  @Tag("default-server")
   class ConnectorJWithAffectedRows extends Variant {
 
     ConnectorJWithAffectedRows() {
@@ -40,6 +41,7 @@ class LeaseStoreIT {
 
   @Nested
   @Tag("other-connections")
+  @Tag("default-server")
   class ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone extends Variant {
 
     ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone() {
@@ -62,6 +64,7 @@ class LeaseStoreIT {
 
   @Nested
   @Tag("other-connections")
+  @Tag("default-server")
   class MariaDbDriverWithAffectedRows extends Variant {
 
     MariaDbDriverWithAffectedRows() {
@@ -79,11 +82,16 @@ class LeaseStoreIT {
     }
   }
 
-  /** Settings that make no difference when a connection breaks. */
+  /** Settings that make no difference when a connection breaks, and little when nodes race. */
   abstract class Variant extends SqlContract {
 
     Variant(Connecting connecting) {
       super(LeaseStoreIT.this.server::running, connecting);
+    }
+
+    @Override
+    protected int rounds() {
+      return 2;
     }
 
     @Override

@@ -26,7 +26,6 @@ import org.junit.jupiter.api.Test;
 public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
 
   private static final int NODES = 6;
-  private static final int ROUNDS = 30;
 
   LeaseStoreRaceContract() {}
 
@@ -39,7 +38,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
     List<LeaseStore> nodes = openMore(NODES);
     led(SERVICE, A);
     int taken = 0;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds(); round++) {
       long before = row(SERVICE).term();
       List<Callable<OptionalLong>> calls = new ArrayList<>();
       for (int i = 0; i < NODES; i++) {
@@ -67,7 +66,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
         theOpenTermIs(SERVICE, row.term());
       }
     }
-    assertThat(taken).as("rounds that a node has won").isGreaterThan(ROUNDS / 2);
+    assertThat(taken).as("rounds that a node has won").isGreaterThan(rounds() / 2);
   }
 
   private static int[] winners(List<Optional<OptionalLong>> answers) {
@@ -90,7 +89,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
   void atMostOneOfManyNodesCreatesARecord() throws Exception {
     List<LeaseStore> nodes = openMore(NODES);
     int created = 0;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds(); round++) {
       String service = "race-" + round;
       List<Callable<Optional<LeaseRow>>> calls = new ArrayList<>();
       for (int i = 0; i < NODES; i++) {
@@ -111,14 +110,14 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
         theOpenTermIs(service, record.term());
       }
     }
-    assertThat(created).as("rounds that a node has won").isGreaterThan(ROUNDS / 2);
+    assertThat(created).as("rounds that a node has won").isGreaterThan(rounds() / 2);
   }
 
   @Test
   void atMostOneWriteSucceedsOnOneReading() throws Exception {
     List<LeaseStore> nodes = openMore(NODES);
     int written = 0;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds(); round++) {
       String service = "race-" + round;
       led(service, A);
       List<Callable<Boolean>> calls = new ArrayList<>();
@@ -140,12 +139,12 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
       assertThat(done).as("writes on one reading in round %d", round).isLessThan(2);
       written += (int) done;
     }
-    assertThat(written).as("rounds with a write").isGreaterThan(ROUNDS / 2);
+    assertThat(written).as("rounds with a write").isGreaterThan(rounds() / 2);
   }
 
   @Test
   void aLeaseIsNotBothRenewedAndTakenOver() throws Exception {
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds(); round++) {
       Map<String, Long> terms = ledIn(round, 1);
       String service = terms.keySet().iterator().next();
       renewedOrTaken(service, terms);
@@ -154,7 +153,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
 
   @Test
   void oneOfSeveralLeasesIsNotBothRenewedAndTakenOver() throws Exception {
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds(); round++) {
       Map<String, Long> terms = ledIn(round, 3);
       renewedOrTaken("race-%d-1".formatted(round), terms);
     }
@@ -199,7 +198,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
 
   @Test
   void aLeaseIsNotBothReleasedAndTakenOver() throws Exception {
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds(); round++) {
       String service = "race-" + round;
       long term = led(service, A).term();
       LeaseRow seen = seenByAnother(service);
@@ -223,7 +222,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
 
   @Test
   void aLeaseIsNotBothRenewedAndDesignatedOnOneReading() throws Exception {
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds(); round++) {
       String service = "race-" + round;
       Map<String, Long> terms = Map.of(service, led(service, A).term());
       LeaseRow seen = seenByAnother(service);
@@ -239,7 +238,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
 
   @Test
   void noRenewalUndoesADesignation() throws Exception {
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds(); round++) {
       String service = "race-" + round;
       Map<String, Long> terms = Map.of(service, led(service, A).term());
 
@@ -257,7 +256,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
   void leasesAreRenewedWhileOthersWriteTheirRecords() throws Exception {
     List<LeaseStore> nodes = openMore(NODES);
     Map<String, Long> terms = leadMany(NODES);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds(); round++) {
       List<Callable<Boolean>> calls = new ArrayList<>();
       calls.add(() -> store().renew(A, terms).renewed().equals(terms.keySet()));
       for (int i = 0; i < NODES; i++) {
