@@ -3,6 +3,7 @@ package io.election.lease;
 import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
+import io.election.lease.Clocks.Reading;
 import io.election.lease.State.Claimant;
 import io.election.lease.State.Draining;
 import io.election.lease.State.Follower;
@@ -108,16 +109,16 @@ record Candidacy(
   }
 
   /** Returns the candidacy at this instant: a standing whose deadline has passed is over. */
-  Candidacy at(long now, long wall) {
-    if (this.state instanceof Leader leader && !leader.isValid(now, wall)) {
-      return follower(this.participation, now);
+  Candidacy at(Reading reading) {
+    if (this.state instanceof Leader leader && !leader.isValid(reading)) {
+      return follower(this.participation, reading.now());
     }
     if (this.state instanceof Draining draining
         && draining.displaced()
-        && draining.deadline().isOver(now, wall)) {
+        && draining.deadline().isOver(reading)) {
       // The node that was written into the record has waited for our whole lease: there is nothing
       // left to cede.
-      return follower(this.participation, now);
+      return follower(this.participation, reading.now());
     }
     return this;
   }
@@ -127,16 +128,16 @@ record Candidacy(
    * while it waits for work to end and continues to renew. The latter is limited to the drain
    * timeout, even if a stop keeps the lease for longer.
    */
-  OptionalLong protectedTerm(long now, long wall) {
-    return this.state.protectedFor(now, wall) > 0 ? this.state.heldTerm() : OptionalLong.empty();
+  OptionalLong protectedTerm(Reading reading) {
+    return this.state.protectedFor(reading) > 0 ? this.state.heldTerm() : OptionalLong.empty();
   }
 
   /** Returns whether the lease is kept for work that still runs after a stop. */
-  boolean keepsLease(long now, long wall) {
+  boolean keepsLease(Reading reading) {
     return this.state instanceof Draining draining
         && draining.patient()
         && !draining.displaced()
-        && !draining.deadline().isOver(now, wall);
+        && !draining.deadline().isOver(reading);
   }
 
   /**
@@ -249,7 +250,7 @@ record Candidacy(
   }
 
   private Candidacy elected(long term, LeadershipAcquiredEvent.Reason reason, Timing timing) {
-    Tenure tenure = new Tenure(term, Instant.ofEpochMilli(timing.wall()), reason);
+    Tenure tenure = new Tenure(term, Instant.ofEpochMilli(timing.after().wall()), reason);
     Leader leader = new Leader(tenure, deadline(timing));
     Candidacy elected = new Candidacy(
         this.node,
@@ -262,7 +263,7 @@ record Candidacy(
       return elected.draining(
           leader, "", false, this.participation.whyItMayNotLead(), timing.now());
     }
-    return elected.at(timing.now(), timing.wall());
+    return elected.at(timing.after());
   }
 
   /** Applies the answer to {@link Release}. */

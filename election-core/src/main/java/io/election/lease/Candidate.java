@@ -89,11 +89,9 @@ final class Candidate {
     OptionalLong leaseOver;
     synchronized (this.changes) {
       Candidacy before = this.candidacy;
-      Clocks.Reading first = this.clocks.read();
-      Candidacy current = before.at(first.now(), first.wall());
+      Candidacy current = before.at(this.clocks.read());
       after = change.apply(current);
-      Clocks.Reading last = this.clocks.read();
-      OptionalLong protectedTerm = after.protectedTerm(last.now(), last.wall());
+      OptionalLong protectedTerm = after.protectedTerm(this.clocks.read());
       leaseOver =
           protectedTerm.equals(this.protectedTerm) ? OptionalLong.empty() : this.protectedTerm;
       if (!after.equals(before)) {
@@ -139,7 +137,7 @@ final class Candidate {
       if (this.protectedTerm.isEmpty()) {
         return Long.MAX_VALUE;
       }
-      return this.candidacy.state().protectedFor(reading.now(), reading.wall());
+      return this.candidacy.state().protectedFor(reading);
     }
   }
 
@@ -161,7 +159,7 @@ final class Candidate {
     boolean leads = current.state() instanceof Leader leader && isValid(leader);
     boolean drains = current.state() instanceof Draining draining
         && !draining.displaced()
-        && this.clocks.remaining(draining.deadline()) > 0;
+        && !draining.deadline().isOver(this.clocks.read());
     OptionalLong opensAt = current.opensAt();
     return new Standing(
         leads,
@@ -192,8 +190,7 @@ final class Candidate {
     if (!(this.candidacy.state() instanceof Draining draining)) {
       return leadership().map(Leadership::remaining);
     }
-    Clocks.Reading reading = this.clocks.read();
-    long remaining = draining.protectedFor(reading.now(), reading.wall());
+    long remaining = draining.protectedFor(this.clocks.read());
     return remaining > 0 ? Optional.of(Duration.ofNanos(remaining)) : Optional.empty();
   }
 
@@ -270,7 +267,7 @@ final class Candidate {
   private long remaining(Leader leader) {
     // The clocks before the tenure: they may show a leadership again that another thread, which has
     // read them in between, has seen to be over.
-    long remaining = this.clocks.remaining(leader.deadline());
+    long remaining = leader.deadline().remaining(this.clocks.read());
     Tenure tenure = leader.tenure();
     if (tenure.isOver()) {
       return 0;

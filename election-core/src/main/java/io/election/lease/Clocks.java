@@ -8,55 +8,41 @@ import java.time.InstantSource;
  */
 record Clocks(Ticker ticker, InstantSource source) {
 
-  /** How far apart two readings may be that need not be taken again, in nanoseconds. */
+  /** The spread of a reading that need not be taken again. */
   private static final long AT_ONCE = 1_000_000;
 
-  private static final int ATTEMPTS = 10;
+  private static final int ATTEMPTS = 3;
 
   /**
-   * Both clocks at one instant.
+   * A reading of both clocks. No program can read two clocks at one instant: the wall clock was
+   * read between {@code now} and {@code now + spread}.
    *
-   * @param now a reading of the ticker
+   * @param now a reading of the ticker, before that of the wall clock
    * @param wall the wall clock, in milliseconds since the epoch
+   * @param spread how many nanoseconds later the ticker was read again
    */
-  record Reading(long now, long wall) {}
+  record Reading(long now, long wall, long spread) {}
 
   long now() {
     return this.ticker.read();
   }
 
-  /** Returns milliseconds since the epoch. */
-  private long wall() {
-    return this.source.millis();
-  }
-
   /**
-   * Reads both clocks at once. A thread that was held up between its readings would take them for
-   * clocks that have advanced by different times, so it reads again, and the closest pair counts.
+   * Reads both clocks at once. A thread that was held up between its readings reads again, and the
+   * closest pair counts. If it was held up each time, the spread of the pair tells so.
    */
   Reading read() {
-    long before = now();
-    Reading closest = new Reading(before, wall());
-    long apart = now() - before;
-    for (int i = 1; i < ATTEMPTS && apart > AT_ONCE; i++) {
-      before = now();
-      Reading reading = new Reading(before, wall());
-      long took = now() - before;
-      if (took < apart) {
-        closest = reading;
-        apart = took;
-      }
+    Reading closest = readOnce();
+    for (int i = 1; i < ATTEMPTS && closest.spread() > AT_ONCE; i++) {
+      Reading reading = readOnce();
+      closest = reading.spread() < closest.spread() ? reading : closest;
     }
     return closest;
   }
 
-  /** Returns in how many nanoseconds a lease ends; 0 if it is over. Cheap while it is not. */
-  long remaining(Deadline deadline) {
-    long remaining = deadline.remaining(now(), wall());
-    if (remaining > 0) {
-      return remaining;
-    }
-    Reading reading = read();
-    return deadline.remaining(reading.now(), reading.wall());
+  private Reading readOnce() {
+    long now = now();
+    long wall = this.source.millis();
+    return new Reading(now, wall, now() - now);
   }
 }

@@ -3,11 +3,15 @@ package io.election.lease;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
+import io.election.lease.Clocks.Reading;
+
 /**
  * When a lease ends for its holder, by both clocks of the node. Monotonic clocks stop while a
  * machine is suspended, so the wall clock may shorten the lease; it never lengthens it. If the two
  * clocks have advanced by different times since the request was sent, the machine was suspended, or
- * its wall clock was set, or both: how long that took is unknown, so the lease is over.
+ * its wall clock was set, or both: how long that took is unknown, so the lease is over. A thread
+ * that is held up between its readings of the two clocks sees such a difference too: what the
+ * spread of the readings explains is no difference.
  *
  * @param at the deadline as a reading of the {@link Ticker}
  * @param wallAt the deadline by the wall clock, in milliseconds since the epoch
@@ -21,21 +25,23 @@ record Deadline(long at, long wallAt, long tolerance) {
   /** Returns the deadline of a lease that a request has taken or renewed. */
   static Deadline after(Timing timing, LeaseSettings settings) {
     long lasts = settings.leadershipNanos();
+    Reading sent = timing.before();
     return new Deadline(
-        timing.sent() + lasts,
-        timing.wallSent() + NANOSECONDS.toMillis(lasts),
-        settings.margin().toNanos() + RESOLUTION);
+        sent.now() + lasts,
+        sent.wall() + NANOSECONDS.toMillis(lasts),
+        settings.margin().toNanos() + RESOLUTION + sent.spread());
   }
 
   /** Returns in how many nanoseconds the lease ends; 0 if it is over. */
-  long remaining(long now, long wall) {
-    long left = this.at - now;
-    long wallLeft = MILLISECONDS.toNanos(this.wallAt - wall);
-    boolean parted = wallLeft < left - this.tolerance || wallLeft > left + this.tolerance;
+  long remaining(Reading reading) {
+    long left = this.at - reading.now();
+    long wallLeft = MILLISECONDS.toNanos(this.wallAt - reading.wall());
+    long apart = this.tolerance + reading.spread();
+    boolean parted = wallLeft < left - apart || wallLeft > left + apart;
     return parted ? 0 : Math.max(Math.min(left, wallLeft), 0);
   }
 
-  boolean isOver(long now, long wall) {
-    return remaining(now, wall) == 0;
+  boolean isOver(Reading reading) {
+    return remaining(reading) == 0;
   }
 }

@@ -62,8 +62,7 @@ final class RunningWork {
     } catch (Throwable ex) {
       this.log.failedUnexpectedly(ex);
     }
-    Clocks.Reading reading = this.clocks.read();
-    if (after.keepsLease(reading.now(), reading.wall())) {
+    if (after.keepsLease(this.clocks.read())) {
       // This work is logged once a minute.
       return;
     }

@@ -1,6 +1,7 @@
 package io.election.lease;
 
 import io.election.LeadershipLostEvent;
+import io.election.lease.Clocks.Reading;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -15,7 +16,7 @@ sealed interface State {
   /**
    * Returns for how many nanoseconds the lease still protects leader work; 0 if none is protected.
    */
-  default long protectedFor(long now, long wall) {
+  default long protectedFor(Reading reading) {
     return 0;
   }
 
@@ -68,8 +69,8 @@ sealed interface State {
     }
 
     @Override
-    public long protectedFor(long now, long wall) {
-      return this.tenure.isOver() ? 0 : this.deadline.remaining(now, wall);
+    public long protectedFor(Reading reading) {
+      return this.tenure.isOver() ? 0 : this.deadline.remaining(reading);
     }
 
     Draining stepDown(
@@ -79,8 +80,8 @@ sealed interface State {
           term(), this.deadline, drainUntil, now, successor, displaced, ending, stopped);
     }
 
-    boolean isValid(long now, long wall) {
-      return protectedFor(now, wall) > 0;
+    boolean isValid(Reading reading) {
+      return protectedFor(reading) > 0;
     }
   }
 
@@ -116,10 +117,11 @@ sealed interface State {
     }
 
     @Override
-    public long protectedFor(long now, long wall) {
+    public long protectedFor(Reading reading) {
       return this.displaced
           ? 0
-          : Math.max(Math.min(this.deadline.remaining(now, wall), this.drainUntil - now), 0);
+          : Math.max(
+              Math.min(this.deadline.remaining(reading), this.drainUntil - reading.now()), 0);
     }
 
     /**

@@ -270,8 +270,7 @@ final class StoreCalls {
     }
 
     Timing answered(Clocks clocks) {
-      Clocks.Reading answer = clocks.read();
-      return new Timing(sent(), this.reading.wall(), answer.now(), answer.wall());
+      return new Timing(this.reading, clocks.read());
     }
   }
 }

@@ -1,11 +1,22 @@
 package io.election.lease;
 
+import io.election.lease.Clocks.Reading;
+
 /**
  * The instants around a call to the store.
  *
- * @param sent taken before the request
- * @param wallSent the wall clock before the request, in milliseconds since the epoch
- * @param now taken after the answer
- * @param wall the wall clock after the answer, in milliseconds since the epoch
+ * @param before taken before the request
+ * @param after taken after the answer
  */
-record Timing(long sent, long wallSent, long now, long wall) {}
+record Timing(Reading before, Reading after) {
+
+  /** Returns the reading of the ticker before the request. */
+  long sent() {
+    return this.before.now();
+  }
+
+  /** Returns the reading of the ticker after the answer. */
+  long now() {
+    return this.after.now();
+  }
+}

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.AuditNote;
 import io.election.LeadershipLostEvent.Reason;
+import io.election.lease.Clocks.Reading;
 import io.election.lease.State.Claimant;
 import io.election.lease.State.Draining;
 import io.election.lease.State.Follower;
@@ -229,7 +230,7 @@ class CandidacyTest {
 
     @Test
     void thatIsLateByAnHourEndsTheLeadershipAtItsDeadlineWhateverItsAnswer() {
-      Candidacy woken = this.leader.at(at(3_600_000), WALL + 3_600_000);
+      Candidacy woken = this.leader.at(reading(3_600_000, 3_600_000));
       assertFollows(woken);
       assertFollows(woken.onRenewed(new Renew(3), true, timing(RENEW, 3_600_000)));
     }
@@ -266,24 +267,40 @@ class CandidacyTest {
     /** The wall clock shortens a leadership but never extends it. */
     @Test
     void fault_28_machine_is_suspended() {
-      assertFollows(this.leader.at(at(1_000), WALL + TENURE));
-      assertFollows(this.leader.at(at(TENURE - 100), WALL + TENURE));
-      assertFollows(this.leader.at(at(TENURE), WALL + TENURE - 100));
-      assertThat(this.leader.at(at(TENURE - 150), WALL + TENURE - 1)).isEqualTo(this.leader);
+      assertFollows(this.leader.at(reading(1_000, TENURE)));
+      assertFollows(this.leader.at(reading(TENURE - 100, TENURE)));
+      assertFollows(this.leader.at(reading(TENURE, TENURE - 100)));
+      assertThat(this.leader.at(reading(TENURE - 150, TENURE - 1))).isEqualTo(this.leader);
     }
 
     /** A suspended machine whose clock is set back may be anywhere in time. */
     @ParameterizedTest
     @ValueSource(longs = {-86_400_000 * 3_650L, -3_600_000, -1_000, -210, 210, 1_000, 3_600_000})
     void fault_60_endsIfTheClocksHaveAdvancedByDifferentTimes(long skew) {
-      assertFollows(this.leader.at(at(1_000), WALL + 1_000 + skew));
+      assertFollows(this.leader.at(reading(1_000, 1_000 + skew)));
       assertThat(leads(this.leader, 1_000)).isTrue();
     }
 
     @ParameterizedTest
     @ValueSource(longs = {-195, 195})
     void lastsWhileTheClocksDifferByNoMoreThanTheMargin(long skew) {
-      assertThat(this.leader.at(at(1_000), WALL + 1_000 + skew)).isEqualTo(this.leader);
+      assertThat(this.leader.at(reading(1_000, 1_000 + skew))).isEqualTo(this.leader);
+    }
+
+    /** A thread that is held up reads one clock later than the other. */
+    @ParameterizedTest
+    @ValueSource(longs = {-1, 1})
+    void fault_60_lastsIfAThreadWasHeldUpBetweenItsReadingsOfTheTwoClocks(long direction) {
+      long heldUp = 3_000;
+      long difference = direction * heldUp;
+      Reading late = new Reading(at(4_000), WALL + 4_000 + difference, heldUp * 1_000_000);
+      assertThat(this.leader.at(late)).isEqualTo(this.leader);
+      Candidacy renewed =
+          this.leader.onRenewed(new Renew(3), true, new Timing(late, reading(8_000, 8_000)));
+      assertThat(leads(renewed, 8_000)).isTrue();
+      assertFollows(renewed.at(reading(8_000, 8_000 - difference)));
+      assertFollows(this.leader.at(
+          new Reading(at(4_000), WALL + 4_000 + 2 * difference, heldUp * 1_000_000)));
     }
 
     @Test
@@ -292,7 +309,7 @@ class CandidacyTest {
       assertThat(leads(this.leader, 0)).isFalse();
       Candidacy renewed = this.leader.onRenewed(new Renew(1), true, timing(2_000, 2_010));
       assertThat(leads(renewed, 2_010)).isFalse();
-      assertFollows(renewed.at(at(2_010), WALL + 2_010));
+      assertFollows(renewed.at(reading(2_010, 2_010)));
     }
   }
 
@@ -600,7 +617,7 @@ class CandidacyTest {
 
     @Test
     void hasNothingToGiveOnceItsLeaseIsOver() {
-      Candidacy over = this.displaced.at(at(TENURE), WALL + TENURE);
+      Candidacy over = this.displaced.at(reading(TENURE, TENURE));
       assertFollows(over);
       assertNext(over, TENURE).isEqualTo(new Read());
     }
@@ -777,7 +794,7 @@ class CandidacyTest {
 
   /** A node that took a term at the beginning and did not renew. */
   private static Candidacy expired(long term) {
-    return leader(term, 0).at(at(TENURE), WALL + TENURE);
+    return leader(term, 0).at(reading(TENURE, TENURE));
   }
 
   private static Candidacy saw(@Nullable LeaseRow row, long now) {
@@ -789,11 +806,11 @@ class CandidacyTest {
   }
 
   private static boolean leads(Candidacy candidacy, long now) {
-    return candidacy.state() instanceof Leader leader && leader.isValid(at(now), WALL + now);
+    return candidacy.state() instanceof Leader leader && leader.isValid(reading(now, now));
   }
 
   private static boolean keepsLease(Candidacy candidacy, long now) {
-    return candidacy.keepsLease(at(now), WALL + now);
+    return candidacy.keepsLease(reading(now, now));
   }
 
   private static TermEnd ending(Candidacy candidacy) {
@@ -832,7 +849,11 @@ class CandidacyTest {
   }
 
   private static Timing timing(long sent, long now) {
-    return new Timing(at(sent), WALL + sent, at(now), WALL + now);
+    return new Timing(reading(sent, sent), reading(now, now));
+  }
+
+  private static Reading reading(long now, long wall) {
+    return new Reading(at(now), WALL + wall, 0);
   }
 
   private static long at(long millis) {

@@ -9,6 +9,7 @@ import ch.qos.logback.core.read.ListAppender;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipAcquiredEvent.Reason;
 import io.election.LeadershipLostEvent;
+import io.election.lease.Clocks.Reading;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -114,7 +115,7 @@ class ElectionLogTest {
         .onAcquired(
             new Step.Acquire(row("", 0, 0), Reason.RELEASED),
             OptionalLong.of(1),
-            new Timing(millis * 1_000_000L, millis, 0, 0)));
+            new Timing(new Reading(millis * 1_000_000L, millis, 0), new Reading(0, 0, 0))));
     this.logged.list.clear();
     return candidate;
   }

@@ -839,6 +839,31 @@ class ElectorTest extends ElectorFixture {
     assertThat(this.a.events).hasSize(1);
   }
 
+  /** As on a machine where other threads run in between, each time. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void fault_60_aThreadThatIsHeldUpBetweenTheClocksEndsNoLeadership(boolean beforeTheWallClock) {
+    elect(this.a);
+    Duration heldUp = SETTINGS.margin().plusMillis(50);
+    AtomicInteger looks = new AtomicInteger();
+    this.wall = () -> {
+      looks.incrementAndGet();
+      long before = this.clock.get();
+      tick(heldUp);
+      return beforeTheWallClock ? this.clock.get() : before;
+    };
+    for (int i = 0; i < 20; i++) {
+      tick(ofMillis(200));
+      this.a.elector.step();
+      assertThat(this.a.service.isLeader()).isTrue();
+    }
+    this.wall = this.clock::get;
+    assertThat(this.a.service.isLeader()).isTrue();
+    assertThat(this.a.events).hasSize(1);
+    assertThat(this.a.calls("renew")).isGreaterThan(5);
+    assertThat(looks).hasValueGreaterThan(100);
+  }
+
   /** An answer that comes late shows no more than the clocks at its request. */
   @Test
   void fault_60_aLeaseIsNotHeldIfTheMachineWasSuspendedDuringTheCallThatTookIt() {

@@ -153,7 +153,7 @@ final class ExhaustiveSearch {
     }
 
     Candidacy candidacy(Part part) {
-      return part.candidacy().at(now(), wall());
+      return part.candidacy().at(new Clocks.Reading(now(), wall(), 0));
     }
 
     World with(int index, Part part) {
@@ -521,7 +521,7 @@ final class ExhaustiveSearch {
       long now = later.now();
       long wall = later.wall();
       for (int i = 0; i < candidacies.size(); i++) {
-        Candidacy candidacy = candidacies.get(i).at(now, wall);
+        Candidacy candidacy = candidacies.get(i).at(new Clocks.Reading(now, wall, 0));
         Step step = this.rules.next(candidacy, now, false);
         for (int turn = 0; turn < 8 && !(step instanceof Wait); turn++) {
           Sent call = Sent.by(candidacy, step, now, wall);

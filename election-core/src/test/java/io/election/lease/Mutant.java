@@ -34,8 +34,9 @@ import org.jspecify.annotations.Nullable;
  */
 enum Mutant {
   /** Rule 1. */
-  THE_DEADLINE_COUNTS_FROM_THE_ANSWERS_ARRIVAL(answering((candidacy, step, outcome, timing) ->
-      Rules.PRODUCTION.answered(candidacy, step, outcome, atOnce(timing.now(), timing.wall())))),
+  THE_DEADLINE_COUNTS_FROM_THE_ANSWERS_ARRIVAL(
+      answering((candidacy, step, outcome, timing) -> Rules.PRODUCTION.answered(
+          candidacy, step, outcome, new Timing(timing.after(), timing.after())))),
 
   /** Clocks differ in rate. */
   THE_DEADLINE_HAS_NO_MARGIN(answering((candidacy, step, outcome, timing) -> {
@@ -80,7 +81,7 @@ enum Mutant {
     @Override
     boolean leads(SimulatedProcess process) {
       return process.candidacy().state() instanceof Leader leader
-          && !leader.deadline().isOver(process.monotonic(), process.wall());
+          && !leader.deadline().isOver(new Clocks.Reading(process.monotonic(), process.wall(), 0));
     }
   }),
 
@@ -305,7 +306,7 @@ enum Mutant {
           candidacy,
           step,
           outcome,
-          step instanceof Read ? atOnce(timing.sent(), timing.wallSent()) : timing))),
+          step instanceof Read ? new Timing(timing.before(), timing.before()) : timing))),
 
   /** Clocks: the database's clock proves nothing because it can be set. */
   THE_DATABASES_CLOCK_TELLS_WHEN_A_LEASE_IS_OVER(new ByAge()),
@@ -676,10 +677,6 @@ enum Mutant {
   }
 
   // ---- values with another component
-
-  private static Timing atOnce(long now, long wall) {
-    return new Timing(now, wall, now, wall);
-  }
 
   private static Candidacy extended(Candidacy candidacy, Leader leader, long nanos) {
     Deadline deadline = leader.deadline();

@@ -35,7 +35,8 @@ class Rules {
   }
 
   boolean leads(Candidacy candidacy, long now, long wall) {
-    return candidacy.state() instanceof Leader leader && leader.isValid(now, wall);
+    return candidacy.state() instanceof Leader leader
+        && leader.isValid(new Clocks.Reading(now, wall, 0));
   }
 
   /** Whether a process tells its application that it leads. */

@@ -1,5 +1,7 @@
 package io.election.lease;
 
+import io.election.lease.Clocks.Reading;
+
 /**
  * A call on its way to the store, separate from its execution there.
  *
@@ -28,6 +30,6 @@ record Sent(Step.Call<?> step, Step.Caller caller, long at, long wallAt) {
   }
 
   Timing answered(long now, long wall) {
-    return new Timing(this.at, this.wallAt, now, wall);
+    return new Timing(new Reading(this.at, this.wallAt, 0), new Reading(now, wall, 0));
   }
 }
