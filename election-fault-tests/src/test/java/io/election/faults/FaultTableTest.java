@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 class FaultTableTest {
 
   /** The faults that no test plays yet. */
-  private static final Set<Integer> MISSING = Set.of(55, 56, 57, 58, 59, 61, 63);
+  private static final Set<Integer> MISSING = Set.of(55, 56, 58, 59, 61, 63);
 
   private final String table;
 
@@ -93,7 +93,7 @@ class FaultTableTest {
 
   private static boolean isTestOfAnotherModule(Path file) {
     String path = file.toString();
-    return path.matches("\\.\\./[\\w-]+/src/test/java/.*(Test|IT|Contract)\\.java")
+    return path.matches("\\.\\./[\\w-]+/src/(test|main)/java/.*(Test|IT|Contract)\\.java")
         && !path.startsWith("../election-fault-tests/");
   }
 

@@ -406,7 +406,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
    * edit after each other one, with a renewal in between and without one.
    */
   @Test
-  void whoeverIsRenewedAfterEditsIsSeenToBeRenewed() throws Exception {
+  void fault_57_whoeverIsRenewedAfterEditsIsSeenToBeRenewed() throws Exception {
     AtomicLong laterTerm = new AtomicLong(1L << 60);
     Map<String, Consumer<String>> edits = new LinkedHashMap<>();
     edits.put("its-name-alone", (service) -> edits().replace(service, A, null));
