@@ -115,9 +115,10 @@ final class Commands {
         if (expected != null) {
           expected.require(serviceId, term.isPresent() ? candidacy.node().id() : null, term);
         }
-        this.log.forced(serviceId, auditNote);
         return candidacy.resign(auditNote, this.elector.now());
       });
+      // Not within the change, whose lock an appender that blocks would hold.
+      this.log.forced(serviceId, auditNote);
     } else {
       callOnElectorThread(() -> {
         if (expected != null) {

@@ -64,7 +64,8 @@ final class DeadlineWatch {
     return !this.dismissed;
   }
 
-  private long untilDeadline() {
+  /** Returns how long to wait at most, in nanoseconds. */
+  long untilDeadline() {
     Clocks.Reading reading = this.clocks.read();
     long until = Long.MAX_VALUE;
     for (Candidate candidate : this.candidates) {

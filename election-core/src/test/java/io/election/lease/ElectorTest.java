@@ -3,6 +3,7 @@ package io.election.lease;
 import static io.election.LeadershipLostEvent.Reason.EXPIRED;
 import static io.election.LeadershipLostEvent.Reason.HANDED_OVER;
 import static io.election.LeadershipLostEvent.Reason.PAUSED;
+import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
@@ -10,6 +11,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.AppenderBase;
 import io.election.AuditNote;
 import io.election.ExpectedLeader;
 import io.election.Leadership;
@@ -18,11 +21,13 @@ import io.election.LeadershipLostEvent;
 import io.election.OtherLeaderException;
 import java.lang.reflect.Field;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
@@ -203,6 +208,66 @@ class ElectorTest extends ElectorFixture {
             "election 'jobs': node b was designated by alice: canary 'two'",
             "election 'jobs': a new election was forced by bob",
             "election 'jobs': a new election was forced by carol: again");
+  }
+
+  /** Otherwise an appender that blocks would hold what the thread that watches deadlines needs. */
+  @Test
+  void aForcedElectionIsLoggedAfterTheChange() throws Exception {
+    runUntilLeading();
+    List<Boolean> led = new ArrayList<>();
+    AppenderBase<ILoggingEvent> appender = new AppenderBase<>() {
+      @Override
+      protected void append(ILoggingEvent event) {
+        if (event.getFormattedMessage().contains("was forced")) {
+          led.add(ElectorTest.this.a.service.isLeader());
+        }
+      }
+    };
+    appender.start();
+    logger().addAppender(appender);
+    this.a.service.forceElection();
+    logger().detachAppender(appender);
+    assertThat(led).containsExactly(false);
+  }
+
+  @Test
+  void aRequestToAnEarlierRunIsRefused() {
+    Inbox inbox = new Inbox();
+    boolean[] ran = new boolean[1];
+    CompletableFuture<?> outcome =
+        inbox.add("an earlier run", this.a.service.candidate(), () -> ran[0] = true);
+    assertThat(inbox.runNext("this run")).isNull();
+    assertThat(ran[0]).isFalse();
+    assertThat(outcome).isCompletedExceptionally();
+  }
+
+  @Test
+  void aNodeDoesNotFollowAnElectionWhoseRecordNamesIt() {
+    Node watching = new Node("c", settings(ofSeconds(5), false)).join();
+    this.database.replace("jobs", "c");
+    run(ofSeconds(3), watching);
+    assertThat(watching.service.candidate().candidacy().seen()).isNotNull();
+    assertThat(watching.service.candidate().follows()).isFalse();
+    this.database.replace("jobs", "d");
+    run(ofSeconds(3), watching);
+    assertThat(watching.service.candidate().follows()).isTrue();
+  }
+
+  @Test
+  void theDeadlineOfEachElectionIsWatchedNotThatOfTheFirstAlone() {
+    Node many = new Node("c", SETTINGS, this.database.new Store(), "first", "second").join();
+    run(LEASE.multipliedBy(2), many);
+    many.service.lostLeader();
+    run(ofMillis(200), many);
+    DeadlineWatch watch = new DeadlineWatch(
+        many.elector.candidates(),
+        new Clocks(
+            this.clock::get,
+            () -> Instant.EPOCH.plusNanos(this.clock.get() + this.wallAhead.get())),
+        ofHours(1),
+        new ElectionLog("test", false));
+    Duration remaining = many.services.get(1).leadership().orElseThrow().remaining();
+    assertThat(watch.untilDeadline()).isEqualTo(remaining.toNanos());
   }
 
   @Test
