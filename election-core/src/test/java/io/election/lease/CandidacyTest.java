@@ -204,6 +204,14 @@ class CandidacyTest {
     return new Touch(MINE, at(0));
   }
 
+  @Test
+  void aNameIsSharedUntilTheRecordNamesAnotherNode() {
+    Candidacy twin = saw(MINE, 0).onTouched(touch(), null, at(10));
+    assertThat(((Follower) saw(twin, MINE, 20).state()).shared()).isTrue();
+    Candidacy alone = saw(saw(twin, OTHERS, 20), MINE, 30);
+    assertThat(((Follower) alone.state()).shared()).isFalse();
+  }
+
   @Nested
   class Rule1Renewal {
 
@@ -256,6 +264,22 @@ class CandidacyTest {
           this.leader.resign(null, at(2_005)).onRenewed(new Renew(3), true, timing(2_000, 2_010));
       assertThat(leads(answered, 2_010)).isFalse();
       assertThat(answered.state()).isInstanceOf(Draining.class);
+    }
+
+    @Test
+    void ofADrainingLeaderProtectsItsWorkFromWhenItWasSentAndLessThanALease() {
+      Candidacy renewed = this.leader
+          .resign(null, at(1_000))
+          .onRenewed(new Renew(3), true, timing(RENEW, RENEW + 900));
+      assertThat(((Draining) renewed.state()).deadline().at()).isEqualTo(at(RENEW + TENURE));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void ofAnotherTermSaysNothingToADrainingLeader(boolean renewed) {
+      Candidacy draining = this.leader.resign(null, at(1_000));
+      assertThat(draining.onRenewed(new Renew(2), renewed, timing(2_000, 2_010)))
+          .isEqualTo(draining);
     }
 
     @Test
