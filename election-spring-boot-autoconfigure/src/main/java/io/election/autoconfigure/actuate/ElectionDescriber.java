@@ -43,6 +43,7 @@ final class ElectionDescriber {
       description.put("nodeId", first.nodeId());
       description.put("algorithm", algorithm(first));
     });
+    putHealth(description, details);
     if (this.backend != null && !this.backend.parts().isEmpty()) {
       description.put("parts", this.backend.parts());
     }
@@ -72,6 +73,7 @@ final class ElectionDescriber {
   /** Describes an election with its candidates, members and last terms as details. */
   Map<String, Object> electionInFull(ElectionService service, boolean details) {
     Map<String, Object> description = election(service, details);
+    putHealth(description, details);
     if (details) {
       service.members().ifPresent((members) -> {
         description.put("candidates", candidates(members));
@@ -84,6 +86,28 @@ final class ElectionDescriber {
       }
     }
     return description;
+  }
+
+  /** Says whether this node can lead or follow, since a follower and a node in trouble look alike. */
+  private void putHealth(Map<String, Object> description, boolean details) {
+    if (this.backend == null) {
+      return;
+    }
+    Optional<String> problem = problem(this.elections, this.backend);
+    description.put("healthy", problem.isEmpty());
+    problem.filter((text) -> details).ifPresent((text) -> description.put("problem", text));
+  }
+
+  /** The problem that keeps this node from leading and from following; empty if there is none. */
+  static Optional<String> problem(Elections elections, ElectionBackend backend) {
+    return backend
+        .problem()
+        .or(() -> elections.all().entrySet().stream()
+            .flatMap((entry) -> entry.getValue().moved().stream()
+                .map((mark) ->
+                    "Election '%s' was %s: set as.election.algorithm to that, or remove the mark from the record."
+                        .formatted(entry.getKey(), mark)))
+            .findFirst());
   }
 
   /** Describes the members of an election. */
@@ -127,7 +151,7 @@ final class ElectionDescriber {
   }
 
   /** The nodes that may lead, in the order in which they came. */
-  private static List<String> candidates(List<Member> members) {
+  static List<String> candidates(List<Member> members) {
     return members.stream()
         .filter((member) -> member.eligible() && !member.paused())
         .map(Member::nodeId)

@@ -3,7 +3,6 @@ package io.election.autoconfigure.actuate;
 import io.election.ElectionService;
 import io.election.autoconfigure.ElectionBackend;
 import io.election.autoconfigure.Elections;
-import java.util.Optional;
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
@@ -25,9 +24,7 @@ final class ElectionHealthIndicator extends AbstractHealthIndicator {
 
   @Override
   protected void doHealthCheck(Health.Builder builder) {
-    this.backend
-        .problem()
-        .or(this::moved)
+    ElectionDescriber.problem(this.elections, this.backend)
         .ifPresentOrElse(
             (problem) -> builder.down().withDetail("problem", problem), () -> builder.up());
     builder.withDetail("algorithm", this.backend.algorithm());
@@ -35,16 +32,6 @@ final class ElectionHealthIndicator extends AbstractHealthIndicator {
       builder.withDetail("parts", this.backend.parts());
     }
     this.elections.all().forEach((name, service) -> builder.withDetail(name, part(service)));
-  }
-
-  /** Returns the first election that an operator has moved elsewhere, which this node cannot lead. */
-  private Optional<String> moved() {
-    return this.elections.all().entrySet().stream()
-        .flatMap((entry) -> entry.getValue().moved().stream()
-            .map((mark) ->
-                "Election '%s' was %s: set as.election.algorithm to that, or remove the mark from the record."
-                    .formatted(entry.getKey(), mark)))
-        .findFirst();
   }
 
   private static String part(ElectionService service) {

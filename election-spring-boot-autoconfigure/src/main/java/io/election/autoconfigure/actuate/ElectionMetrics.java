@@ -55,6 +55,10 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private static final String RENEWAL_AGE = "election.renewal.age";
 
+  private static final String PAUSED = "election.paused";
+
+  private static final String CANDIDATES = "election.candidates";
+
   private static final String MEMBERS = "election.members";
 
   private static final String RENEWALS = "election.renewals";
@@ -148,7 +152,17 @@ final class ElectionMetrics implements SmartLifecycle {
         tags,
         service,
         (election) -> election.term().orElse(0));
-    Gauge.builder(HEALTHY, this.backend, (backend) -> backend.problem().isEmpty() ? 1 : 0)
+    gauge(
+        PAUSED,
+        "1 while this node is paused, else 0",
+        null,
+        tags,
+        service,
+        (election) -> election.paused().isPresent() ? 1 : 0);
+    Gauge.builder(
+            HEALTHY,
+            this.backend,
+            (backend) -> ElectionDescriber.problem(this.elections, backend).isEmpty() ? 1 : 0)
         .description("1 while this node can lead or follow, else 0, as its health says")
         .tags(tags)
         .register(this.registry);
@@ -180,6 +194,16 @@ final class ElectionMetrics implements SmartLifecycle {
         tags,
         service,
         (election) -> seconds(renewalAge.apply(election).orElse(Duration.ZERO)));
+    gauge(
+        CANDIDATES,
+        "Nodes that may lead, as far as this node knows, the leader included; NaN if it knows none",
+        null,
+        tags,
+        service,
+        (election) -> election
+            .members()
+            .map((members) -> (double) ElectionDescriber.candidates(members).size())
+            .orElse(Double.NaN));
     registerMembers(service, this.backend.memberAlgorithm(), tags);
   }
 

@@ -154,7 +154,8 @@ class DashboardAndAlertsIT {
     List<JsonNode> recorded = rules("record");
     assertThat(recorded)
         .extracting((rule) -> text(rule, "record"))
-        .containsExactlyInAnyOrder("election:leaders", "election:term", "election:last_seen");
+        .containsExactlyInAnyOrder(
+            "election:leaders", "election:term", "election:candidates", "election:last_seen");
     recorded.forEach((rule) -> scraped.put(text(rule, "record"), scraped.get("election_leader")));
     assertThat(expressions(recorded)).allSatisfy(DashboardAndAlertsIT::isAnswered);
     assertThat(expressions(rules("alert"))).allSatisfy(DashboardAndAlertsIT::isAnswered);

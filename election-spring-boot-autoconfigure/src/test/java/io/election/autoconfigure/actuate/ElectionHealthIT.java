@@ -6,8 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.AuditNote;
 import io.election.ElectionService;
+import io.election.autoconfigure.ElectionBackend;
+import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.MysqlNode;
 import io.election.test.TestDatabase;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -63,8 +66,26 @@ class ElectionHealthIT {
       assertThat(health(context).getDetails().get("problem").toString())
           .contains("No answer from the store for ", "A table is missing")
           .doesNotContain(this.database.password() + "@");
+      assertThat(endpoint(context, true))
+          .containsEntry("healthy", false)
+          .containsEntry("problem", health(context).getDetails().get("problem"));
+      assertThat(endpoint(context, false)).containsEntry("healthy", false).doesNotContainKey("problem");
       this.database.execute("RENAME TABLE away TO leader_election");
       patiently().until(() -> health(context).getStatus().equals(Status.UP));
+      assertThat(endpoint(context, true)).containsEntry("healthy", true).doesNotContainKey("problem");
+    });
+  }
+
+  @Test
+  void aNodeWhoseElectionWasMovedIsUnhealthyWhereverOneLooks() {
+    this.application.withBean(SimpleMeterRegistry.class).run((context) -> {
+      awaitLeader(context);
+      assertThat(healthy(context)).isEqualTo(1);
+      this.database.execute("UPDATE leader_election SET leader_id = 'moved to Etcd'");
+      patiently().until(() -> health(context).getStatus().equals(Status.DOWN));
+      assertThat(healthy(context)).isZero();
+      assertThat(endpoint(context, true)).containsEntry("healthy", false);
+      assertThat(endpoint(context, true).get("problem").toString()).contains("moved to Etcd");
     });
   }
 
@@ -97,6 +118,20 @@ class ElectionHealthIT {
     this.application
         .withClassLoader(new FilteredClassLoader(HealthIndicator.class, InfoContributor.class))
         .run((context) -> assertThat(context).hasNotFailed().hasSingleBean(ElectionService.class));
+  }
+
+  private static Map<String, Object> endpoint(ApplicationContext context, boolean details) {
+    return new ElectionDescriber(
+            context.getBean(Elections.class), context.getBean(ElectionBackend.class))
+        .node(details);
+  }
+
+  private static double healthy(ApplicationContext context) {
+    return context
+        .getBean(SimpleMeterRegistry.class)
+        .get("election.healthy")
+        .gauge()
+        .value();
   }
 
   private static Health health(ApplicationContext context) {

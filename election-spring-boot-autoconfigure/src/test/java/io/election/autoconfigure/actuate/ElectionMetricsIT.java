@@ -5,6 +5,7 @@ import static io.election.autoconfigure.MysqlNode.patiently;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.election.AuditNote;
 import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.autoconfigure.MysqlNode;
@@ -36,10 +37,12 @@ class ElectionMetricsIT {
       assertThat(names(registry))
           .containsExactly(
               "election.calls.running",
+              "election.candidates",
               "election.healthy",
               "election.leader",
               "election.lease.remaining",
               "election.members",
+              "election.paused",
               "election.renewal.age",
               "election.term");
       job.run();
@@ -90,6 +93,16 @@ class ElectionMetricsIT {
                 tag.getValue().equals("a") || Set.of("service", "node").contains(tag.getKey()));
         assertThat(id.getDescription()).isNotBlank();
       });
+
+      patiently().until(() -> gauge(registry, "candidates") == 1);
+      assertThat(gauge(registry, "paused")).isZero();
+      election.pause(new AuditNote("alice", ""));
+      assertThat(gauge(registry, "paused")).isEqualTo(1);
+      patiently().until(() -> gauge(registry, "candidates") == 0);
+      election.resume(new AuditNote("alice", ""));
+      assertThat(gauge(registry, "paused")).isZero();
+      patiently().until(() -> gauge(registry, "candidates") == 1);
+      patiently().until(election::isLeader);
 
       election.lostLeader();
       patiently().until(() -> count(registry, "transitions", "reason", "resigned") == 1);
