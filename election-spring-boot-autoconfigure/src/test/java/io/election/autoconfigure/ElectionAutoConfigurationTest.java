@@ -397,7 +397,10 @@ class ElectionAutoConfigurationTest {
   void settingsWithoutDataSourceAreRefusedOnlyForWhatTheyAre() {
     assertThat(failure(
             this.billing.withPropertyValues("spring.datasource.url=jdbc:postgresql://db/orders")))
-        .contains("the DataSource is postgresql (jdbc:postgresql://db/orders)");
+        .contains("the DataSource is postgresql (jdbc:postgresql://db/orders)")
+        .contains(
+            "Set as.election.algorithm=Zookeeper, Etcd or ManualAllocation.",
+            "each would count as leader");
   }
 
   @Test
@@ -411,7 +414,7 @@ class ElectionAutoConfigurationTest {
   void embeddedDatabaseIsRefusedWithTheSettingForTests() {
     assertThat(failure(this.jdbc))
         .contains("needs MySQL or MariaDB, but the DataSource is h2 (jdbc:h2:mem:")
-        .contains("In tests, or for a single node, set as.election.enabled=false");
+        .contains("In tests, put @AutoConfigureElection", "or set as.election.enabled=false");
   }
 
   @Test

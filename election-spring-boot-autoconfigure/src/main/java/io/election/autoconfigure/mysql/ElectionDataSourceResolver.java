@@ -45,6 +45,9 @@ final class ElectionDataSourceResolver {
       DatabaseDriver.TESTCONTAINERS,
       DatabaseDriver.AWS_WRAPPER));
 
+  private static final Set<DatabaseDriver> EMBEDDED =
+      EnumSet.of(DatabaseDriver.H2, DatabaseDriver.HSQLDB, DatabaseDriver.SQLITE);
+
   private static final String WITHOUT_DATABASE =
       "In tests, or for a single node, set as.election.enabled=false; for an election without a database, as.election.algorithm=ManualAllocation.";
 
@@ -276,8 +279,15 @@ final class ElectionDataSourceResolver {
       throw new ElectionSetupException(
           "as.election.algorithm=Mysql needs MySQL or MariaDB, but the DataSource is "
               + product.getId() + " (" + ElectionDatabase.describe(url) + ").",
-          WITHOUT_DATABASE
+          remedy(product)
               + " If the election should use a different database than the application, define a DataSource bean with @ElectionDataSource and defaultCandidate = false.");
     }
+  }
+
+  /** An embedded database serves tests. With another one, several nodes may run, and one may lead. */
+  private static String remedy(DatabaseDriver product) {
+    return EMBEDDED.contains(product)
+        ? "In tests, put @AutoConfigureElection of io.election:election-test on the test, or set as.election.enabled=false; for an election without a database, as.election.algorithm=ManualAllocation, Zookeeper or Etcd."
+        : "Set as.election.algorithm=Zookeeper, Etcd or ManualAllocation. (as.election.enabled=false is no remedy where several nodes run: each would count as leader.)";
   }
 }
