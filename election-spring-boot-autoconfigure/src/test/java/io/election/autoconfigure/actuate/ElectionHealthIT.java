@@ -69,10 +69,14 @@ class ElectionHealthIT {
       assertThat(endpoint(context, true))
           .containsEntry("healthy", false)
           .containsEntry("problem", health(context).getDetails().get("problem"));
-      assertThat(endpoint(context, false)).containsEntry("healthy", false).doesNotContainKey("problem");
+      assertThat(endpoint(context, false))
+          .containsEntry("healthy", false)
+          .doesNotContainKey("problem");
       this.database.execute("RENAME TABLE away TO leader_election");
       patiently().until(() -> health(context).getStatus().equals(Status.UP));
-      assertThat(endpoint(context, true)).containsEntry("healthy", true).doesNotContainKey("problem");
+      assertThat(endpoint(context, true))
+          .containsEntry("healthy", true)
+          .doesNotContainKey("problem");
     });
   }
 
