@@ -37,6 +37,7 @@ public final class ElectionServicesRegistrar implements ImportBeanDefinitionRegi
       AnnotationMetadata importingClass, BeanDefinitionRegistry registry) {
     RenamedProperties.refuse(this.environment);
     RenamedProperties.warn(this.environment);
+    RenamedProperties.warnOfUnknown(this.environment);
     ElectionNames names = ElectionNames.from(this.environment);
     List<String> beanNames = new ArrayList<>();
     beanNames.add(DEFAULT_BEAN_NAME);

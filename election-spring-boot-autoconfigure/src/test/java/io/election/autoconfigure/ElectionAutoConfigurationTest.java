@@ -128,6 +128,61 @@ class ElectionAutoConfigurationTest {
     assertThat(output).doesNotContain("election.algorithm is 'Mysql'");
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "as.election.lease-duraton, as.election.lease-duration",
+    "as.election.lease.duration, as.election.lease-duration",
+    "as.election.enabeld, as.election.enabled",
+    "as.election.service[0], as.election.services",
+    "as.election.mysql.commit-fense, as.election.mysql.commit-fence",
+    "as.election.zookeeper.ssl.bundel, as.election.zookeeper.ssl.bundle",
+    "AS_ELECTION_LEASE_DURATON, as.election.lease-duration",
+    "AS_ELECTION_SERVICE_0_, as.election.services"
+  })
+  void misspeltNameIsWarnedOfWithTheNearestOne(
+      String misspelt, String nearest, CapturedOutput output) {
+    runWith(misspelt, "5s");
+    assertThat(output
+            .getAll()
+            .lines()
+            .filter((line) -> line.contains("is no property of this library")))
+        .singleElement()
+        .asString()
+        .contains(" WARN ", "The nearest name is " + nearest);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "as.election.lease-duration",
+        "as.election.leaseDuration",
+        "AS_ELECTION_LEASEDURATION",
+        "AS_ELECTION_LEASE_DURATION",
+        "as.election.services[0]",
+        "AS_ELECTION_SERVICES_0_",
+        "as.election.zookeeper.ssl.bundle",
+        "AS_ELECTION_ZOOKEEPER_SSL_BUNDLE",
+        "as.elections.other"
+      })
+  void nameThatIsReadIsNotWarnedOf(String name, CapturedOutput output) {
+    runWith(name, "5s");
+    assertThat(output).doesNotContain("is no property of this library");
+  }
+
+  private void runWith(String name, String value) {
+    ApplicationContextRunner application = this.manual;
+    if (name.startsWith("AS_")) {
+      application = application.withInitializer((context) -> context
+          .getEnvironment()
+          .getPropertySources()
+          .addLast(
+              new SystemEnvironmentPropertySource("test-systemEnvironment", Map.of(name, value))));
+    } else {
+      application = application.withPropertyValues(name + "=" + value);
+    }
+    application.run((context) -> assertThat(context).hasNotFailed());
+  }
+
   @Test
   void listUnderTheNameOfHandMadeElectionsIsWarnedOf(CapturedOutput output) {
     this.jdbc
