@@ -148,6 +148,27 @@ class ElectionDatabaseTest {
         .hasMessageContaining("closed");
   }
 
+  @Test
+  void aConnectionWhoseSetUpFailsWithAnErrorIsClosed() {
+    Queue<String> calls = new ConcurrentLinkedQueue<>();
+    Connection connection = (Connection) Proxy.newProxyInstance(
+        ElectionDatabaseTest.class.getClassLoader(),
+        new Class<?>[] {Connection.class},
+        (proxy, method, arguments) -> {
+          calls.add(method.getName());
+          if (method.getName().equals("getMetaData")) {
+            throw new StackOverflowError();
+          }
+          return null;
+        });
+
+    assertThatThrownBy(() ->
+            Session.open(database(null, () -> connection), Deadline.in(Duration.ofSeconds(10)), 1))
+        .isInstanceOf(StackOverflowError.class);
+
+    assertThat(calls).endsWith("getMetaData", "abort", "close");
+  }
+
   private static ElectionDatabase database(@Nullable String url, Callable<Connection> connect) {
     return new ElectionDatabase(ConnectionSource.of(connect), url);
   }

@@ -20,6 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The DDL, which the jar and the documentation contain, and the tables that differ from it. */
 class LeaseTablesTest {
@@ -131,6 +132,20 @@ class LeaseTablesTest {
   @MethodSource("columnsThatNobodyCanAdd")
   void aTableWithoutAColumnThatNobodyCanAddIsRefused(String table, String column) {
     assertRefused(changed(table, column, (line) -> ""), "it has no " + column);
+  }
+
+  /** The server compares no columns of different collations. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"utf8mb4_0900_bin", "utf8mb4_nopad_bin", "utf8mb3_bin", "utf8mb4_general_ci"})
+  void aNameOfAnotherCollationIsNotExact(String collation) {
+    assertThat(name("utf8mb4_bin").isExactName()).isTrue();
+    assertThat(name(collation).isExactName()).isFalse();
+  }
+
+  private static Table.Column name(String collation) {
+    return new Table.Column(
+        "leader_id", "varchar", "varchar(128)", 128, 0, false, false, collation, true);
   }
 
   private static void assertRefused(LeaseTables tables, String fault) {
