@@ -152,6 +152,46 @@ class ReplicaFaultsIT {
     }
   }
 
+  /** The leader hears nothing of the new source, and the other nodes nothing of the old one. */
+  @ParameterizedTest
+  @ValueSource(strings = {"ordinary", "CONNECTION_ADMIN", "root"})
+  void fault_55_planned_switch_over_under_an_account_that_may_write_on_a_read_only_server(
+      String account) throws Exception {
+    this.database = shared.source().newDatabase();
+    Cluster.prepare(this.database);
+    if (account.equals("CONNECTION_ADMIN")) {
+      shared
+          .source()
+          .execute(
+              "GRANT CONNECTION_ADMIN ON *.* TO '%s'@'%%'".formatted(this.database.username()));
+    }
+    String username = account.equals("root") ? account : this.database.username();
+    Cluster.start(
+        this.database, LEASE, RENEW, List.of(on(shared.source(), "old", username)), (cluster) -> {
+          NodeProcess leader = cluster.awaitLeader();
+          cluster.join(on(shared.replica(), "a", username), on(shared.replica(), "b", username));
+          assertThat(cluster.awaitLeader()).isEqualTo(leader);
+
+          shared.source().execute("SET GLOBAL read_only = ON");
+          long readOnly = System.nanoTime();
+          shared.awaitSameData();
+          shared.promote();
+
+          NodeProcess next = cluster.awaitLeaderOtherThan(leader);
+          cluster.letPass(LEASE);
+          assertThat(leader.leads()).isFalse();
+          assertThat(leader.lastClaim().to() - readOnly).isLessThan(LEASE.toNanos());
+          assertThat(next.lastClaim().term()).isGreaterThan(leader.lastClaim().term());
+          assertThat(leader.logLines("is read-only")).isNotEmpty();
+          cluster.printGap("planned switch-over under the account " + account, leader, next);
+        });
+  }
+
+  private Node on(TestServer server, String name, String username) {
+    return Cluster.on(this.database, List.of(server), SamplingNode.named(name))
+        .with("spring.datasource.username=" + username);
+  }
+
   /**
    * The last renewal is lost. The followers' sessions outlive the failover, and the leader is cut
    * off from the new primary.
