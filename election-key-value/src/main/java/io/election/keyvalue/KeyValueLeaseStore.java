@@ -20,6 +20,7 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.TermEnd;
+import io.election.lease.Ticker;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -71,20 +72,17 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
    * @param server the server, which is closed with the store
    */
   protected KeyValueLeaseStore(KeyValueServer server) {
-    this(server, InstantSource.system());
+    this(server, InstantSource.system(), System::nanoTime, KeyValueLeaseStore::random);
   }
 
-  KeyValueLeaseStore(KeyValueServer server, InstantSource clock) {
-    this(server, clock, KeyValueLeaseStore::random);
-  }
-
-  /** Creates a store with a clock and with texts that no other process has. */
-  KeyValueLeaseStore(KeyValueServer server, InstantSource clock, Supplier<String> random) {
+  /** Creates a store with clocks of its own and with texts that no other process has. */
+  KeyValueLeaseStore(
+      KeyValueServer server, InstantSource clock, Ticker ticker, Supplier<String> random) {
     this.server = server;
     this.clock = clock;
     this.random = random;
     this.life = new Life(random);
-    this.members = new Members(server, clock);
+    this.members = new Members(server, clock, ticker);
     this.history = new TermHistory(server);
     this.records = new Records(server, this.followed);
   }
@@ -503,7 +501,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     }
     long oldest = this.clock.millis() - retention.toMillis();
     List<Write> deletions = this.history.outdated(belowTerms, oldest);
-    deletions.addAll(this.members.outdated(oldest));
+    deletions.addAll(this.members.outdated());
     if (deletions.isEmpty()) {
       return;
     }

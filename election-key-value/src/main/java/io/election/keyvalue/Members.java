@@ -12,11 +12,15 @@ import io.election.keyvalue.KeyValueServer.Snapshot;
 import io.election.keyvalue.KeyValueServer.Version;
 import io.election.keyvalue.KeyValueServer.Write;
 import io.election.lease.ElectionDirectory.Announcement;
+import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.Ticker;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,7 +31,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The nodes that stand for elections. A node has two keys: what it is, written when that changes,
- * and a small one that shows when it was last there. All times are of the node that wrote them.
+ * and a small one that it writes to show that it is there. The times in them are of the node that
+ * wrote them, and for people: who is there is judged by whether this process sees the small key
+ * change, on its own monotonic clock.
  */
 final class Members {
 
@@ -64,8 +70,21 @@ final class Members {
     }
   }
 
+  /** For how long a key must not have changed before it is deleted: far longer than any lease. */
+  private static final Duration SILENT = Duration.ofDays(1);
+
+  /**
+   * A key that its process writes again and again.
+   *
+   * @param version its version as read last
+   * @param since when it was first read in this version, by the ticker, after the answer
+   */
+  private record Sighting(Version version, long since) {}
+
   private final KeyValueServer server;
   private final InstantSource clock;
+  private final Ticker ticker;
+  private final Map<String, Sighting> sightings = new HashMap<>();
   private @Nullable Announcement announced;
   private @Nullable Version seen;
 
@@ -74,9 +93,10 @@ final class Members {
 
   private long revision;
 
-  Members(KeyValueServer server, InstantSource clock) {
+  Members(KeyValueServer server, InstantSource clock, Ticker ticker) {
     this.server = server;
     this.clock = clock;
+    this.ticker = ticker;
   }
 
   void announce(Announcement self) throws LeaseStoreException {
@@ -123,11 +143,8 @@ final class Members {
   }
 
   Map<String, List<Member>> read(Set<String> serviceIds) throws LeaseStoreException {
-    Snapshot found = this.server.read(new Query(
-        Set.of(),
-        Set.of(
-            new Folder(Keys.MEMBERS, Integer.MAX_VALUE), new Folder(Keys.SEEN, Integer.MAX_VALUE)),
-        false));
+    long asked = this.ticker.read();
+    Snapshot found = look();
     List<Description> nodes = new ArrayList<>();
     found.entries().forEach((key, entry) -> {
       Description node =
@@ -145,10 +162,12 @@ final class Members {
         return;
       }
       Entry seen = found.entries().get(Keys.seen(node.nodeId()));
-      long lastSeen = seen != null ? Heartbeat.of(seen.value()).at() : 0;
-      if (this.clock.millis() - lastSeen >= 3 * node.leaseMillis()) {
+      Duration lease = Duration.ofMillis(
+          Math.max(0, Math.min(node.leaseMillis(), LeaseSettings.MAX_LEASE.toMillis())));
+      if (seen == null || isSilent(Keys.seen(node.nodeId()), lease.multipliedBy(3), asked)) {
         return;
       }
+      long lastSeen = Heartbeat.of(seen.value()).at();
       for (String id : node.services()) {
         if (members.containsKey(id)) {
           members
@@ -168,8 +187,11 @@ final class Members {
     return members;
   }
 
-  /** Returns the deletions of heartbeats and members that have been silent since an instant. */
-  List<Write> outdated(long since) throws LeaseStoreException {
+  /**
+   * Reads all members and heartbeats, and notes which of them have changed. The heartbeats too: who
+   * prunes must have watched them.
+   */
+  private Snapshot look() throws LeaseStoreException {
     Snapshot found = this.server.read(new Query(
         Set.of(),
         Set.of(
@@ -177,9 +199,33 @@ final class Members {
             new Folder(Keys.SEEN, Integer.MAX_VALUE),
             new Folder(Keys.MEMBERS, Integer.MAX_VALUE)),
         false));
+    long now = this.ticker.read();
+    this.sightings.keySet().retainAll(found.entries().keySet());
+    found.entries().forEach((key, entry) -> {
+      Sighting last = this.sightings.get(key);
+      if (last == null || !last.version().equals(entry.version())) {
+        this.sightings.put(key, new Sighting(entry.version(), now));
+      }
+    });
+    return found;
+  }
+
+  /** Returns whether this process has seen a key unchanged for a time, until a reading. */
+  private boolean isSilent(String key, Duration time, long asked) {
+    Sighting seen = this.sightings.get(key);
+    return seen != null && asked - seen.since() >= time.toNanos();
+  }
+
+  /**
+   * Returns the deletions of heartbeats and members that this process has seen unchanged for a day.
+   * Each compares the version that it has seen.
+   */
+  List<Write> outdated() throws LeaseStoreException {
+    long asked = this.ticker.read();
+    Snapshot found = look();
     List<Write> deletions = new ArrayList<>();
     found.entries().forEach((key, entry) -> {
-      if (!key.startsWith(Keys.MEMBERS) && Heartbeat.of(entry.value()).at() < since) {
+      if (!key.startsWith(Keys.MEMBERS) && isSilent(key, SILENT, asked)) {
         deletions.add(new Delete(key, entry.version()));
         Entry member = found.entries().get(Keys.MEMBERS + "/" + Keys.name(key));
         if (key.startsWith(Keys.SEEN) && member != null) {
@@ -194,5 +240,6 @@ final class Members {
     this.announced = null;
     this.seen = null;
     this.since = 0;
+    this.sightings.clear();
   }
 }

@@ -92,7 +92,9 @@ class KeyValueLeaseStoreTest {
           clock.addAndGet(100);
           return this.cluster.read(query);
         }),
-        () -> Instant.ofEpochMilli(clock.get()));
+        () -> Instant.ofEpochMilli(clock.get()),
+        System::nanoTime,
+        () -> "r" + clock.get());
     Claim claim = new Claim("a", LEASE, 0, Reason.CREATED);
     LeaseRow created = slow.create("x", claim).orElseThrow();
     long begun = clock.get();

@@ -16,7 +16,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.UUID;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class MembersTest {
 
@@ -26,26 +29,73 @@ class MembersTest {
 
   private Instant now = Instant.parse("2026-01-01T00:00:00Z");
 
+  private long ticker = Long.MAX_VALUE - LEASE.toNanos();
+
   private final KeyValueLeaseStore store = newStore();
 
   private KeyValueLeaseStore newStore() {
-    return new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster), () -> this.now);
+    return newStore(new MemoryKeyValueServer(this.cluster), Duration.ZERO);
+  }
+
+  private KeyValueLeaseStore newStore(KeyValueServer server, Duration ahead) {
+    return new KeyValueLeaseStore(
+        server,
+        () -> this.now.plus(ahead),
+        () -> this.ticker,
+        () -> UUID.randomUUID().toString());
+  }
+
+  private void pass(Duration time) {
+    this.now = this.now.plus(time);
+    this.ticker += time.toNanos();
   }
 
   @Test
   void aNodeIsAMemberForThreeOfItsLeases() throws Exception {
     Instant joined = this.now;
     this.store.announce(self(Set.of("billing", "mail"), Set.of("mail")));
-    this.now = this.now.plusSeconds(10);
+    pass(LEASE);
     this.store.announce(self(Set.of("billing", "mail"), Set.of("mail")));
 
     assertThat(members("mail"))
         .containsExactly(new Member("a:8080:1", joined, this.now, true, true, "1.0", "etcd", ""));
     assertThat(members("billing")).extracting(Member::paused).containsExactly(false);
     assertThat(members("other")).isEmpty();
-    this.now = this.now.plusSeconds(29);
+    pass(LEASE.multipliedBy(3).minusNanos(1));
     assertThat(members("billing")).hasSize(1);
-    this.now = this.now.plusSeconds(1);
+    pass(Duration.ofNanos(1));
+    assertThat(members("billing")).isEmpty();
+
+    this.store.announce(self(Set.of("billing"), Set.of()));
+    assertThat(members("billing")).as("it was paused").hasSize(1);
+  }
+
+  /** By whatever its clock is wrong, and this node's clock is set. */
+  @ParameterizedTest
+  @ValueSource(longs = {31, -31, 86_400 * 21L, -86_400 * 21L, 86_400 * 365 * 300L})
+  void aNodeIsJudgedByWhatItWritesAndNotByAnyWallClock(long seconds) throws Exception {
+    Duration off = Duration.ofSeconds(seconds);
+    KeyValueLeaseStore other = newStore(new MemoryKeyValueServer(this.cluster), off);
+    for (int i = 0; i < 5; i++) {
+      other.announce(node("x", Set.of()));
+      assertThat(members("billing")).extracting(Member::nodeId).containsExactly("x");
+      pass(LEASE.multipliedBy(2));
+      assertThat(members("billing")).hasSize(1);
+      this.now = this.now.plus(i % 2 == 0 ? off : off.negated());
+      assertThat(members("billing")).hasSize(1);
+    }
+    this.now = Instant.EPOCH;
+    pass(LEASE);
+    assertThat(members("billing")).isEmpty();
+  }
+
+  /** Another process cannot know how long that node has been silent. */
+  @Test
+  void whoComesSeesASilentNodeForThreeLeases() throws Exception {
+    newStore().announce(node("x", Set.of()));
+    pass(LEASE.multipliedBy(100));
+    assertThat(members("billing")).hasSize(1);
+    pass(LEASE.multipliedBy(3));
     assertThat(members("billing")).isEmpty();
   }
 
@@ -141,13 +191,21 @@ class MembersTest {
     return new Announcement(id, Set.of("billing"), paused, true, LEASE, "1.0", "etcd", Map.of());
   }
 
+  /** Not what has only been written a long time ago by somebody's clock. */
   @Test
-  void whatHasBeenSilentForTheRetentionIsPruned() throws Exception {
+  void whatWasSeenToBeSilentForADayIsPruned() throws Exception {
     KeyValueLeaseStore dead = newStore();
     lead(dead, "mail");
     dead.announce(self(Set.of("mail"), Set.of()));
-    this.now = this.now.plus(Duration.ofDays(31));
+    this.now = this.now.plus(Duration.ofDays(3_650));
     long term = lead(this.store, "billing");
+    members("billing");
+    pass(Duration.ofDays(1).minusNanos(1));
+    assertThat(this.store.renew("a:8080:1", Map.of("billing", term)).renewed()).hasSize(1);
+    this.store.prune(Map.of("billing", term), Duration.ofDays(30));
+    assertThat(this.cluster.below(Keys.HEARTBEATS)).hasSize(2);
+    assertThat(this.cluster.below(Keys.MEMBERS)).hasSize(1);
+    pass(Duration.ofNanos(1));
 
     this.store.prune(Map.of("billing", term), Duration.ofDays(30));
 
@@ -156,6 +214,53 @@ class MembersTest {
     assertThat(this.cluster.below(Keys.SEEN)).isEmpty();
     assertThat(this.store.renew("a:8080:1", Map.of("billing", term)).renewed()).hasSize(1);
     assertThat(this.store.read(Set.of("mail"))).hasSize(1);
+  }
+
+  /** The leader's own clock may be anywhere, and the pruning node's too. */
+  @ParameterizedTest
+  @ValueSource(longs = {-365 * 50, -60, 0, 60, 365 * 50})
+  void theHeartbeatOfALivingLeaderIsNeverPruned(long daysAhead) throws Exception {
+    KeyValueLeaseStore leader =
+        newStore(new MemoryKeyValueServer(this.cluster), Duration.ofDays(daysAhead));
+    long term = lead(leader, "mail");
+    long own = lead(this.store, "billing");
+    for (int i = 0; i < 5; i++) {
+      this.store.prune(Map.of("billing", own), Duration.ofDays(30));
+      pass(Duration.ofDays(30));
+      assertThat(leader.renew("a:8080:1", Map.of("mail", term)).renewed()).containsExactly("mail");
+      this.now = this.now.plus(Duration.ofDays(daysAhead));
+    }
+    assertThat(this.cluster.below(Keys.HEARTBEATS)).hasSize(1);
+    assertThat(leader.renew("a:8080:1", Map.of("mail", term)).renewed()).containsExactly("mail");
+  }
+
+  /** A leader that was paused for days, wakes, and leads again while it is pruned. */
+  @Test
+  void aHeartbeatThatIsWrittenWhileItIsPrunedStays() throws Exception {
+    KeyValueLeaseStore leader = newStore();
+    long term = lead(leader, "mail");
+    KeyValueLeaseStore pruning = newStore(
+        new MemoryKeyValueServer(
+            this.cluster,
+            (commit) -> {
+              assertThat(commit.writes()).hasOnlyElementsOfType(KeyValueServer.Delete.class);
+              renew(leader, term);
+              return this.cluster.commit(commit);
+            },
+            this.cluster::read),
+        Duration.ZERO);
+    pruning.members(Set.of("mail"));
+    pass(Duration.ofDays(1));
+    pruning.prune(Map.of("mail", term), Duration.ofDays(30));
+    renew(leader, term);
+  }
+
+  private static void renew(KeyValueLeaseStore store, long term) {
+    try {
+      assertThat(store.renew("a:8080:1", Map.of("mail", term)).renewed()).containsExactly("mail");
+    } catch (LeaseStoreException ex) {
+      throw new AssertionError(ex);
+    }
   }
 
   private static long lead(KeyValueLeaseStore store, String serviceId) throws LeaseStoreException {
