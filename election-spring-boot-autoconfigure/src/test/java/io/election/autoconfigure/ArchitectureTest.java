@@ -8,15 +8,31 @@ import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nam
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.AccessTarget;
+import com.tngtech.archunit.core.domain.JavaAccess;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import io.election.lease.MemoryLeaseStore;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Instant;
+import java.time.InstantSource;
+import java.time.LocalDate;
+import java.util.Calendar;
+import java.util.Date;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -104,6 +120,163 @@ class ArchitectureTest {
         .orShould()
         .callMethod(Thread.class, "sleep", long.class)
         .check(CLASSES);
+  }
+
+  /** Each exception says what its reading is for. */
+  @Test
+  void noWallClockDecides() {
+    assertThat(wallClockReadings(CLASSES.that(not(resideInAnyPackage("io.election.test..")))))
+        .containsExactlyInAnyOrder(
+            // ends a leadership, never begins or lengthens one: a suspension stops the other clock
+            "Clocks.readOnce",
+            // tells when the next renewal is expected, and so only when to poll, within bounds
+            "KeyValueLeaseStore.read",
+            "KeyValueLeaseStore.renew",
+            "KeyValueLeaseStore.acquire",
+            // times in the history, for people; also of what is pruned, never of the newest term
+            "KeyValueLeaseStore.create",
+            "KeyValueLeaseStore.leading",
+            "KeyValueLeaseStore.release",
+            "KeyValueLeaseStore.prune",
+            // when a member came and was last there, for people
+            "Members.announce",
+            // since when a node leads, for people
+            "DisabledElectionService.<init>",
+            "DisabledElectionService.becomeLeader",
+            "DisabledElectionService.start",
+            "JointElection.change",
+            "ManualAllocationElectionService.lead",
+            "State.ledBy",
+            // times in the history of a store for tests, for people
+            "MemoryLeaseStore.instant");
+  }
+
+  @Test
+  void readingsOfAWallClockAreFound() {
+    assertThat(wallClockReadings(new ClassFileImporter().importClasses(Readings.class)))
+        .hasSameSizeAs(Readings.class.getDeclaredMethods());
+  }
+
+  @SuppressWarnings({"JavaUtilDate", "JavaTimeDefaultTimeZone", "UnusedMethod"})
+  private static final class Readings {
+
+    static long milliseconds() {
+      return System.currentTimeMillis();
+    }
+
+    static Supplier<Instant> reference() {
+      return Instant::now;
+    }
+
+    static LocalDate date() {
+      return LocalDate.now();
+    }
+
+    static long clock(Clock clock) {
+      return clock.millis();
+    }
+
+    static Instant source(InstantSource source) {
+      return source.instant();
+    }
+
+    static Date old() {
+      return new Date();
+    }
+
+    static Calendar calendar() {
+      return Calendar.getInstance();
+    }
+  }
+
+  private static Set<String> wallClockReadings(JavaClasses classes) {
+    Set<String> readings = new TreeSet<>();
+    for (JavaClass each : classes) {
+      each.getAccessesFromSelf().stream()
+          .filter(ArchitectureTest::readsAWallClock)
+          .forEach((reading) ->
+              readings.add(each.getSimpleName() + "." + reading.getOwner().getName()));
+    }
+    return readings;
+  }
+
+  private static boolean readsAWallClock(JavaAccess<?> access) {
+    JavaClass owner = access.getTargetOwner();
+    String name = access.getTarget().getName();
+    return owner.isEquivalentTo(System.class) && name.equals("currentTimeMillis")
+        || owner.getPackageName().startsWith("java.time") && name.matches("(date)?[nN]ow")
+        || owner.isAssignableTo(InstantSource.class) && name.matches("millis|instant")
+        || owner.isEquivalentTo(Calendar.class) && name.equals("getInstance")
+        || owner.isEquivalentTo(Date.class)
+            && access.getTarget() instanceof AccessTarget.CodeUnitAccessTarget created
+            && name.equals("<init>")
+            && created.getRawParameterTypes().isEmpty();
+  }
+
+  /**
+   * In the statements of the store in a database, time may be written and shown. Each class that
+   * may compare it is named with the number of its conditions.
+   */
+  @Test
+  void noDatabaseTimeDecides() throws IOException {
+    Map<String, Integer> conditions = new TreeMap<>();
+    try (Stream<Path> files = Files.walk(Path.of("..", "election-mysql", "src", "main", "java"))) {
+      for (Path file : files.filter((each) -> each.toString().endsWith(".java")).toList()) {
+        int found = timesInConditions(Files.readString(file));
+        if (found > 0) {
+          conditions.put(file.getFileName().toString().replace(".java", ""), found);
+        }
+      }
+    }
+    assertThat(conditions)
+        .isEqualTo(Map.of(
+            // the row is as it was read: a value that is compared for equality, not a time
+            "LeaseRows", 1,
+            // who is shown as a member, and the rows of those who died
+            "MemberTable", 6,
+            // is written, behind an IF
+            "OwnerStamp", 1,
+            // which ended terms are pruned, never the newest
+            "TermHistory", 3));
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', textBlock = """
+      "SELECT 1 FROM t WHERE a < now()"                                | 1
+      "UPDATE t SET a = IF(last < NOW() - INTERVAL 5 SECOND, 1, a)"     | 1
+      "SELECT CASE WHEN sysdate(6) > a THEN 1 END"                      | 1
+      "SELECT a FROM t JOIN u ON u.a = t.a AND UTC_TIMESTAMP() > u.b"   | 1
+      "a < UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6))"                        | 2
+      "UPDATE t SET a = CURRENT_TIMESTAMP(6), b = ? WHERE c = ?"        | 0
+      "SELECT UNIX_TIMESTAMP(a) FROM t WHERE b = ?"                     | 0
+      "nowhere"                                                         | 0
+      """)
+  void timesInConditionsAreFound(String java, int times) {
+    assertThat(timesInConditions(java)).isEqualTo(times);
+  }
+
+  private static int timesInConditions(String java) {
+    Pattern text = Pattern.compile("(?s)\"\"\"(.*?)\"\"\"|\"((?:[^\"\\\\\n]|\\\\.)*)\"");
+    Pattern word = Pattern.compile("(?i)\\b(WHERE|ON|HAVING|IF|CASE|WHEN|AND|OR)\\b"
+        + "|\\b(SELECT|SET|VALUES|FROM|BY|THEN|ELSE|DEFAULT|INSERT)\\b"
+        + "|\\b(?:NOW|SYSDATE|CURDATE|CURTIME|LOCALTIME|LOCALTIMESTAMP|CURRENT_TIMESTAMP"
+        + "|CURRENT_TIME|CURRENT_DATE|UTC_TIMESTAMP|UTC_TIME|UTC_DATE|UNIX_TIMESTAMP)\\b");
+    return (int) text.matcher(java)
+        .results()
+        .map((literal) -> literal.group(1) != null ? literal.group(1) : literal.group(2))
+        .mapToLong((sql) -> {
+          // A part of a statement that compares is part of a condition.
+          boolean[] condition = {sql.matches("(?s)[^%?]*[<>].*")};
+          return word.matcher(sql)
+              .results()
+              .filter((found) -> {
+                boolean clause = found.group(1) != null || found.group(2) != null;
+                condition[0] = clause ? found.group(1) != null : condition[0];
+                return !clause && condition[0];
+              })
+              .count();
+        })
+        .sum();
   }
 
   @Test
