@@ -71,7 +71,9 @@ class ArchitectureTest {
   /** The contracts of a store, and what they stand on. */
   private static final DescribedPredicate<JavaClass> CONTRACT = resideInAnyPackage(
           "io.election.testing")
-      .and(simpleNameContaining("Contract").or(nameContaining("LeaseStoreFixture")));
+      .and(simpleNameContaining("Contract")
+          .or(nameContaining("LeaseStoreFixture"))
+          .or(nameContaining("StoreFaults")));
 
   /** The sample's database, which tests use too. */
   private static final DescribedPredicate<JavaClass> SAMPLE =
