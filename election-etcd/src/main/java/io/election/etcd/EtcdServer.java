@@ -7,12 +7,15 @@ import io.etcd.jetcd.api.Compare;
 import io.etcd.jetcd.api.DeleteRangeRequest;
 import io.etcd.jetcd.api.KVGrpc;
 import io.etcd.jetcd.api.KeyValue;
+import io.etcd.jetcd.api.MaintenanceGrpc;
 import io.etcd.jetcd.api.PutRequest;
 import io.etcd.jetcd.api.RangeRequest;
 import io.etcd.jetcd.api.RequestOp;
 import io.etcd.jetcd.api.ResponseOp;
+import io.etcd.jetcd.api.StatusRequest;
 import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.api.TxnResponse;
+import io.grpc.Channel;
 import io.grpc.StatusRuntimeException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,9 +25,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.NavigableSet;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 
 /** The keys of an etcd cluster below a prefix. */
@@ -125,12 +130,14 @@ final class EtcdServer implements KeyValueServer {
     Map<String, Entry> entries = new HashMap<>();
     Set<String> found = new HashSet<>();
     long revision = Long.MAX_VALUE;
+    long epoch = 0;
     String identity = "";
     for (int i = 0; i < requests.size(); i += this.maxOperations) {
       TxnResponse answer = execute(TxnRequest.newBuilder()
           .addAllSuccess(requests.subList(i, Math.min(i + this.maxOperations, requests.size())))
           .build());
       revision = Math.min(revision, answer.getHeader().getRevision());
+      epoch = Math.max(epoch, answer.getHeader().getRaftTerm());
       identity = Long.toHexString(answer.getHeader().getClusterId());
       for (ResponseOp response : answer.getResponsesList()) {
         for (KeyValue pair : response.getResponseRange().getKvsList()) {
@@ -147,7 +154,7 @@ final class EtcdServer implements KeyValueServer {
     if (allRecords) {
       this.records = found;
     }
-    return new Snapshot(entries, identity, revision);
+    return new Snapshot(entries, identity, revision, epoch);
   }
 
   private static Entry entry(KeyValue pair) {
@@ -284,15 +291,29 @@ final class EtcdServer implements KeyValueServer {
     return ByteString.copyFromUtf8(this.prefix + key);
   }
 
-  /** Executes a transaction. Repeats it once if etcd refused it because the token had expired. */
+  /** Executes a transaction. */
   TxnResponse execute(TxnRequest transaction) throws LeaseStoreException {
+    return call((channel, nanos) -> KVGrpc.newBlockingStub(channel)
+        .withDeadlineAfter(nanos, TimeUnit.NANOSECONDS)
+        .txn(transaction));
+  }
+
+  /** A cluster that was restored from a snapshot numbers its writes on, and begins a log. */
+  @Override
+  public OptionalLong logIndex() throws LeaseStoreException {
+    return OptionalLong.of(call((channel, nanos) -> MaintenanceGrpc.newBlockingStub(channel)
+            .withDeadlineAfter(nanos, TimeUnit.NANOSECONDS)
+            .status(StatusRequest.getDefaultInstance()))
+        .getRaftAppliedIndex());
+  }
+
+  /** Repeats a request once if etcd refused it because the token had expired. */
+  private <T> T call(BiFunction<Channel, Long, T> request) throws LeaseStoreException {
     boolean again = true;
     while (true) {
       try {
         long rest = this.operationTimeout.toNanos() - (System.nanoTime() - this.begun);
-        return KVGrpc.newBlockingStub(this.channels.open(rest))
-            .withDeadlineAfter(rest, TimeUnit.NANOSECONDS)
-            .txn(transaction);
+        return request.apply(this.channels.open(rest), rest);
       } catch (StatusRuntimeException ex) {
         if (again && EtcdErrors.isExpiredToken(ex)) {
           this.channels.logOut();

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.LeadershipAcquiredEvent;
+import io.election.keyvalue.ConditionalWrites;
 import io.election.keyvalue.KeyValueEdits;
+import io.election.keyvalue.KeyValueServer.Query;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Claim;
@@ -12,9 +14,12 @@ import io.election.lease.LeaseStoreException;
 import io.election.testing.Leases;
 import io.election.testing.ManualEdits;
 import io.election.testing.ManualEditsContract;
+import io.grpc.InsecureChannelCredentials;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -22,6 +27,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -52,6 +58,40 @@ class EtcdLeaseStoreIT extends ManualEditsContract {
 
     assertThat(this.etcd.ctl("get", this.prefix + "AccountService:1.0.0", "--print-value-only"))
         .contains("\"leader\":\"" + A + "\"");
+  }
+
+  private EtcdServer server(EtcdProcess etcd) {
+    EtcdChannels channels = new EtcdChannels(
+        List.of(new InetSocketAddress("127.0.0.1", etcd.port())),
+        InsecureChannelCredentials.create(),
+        new EtcdLogin("", ""));
+    return new EtcdServer(channels, this.prefix, Duration.ofSeconds(2));
+  }
+
+  @Test
+  void aWriteHappensOnlyIfItsKeyIsAsExpected() throws Exception {
+    try (EtcdServer server = server(this.etcd)) {
+      ConditionalWrites.areRefused(server);
+    }
+  }
+
+  /** A member that has lost its quorum may miss what the others have agreed to since. */
+  @Test
+  @Tag("faults")
+  void aMemberWithoutAQuorumAnswersNoFreshRead() throws Exception {
+    List<EtcdProcess> members = EtcdProcess.startCluster(3);
+    try (EtcdServer server = server(members.get(0))) {
+      server.begin();
+      server.read(new Query(Set.of("x"), Set.of(), true));
+      members.subList(1, 3).forEach(EtcdProcess::kill);
+
+      server.begin();
+      server.read(new Query(Set.of("x"), Set.of(), false));
+      assertThatThrownBy(() -> server.read(new Query(Set.of("x"), Set.of(), true)))
+          .isInstanceOf(LeaseStoreException.class);
+    } finally {
+      members.forEach(EtcdProcess::close);
+    }
   }
 
   @Test

@@ -199,19 +199,34 @@ public final class EtcdProcess implements AutoCloseable {
     return this.folder.resolve("data");
   }
 
-  /** Replaces the data by those of a snapshot, as another cluster. */
+  /** Saves a snapshot of the cluster. */
+  public Path snapshot() {
+    Path snapshot = this.folder.resolve("snapshot");
+    ctl("snapshot", "save", snapshot.toString());
+    return snapshot;
+  }
+
+  /** Replaces the data of the whole cluster by a snapshot's, under the same names and addresses. */
   void restore(Path snapshot) {
-    kill();
-    delete(data());
-    ctl(
-        "snapshot",
-        "restore",
-        snapshot.toString(),
-        "--data-dir=" + data(),
-        "--initial-cluster-token=restored",
-        "--initial-cluster=" + this.cluster,
-        "--initial-advertise-peer-urls=" + peers());
-    run();
+    restore(List.of(this), snapshot);
+  }
+
+  /** Replaces the data of the whole cluster by a snapshot's, under the same names and addresses. */
+  public static void restore(List<EtcdProcess> members, Path snapshot) {
+    members.forEach(EtcdProcess::kill);
+    for (EtcdProcess member : members) {
+      delete(member.data());
+      member.ctl(
+          "snapshot",
+          "restore",
+          snapshot.toString(),
+          "--name=" + member.name,
+          "--data-dir=" + member.data(),
+          "--initial-cluster=" + member.cluster,
+          "--initial-advertise-peer-urls=" + member.peers());
+    }
+    members.forEach(EtcdProcess::launch);
+    members.forEach(EtcdProcess::awaitUp);
   }
 
   /** Runs etcdctl, and returns what it prints. */

@@ -9,6 +9,7 @@ import io.election.test.process.Claim;
 import io.election.test.process.IsolatedHosts;
 import io.election.test.process.Node;
 import io.election.test.process.NodeProcess;
+import io.election.test.process.TcpProxy;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Order;
@@ -91,6 +92,50 @@ class KeyValueFaultsIT {
         });
       }
     }
+  }
+
+  @Test
+  void fault_59_etcd_is_restored_from_a_snapshot() throws Exception {
+    isSetBack(KeyValueStore.ETCD);
+  }
+
+  @Test
+  void fault_59_data_of_zookeeper_are_put_back() throws Exception {
+    isSetBack(KeyValueStore.ZOOKEEPER);
+  }
+
+  /**
+   * The data are saved while no node leads. Then a node leads, is cut off, and the data are put
+   * back: neither a node that knew the leader nor one that starts may lead beside it, nor in its
+   * term.
+   */
+  private static void isSetBack(KeyValueStore store) throws Exception {
+    try (KeyValueStore.Members members = store.start();
+        TcpProxy link = TcpProxy.to(members.port(), () -> (packet) -> 1).awaitServer()) {
+      Node before = patient("before");
+      Cluster.run(members.properties(), List.of(before), (all) -> {
+        all.play((cluster, leader) -> leader.stop());
+        Runnable restore = members.backup().get();
+        NodeProcess cutOff = all.add(patient("cut-off").with(members.through(link)));
+        all.awaitLeads(cutOff);
+        all.join(patient("follower"));
+        long term = cutOff.lastClaim().term();
+        link.cut();
+        restore.run();
+        all.join(patient("newcomer"));
+        NodeProcess next = all.awaitLeaderOtherThan(cutOff);
+        all.printGap("the store is set back, " + store, cutOff, next);
+        assertThat(next.lastClaim().term()).isGreaterThan(term);
+        link.heal();
+        all.staysLeader(next, LEASE);
+      });
+    }
+  }
+
+  private static Node patient(String name) {
+    return SamplingNode.named(name)
+        .with("as.election.lease-duration=20s")
+        .with("as.election.renew-interval=2s");
   }
 
   private static void nodesFail(KeyValueStore store) throws Exception {

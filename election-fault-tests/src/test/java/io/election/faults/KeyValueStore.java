@@ -2,8 +2,11 @@ package io.election.faults;
 
 import io.election.etcd.EtcdProcess;
 import io.election.test.Signal;
+import io.election.test.process.TcpProxy;
 import io.election.zookeeper.Ensemble;
 import io.election.zookeeper.Zookeeper;
+import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -49,6 +52,13 @@ enum KeyValueStore {
         (serviceId) -> first.type("delete", "/election/" + serviceId),
         () -> first.type("deleteall", "/election"),
         (serviceId, nodeId) -> first.type("set", "/election/" + serviceId, nodeId),
+        () -> {
+          Map<Zookeeper, Path> copies = new HashMap<>();
+          servers.forEach(Zookeeper::stop);
+          servers.forEach((server) -> copies.put(server, server.copyOfData()));
+          Zookeeper.putBack(copies);
+          return () -> Zookeeper.putBack(copies);
+        },
         ensemble::close);
   }
 
@@ -71,6 +81,10 @@ enum KeyValueStore {
         (serviceId) -> first.ctl("del", "/election/" + serviceId),
         () -> first.ctl("del", "--prefix", "/election/"),
         (serviceId, nodeId) -> first.ctl("put", "/election/" + serviceId, nodeId),
+        () -> {
+          Path snapshot = first.snapshot();
+          return () -> EtcdProcess.restore(servers, snapshot);
+        },
         () -> servers.forEach(EtcdProcess::close));
   }
 
@@ -100,6 +114,7 @@ enum KeyValueStore {
    * @param delete deletes the record of an election, as an operator does
    * @param deleteAll deletes all that the nodes have written, as an operator does
    * @param designate writes a node into the record of an election, as an operator does
+   * @param backup saves the data of the store, and returns what restores them on all members
    */
   record Members(
       Map<String, String> properties,
@@ -107,8 +122,28 @@ enum KeyValueStore {
       Consumer<String> delete,
       Runnable deleteAll,
       BiConsumer<String, String> designate,
+      Supplier<Runnable> backup,
       Runnable closing)
       implements AutoCloseable {
+
+    private Map.Entry<String, String> addresses() {
+      return this.properties.entrySet().stream()
+          .filter((property) -> property.getValue().contains(":"))
+          .findFirst()
+          .orElseThrow();
+    }
+
+    /** The port of the first member. */
+    int port() {
+      String first = addresses().getValue().split(",")[0];
+      return Integer.parseInt(first.substring(first.lastIndexOf(':') + 1));
+    }
+
+    /** The property of a node that reaches the first member alone, through a proxy. */
+    String through(TcpProxy proxy) {
+      String first = addresses().getValue().split(",")[0];
+      return addresses().getKey() + "=" + first.replaceFirst("\\d+$", "" + proxy.port());
+    }
 
     @Override
     public void close() {

@@ -60,6 +60,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   private final TermHistory history;
   private final Followed followed = new Followed();
   private final Records records;
+  private final Lineage lineage;
   private final Supplier<String> random;
   private Life life;
 
@@ -84,7 +85,8 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     this.life = new Life(random);
     this.members = new Members(server, clock, ticker);
     this.history = new TermHistory(server);
-    this.records = new Records(server, this.followed);
+    this.lineage = new Lineage(server, random);
+    this.records = new Records(server, this.followed, this.lineage);
   }
 
   private static String random() {
@@ -188,6 +190,10 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   private Optional<Map<String, Version>> commit(Commit commit) throws LeaseStoreException {
     this.life.sends(commit);
     Optional<Map<String, Version>> versions = this.server.commit(commit);
+    if (versions.isPresent() && !this.lineage.wrote(versions.get())) {
+      this.life.beginAnew();
+      return Optional.empty();
+    }
     this.life.answered(commit, versions);
     return versions;
   }
@@ -257,7 +263,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
         continue;
       }
       long lease = Math.max(claim.leaseMillis(), view.newestLeaseMillis());
-      long term = unusedTerm(view, claim.aboveTerm());
+      long term = view.unusedTerm(claim.aboveTerm());
       long now = this.clock.millis();
       LeaseRecord record = new LeaseRecord(claim.nodeId(), term, lease, LeaseRecord.NO_HEARTBEAT);
       Term opened = Term.opened(claim.nodeId(), lease, claim.reason().name(), null, now);
@@ -282,7 +288,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     if (!view.terms().isEmpty() || !this.server.reusesVersions()) {
       return false;
     }
-    long number = unusedTerm(view, above);
+    long number = view.unusedTerm(above);
     this.server.commit(new Commit(
         Map.of(),
         List.of(new Create(Keys.term(view.serviceId(), number), Json.write(Term.MARK))),
@@ -350,6 +356,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       this.life.heartbeatIfAbsent(asked).ifPresent(writes::add);
       Map<String, Version> checks = view.checks();
       writes.forEach((write) -> checks.remove(write.key()));
+      Lineage.lead(view.snapshot(), checks, writes);
       this.life.check(checks);
       this.life.names(serviceId);
       Optional<Map<String, Version>> taken = commit(new Commit(checks, writes, 0));
@@ -364,12 +371,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   }
 
   private static long nextTerm(View view, long above) throws LeaseStoreException {
-    return view.terms().isEmpty() ? unusedTerm(view, above) : view.termAbove(above);
-  }
-
-  /** A term that has never been used, even if the history was deleted. */
-  private static long unusedTerm(View view, long above) throws LeaseStoreException {
-    return view.termAbove(Math.max(above, view.snapshot().revision()));
+    return view.terms().isEmpty() ? view.unusedTerm(above) : view.termAbove(above);
   }
 
   private List<Write> leading(View view, long term, boolean begins, Claim claim, String lastEnd) {

@@ -4,6 +4,7 @@ import io.election.lease.LeaseStoreException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -96,12 +97,15 @@ public interface KeyValueServer extends AutoCloseable {
    * The result of a read.
    *
    * @param entries by key
-   * @param identity the identity of the cluster, which survives restarts, and differs for a cluster
-   *     that was created again or restored from a snapshot
+   * @param identity what the server knows of the identity of the cluster, which survives restarts;
+   *     may be the same for a cluster that was restored from a snapshot
    * @param revision the number of the cluster's last write that the answer shows, or an earlier
-   *     one. It never decreases during the life of an identity, even if all keys are deleted
+   *     one; of a fresh reading, not before what was read. It never decreases, even if all keys are
+   *     deleted, unless the cluster goes back to an earlier state
+   * @param epoch a number that grows when the servers choose their leader, at least when they start
+   *     with other data; of a reading that is not fresh, it may be an earlier one
    */
-  record Snapshot(Map<String, Entry> entries, String identity, long revision) {}
+  record Snapshot(Map<String, Entry> entries, String identity, long revision, long epoch) {}
 
   /**
    * A key as found.
@@ -180,6 +184,18 @@ public interface KeyValueServer extends AutoCloseable {
    * @return {@code true} for ZooKeeper
    */
   boolean reusesVersions();
+
+  /**
+   * Returns how many entries the log of the server has. Each write is one, so that they are never
+   * fewer by more than they were; but a cluster that was restored from a snapshot, and continues
+   * the revisions of its writes, begins a log.
+   *
+   * @return the number; empty if the server has none, or begins to number its writes as well
+   * @throws LeaseStoreException if it could not be read
+   */
+  default OptionalLong logIndex() throws LeaseStoreException {
+    return OptionalLong.empty();
+  }
 
   /**
    * A change that a watch has noticed.

@@ -8,6 +8,8 @@ import java.nio.charset.StandardCharsets;
  */
 final class Keys {
 
+  static final String IDENTITY = "~identity";
+
   static final String MEMBERS = "~members";
 
   static final String SEEN = "~seen";

@@ -199,7 +199,8 @@ final class Life {
     return false;
   }
 
-  private void beginAnew() {
+  /** Holds nothing any more, and goes on under another token. */
+  void beginAnew() {
     this.token = null;
     this.heartbeat = null;
     this.unanswered.clear();
@@ -268,9 +269,7 @@ final class Life {
 
   void leads(View view, Held lease) {
     holds(view.serviceId(), lease);
-    this.own.put(
-        view.serviceId(),
-        new View.Version(lease.record().written(), view.snapshot().identity(), 0));
+    this.own.put(view.serviceId(), new View.Version(lease.record().written(), view.history(), 0));
   }
 
   void released(String serviceId) {

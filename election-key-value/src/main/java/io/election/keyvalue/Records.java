@@ -21,15 +21,18 @@ final class Records {
 
   private final KeyValueServer server;
   private final Followed followed;
+  private final Lineage lineage;
 
-  Records(KeyValueServer server, Followed followed) {
+  Records(KeyValueServer server, Followed followed, Lineage lineage) {
     this.server = server;
     this.followed = followed;
+    this.lineage = lineage;
   }
 
   /** Reads what the nearest server knows, which may be old. */
   Map<String, View> local(Set<String> serviceIds) throws LeaseStoreException {
-    Set<String> keys = new HashSet<>();
+    this.lineage.check();
+    Set<String> keys = new HashSet<>(Set.of(Keys.IDENTITY));
     Set<Folder> folders = new HashSet<>();
     for (String id : serviceIds) {
       keys.add(Keys.record(id));
@@ -40,6 +43,7 @@ final class Records {
     }
     Map<String, View> views = read(serviceIds, keys, folders, false);
     this.followed.saw(views.values());
+    views.values().stream().findAny().ifPresent((view) -> this.lineage.saw(view.snapshot()));
     return views;
   }
 
@@ -49,14 +53,17 @@ final class Records {
    * @param ownHeartbeat another key to read
    */
   View current(String serviceId, String ownHeartbeat) throws LeaseStoreException {
-    Set<String> keys = new HashSet<>(Set.of(Keys.record(serviceId), ownHeartbeat));
-    this.followed.heartbeat(serviceId).ifPresent(keys::add);
-    Set<Folder> folders = new HashSet<>(Set.of(newestTerms(serviceId)));
-    View view = read(Set.of(serviceId), keys, folders, true).get(serviceId);
-    if (view == null) {
-      throw new IllegalStateException(serviceId);
+    for (int i = 0; i < ATTEMPTS; i++) {
+      Set<String> keys = new HashSet<>(Set.of(Keys.IDENTITY, Keys.record(serviceId), ownHeartbeat));
+      this.followed.heartbeat(serviceId).ifPresent(keys::add);
+      Set<Folder> folders = new HashSet<>(Set.of(newestTerms(serviceId)));
+      View view = read(Set.of(serviceId), keys, folders, true).get(serviceId);
+      if (view != null && this.lineage.goesOn(view.snapshot())) {
+        return view;
+      }
     }
-    return view;
+    throw new LeaseStoreException(
+        "The servers choose their leader again and again, or their identity is edited in a loop.");
   }
 
   private Map<String, View> read(

@@ -53,18 +53,31 @@ record View(
     return new View(serviceId, snapshot, entry, lease, terms);
   }
 
+  private Lineage.Identity identity() {
+    return Lineage.Identity.in(this.snapshot);
+  }
+
+  /**
+   * Returns whether no node leads because the last one has handed back. A server that went back to
+   * an earlier state may show that although a node has taken the record since.
+   */
+  private boolean isFree() {
+    return this.lease.released() && identity().led();
+  }
+
   /** Returns whether the record can only be understood with the newest term. */
   boolean needsTerms() {
     LeaseRecord lease = this.lease;
-    return !lease.released()
-        && (lease.heartbeat() == null || lease.leaseMillis() == null || lease.leaseMillis() < 0);
+    return lease.released()
+        ? this.entry != null && !isFree()
+        : lease.heartbeat() == null || lease.leaseMillis() == null || lease.leaseMillis() < 0;
   }
 
   /** Returns whether the record was handed back, to any node. */
   boolean isVacant() {
     return this.entry != null
         && !this.entry.foreign()
-        && this.lease.released()
+        && isFree()
         && this.lease.leader().isEmpty();
   }
 
@@ -149,7 +162,8 @@ record View(
 
   private @Nullable Long leaseMillis() {
     return LeaseRow.leaseMillis(
-        this.lease.leaseMillis(), newestTerm() != 0 ? (Long) newestLeaseMillis() : null);
+        this.lease.released() && !isFree() ? null : this.lease.leaseMillis(),
+        newestTerm() != 0 ? (Long) newestLeaseMillis() : null);
   }
 
   /**
@@ -164,12 +178,17 @@ record View(
       return null;
     }
     LeaseRecord lease = this.lease;
-    Version version = new Version(this.entry.version().written(), this.snapshot.identity(), beat());
+    Version version = new Version(this.entry.version().written(), history(), beat());
     boolean isOwn = own != null
         && own.written() == version.written()
         && own.identity().equals(version.identity());
     return new LeaseRow(
         lease.leader(), lease.term() != null ? lease.term() : 0, leaseMillis(), version, isOwn);
+  }
+
+  /** The history that the record belongs to. */
+  String history() {
+    return this.snapshot.identity() + "/" + identity().id();
   }
 
   boolean shows(LeaseRow seen) {
@@ -209,8 +228,14 @@ record View(
     return checks;
   }
 
+  /** A term that has never been used, even if the history was deleted. */
+  long unusedTerm(long above) throws LeaseStoreException {
+    return termAbove(Math.max(above, identity().skipped() + this.snapshot.revision()));
+  }
+
   long termAbove(long term) throws LeaseStoreException {
-    long last = this.terms.isEmpty() ? term : Math.max(term, this.terms.lastKey());
+    long used = Math.max(term, identity().usedTerms());
+    long last = this.terms.isEmpty() ? used : Math.max(used, this.terms.lastKey());
     if (last == Long.MAX_VALUE) {
       throw new LeaseStoreException(
           "The term in the record of election '%s' or in its history is the greatest possible. Was it edited by hand? Set it back in both, then restart all nodes: each remembers the highest term that it has seen."

@@ -40,6 +40,11 @@
  *       process that finds its heartbeat deleted, or in a version that none of its own requests can
  *       have written, holds nothing any more and draws another token: another process may be a copy
  *       of it.
+ *   <li>A server may go back to an earlier state, in which a record that a node has taken since is
+ *       free. So the records belong to an <em>identity</em>, a key that each take-over compares, and
+ *       that is watched with them. A fresh reading that does not prove that the history goes on
+ *       replaces it; then no record counts as handed back until a node has watched one for a lease,
+ *       and new terms are above all that were lost.
  *   <li>An outcome that is unknown extends nothing, and grants nothing.
  * </ol>
  */

@@ -109,7 +109,7 @@ class FollowedTest {
       return Objects.requireNonNull(this.store.read(Set.of(ID)).get(ID)).row();
     }
 
-    OptionalLong take(Reason reason) throws LeaseStoreException {
+    synchronized OptionalLong take(Reason reason) throws LeaseStoreException {
       OptionalLong term = this.store.acquire(ID, row(), new Claim(this.id, LEASE, 0, reason));
       assertThat(term).isPresent();
       return term;

@@ -11,8 +11,6 @@ import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Claim;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.TermEnd;
-import java.lang.reflect.Field;
-import java.lang.reflect.Modifier;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -21,7 +19,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -79,7 +76,7 @@ class KeyValueLeaseStoreTest {
 
     assertThat(this.cluster.queries).singleElement().satisfies((query) -> {
       assertThat(query.fresh()).isFalse();
-      assertThat(query.keys()).hasSize(4);
+      assertThat(query.keys()).as("records, heartbeats, identity").hasSize(5);
     });
   }
 
@@ -317,6 +314,34 @@ class KeyValueLeaseStoreTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
+  void noLeaseComesBackAfterTheHeartbeatWasDeleted(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    Map<String, Long> terms = Map.of("x", lead(this.a, "x", "a"), "y", lead(this.a, "y", "a"));
+    this.cluster.below(Keys.HEARTBEATS).keySet().forEach(this.cluster::delete);
+    assertThat(this.a.renew("a", terms).renewed()).isEmpty();
+
+    lead(this.a, "z", "a");
+
+    assertThat(this.a.renew("a", terms).renewed()).isEmpty();
+  }
+
+  /** An operator ends the term, and writes the leader's name. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aNameByHandIsNotHeldInATermThatHasEnded(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    long term = lead(this.a, "x", "a");
+    String key = Keys.term("x", term);
+    Term ended = Term.of(this.cluster.value(key).orElseThrow()).over("by hand", null, 1);
+    this.cluster.put(key, Json.write(ended));
+    this.cluster.put("x", "a");
+
+    assertThat(this.a.renew("a", Map.of("x", term)).renewed()).isEmpty();
+    assertThat(this.cluster.value("x")).contains("a");
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
   void aNameByHandIsReplacedByTheRecordThatTheLeaderRenews(boolean reusesVersions)
       throws Exception {
     this.cluster.reusesVersions = reusesVersions;
@@ -361,6 +386,39 @@ class KeyValueLeaseStoreTest {
     assertThat(row(this.a, "x")).isNotEqualTo(seen);
     assertThat(row(this.a, "x").own()).isFalse();
     assertThat(take(this.a, "x", seen, "a")).isFalse();
+  }
+
+  /**
+   * A server goes back to a state in which the record was free. Since then a node took it, which may
+   * still lead. Nobody may take it at once, nor be the second to lead in its term.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void afterARestoreNoNodeTakesAtOnceWhatWasFree(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    long earlier = lead(this.a, "x", "a");
+    assertThat(this.a.release("x", "a", earlier, "", RESIGNED)).isTrue();
+    assertThat(row(this.b, "x").leaseMillis()).isZero();
+    MemoryKeyValueServer.Cluster.State before = this.cluster.state();
+    LeaseRow released = row(this.a, "x");
+    long term = this.a.acquire("x", released, claim("a", Reason.RELEASED)).orElseThrow();
+    renewed("x", term);
+
+    this.cluster.restore(before);
+
+    LeaseStore fresh = new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster));
+    for (LeaseStore other : List.of(this.b, fresh)) {
+      if (other == this.b) {
+        assertThat(take(other, "x", released, "b")).isFalse();
+      }
+      LeaseRow restored = row(other, "x");
+      assertThat(restored).isNotEqualTo(released);
+      assertThat(restored.leaseMillis()).as("watched, and not free").isEqualTo(LEASE);
+    }
+    LeaseRow watched = row(this.b, "x");
+    assertThat(this.a.renew("a", Map.of("x", term)).renewed()).isEmpty();
+    assertThat(take(this.b, "x", watched, "b")).isTrue();
+    assertThat(row(fresh, "x").term()).isNotEqualTo(term);
   }
 
   static Stream<Arguments> copies() {
@@ -415,24 +473,9 @@ class KeyValueLeaseStoreTest {
     }
   }
 
-  /** What a process knows is in its store's life, as its memory is copied. */
   private LeaseStore copyOf(LeaseStore original) throws Exception {
-    LeaseStore copy = new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster));
-    Field life = KeyValueLeaseStore.class.getDeclaredField("life");
-    life.setAccessible(true);
-    for (Field known : Life.class.getDeclaredFields()) {
-      if (Modifier.isStatic(known.getModifiers())) {
-        continue;
-      }
-      known.setAccessible(true);
-      Object value = known.get(life.get(original));
-      if (value instanceof Map<?, ?> map) {
-        value = new HashMap<>(map);
-      } else if (value instanceof Set<?> set) {
-        value = new TreeSet<>(set);
-      }
-      known.set(life.get(copy), value);
-    }
+    KeyValueLeaseStore copy = new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster));
+    Copies.copy((KeyValueLeaseStore) original, copy);
     return copy;
   }
 

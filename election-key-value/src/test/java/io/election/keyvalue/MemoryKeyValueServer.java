@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -25,6 +26,10 @@ final class MemoryKeyValueServer implements KeyValueServer {
     final List<Query> queries = new ArrayList<>();
     String identity = "memory";
     long revision = 1000;
+
+    /** By how many the entries of the log exceed the writes. */
+    long surplus = 3;
+
     boolean reusesVersions;
 
     /** Holds requests up, once there is one; {@code null} if they are executed. */
@@ -40,6 +45,32 @@ final class MemoryKeyValueServer implements KeyValueServer {
     synchronized void delete(String key) {
       this.revision++;
       remove(key);
+    }
+
+    /** What a snapshot shows. */
+    record State(TreeMap<String, Entry> entries, long revision) {}
+
+    synchronized State state() {
+      return new State(new TreeMap<>(this.entries), this.revision);
+    }
+
+    /**
+     * Goes back to a state: like etcd, which continues the revisions and begins a log, or like an
+     * ensemble of ZooKeeper, which begins an epoch.
+     */
+    synchronized void restore(State state) {
+      this.entries.clear();
+      this.entries.putAll(state.entries());
+      this.revision = state.revision();
+      if (this.reusesVersions) {
+        this.revision = ((this.revision >>> 32) + 1) << 32;
+      } else {
+        this.surplus = 4 - this.revision;
+      }
+    }
+
+    private long epoch(long revision) {
+      return this.reusesVersions ? revision >>> 32 : 2;
     }
 
     synchronized Optional<String> value(String key) {
@@ -62,19 +93,24 @@ final class MemoryKeyValueServer implements KeyValueServer {
 
     synchronized Snapshot read(Query query) {
       this.queries.add(query);
+      return read(query, state());
+    }
+
+    /** Reads what a server knows that has not heard of later writes. */
+    synchronized Snapshot read(Query query, State state) {
       Map<String, Entry> found = new HashMap<>();
-      this.entries.forEach((key, entry) -> {
+      state.entries().forEach((key, entry) -> {
         if (query.keys().contains(key)) {
           found.put(key, entry);
         }
       });
       for (Folder folder : query.folders()) {
-        this.entries.descendingMap().entrySet().stream()
+        state.entries().descendingMap().entrySet().stream()
             .filter((entry) -> entry.getKey().startsWith(folder.parent() + "/"))
             .limit(folder.newest())
             .forEach((entry) -> found.put(entry.getKey(), entry.getValue()));
       }
-      return new Snapshot(found, this.identity, this.revision);
+      return new Snapshot(found, this.identity, state.revision(), epoch(state.revision()));
     }
 
     synchronized Optional<Map<String, Version>> commit(Commit commit) {
@@ -182,6 +218,13 @@ final class MemoryKeyValueServer implements KeyValueServer {
   @Override
   public boolean reusesVersions() {
     return this.cluster.reusesVersions && this.tellsOfReuse;
+  }
+
+  @Override
+  public OptionalLong logIndex() {
+    return this.cluster.reusesVersions
+        ? OptionalLong.empty()
+        : OptionalLong.of(this.cluster.revision + this.cluster.surplus);
   }
 
   @Override

@@ -79,7 +79,7 @@ class MutantsTest {
           Snapshot all = cluster.read(query);
           Map<String, Entry> read = new HashMap<>(all.entries());
           read.keySet().removeIf((key) -> !query.keys().contains(key) && found.add(key));
-          return new Snapshot(read, all.identity(), all.revision());
+          return new Snapshot(read, all.identity(), all.revision(), all.epoch());
         };
       }
     };

@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.function.Consumer;
 import org.apache.zookeeper.AddWatchMode;
@@ -37,11 +36,11 @@ final class ZookeeperServer implements KeyValueServer {
 
   private static final Logger log = LoggerFactory.getLogger(ZookeeperServer.class);
 
-  /** Identifies this ensemble, by a random text. */
-  private static final String IDENTITY = "~identity";
-
   /** Written before a fresh read, because {@code sync} does not ask the quorum. */
   private static final String CLOCK = "~clock";
+
+  /** The upper half of the number of a write is the epoch of the leader that ordered it. */
+  private static final int EPOCH = 32;
 
   private static final byte[] EMPTY = {};
 
@@ -88,7 +87,6 @@ final class ZookeeperServer implements KeyValueServer {
   public Snapshot read(Query query) throws LeaseStoreException {
     long revision = query.fresh() ? tick() : 0;
     Set<String> keys = new LinkedHashSet<>(query.keys());
-    keys.add(IDENTITY);
     query.folders().forEach((folder) -> keys.addAll(this.found.getOrDefault(folder, List.of())));
     Map<String, Entry> entries = new HashMap<>();
     this.found.putAll(read(keys, query.folders(), entries));
@@ -96,23 +94,14 @@ final class ZookeeperServer implements KeyValueServer {
     query.folders().forEach((folder) -> wanted.addAll(this.found.getOrDefault(folder, List.of())));
     Set<String> others = new LinkedHashSet<>(wanted);
     others.removeAll(keys);
-    if (!entries.containsKey(IDENTITY)) {
-      create(IDENTITY, UUID.randomUUID().toString().getBytes(UTF_8));
-      others.add(IDENTITY);
-    }
     if (!others.isEmpty()) {
       read(others, Set.of(), entries);
-    }
-    Entry identity = entries.remove(IDENTITY);
-    if (identity == null) {
-      throw new LeaseStoreException("The node " + path(IDENTITY)
-          + ", which names this ZooKeeper, is deleted again and again.");
     }
     entries.keySet().retainAll(wanted);
     for (Entry entry : entries.values()) {
       revision = Math.max(revision, entry.version().written());
     }
-    return new Snapshot(entries, identity.value(), revision);
+    return new Snapshot(entries, "", revision, revision >>> EPOCH);
   }
 
   /** Reads keys by one request; returns the keys below others. */

@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.zookeeper.KeeperException;
@@ -215,6 +216,42 @@ public final class Zookeeper implements AutoCloseable {
     awaitUp();
   }
 
+  /** Copies the data of a server that is stopped or at rest. */
+  public Path copyOfData() {
+    Path copy = this.folder.resolve("copy");
+    copyAll(this.folder.resolve("data"), copy);
+    return copy;
+  }
+
+  /** Replaces the data of servers by copies, while none of them runs. */
+  public static void putBack(Map<Zookeeper, Path> copies) {
+    copies.keySet().forEach(Zookeeper::kill);
+    copies.forEach((server, copy) -> {
+      deleteAll(server.folder.resolve("data"));
+      copyAll(copy, server.folder.resolve("data"));
+      server.process = server.launch();
+    });
+    copies.keySet().forEach(Zookeeper::awaitUp);
+  }
+
+  private static void copyAll(Path from, Path to) {
+    try (var files = Files.walk(from)) {
+      for (Path file : (Iterable<Path>) files::iterator) {
+        Files.copy(file, to.resolve(from.relativize(file).toString()));
+      }
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
+  private static void deleteAll(Path folder) {
+    try (var files = Files.walk(folder)) {
+      files.sorted((a, b) -> b.compareTo(a)).forEach((file) -> file.toFile().delete());
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+  }
+
   public void pause() {
     Signal.STOP.send(this.process.toHandle());
   }
@@ -304,10 +341,6 @@ public final class Zookeeper implements AutoCloseable {
   public void close() {
     resume();
     kill();
-    try (var files = Files.walk(this.folder)) {
-      files.sorted((a, b) -> b.compareTo(a)).forEach((file) -> file.toFile().delete());
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
-    }
+    deleteAll(this.folder);
   }
 }
