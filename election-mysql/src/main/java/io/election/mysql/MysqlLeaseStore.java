@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Stores leases in the table {@code leader_election} of a MySQL or MariaDB database.
  *
- * <p>Uses one connection of its own, never one that other code uses at the same time. After any
+ * <p>Uses connections of its own, one or with hand-back signals two, never one that other code uses at the same time. After any
  * failure the connection is closed hard and the next call opens another. Every call, including
  * connecting and session set-up, ends within the operation time-out. A statement whose answer did
  * not arrive in time may still run on the server later, so every statement compares the record with

@@ -28,9 +28,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class UnpooledConnections {
 
-  /** The server's error number for a write that it refuses because it is read-only. */
-  private static final int READ_ONLY_SERVER = 1290;
-
   /** Where a URL may contain secrets: before an at sign, in brackets, as a host, in parameters. */
   private static final List<Pattern> SECRETS = Stream.of(
           "//.*@", "\\(.*\\)", "//[^/?]*", "(?i)[?&;]\\w*(?:password|pwd|secret|token)\\w*=[^&;]*")
@@ -112,7 +109,8 @@ final class UnpooledConnections {
       }
     }
     if (failure == null || readOnly) {
-      throw new SQLException(String.join(", ", problems), "HY000", READ_ONLY_SERVER, failure);
+      throw new SQLException(
+          String.join(", ", problems), "HY000", SqlErrors.READ_ONLY_SERVER, failure);
     }
     throw failure;
   }
