@@ -382,15 +382,19 @@ final class Session {
    * Commits if the work returns a result, and rolls back otherwise. Both are sent as statements,
    * because a driver sends none if it believes that nothing needs to change.
    *
-   * <p>Neither outcome counts unless the server is {@linkplain #isUsable() usable} afterwards: a
+   * <p>A commit does not count unless the server is {@linkplain #isUsable() usable} afterwards: a
    * privileged account may commit after the server has become read-only, and then the next primary
-   * does not have what was committed.
+   * does not have what was committed. After a rollback nothing follows but another read.
    */
   <T> Optional<T> inTransaction(Transaction<T> work) throws SQLException {
     execute("START TRANSACTION");
     Optional<T> result = work.run();
-    execute(result.isPresent() ? "COMMIT" : "ROLLBACK");
-    requireUsable();
+    if (result.isPresent()) {
+      execute("COMMIT");
+      requireUsable();
+    } else {
+      execute("ROLLBACK");
+    }
     return result;
   }
 
