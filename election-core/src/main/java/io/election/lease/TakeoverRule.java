@@ -107,12 +107,16 @@ record TakeoverRule(Node node, Participation participation, Remembered remembere
    */
   Opening opening(Claimant claimant) {
     long opensAt = claimant.since() + promisedNanos(claimant.row());
-    return acquire(
-        opensAt,
-        claimant.row(),
-        claimant.created()
-            ? LeadershipAcquiredEvent.Reason.CREATED
-            : LeadershipAcquiredEvent.Reason.DESIGNATED);
+    return acquire(opensAt, claimant.row(), reason(claimant));
+  }
+
+  private LeadershipAcquiredEvent.Reason reason(Claimant claimant) {
+    if (claimant.created()) {
+      return LeadershipAcquiredEvent.Reason.CREATED;
+    }
+    return claimant.row().term() == this.remembered.ledTerm()
+        ? LeadershipAcquiredEvent.Reason.EXPIRED // of its own term, for instance in a failover
+        : LeadershipAcquiredEvent.Reason.DESIGNATED;
   }
 
   /**

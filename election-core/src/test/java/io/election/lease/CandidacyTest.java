@@ -462,6 +462,18 @@ class CandidacyTest {
     }
 
     @Test
+    void isNotDesignationIfThisProcessLedItsTerm() {
+      // As behind a failover, where the seal of another server does not count.
+      assertNext(claimed(3), TENURE + LEASE).isEqualTo(new Acquire(this.kept, EXPIRED));
+      assertNext(claimed(2), TENURE + LEASE).isEqualTo(new Acquire(this.kept, DESIGNATED));
+    }
+
+    private Candidacy claimed(long ledTerm) {
+      return saw(expired(ledTerm), MINE, TENURE)
+          .onTouched(new Touch(MINE, at(TENURE)), this.kept, at(TENURE));
+    }
+
+    @Test
     void isTakenAnewAtOnceIfNobodyHasWrittenSinceThisProcessLed() {
       assertNext(saw(this.expired, this.own, TENURE), TENURE)
           .isEqualTo(new Acquire(this.own, EXPIRED));
