@@ -100,6 +100,11 @@ public final class ElectionDatabase {
           "The JDBC URL names several hosts ({}), but Connector/J writes only to the first: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that accepts writes",
           describe(login.url()));
     }
+    if (login.url().startsWith("jdbc:tc:") && !login.url().contains("TC_DAEMON=true")) {
+      log.warn(
+          "Testcontainers stops the container of {} each time when the last connection to it is closed, which may be one of the election's, and then begins with an empty database: add TC_DAEMON=true to the URL",
+          describe(login.url()));
+    }
     ConnectBackoff backoff = new ConnectBackoff(System::nanoTime);
     return new ElectionDatabase(
         new UnpooledConnections(logins, timeout, backoff)::open,

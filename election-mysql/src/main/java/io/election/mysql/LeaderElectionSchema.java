@@ -30,6 +30,7 @@ final class LeaderElectionSchema {
   private final ElectionDatabase database;
   private final SchemaMode mode;
   private final Duration timeToLook;
+  private final String bound;
   private boolean ensured;
 
   /** Whether the user lacks the right to create a table that the election can do without. */
@@ -48,6 +49,7 @@ final class LeaderElectionSchema {
     this.mode = mode;
     this.timeToLook =
         operationTimeout.compareTo(LEAST_TIME_TO_LOOK) > 0 ? operationTimeout : LEAST_TIME_TO_LOOK;
+    this.bound = SqlErrors.bound(this.timeToLook, operationTimeout);
   }
 
   /**
@@ -106,7 +108,7 @@ final class LeaderElectionSchema {
       return tables;
     } catch (SQLException ex) {
       throw SqlErrors.of(
-          ex, "Checking the tables of the election", this.database, session, this.timeToLook);
+          ex, "Checking the tables of the election", this.database, session, this.bound);
     } finally {
       if (session != null) {
         session.discard();
@@ -164,7 +166,7 @@ final class LeaderElectionSchema {
       }
       if (attempt >= ATTEMPTS || !isWorthAnotherAttempt(ex)) {
         throw SqlErrors.of(
-            ex, "Migrating the tables of the election", this.database, null, this.timeToLook);
+            ex, "Migrating the tables of the election", this.database, null, this.bound);
       }
       log.debug("Migrating the tables of the election failed, trying again", ex);
       return false;

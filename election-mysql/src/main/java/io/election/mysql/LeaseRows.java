@@ -101,7 +101,9 @@ final class LeaseRows {
   LeaseRow readLocked(Session session, OwnerStamp stamp, String serviceId) throws SQLException {
     Reading reading = read(session, stamp, Set.of(serviceId)).get(serviceId);
     if (reading == null) {
-      throw new SQLException("The record of election '" + serviceId + "' vanished under a lock");
+      throw new SQLException(
+          "The record of election '%s' is not found under its name. If the URL sets characterEncoding, remove it"
+              .formatted(serviceId));
     }
     return reading.row();
   }
@@ -113,8 +115,17 @@ final class LeaseRows {
       return "leader_election has the record '%s', which ends with a blank. It is skipped, and no node can lead election '%s' while it exists. Run: DELETE FROM leader_election WHERE service_id = '%s';"
           .formatted(name, found.stripTrailing(), name.replace("\\", "\\\\").replace("'", "''"));
     }
+    if (serviceIds.stream().anyMatch((id) -> ascii(id).equals(ascii(found)))) {
+      return "The connection sends '%s' for one of the elections %s, because its character set cannot express that name: remove characterEncoding from the URL and the pool's settings, or set it to UTF-8. The record is skipped, and no node can lead that election"
+          .formatted(name, serviceIds);
+    }
     return "leader_election.service_id treats '%s' as another name of one of the elections %s: it needs the collation utf8mb4_bin. The record is skipped, and no node can lead that election while it exists"
         .formatted(name, serviceIds);
+  }
+
+  /** A driver sends a question mark for what it cannot express. */
+  private static String ascii(String name) {
+    return name.replaceAll("(?:[^\\p{ASCII}]|\\?)+", "?");
   }
 
   private static Reading reading(ResultSet row, String source) throws SQLException {

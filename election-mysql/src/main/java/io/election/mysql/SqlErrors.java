@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
 import java.time.Duration;
 import java.util.Set;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
@@ -49,6 +50,14 @@ final class SqlErrors {
 
   /** The account is locked because of failed logins: MySQL, MariaDB. */
   private static final Set<Integer> LOCKED_OUT = Set.of(3955, 4150);
+
+  /** A name, which is COERCIBLE, comes in a character set other than that of the columns. */
+  private static final Pattern CONNECTION_CHARSET =
+      Pattern.compile("\\((?!utf8|binary)\\w+,COERCIBLE\\)");
+
+  /** Connector/J, MariaDB's driver. */
+  private static final Pattern PUBLIC_KEY =
+      Pattern.compile("Public Key Retrieval is not allowed|RSA public key is not available");
 
   private static final Set<Integer> NO_RIGHT = Set.of(1142, 1143);
   private static final Set<Integer> OUT_OF_REACH = Set.of(1044, 1049, SYNTAX, 1142, 1143, 1146);
@@ -137,6 +146,13 @@ final class SqlErrors {
     return MADE_BY_ANOTHER.contains(code(ex));
   }
 
+  /** The time that a call had, for messages. */
+  static String bound(Duration timeout, Duration operationTimeout) {
+    return timeout.equals(operationTimeout)
+        ? timeout.toMillis() + " ms (as.election.operation-timeout)"
+        : timeout.toMillis() + " ms";
+  }
+
   /**
    * Explains a failure.
    *
@@ -144,16 +160,15 @@ final class SqlErrors {
    * @param what the attempted operation, as the subject of the sentence
    * @param database the database
    * @param session the session, or {@code null} if there was none
-   * @param timeout the time that the call had
+   * @param bound the time that the call had, and where it is set
    */
   static LeaseStoreException of(
       Throwable ex,
       String what,
       ElectionDatabase database,
       @Nullable Session session,
-      Duration timeout) {
-    return new LeaseStoreException(
-        what + " failed. " + explain(ex, database, session, timeout), ex);
+      String bound) {
+    return new LeaseStoreException(what + " failed. " + explain(ex, database, session, bound), ex);
   }
 
   /** Advice about rows that stay locked. */
@@ -163,7 +178,7 @@ final class SqlErrors {
   }
 
   private static String explain(
-      Throwable ex, ElectionDatabase database, @Nullable Session session, Duration timeout) {
+      Throwable ex, ElectionDatabase database, @Nullable Session session, String bound) {
     int code = code(ex);
     String where = database.location();
     if (code == MISSING_TABLE) {
@@ -190,6 +205,10 @@ final class SqlErrors {
       return "%s refuses the user (%s). Check user name and password, whether the account is locked or its password expired, and its rights in the database. %s"
           .formatted(where, text(ex), retry(database));
     }
+    if (code == MIXED_COLLATIONS && CONNECTION_CHARSET.matcher(text(ex)).find()) {
+      return "The connection to %s sends names in a character set that cannot express all of them (%s). Remove characterEncoding, connectionCollation and SET NAMES from the URL and the pool, or set utf8mb4 there."
+          .formatted(where, text(ex));
+    }
     if (code == MIXED_COLLATIONS) {
       return "The columns of the tables in %s differ in their collations (%s). Give all names the collation utf8mb4_bin, as here:\n%s"
           .formatted(where, text(ex), LeaseTables.ddl());
@@ -197,6 +216,14 @@ final class SqlErrors {
     if (READ_ONLY.contains(code)) {
       return "%s is read-only (%s). If it is a replica, let the URL point to the primary; if a failover is under way, wait; otherwise switch off what is named here."
           .formatted(where, text(ex));
+    }
+    if (code == Refusal.USER_LIMIT && !text(ex).contains("max_user_connections")) {
+      return "%s allows the account no more of that in this hour (%s). Raise that limit, 0 is none: ALTER USER ... WITH MAX_QUERIES_PER_HOUR 0 MAX_UPDATES_PER_HOUR 0 MAX_CONNECTIONS_PER_HOUR 0."
+          .formatted(where, text(ex));
+    }
+    if (PUBLIC_KEY.matcher(text(ex)).find()) {
+      return "The driver sends no password to %s, because the connection has no TLS and the server's public key is not known (%s). Use TLS (sslMode=REQUIRED or, better, VERIFY_IDENTITY; with MariaDB's driver verify-full), or give the driver the key's file (serverRSAPublicKeyFile; serverRsaPublicKeyFile). Where nobody can come between, allowPublicKeyRetrieval=true is enough. %s"
+          .formatted(where, text(ex), retry(database));
     }
     if (TOO_MANY.contains(code)) {
       return "%s has no connection left (%s). Raise max_connections or max_user_connections, let applications use fewer, or set as.election.mysql.hand-back-signals=false on all nodes: then a follower needs one connection, not two."
@@ -218,8 +245,8 @@ final class SqlErrors {
           .formatted(where, reason(ex));
     }
     if (isTimeout(ex)) {
-      return "%s did not answer within %d ms (as.election.operation-timeout). The server is down, overloaded or cut off, or a row is locked."
-          .formatted(where, timeout.toMillis());
+      return "%s did not answer within %s. The server is down, overloaded or cut off, or a row is locked."
+          .formatted(where, bound);
     }
     if (sqlState(ex).startsWith("08")) {
       return "The connection to %s was lost (%s). The next call opens another."

@@ -73,7 +73,8 @@ final class StoreConnection {
       throw new LeaseStoreException(SqlErrors.text(ex), ex);
     } catch (SQLException ex) {
       drop();
-      throw SqlErrors.of(ex, what, this.database, session, this.operationTimeout);
+      String bound = SqlErrors.bound(this.operationTimeout, this.operationTimeout);
+      throw SqlErrors.of(ex, what, this.database, session, bound);
     } catch (ElectionSetupException ex) {
       drop();
       throw new LeaseStoreException(what + " failed. " + ex.getMessage(), ex);
