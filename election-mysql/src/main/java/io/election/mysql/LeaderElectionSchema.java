@@ -33,6 +33,12 @@ final class LeaderElectionSchema {
   private final String bound;
   private boolean ensured;
 
+  /** Whether the tables were complete once. */
+  private boolean seen;
+
+  /** What the migrations did not bring back, because they were run before. */
+  private List<String> dropped = List.of();
+
   /** Whether the user lacks the right to create a table that the election can do without. */
   private boolean denied;
 
@@ -53,8 +59,8 @@ final class LeaderElectionSchema {
   }
 
   /**
-   * Ensures that the tables have the required shape. Does nothing after it has succeeded once, and
-   * nothing at all under {@link SchemaMode#NONE}. Several nodes may call this at the same time.
+   * Ensures that the tables have the required shape. Does nothing after it has succeeded once, until
+   * {@link #recheck()}, and nothing at all under {@link SchemaMode#NONE}. Several nodes may call this at the same time.
    *
    * @throws ElectionSetupException if the tables, or the rights to create them, are missing and
    *     waiting does not help
@@ -76,9 +82,21 @@ final class LeaderElectionSchema {
                 .formatted(this.database.location()),
             "Run this, or set as.election.mysql.schema=migrate:\n" + sql(missing));
       }
+      // A table that was renamed may come back. Only where nothing is left, as after Flyway's
+      // clean(), the tables are created again.
+      if (missing.equals(this.dropped) || (this.seen && !tables.areGone())) {
+        throw dropped(missing);
+      }
       migrate(missing, tables.needUpgrade());
     }
+    this.dropped = List.of();
+    this.seen = true;
     this.ensured = true;
+  }
+
+  /** Ensures the tables again before the next session, because a statement did not find them. */
+  synchronized void recheck() {
+    this.ensured = false;
   }
 
   /**
@@ -143,15 +161,19 @@ final class LeaderElectionSchema {
     }
     List<String> dropped = look().missing();
     if (!LeaseTables.isDispensable(dropped)) {
-      throw new ElectionSetupException(
-          "Tables of the election are missing in %s, or parts of them, although they were created once (see leader_election_schema_history): they were dropped or changed."
-              .formatted(this.database.location()),
-          "They are not created again automatically. If this was unintended, run:\n"
-              + sql(dropped));
+      this.dropped = dropped;
+      throw dropped(dropped);
     }
     if (dropped.isEmpty()) {
       log.info("The tables of the election in {} are complete", this.database.location());
     }
+  }
+
+  private ElectionSetupException dropped(List<String> missing) {
+    return new ElectionSetupException(
+        "Tables of the election are missing in %s, or parts of them, although they were complete once, or created once (see leader_election_schema_history): they were dropped or changed."
+            .formatted(this.database.location()),
+        "They are not created again automatically. If this was unintended, run:\n" + sql(missing));
   }
 
   /** Returns whether the migrations were run; if not, another node interfered. */

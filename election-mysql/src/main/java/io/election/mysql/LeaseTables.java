@@ -114,6 +114,11 @@ record LeaseTables(
             .anyMatch((migration) -> !migration.ddl(this).isEmpty());
   }
 
+  /** Whether none of the tables is there. */
+  boolean areGone() {
+    return this.leases == null && this.history == null && this.members == null;
+  }
+
   private void check() {
     if (this.leases != null) {
       checkLeases(this.leases);
@@ -200,7 +205,10 @@ record LeaseTables(
       if (!table.engine().equals("InnoDB")) {
         faults.add("its engine is " + table.engine() + ", not InnoDB");
       }
-      if (!table.primaryKey().equals(primaryKey)) {
+      if (table.primaryKey().isEmpty()) {
+        faults.add("it has no primary key; add one by ALTER TABLE %s ADD PRIMARY KEY (%s)"
+            .formatted(table.name(), String.join(", ", primaryKey)));
+      } else if (!table.primaryKey().equals(primaryKey)) {
         faults.add("its primary key is (%s), not (%s)"
             .formatted(String.join(", ", table.primaryKey()), String.join(", ", primaryKey)));
       }

@@ -73,6 +73,9 @@ final class StoreConnection {
       throw new LeaseStoreException(SqlErrors.text(ex), ex);
     } catch (SQLException ex) {
       drop();
+      if (SqlErrors.isMissingTable(ex) || SqlErrors.isMissingColumn(ex)) {
+        this.schema.recheck();
+      }
       String bound = SqlErrors.bound(this.operationTimeout, this.operationTimeout);
       throw SqlErrors.of(ex, what, this.database, session, bound);
     } catch (ElectionSetupException ex) {

@@ -73,10 +73,13 @@ record Table(String name, String type, String engine, List<Column> columns) {
     if (kind.isEmpty()) {
       return null;
     }
+    // The server also shows a unique key as PRI if there is no primary key.
     List<Column> columns = session.query(
         """
             SELECT column_name, data_type, column_type, character_maximum_length,
-                datetime_precision, is_nullable, column_default, extra, collation_name, column_key
+                datetime_precision, is_nullable, column_default, extra, collation_name,
+                column_name IN (SELECT column_name FROM information_schema.statistics
+                    WHERE table_schema = DATABASE() AND table_name = ? AND index_name = 'PRIMARY')
             FROM information_schema.columns
             WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position
             """,
@@ -95,8 +98,9 @@ record Table(String name, String type, String engine, List<Column> columns) {
                   || extra.contains("auto_increment")
                   || extra.contains("generated"),
               Session.string(row, 9),
-              Session.string(row, 10).equals("PRI"));
+              row.getBoolean(10));
         },
+        name,
         name);
     return new Table(name, kind.get().type(), kind.get().engine(), columns);
   }

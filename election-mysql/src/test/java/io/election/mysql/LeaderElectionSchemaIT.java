@@ -374,6 +374,17 @@ class LeaderElectionSchemaIT extends ServerDatabase {
             "it is a VIEW",
             leases),
         argumentSet(
+            "a unique key instead of the primary key",
+            HAND_MADE.replace("PRIMARY KEY", "UNIQUE KEY"),
+            "it has no primary key; add one by ALTER TABLE leader_election ADD PRIMARY KEY (service_id)",
+            leases),
+        argumentSet(
+            "a history with a unique key instead of the primary key",
+            LeaseTables.CREATE_LEASES + ";\n"
+                + LeaseTables.CREATE_HISTORY.replace("PRIMARY KEY", "UNIQUE KEY"),
+            "add one by ALTER TABLE leader_election_history ADD PRIMARY KEY (service_id, term)",
+            "CREATE TABLE leader_election_history ("),
+        argumentSet(
             "without transactions",
             HAND_MADE.replace("InnoDB", "MyISAM"),
             "its engine is MyISAM, not InnoDB",

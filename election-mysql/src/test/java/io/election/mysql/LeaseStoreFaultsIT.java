@@ -2,6 +2,7 @@ package io.election.mysql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import ch.qos.logback.classic.Level;
 import com.zaxxer.hikari.HikariConfig;
@@ -32,6 +33,7 @@ import java.util.regex.Pattern;
 import javax.sql.DataSource;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
+import org.flywaydb.core.internal.command.DbMigrate;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -267,6 +269,37 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     assertThat(renew(row)).containsExactly("billing");
   }
 
+  /** As after Flyway's clean(), in a context that stays. */
+  @Test
+  void tablesThatAreAllGoneAreMadeAgain() throws Exception {
+    useMigrating();
+    LeaseRow row = led("billing");
+    String drop = "DROP TABLE leader_election, leader_election_history, leader_election_member";
+    this.database.execute(drop);
+    assertFails(() -> renew(row), "A table is missing");
+    assertThat(this.store.read(Set.of("billing"))).isEmpty();
+    assertThat(Leases.create(this.store, "billing", "a", 1000, 0)).isPresent();
+
+    // clean() drops the history of the migrations too. Whoever keeps it wants no other tables.
+    this.database.execute(drop);
+    assertFails(() -> this.store.read(Set.of("billing")), "A table is missing");
+    ThrowingCallable refused = () -> assertThatThrownBy(() -> this.store.read(Set.of("billing")))
+        .hasMessageContaining("they were dropped or changed");
+    assertThat(Database.logged(DbMigrate.class, Level.INFO, refused)).isNotEmpty();
+    assertThat(Database.logged(DbMigrate.class, Level.INFO, refused)).isEmpty();
+  }
+
+  @Test
+  void tableThatIsRenamedIsNotMadeAgainAndMayComeBack() throws Exception {
+    useMigrating();
+    LeaseRow row = led("billing");
+    this.database.execute("RENAME TABLE leader_election TO away");
+    assertFails(() -> renew(row), "A table is missing");
+    assertFails(() -> renew(row), "they were dropped or changed");
+    this.database.execute("RENAME TABLE away TO leader_election");
+    assertThat(renew(row)).containsExactly("billing");
+  }
+
   @Test
   void aMissingTableIsToldWithWhatToRun() throws Exception {
     LeaseRow row = led("billing");
@@ -305,6 +338,42 @@ class LeaseStoreFaultsIT extends ServerDatabase {
             .formatted(this.database.name(), user),
         "GRANT SELECT, INSERT, UPDATE ON `%s`.leader_election_history TO '%s'@'%%';"
             .formatted(this.database.name(), user));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"MAX_QUERIES_PER_HOUR", "MAX_UPDATES_PER_HOUR", "MAX_CONNECTIONS_PER_HOUR"})
+  void aLimitOfTheHourIsNotTakenForTooManyConnections(String limit) throws Exception {
+    String user = Database.newUser(this.database, "ALL ON %s.*");
+    this.database.execute("ALTER USER '%s'@'%%' WITH %s 1".formatted(user, limit));
+    use(this.database.dataSourceOf(user));
+
+    assertFails(
+        () -> {
+          for (int i = 0; i < 3; i++) {
+            Leases.create(this.store, "billing" + i, "a", 1000, 0);
+            this.store.disconnect();
+          }
+        },
+        "allows the account no more of that in this hour",
+        "has exceeded the 'max_",
+        "ALTER USER ... WITH");
+  }
+
+  @Test
+  @Tag("default-server")
+  void aCharacterSetOfTheConnectionIsNotTakenForOneOfTheColumns() throws Exception {
+    use(this.database.dataSource("mysql", "characterEncoding=latin1"));
+    assertThat(Database.logged(
+            LeaseRows.class,
+            Level.WARN,
+            () -> assertFails(
+                () -> Leases.create(this.store, "A-订单", "a", 1000, 0),
+                "is not found under its name",
+                "characterEncoding")))
+        .singleElement(STRING)
+        .startsWith("The connection sends 'A-??' for one of the elections [A-订单]")
+        .contains("remove characterEncoding");
   }
 
   @Test
@@ -395,6 +464,14 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     this.database.execute("UPDATE leader_election SET term = 9223372036854775807");
 
     assertFails(() -> take(), "is the greatest possible");
+  }
+
+  private void useMigrating() {
+    this.store = closing(Database.store(
+        this.database.dataSource(),
+        this.database.jdbcUrl(),
+        SchemaMode.MIGRATE,
+        Database.OPERATION_TIMEOUT));
   }
 
   private LeaseRow led(String service) throws LeaseStoreException {

@@ -64,7 +64,7 @@ class ElectionHealthIT {
       patiently().until(() -> health(context).getStatus().equals(Status.DOWN));
       assertThat(context.getBean(ElectionService.class).isLeader()).isFalse();
       assertThat(health(context).getDetails().get("problem").toString())
-          .contains("No answer from the store for ", "A table is missing")
+          .contains("No answer from the store for ", "missing in ")
           .doesNotContain(this.database.password() + "@");
       assertThat(endpoint(context, true))
           .containsEntry("healthy", false)
