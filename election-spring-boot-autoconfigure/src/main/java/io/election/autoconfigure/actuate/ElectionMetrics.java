@@ -92,6 +92,9 @@ final class ElectionMetrics implements SmartLifecycle {
   /** The elections and algorithms whose members are counted. */
   private final Set<Key> memberAlgorithms = ConcurrentHashMap.newKeySet();
 
+  /** The elections whose gauges exist, also after a restart of the context. */
+  private final Set<ElectionService> registered = ConcurrentHashMap.newKeySet();
+
   /** The elections that this node has led since the metrics started. */
   private final Set<String> led = ConcurrentHashMap.newKeySet();
 
@@ -115,7 +118,7 @@ final class ElectionMetrics implements SmartLifecycle {
   @Override
   public void start() {
     this.running = true;
-    this.elections.all().values().forEach(this::register);
+    this.elections.all().values().stream().filter(this.registered::add).forEach(this::register);
     this.calls.onCall(this::called);
     this.hasLeases = this.backend.onRenewal(this::renewed);
   }

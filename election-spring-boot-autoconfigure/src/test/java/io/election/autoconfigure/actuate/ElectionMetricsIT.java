@@ -19,14 +19,32 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import reactor.core.publisher.Mono;
 
 /** The meters of a node on a real database. */
+@ExtendWith(OutputCaptureExtension.class)
 class ElectionMetricsIT {
 
   private final ApplicationContextRunner application = MysqlNode.on(TestDatabase.newDatabase());
+
+  @Test
+  void nothingIsRegisteredAgainWhenTheContextRestarts(CapturedOutput output) {
+    this.application.withBean(SimpleMeterRegistry.class).run((context) -> {
+      awaitLeader(context);
+      for (int i = 0; i < 3; i++) {
+        context.stop();
+        context.start();
+        awaitLeader(context);
+      }
+      assertThat(gauge(context.getBean(MeterRegistry.class), "leader")).isEqualTo(1);
+    });
+    assertThat(output).doesNotContain("already registered", "has been registered");
+  }
 
   @Test
   void gaugesAreThereFromTheStartAndCountersSinceSomethingHasHappened() {
