@@ -382,19 +382,15 @@ final class Session {
    * Commits if the work returns a result, and rolls back otherwise. Both are sent as statements,
    * because a driver sends none if it believes that nothing needs to change.
    *
-   * <p>A commit does not count unless the server is {@linkplain #isUsable() usable} afterwards: a
+   * <p>Neither outcome counts unless the server is {@linkplain #isUsable() usable} afterwards: a
    * privileged account may commit after the server has become read-only, and then the next primary
-   * does not have what was committed. After a rollback nothing follows but another read.
+   * does not have what was committed.
    */
   <T> Optional<T> inTransaction(Transaction<T> work) throws SQLException {
     execute("START TRANSACTION");
     Optional<T> result = work.run();
-    if (result.isPresent()) {
-      execute("COMMIT");
-      requireUsable();
-    } else {
-      execute("ROLLBACK");
-    }
+    execute(result.isPresent() ? "COMMIT" : "ROLLBACK");
+    requireUsable();
     return result;
   }
 
