@@ -12,7 +12,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.Parameter;
 
 /**
- * Runs the contract with each driver, and with settings that users have in their URLs and pools.
+ * Runs the contract with each driver, and with settings that users have in their URLs and pools:
+ * the driver of MariaDB with the long tests.
  */
 @OnEveryServer
 class LeaseStoreIT {
@@ -55,6 +56,7 @@ class LeaseStoreIT {
 
   @Nested
   @Tag("other-connections")
+  @Tag("faults")
   class MariaDbDriver extends SqlContract {
 
     MariaDbDriver() {
@@ -64,7 +66,7 @@ class LeaseStoreIT {
 
   @Nested
   @Tag("other-connections")
-  @Tag("default-server")
+  @Tag("faults")
   class MariaDbDriverWithAffectedRows extends Variant {
 
     MariaDbDriverWithAffectedRows() {
