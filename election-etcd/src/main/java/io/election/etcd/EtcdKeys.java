@@ -17,6 +17,11 @@ final class EtcdKeys {
 
   private EtcdKeys() {}
 
+  /** Returns whether a key, without the prefix, is the record of an election. */
+  static boolean isRecord(String key) {
+    return key.indexOf('/') < 0 && !key.startsWith("~");
+  }
+
   /** A range, relative to the prefix, without its end. */
   record Range(String from, String to) {
 

@@ -38,6 +38,9 @@ final class EtcdServer implements KeyValueServer {
   /** A transaction of a server that allows fewer operations than this is refused. */
   private static final int FEWEST_OPERATIONS = 12;
 
+  /** The terms of Raft prove nothing: a restored cluster may be in the same, or merely elect. */
+  private static final long NO_EPOCH = 0;
+
   private static final Version UNKNOWN = new Version(-1, -1);
 
   private final EtcdChannels channels;
@@ -101,8 +104,7 @@ final class EtcdServer implements KeyValueServer {
 
   private Snapshot readAll(Query query) throws LeaseStoreException {
     List<RequestOp> requests = new ArrayList<>();
-    List<String> records =
-        query.keys().stream().filter((key) -> key.indexOf('/') < 0).toList();
+    List<String> records = query.keys().stream().filter(EtcdKeys::isRecord).toList();
     boolean allRecords = records.size() > this.maxOperations;
     if (allRecords) {
       EtcdKeys.RECORDS.forEach((range) -> requests.add(operation(
@@ -112,7 +114,7 @@ final class EtcdServer implements KeyValueServer {
           query)));
     }
     for (String key : query.keys()) {
-      if (!allRecords || key.indexOf('/') >= 0) {
+      if (!allRecords || !EtcdKeys.isRecord(key)) {
         requests.add(operation(RangeRequest.newBuilder().setKey(key(key)), query));
       }
     }
@@ -130,22 +132,20 @@ final class EtcdServer implements KeyValueServer {
     Map<String, Entry> entries = new HashMap<>();
     Set<String> found = new HashSet<>();
     long revision = Long.MAX_VALUE;
-    long epoch = 0;
     String identity = "";
     for (int i = 0; i < requests.size(); i += this.maxOperations) {
       TxnResponse answer = execute(TxnRequest.newBuilder()
           .addAllSuccess(requests.subList(i, Math.min(i + this.maxOperations, requests.size())))
           .build());
       revision = Math.min(revision, answer.getHeader().getRevision());
-      epoch = Math.max(epoch, answer.getHeader().getRaftTerm());
       identity = Long.toHexString(answer.getHeader().getClusterId());
       for (ResponseOp response : answer.getResponsesList()) {
         for (KeyValue pair : response.getResponseRange().getKvsList()) {
           String key = pair.getKey().toStringUtf8().substring(this.prefix.length());
-          if (key.indexOf('/') >= 0 || query.keys().contains(key)) {
+          if (!EtcdKeys.isRecord(key) || query.keys().contains(key)) {
             entries.put(key, entry(pair));
           }
-          if (key.indexOf('/') < 0) {
+          if (EtcdKeys.isRecord(key)) {
             found.add(key);
           }
         }
@@ -154,7 +154,7 @@ final class EtcdServer implements KeyValueServer {
     if (allRecords) {
       this.records = found;
     }
-    return new Snapshot(entries, identity, revision, epoch);
+    return new Snapshot(entries, identity, revision, NO_EPOCH);
   }
 
   private static Entry entry(KeyValue pair) {

@@ -103,7 +103,8 @@ public interface KeyValueServer extends AutoCloseable {
    *     one; of a fresh reading, not before what was read. It never decreases, even if all keys are
    *     deleted, unless the cluster goes back to an earlier state
    * @param epoch a number that grows when the servers choose their leader, at least when they start
-   *     with other data; of a reading that is not fresh, it may be an earlier one
+   *     with other data; of a reading that is not fresh, it may be an earlier one; 0 if the
+   *     servers do not number that
    */
   record Snapshot(Map<String, Entry> entries, String identity, long revision, long epoch) {}
 
