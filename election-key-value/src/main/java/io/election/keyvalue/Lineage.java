@@ -153,7 +153,7 @@ final class Lineage {
       return new Doubt(
           "has chosen its leader, or was restarted (epoch %d comes after %d)"
               .formatted(fresh.epoch(), identity.epoch()),
-          0);
+          LOST_WRITES);
     }
     return null;
   }

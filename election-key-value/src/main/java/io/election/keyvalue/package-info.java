@@ -44,8 +44,7 @@
  *       free. So the records belong to an <em>identity</em>, a key that each take-over compares, and
  *       that is watched with them. A fresh reading that does not prove that the history goes on
  *       replaces it; then no record counts as handed back until a node has watched one for a lease,
- *       and on etcd new terms are above all that were lost. On ZooKeeper a term may come again, since
- *       an epoch may.
+ *       and new terms are above all that were lost.
  *   <li>An outcome that is unknown extends nothing, and grants nothing.
  * </ol>
  */
