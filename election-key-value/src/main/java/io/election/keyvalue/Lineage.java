@@ -34,7 +34,7 @@ final class Lineage {
   /** More writes than a cluster makes between a snapshot and its restore: a year at 30,000 a second. */
   private static final long LOST_WRITES = 1_000_000_000_000L;
 
-  /** How often a call looks again because another node has replaced the identity. */
+  /** How many times a call reads: each time another node may have replaced the identity. */
   private static final int ATTEMPTS = 4;
 
   /**
@@ -153,7 +153,7 @@ final class Lineage {
       return new Doubt(
           "has chosen its leader, or was restarted (epoch %d comes after %d)"
               .formatted(fresh.epoch(), identity.epoch()),
-          LOST_WRITES);
+          identity == Identity.NONE ? 0 : LOST_WRITES);
     }
     return null;
   }

@@ -80,6 +80,13 @@ class KeyValueLeaseStoreTest {
     });
   }
 
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void termsOfANewStoreBeginLow(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    assertThat(lead(this.a, "x", "a")).isLessThan(10_000);
+  }
+
   /** By the age followers know when the next renewal comes. */
   @Test
   void theAgeOfARecordCountsFromBeforeItWasTakenToTheMiddleOfARead() throws Exception {
