@@ -85,7 +85,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     this.life = new Life(random);
     this.members = new Members(server, clock, ticker);
     this.history = new TermHistory(server);
-    this.lineage = new Lineage(server, random);
+    this.lineage = new Lineage(server, clock, random);
     this.records = new Records(server, this.followed, this.lineage);
   }
 

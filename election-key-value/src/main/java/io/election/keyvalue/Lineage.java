@@ -1,5 +1,7 @@
 package io.election.keyvalue;
 
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
 import io.election.keyvalue.KeyValueServer.Commit;
 import io.election.keyvalue.KeyValueServer.Create;
 import io.election.keyvalue.KeyValueServer.Entry;
@@ -9,6 +11,7 @@ import io.election.keyvalue.KeyValueServer.Snapshot;
 import io.election.keyvalue.KeyValueServer.Version;
 import io.election.keyvalue.KeyValueServer.Write;
 import io.election.lease.LeaseStoreException;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -64,11 +67,12 @@ final class Lineage {
   /**
    * Why a reading may not show the history that its identity names.
    *
-   * @param lost at most how many writes were lost whose revisions come again
+   * @param lost whether it is known that writes were lost, whose revisions come again
    */
-  private record Doubt(String reason, long lost) {}
+  private record Doubt(String reason, boolean lost) {}
 
   private final KeyValueServer server;
+  private final InstantSource clock;
   private final Supplier<String> random;
 
   /** The greatest revision that this process has seen. */
@@ -77,8 +81,9 @@ final class Lineage {
   /** Whether the next poll must ask a quorum which history this is. */
   private boolean doubtful = true;
 
-  Lineage(KeyValueServer server, Supplier<String> random) {
+  Lineage(KeyValueServer server, InstantSource clock, Supplier<String> random) {
     this.server = server;
+    this.clock = clock;
     this.random = random;
   }
 
@@ -114,7 +119,7 @@ final class Lineage {
     OptionalLong logIndex = this.server.logIndex();
     Snapshot now = this.server.read(new Query(Set.of(Keys.IDENTITY), Set.of(), true));
     this.greatest = now.revision();
-    long skipped = Identity.in(fresh).skipped() + doubt.lost();
+    long skipped = skipped(Identity.in(fresh), doubt, now.revision());
     Identity next = new Identity(
         this.random.get(),
         false,
@@ -134,6 +139,21 @@ final class Lineage {
     return false;
   }
 
+  /**
+   * Returns by how much terms that begin at a revision are above it. Data that were put back may
+   * begin an epoch that was used, and nothing in them tells whether it was. Only the time is another
+   * one: in microseconds it is above all terms of an earlier time. If it is wrong, a term of the lost
+   * history may come again, which does not decide who leads.
+   */
+  private long skipped(Identity before, Doubt doubt, long revision) {
+    if (doubt.lost()) {
+      return before.skipped() + LOST_WRITES;
+    }
+    return before.equals(Identity.NONE)
+        ? 0
+        : Math.max(before.skipped(), MILLISECONDS.toMicros(this.clock.millis()) - revision);
+  }
+
   private @Nullable Doubt doubt(Snapshot fresh) throws LeaseStoreException {
     Identity identity = Identity.in(fresh);
     long revision = fresh.revision();
@@ -142,18 +162,17 @@ final class Lineage {
       return new Doubt(
           "was restored from a snapshot (%d entries of its log make %d writes)"
               .formatted(logIndex.getAsLong(), revision),
-          LOST_WRITES);
+          true);
     }
     if (revision < this.greatest && (identity.led() || identity.usedTerms() < this.greatest)) {
       return new Doubt(
-          "was set back (revision %d comes after %d)".formatted(revision, this.greatest),
-          LOST_WRITES);
+          "was set back (revision %d comes after %d)".formatted(revision, this.greatest), true);
     }
     if (fresh.epoch() != identity.epoch()) {
       return new Doubt(
           "has chosen its leader, or was restarted (epoch %d comes after %d)"
               .formatted(fresh.epoch(), identity.epoch()),
-          identity == Identity.NONE ? 0 : LOST_WRITES);
+          false);
     }
     return null;
   }

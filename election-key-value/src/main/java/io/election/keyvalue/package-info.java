@@ -44,7 +44,8 @@
  *       free. So the records belong to an <em>identity</em>, a key that each take-over compares, and
  *       that is watched with them. A fresh reading that does not prove that the history goes on
  *       replaces it; then no record counts as handed back until a node has watched one for a lease,
- *       and new terms are above all that were lost.
+ *       and new terms are above all that were lost. Where the server cannot tell that writes were
+ *       lost, they are at least the time, which decides nothing else.
  *   <li>An outcome that is unknown extends nothing, and grants nothing.
  * </ol>
  */
