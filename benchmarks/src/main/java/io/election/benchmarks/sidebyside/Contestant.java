@@ -125,7 +125,7 @@ final class Contestant implements AutoCloseable {
   /** Starts the processes that have ended, and waits until all run and one leads. */
   NodeProcess awaitLeader() {
     this.nodes.stream().filter((node) -> !node.isAlive()).forEach(NodeProcess::restart);
-    within(Duration.ofSeconds(90), "all nodes are up")
+    within(Duration.ofMinutes(3), "all nodes are up")
         .until(() -> this.nodes.stream().allMatch(NodeProcess::isUp));
     return within(patience(), "a node leads")
         .until(this::leader, Optional::isPresent)
