@@ -293,7 +293,7 @@ public final class LeaderOnlyCalls
      */
     @Nullable
     Call enter(String method) {
-      return enter(method, this.election::isLeader);
+      return enter(method, this::mayBegin);
     }
 
     /**
@@ -335,9 +335,14 @@ public final class LeaderOnlyCalls
       return term;
     }
 
+    /** An application's own election may block, so that the context may have closed meanwhile. */
+    private boolean mayBegin() {
+      return this.election.isLeader() && !LeaderOnlyCalls.this.closed;
+    }
+
     private OptionalLong term() {
       Leadership leadership = this.election.leadership().orElse(null);
-      if (!this.election.isLeader()) {
+      if (!mayBegin()) {
         return OptionalLong.empty(); // has the last word: a test may stub it
       }
       if (leadership != null) {
@@ -356,7 +361,7 @@ public final class LeaderOnlyCalls
       this.inside.incrementAndGet();
       Call call = null;
       try {
-        if (!LeaderOnlyCalls.this.closed && asksElection.getAsBoolean()) {
+        if (asksElection.getAsBoolean()) {
           call = new Call(method);
           this.running.add(call);
         }

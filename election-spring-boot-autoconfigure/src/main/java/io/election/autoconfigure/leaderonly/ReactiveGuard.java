@@ -88,12 +88,18 @@ final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
     }
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     Consumer<SignalType> end = (signal) -> gate.leave(entered, failure.get());
-    Publisher<Object> running = work.get();
-    // A Mono converted to a Flux would be cancelled after its value, and a transaction within it
-    // rolled back.
-    return this.adapter.isMultiValue()
-        ? Flux.from(running).doOnError(failure::set).doFinally(end)
-        : Mono.from(running).doOnError(failure::set).doFinally(end);
+    try {
+      Publisher<Object> running = work.get();
+      // A Mono converted to a Flux would be cancelled after its value, and a transaction within it
+      // rolled back.
+      return this.adapter.isMultiValue()
+          ? Flux.from(running).doOnError(failure::set).doFinally(end)
+          : Mono.from(running).doOnError(failure::set).doFinally(end);
+    } catch (RuntimeException | Error ex) {
+      // An adapter has failed.
+      gate.leave(entered, ex);
+      throw ex;
+    }
   }
 
   private Publisher<Object> proceed(ProxyMethodInvocation fresh) {

@@ -3,6 +3,7 @@ package io.election.autoconfigure.leaderonly;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.ElectionService;
+import io.election.LeaderOnly;
 import io.election.Leadership;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.SwitchedElection;
@@ -27,8 +28,14 @@ import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.reactivestreams.Publisher;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;
+import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.support.StaticApplicationContext;
+import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.ReactiveTypeDescriptor;
+import reactor.core.publisher.Flux;
 
 class LeaderOnlyCallsTest {
 
@@ -131,6 +138,57 @@ class LeaderOnlyCallsTest {
       assertThat(door.apply("Job.run")).isNull();
     }
     assertThat(calls.running("default")).isZero();
+  }
+
+  @Test
+  void noCallBeginsIfTheContextClosesWhileTheElectionIsAsked() {
+    AtomicReference<LeaderOnlyCalls> asked = new AtomicReference<>();
+    StaticApplicationContext context = new StaticApplicationContext();
+    LeaderOnlyCalls calls = calls(new SwitchedElection() {
+      @Override
+      public boolean isLeader() {
+        asked.get().onApplicationEvent(new ContextClosedEvent(context));
+        return true;
+      }
+    });
+    calls.setApplicationContext(context);
+    asked.set(calls);
+    assertThat(calls.gate("").enter("Job.run")).isNull();
+    assertThat(calls.running("default")).isZero();
+  }
+
+  /** A reactive type whose adapter fails. */
+  private record Broken(@Nullable Publisher<?> publisher) {}
+
+  /** Otherwise a stop waits for a call that never ends, and never hands the lease back. */
+  @Test
+  void callWhoseResultCannotBeSubscribedToEnds() {
+    AtomicReference<Runnable> adapter = new AtomicReference<>();
+    ReactiveAdapterRegistry.getSharedInstance()
+        .registerReactiveType(
+            ReactiveTypeDescriptor.multiValue(Broken.class, () -> new Broken(null)),
+            (result) -> {
+              adapter.get().run();
+              return Flux.empty();
+            },
+            Broken::new);
+    this.election.becomeLeader();
+    Broken guarded = (Broken) ReactiveGuard.of(
+            Broken.class, this.calls, () -> this.gate, LeaderOnly.OnFollower.SKIP, "Job.run")
+        .guard(new Broken(null));
+    Flux<?> result = Flux.from(Objects.requireNonNull(guarded.publisher()));
+
+    adapter.set(() -> {
+      throw new IllegalStateException("expected");
+    });
+    Assertions.assertThatIllegalStateException().isThrownBy(result::blockLast);
+    assertThat(this.calls.running("default")).isZero();
+
+    adapter.set(() -> {
+      throw new NoClassDefFoundError("expected");
+    });
+    Assertions.assertThatThrownBy(result::blockLast).isInstanceOf(NoClassDefFoundError.class);
+    assertThat(this.calls.running("default")).isZero();
   }
 
   private static List<Function<String, LeaderOnlyCalls.@Nullable Call>> doors(
