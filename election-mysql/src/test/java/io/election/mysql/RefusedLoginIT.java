@@ -10,6 +10,8 @@ import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -53,6 +55,42 @@ class RefusedLoginIT extends ServerDatabase {
         .isEmpty();
   }
 
+  /**
+   * A server counts refusals until somebody logs in. The election of a node sends at most one login
+   * in half a minute, so three of them never reach five while others log in that often.
+   */
+  @Test
+  void fault_61_password_changed_and_account_locked_after_five_refusals() throws Exception {
+    lockAfterFive();
+    List<MysqlLeaseStore> nodes = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      nodes.add(store(this.database.jdbcUrl()));
+    }
+    this.password = this.database.password();
+    for (MysqlLeaseStore node : nodes) {
+      assertThat(node.read(Set.of("jobs"))).isEmpty();
+    }
+    server().execute("ALTER USER '%s'@'%%' IDENTIFIED BY 'changed'".formatted(this.user));
+    for (MysqlLeaseStore node : nodes) {
+      assertThat(node.read(Set.of("jobs"))).as("an open connection goes on").isEmpty();
+    }
+    endSessions();
+    for (int second = 0; second < MINUTES.toSeconds(); second++) {
+      if (second % 30 == 0) {
+        DriverManager.getConnection(this.database.jdbcUrl(), this.user, "changed")
+            .close();
+      }
+      for (MysqlLeaseStore node : nodes) {
+        assertThatThrownBy(() -> node.read(Set.of("jobs"))).isInstanceOf(LeaseStoreException.class);
+      }
+      this.nanos.addAndGet(Duration.ofSeconds(1).toNanos());
+    }
+    this.password = "changed";
+    for (MysqlLeaseStore node : nodes) {
+      assertThat(node.read(Set.of("jobs"))).isEmpty();
+    }
+  }
+
   /** The driver breaks the login off, although user and password are right. */
   @Test
   void loginThatTheDriverBreaksOffLocksTheAccountForNobody() throws Exception {
@@ -92,6 +130,15 @@ class RefusedLoginIT extends ServerDatabase {
                 : "ALTER USER '" + this.user + "'@'%' ACCOUNT UNLOCK");
     this.nanos.addAndGet(Duration.ofSeconds(45).toNanos());
     assertThat(store.read(Set.of("jobs"))).isEmpty();
+  }
+
+  private void endSessions() {
+    String ids = server()
+        .query("SELECT GROUP_CONCAT(id) FROM information_schema.processlist WHERE user = '%s'"
+            .formatted(this.user));
+    for (String id : String.valueOf(ids).split(",")) {
+      server().execute("KILL " + id);
+    }
   }
 
   /** MariaDB counts failed logins of all accounts by one setting. */
