@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 class SimulationTest {
 
-  private static final int SCHEDULES = Integer.getInteger("simulation.schedules", 1_000);
+  private static final int SCHEDULES = Integer.getInteger("simulation.schedules", 400);
 
   private static final Long SEED = Long.getLong("simulation.seed");
 
@@ -27,7 +27,7 @@ class SimulationTest {
   @EnumSource
   void atNoInstantOfAnyScheduleTwoProcessesLeadAndAfterTheFaultsOneDoes(Drive drive) {
     Tally tally = run(SCHEDULES, drive, OlderTool.NONE);
-    if (tally.schedules >= 1_000) {
+    if (tally.schedules >= 400) {
       assertThat(tally.leaderships)
           .as("each way to lead was gone")
           .containsKeys(Reason.CREATED, Reason.RELEASED, Reason.EXPIRED, Reason.DESIGNATED);
