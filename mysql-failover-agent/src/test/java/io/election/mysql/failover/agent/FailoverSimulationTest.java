@@ -34,7 +34,7 @@ class FailoverSimulationTest {
 
   private static final int STEPS = 60;
 
-  private static final int HISTORIES = Integer.getInteger("failover.histories", 3_000);
+  private static final int HISTORIES = Integer.getInteger("failover.histories", 500);
 
   /** A transaction; {@code term} is that of the promotion that it records, or 0. */
   private record Transaction(String uuid, int number, long term) {}
