@@ -152,30 +152,46 @@ class ReplicaFaultsIT {
     }
   }
 
-  /** The leader hears nothing of the new source, and the other nodes nothing of the old one. */
   @ParameterizedTest
   @ValueSource(strings = {"ordinary", "CONNECTION_ADMIN", "root"})
   void fault_55_planned_switch_over_under_an_account_that_may_write_on_a_read_only_server(
       String account) throws Exception {
-    this.database = shared.source().newDatabase();
+    switchOver(shared, account);
+  }
+
+  /** MariaDB knows no {@code super_read_only}. */
+  @Test
+  void
+      fault_55_planned_switch_over_on_mariadb_under_an_account_that_may_write_on_a_read_only_server()
+          throws Exception {
+    try (ReplicatedServers servers = ReplicatedServers.startMariaDb()) {
+      for (String account : List.of("ordinary", "READ_ONLY ADMIN", "root")) {
+        switchOver(servers, account);
+        servers.replicateAgain();
+      }
+    }
+  }
+
+  /** The leader hears nothing of the new source, and the other nodes nothing of the old one. */
+  private void switchOver(ReplicatedServers servers, String account) throws Exception {
+    this.database = servers.source().newDatabase();
     Cluster.prepare(this.database);
-    if (account.equals("CONNECTION_ADMIN")) {
-      shared
+    if (account.endsWith("ADMIN")) {
+      servers
           .source()
-          .execute(
-              "GRANT CONNECTION_ADMIN ON *.* TO '%s'@'%%'".formatted(this.database.username()));
+          .execute("GRANT %s ON *.* TO '%s'@'%%'".formatted(account, this.database.username()));
     }
     String username = account.equals("root") ? account : this.database.username();
     Cluster.start(
-        this.database, LEASE, RENEW, List.of(on(shared.source(), "old", username)), (cluster) -> {
+        this.database, LEASE, RENEW, List.of(on(servers.source(), "old", username)), (cluster) -> {
           NodeProcess leader = cluster.awaitLeader();
-          cluster.join(on(shared.replica(), "a", username), on(shared.replica(), "b", username));
+          cluster.join(on(servers.replica(), "a", username), on(servers.replica(), "b", username));
           assertThat(cluster.awaitLeader()).isEqualTo(leader);
 
-          shared.source().execute("SET GLOBAL read_only = ON");
+          servers.source().execute("SET GLOBAL read_only = ON");
           long readOnly = System.nanoTime();
-          shared.awaitSameData();
-          shared.promote();
+          servers.awaitSameData();
+          servers.promote();
 
           NodeProcess next = cluster.awaitLeaderOtherThan(leader);
           cluster.letPass(LEASE);

@@ -8,7 +8,7 @@ import org.testcontainers.containers.JdbcDatabaseContainer;
 import org.testcontainers.containers.Network;
 import org.testcontainers.utility.MountableFile;
 
-/** A MySQL server and its asynchronous, read-only replica, in containers. */
+/** A server and its asynchronous, read-only replica, in containers. */
 public final class ReplicatedServers implements AutoCloseable {
 
   private static final String FAKE_TIME = "/usr/local/lib/libfaketime.so";
@@ -17,11 +17,11 @@ public final class ReplicatedServers implements AutoCloseable {
   private final ContainerServer source;
   private final ContainerServer replica;
 
-  private ReplicatedServers(Duration ahead) {
-    ContainerServer source = launch(1, Duration.ZERO);
+  private ReplicatedServers(DatabaseImage image, Duration ahead) {
+    ContainerServer source = launch(image, 1, Duration.ZERO);
     try {
       source.connect(this.network, "source");
-      this.replica = launch(2, ahead);
+      this.replica = launch(image, 2, ahead);
       this.replica.connect(this.network, "replica");
     } catch (RuntimeException | Error ex) {
       source.close();
@@ -36,7 +36,15 @@ public final class ReplicatedServers implements AutoCloseable {
 
   /** Starts both servers with clocks that may differ, for which libfaketime must be installed. */
   public static ReplicatedServers start(Duration ahead) {
-    ReplicatedServers servers = new ReplicatedServers(ahead);
+    return started(new ReplicatedServers(DatabaseImage.MYSQL_9_7, ahead));
+  }
+
+  /** Starts two servers of MariaDB. */
+  public static ReplicatedServers startMariaDb() {
+    return started(new ReplicatedServers(DatabaseImage.MARIADB_11_8, Duration.ZERO));
+  }
+
+  private static ReplicatedServers started(ReplicatedServers servers) {
     try {
       servers.replicate();
       return servers;
@@ -46,13 +54,17 @@ public final class ReplicatedServers implements AutoCloseable {
     }
   }
 
-  private static ContainerServer launch(int number, Duration ahead) {
-    return ContainerServer.launch(DatabaseImage.MYSQL_9_7, (container) -> {
-      container.setCommand(
-          "--server-id=" + number,
-          "--gtid-mode=ON",
-          "--enforce-gtid-consistency=ON",
-          "--innodb-buffer-pool-size=64M");
+  private static ContainerServer launch(DatabaseImage image, int number, Duration ahead) {
+    return ContainerServer.launch(image, (container) -> {
+      if (image == DatabaseImage.MARIADB_11_8) {
+        container.setCommand("--server-id=" + number, "--log-bin", "--innodb-buffer-pool-size=64M");
+      } else {
+        container.setCommand(
+            "--server-id=" + number,
+            "--gtid-mode=ON",
+            "--enforce-gtid-consistency=ON",
+            "--innodb-buffer-pool-size=64M");
+      }
       if (!ahead.isZero()) {
         shiftClock(container, ahead);
       }
@@ -75,15 +87,32 @@ public final class ReplicatedServers implements AutoCloseable {
   /** Makes the replica a replica of the source again, whatever has happened to the two servers. */
   public void replicateAgain() {
     this.source.revive();
-    this.source.execute("SET GLOBAL super_read_only = OFF");
-    this.source.execute("SET GLOBAL read_only = OFF");
+    this.source.execute(writable());
     this.replica.execute("STOP REPLICA");
     this.replica.execute("RESET REPLICA ALL");
-    this.replica.execute("SET GLOBAL super_read_only = OFF");
+    this.replica.execute(writable());
     replicate();
   }
 
+  private String writable() {
+    return this.source.isMariaDb()
+        ? "SET GLOBAL read_only = OFF"
+        : "SET GLOBAL super_read_only = OFF, GLOBAL read_only = OFF";
+  }
+
   private void replicate() {
+    if (this.source.isMariaDb()) {
+      this.source.execute("RESET MASTER");
+      this.replica.execute("RESET MASTER");
+      this.replica.execute("SET GLOBAL gtid_slave_pos = ''");
+      this.replica.execute("""
+          CHANGE MASTER TO MASTER_HOST = 'source', MASTER_USER = 'root', MASTER_PASSWORD = '%s',
+              MASTER_USE_GTID = slave_pos
+          """.formatted(TestServer.ROOT_PASSWORD));
+      this.replica.execute("START REPLICA");
+      this.replica.execute("SET GLOBAL read_only = ON");
+      return;
+    }
     // The transactions of a server's first start must not count as transactions that the other
     // server lacks.
     this.source.execute("RESET BINARY LOGS AND GTIDS");
@@ -107,6 +136,14 @@ public final class ReplicatedServers implements AutoCloseable {
 
   /** Waits until the replica has applied all transactions of the source. */
   public void awaitSameData() {
+    if (this.source.isMariaDb()) {
+      String written = this.source.query("SELECT @@GLOBAL.gtid_binlog_pos");
+      Awaitility.await("the replica has what the source has")
+          .atMost(Duration.ofSeconds(60))
+          .until(() -> "0"
+              .equals(this.replica.query("SELECT MASTER_GTID_WAIT('%s', 1)".formatted(written))));
+      return;
+    }
     String executed = this.source.query("SELECT @@GLOBAL.gtid_executed");
     Awaitility.await("the replica has what the source has")
         .atMost(Duration.ofSeconds(60))
@@ -128,11 +165,7 @@ public final class ReplicatedServers implements AutoCloseable {
   /** Makes the replica writable and ends its replication, whatever the state of the source. */
   public void promote() {
     // On one connection, since the leader's lease runs on.
-    this.replica.execute(
-        "STOP REPLICA",
-        "RESET REPLICA ALL",
-        "SET GLOBAL super_read_only = OFF",
-        "SET GLOBAL read_only = OFF");
+    this.replica.execute("STOP REPLICA", "RESET REPLICA ALL", writable());
   }
 
   @Override
