@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Pattern;
 import javax.sql.DataSource;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -221,6 +222,28 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     terms.remove("lost");
     assertThat(Leases.renew(this.store, "a", terms)).isEqualTo(terms.keySet());
     assertThat(this.connections).as("none was given up").hasSize(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1205, 1213})
+  void aCommonRenewalThatTheServerHasUndoneRenewsNothingByItself(int error) throws Exception {
+    AtomicInteger undone = new AtomicInteger();
+    DataSource source = this.database.dataSource();
+    use(ConnectionSource.of(() -> Watched.of(source.getConnection(), (method, sql) -> {
+      if (sql != null && sql.matches("(?s)(UPDATE \\(SELECT|SET STATEMENT).*")) {
+        undone.incrementAndGet();
+        throw new SQLException("injected", "40001", error);
+      }
+      return sql;
+    })));
+    Map<String, Long> terms = led(2);
+    Map<String, LeaseRow> before = rows(terms.keySet());
+    terms.put("lost", led("lost").term() + 1);
+
+    assertThat(Leases.renew(this.store, "a", terms)).isEqualTo(before.keySet());
+
+    assertThat(undone).hasValue(1);
+    assertThat(rows(before.keySet()).values()).doesNotContainAnyElementsOf(before.values());
   }
 
   @Test

@@ -471,4 +471,22 @@ public abstract class LeaseStoreFaultContract extends LeaseStoreRaceContract {
         .isFalse();
     anotherRecord(faults.store(), SERVICE, seen);
   }
+
+  @Test
+  void whatAnotherProcessOfTheSameNodeLeadsIsNeitherRenewedNorReleased() throws Exception {
+    long term = leadBy(another(), SERVICE).term();
+    Map<String, Long> terms = leadMany(2);
+    terms.put(SERVICE, term);
+    LeaseRow row = row(SERVICE);
+
+    assertThat(renew(A, Map.of(SERVICE, term))).isEmpty();
+    assertThat(renew(A, terms)).containsExactlyInAnyOrder("service-0", "service-1");
+    assertThat(store().release(SERVICE, A, term, "", RESIGNED)).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(row);
+
+    assertThat(another().designate(SERVICE, B, null, null)).isTrue();
+    LeaseRow displaced = row(SERVICE);
+    assertThat(cede(SERVICE, A, term, DISPLACED)).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(displaced);
+  }
 }
