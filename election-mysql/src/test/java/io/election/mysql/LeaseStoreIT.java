@@ -33,23 +33,13 @@ class LeaseStoreIT {
   @Nested
   @Tag("other-connections")
   @Tag("default-server")
-  class ConnectorJWithAffectedRows extends Variant {
+  class ConnectorJWithAffectedRowsAndServerSidePreparedStatementsInAnotherTimeZone extends Variant {
 
-    ConnectorJWithAffectedRows() {
-      super(Connecting.by("mysql", "useAffectedRows=true"));
-    }
-  }
-
-  @Nested
-  @Tag("other-connections")
-  @Tag("default-server")
-  class ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone extends Variant {
-
-    ConnectorJWithServerSidePreparedStatementsInAnotherTimeZone() {
+    ConnectorJWithAffectedRowsAndServerSidePreparedStatementsInAnotherTimeZone() {
       super(
           Connecting.by(
               "mysql",
-              "useServerPrepStmts=true&cachePrepStmts=true&rewriteBatchedStatements=true"
+              "useAffectedRows=true&useServerPrepStmts=true&cachePrepStmts=true&rewriteBatchedStatements=true"
                   + "&connectionTimeZone=America/New_York&sessionVariables=time_zone='-08:00',sql_mode=''"));
     }
   }
