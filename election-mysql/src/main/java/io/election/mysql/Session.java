@@ -48,6 +48,17 @@ final class Session {
   private static final String COMMITS =
       "(@@SESSION.autocommit = 1 AND @@SESSION.completion_type = 'NO_CHAIN')";
 
+  private static final String NOW = "CURRENT_TIMESTAMP(6)";
+
+  /**
+   * The time of the server, as far as a column of type timestamp can hold it; that type ends in
+   * January 2038. Times in the tables are for people, and must not fail a statement that leads.
+   * From 2038-01-01 on they show that day, and differ in their microseconds alone.
+   */
+  private static final String STORABLE_NOW =
+      "LEAST(%1$s, FROM_UNIXTIME(2145916800) + INTERVAL MICROSECOND(%1$s) MICROSECOND)"
+          .formatted(NOW);
+
   private static final String WAIT_TIMEOUT = "wait_timeout";
 
   private final Connection connection;
@@ -357,7 +368,7 @@ final class Session {
 
   private PreparedStatement prepare(String sql, @Nullable Object... parameters)
       throws SQLException {
-    PreparedStatement statement = this.connection.prepareStatement(sql);
+    PreparedStatement statement = this.connection.prepareStatement(sql.replace(NOW, STORABLE_NOW));
     try {
       for (int i = 0; i < parameters.length; i++) {
         Object parameter = parameters[i];

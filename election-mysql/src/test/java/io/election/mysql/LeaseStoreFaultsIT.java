@@ -102,6 +102,47 @@ class LeaseStoreFaultsIT extends ServerDatabase {
         .isEqualTo(Connection.TRANSACTION_READ_COMMITTED);
   }
 
+  /** A session's time ends with the type of the columns in MySQL, and so must be earlier here. */
+  @Test
+  void timesThatAreWrittenEndBeforeTheTypeOfTheirColumnsDoes() throws Exception {
+    DataSource late = this.database.dataSource("mysql", "sessionVariables=timestamp=2147400000.25");
+    use(late);
+    MysqlLeaseStore other =
+        closing(Database.store(late, this.database.jdbcUrl(), SchemaMode.NONE, TIMEOUT));
+    Map<String, Long> terms = led(3);
+    Leases.renew(this.store, "a", Map.of("service-0", terms.get("service-0")));
+    assertThat(row("service-0").own()).as("after a renewal").isTrue();
+    Leases.renew(this.store, "a", terms);
+    assertThat(rows(terms.keySet()).values()).as("after a common one").allMatch(LeaseRow::own);
+
+    LeaseRow created = Leases.create(other, "created", "b", 10_000, 0).orElseThrow();
+    assertThat(other.touch("created", created)).isPresent();
+    LeaseRow before = Database.row(other, "service-0");
+    assertThat(Leases.acquire(other, "service-0", before, "b", 10_000, 0, "EXPIRED"))
+        .isPresent();
+    long second = terms.get("service-1");
+    assertThat(this.store.release("service-1", "a", second, "", Database.RESIGNED))
+        .isTrue();
+    assertThat(other.designate("service-2", "b", row("service-2"), new AuditNote("x", "y")))
+        .isTrue();
+    assertThat(Leases.cede(this.store, "service-2", "a", terms.get("service-2"), Database.RESIGNED))
+        .isTrue();
+    assertThat(other.designate("service-1", "b", null, null)).isTrue();
+    for (String paused : List.of("", "", "service-0")) {
+      this.store.announce(
+          new Announcement("a", terms.keySet(), Set.of(paused), true, TIMEOUT, "", "", Map.of()));
+    }
+    assertThat(this.store.members(terms.keySet())).containsOnlyKeys(terms.keySet());
+
+    assertThat(this.database.query("""
+            SELECT GROUP_CONCAT(DISTINCT t) FROM (
+                SELECT last_active_time t FROM leader_election
+                UNION SELECT elected_at FROM leader_election_history
+                UNION SELECT ended_at FROM leader_election_history
+                UNION SELECT joined_at FROM leader_election_member
+                UNION SELECT seen_at FROM leader_election_member) times""")).isEqualTo("2038-01-01 00:00:00.250000");
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
