@@ -2,19 +2,14 @@ package io.election.mysql;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.election.lease.LeaseStore;
 import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDatabase;
-import io.election.testing.StoreFaults;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.Parameter;
 
-/**
- * Runs the contract with each driver, and with settings that users have in their URLs and pools:
- * the driver of MariaDB with the long tests.
- */
+/** Runs the contract by Connector/J, and with settings that users have in their URLs and pools. */
 @OnEveryServer
 class LeaseStoreIT {
 
@@ -33,10 +28,12 @@ class LeaseStoreIT {
   @Nested
   @Tag("other-connections")
   @Tag("default-server")
-  class ConnectorJWithAffectedRowsAndServerSidePreparedStatementsInAnotherTimeZone extends Variant {
+  class ConnectorJWithAffectedRowsAndServerSidePreparedStatementsInAnotherTimeZone
+      extends SettingsContract {
 
     ConnectorJWithAffectedRowsAndServerSidePreparedStatementsInAnotherTimeZone() {
       super(
+          LeaseStoreIT.this.server::running,
           Connecting.by(
               "mysql",
               "useAffectedRows=true&useServerPrepStmts=true&cachePrepStmts=true&rewriteBatchedStatements=true"
@@ -45,51 +42,10 @@ class LeaseStoreIT {
   }
 
   @Nested
-  @Tag("other-connections")
-  @Tag("faults")
-  class MariaDbDriver extends SqlContract {
-
-    MariaDbDriver() {
-      super(LeaseStoreIT.this.server::running, Connecting.by("mariadb", ""));
-    }
-  }
-
-  @Nested
-  @Tag("other-connections")
-  @Tag("faults")
-  class MariaDbDriverWithAffectedRows extends Variant {
-
-    MariaDbDriverWithAffectedRows() {
-      super(Connecting.by(
-          "mariadb",
-          "useAffectedRows=true&useServerPrepStmts=true&sessionVariables=time_zone='+10:30'"));
-    }
-  }
-
-  @Nested
   class HikariWithoutAutoCommit extends SqlContract {
 
     HikariWithoutAutoCommit() {
       super(LeaseStoreIT.this.server::running, LeaseStoreIT::pool);
-    }
-  }
-
-  /** Settings that make no difference when a connection breaks, and little when nodes race. */
-  abstract class Variant extends SqlContract {
-
-    Variant(Connecting connecting) {
-      super(LeaseStoreIT.this.server::running, connecting);
-    }
-
-    @Override
-    protected int rounds() {
-      return 2;
-    }
-
-    @Override
-    protected StoreFaults faults() {
-      LeaseStore store = open();
-      return () -> store;
     }
   }
 

@@ -1,0 +1,25 @@
+package io.election.mysql;
+
+import io.election.lease.LeaseStore;
+import io.election.test.TestServer;
+import io.election.testing.StoreFaults;
+import java.util.function.Supplier;
+
+/** With settings that make no difference when a connection breaks, and little when nodes race. */
+abstract class SettingsContract extends SqlContract {
+
+  SettingsContract(Supplier<TestServer> server, Connecting connecting) {
+    super(server, connecting);
+  }
+
+  @Override
+  protected int rounds() {
+    return 2;
+  }
+
+  @Override
+  protected StoreFaults faults() {
+    LeaseStore store = open();
+    return () -> store;
+  }
+}
