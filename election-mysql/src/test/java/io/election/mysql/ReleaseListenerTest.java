@@ -70,7 +70,11 @@ class ReleaseListenerTest {
   }
 
   private void read(String election, String holder, long leaseMillis) {
-    LeaseRow row = new LeaseRow(holder, 1, leaseMillis, 1, false);
+    read(election, holder, leaseMillis, false);
+  }
+
+  private void read(String election, String holder, long leaseMillis, boolean own) {
+    LeaseRow row = new LeaseRow(holder, 1, leaseMillis, 1, own);
     this.followed.read(Set.of(election), Map.of(election, new Reading(row, Duration.ZERO)));
   }
 
@@ -98,6 +102,8 @@ class ReleaseListenerTest {
       assertThat(this.listener.listen()).as("pause").isPositive();
     }
     read("jobs", "holder", 0);
+    this.listener.listen();
+    read("jobs", "holder", LEASE.toMillis(), true);
     this.listener.listen();
     this.followed.read(Set.of("jobs"), Map.of());
     this.listener.listen();
