@@ -6,10 +6,13 @@ import io.election.test.TestDatabase;
 import io.election.test.process.Node;
 import io.election.test.process.NodeProcess;
 import io.election.test.process.TcpProxy;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -62,14 +65,8 @@ class StartFaultsIT {
 
   @Test
   void fault_45_database_host_moves_to_another_address(@TempDir Path folder) throws Exception {
-    Assumptions.assumeTrue(
-        PacketFilter.succeeds("unshare", "-m", "mount", "--bind", "/etc/hosts", "/etc/hosts"),
-        "a hosts file of one's own needs mount namespaces, as root");
-    Path hosts = folder.resolve("hosts");
-    Files.writeString(hosts, "127.0.0.1 localhost database.test\n");
-    String[] inOwnNamespace = {
-      "unshare", "-m", "sh", "-c", "mount --bind " + hosts + " /etc/hosts && exec \"$0\" \"$@\""
-    };
+    Path hosts = Files.writeString(folder.resolve("hosts"), "127.0.0.1 localhost database.test\n");
+    String[] inOwnNamespace = withFiles(Map.of("/etc/hosts", hosts));
     try (TcpProxy here = TcpProxy.to(this.database);
         TcpProxy there =
             TcpProxy.at(InetAddress.getByName("127.0.0.2"), here.port(), this.database)) {
@@ -94,5 +91,48 @@ class StartFaultsIT {
             cluster.awaitWrites(2);
           });
     }
+  }
+
+  /** The name server is there, and answers nothing: each look-up takes ten seconds or more. */
+  @Test
+  void fault_63_name_server_does_not_answer(@TempDir Path folder) throws Exception {
+    Path hosts = Files.writeString(folder.resolve("hosts"), "127.0.0.1 localhost\n");
+    Path resolver = Files.writeString(folder.resolve("resolv.conf"), "nameserver 127.0.0.63\n");
+    String[] inOwnNamespace = withFiles(Map.of("/etc/hosts", hosts, "/etc/resolv.conf", resolver));
+    try (DatagramSocket silent = new DatagramSocket(53, InetAddress.getByName("127.0.0.63"));
+        TcpProxy proxy = TcpProxy.to(this.database)) {
+      List<Node> nodes = List.of(
+          SamplingNode.named("by-address").startedBy(inOwnNamespace),
+          SamplingNode.named("by-name")
+              .startedBy(inOwnNamespace)
+              .with("spring.datasource.url=" + proxy.jdbcUrl("database.test")));
+      long started = System.nanoTime();
+      Cluster.start(this.database, Cluster.LEASE, Cluster.RENEW, nodes, (cluster) -> {
+        cluster.awaitUp();
+        Cluster.measured(
+            "63 name server does not answer: both nodes are up after %.3f s",
+            (System.nanoTime() - started) / 1e9);
+        NodeProcess leader = cluster.awaitLeader();
+        NodeProcess byName = cluster.nodes().get(1);
+        assertThat(leader).isNotSameAs(byName);
+        cluster.awaitLog(byName, " WARN ");
+        silent.setSoTimeout(30_000);
+        silent.receive(new DatagramPacket(new byte[512], 512));
+
+        Files.writeString(hosts, "127.0.0.1 localhost database.test\n");
+        cluster.awaitLog(byName, "is held by " + leader);
+      });
+    }
+  }
+
+  /** The beginning of a command line whose process sees other contents of some files. */
+  private static String[] withFiles(Map<String, Path> contents) {
+    Assumptions.assumeTrue(
+        PacketFilter.succeeds("unshare", "-m", "mount", "--bind", "/etc/hosts", "/etc/hosts"),
+        "a file of one's own needs mount namespaces, as root");
+    StringBuilder mounts = new StringBuilder();
+    contents.forEach((file, content) ->
+        mounts.append("mount --bind ").append(content).append(' ').append(file).append(" && "));
+    return new String[] {"unshare", "-m", "sh", "-c", mounts + "exec \"$0\" \"$@\""};
   }
 }
