@@ -41,18 +41,13 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   }
 
   @Test
-  void aCreatedRecordHasALeaseNoShorterThanThatOfTheLastTerm() throws Exception {
+  void aCreatedRecordHasALeaseNoShorterThanThoseOfTheLastTermAndItsCreator() throws Exception {
     edits().insertTerm(SERVICE, 6, B, 4 * LEASE);
     edits().insertTerm(SERVICE, 7, B, 3 * LEASE);
+    edits().insertTerm("another", 7, B, LEASE / 2);
 
     assertThat(create(SERVICE, A, LEASE, 0).orElseThrow().leaseMillis()).isEqualTo(3 * LEASE);
-  }
-
-  @Test
-  void aCreatedRecordHasALeaseNoShorterThanItsCreators() throws Exception {
-    edits().insertTerm(SERVICE, 7, B, LEASE / 2);
-
-    assertThat(create(SERVICE, A, LEASE, 0).orElseThrow().leaseMillis()).isEqualTo(LEASE);
+    assertThat(create("another", A, LEASE, 0).orElseThrow().leaseMillis()).isEqualTo(LEASE);
   }
 
   @Test
@@ -117,8 +112,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
     LeaseRow row = led(SERVICE, A);
     edits().insertTerm(SERVICE, row.term() + 5, B, LEASE);
 
-    assertThat(Leases.acquire(store(), SERVICE, row, A, LEASE, 0, "EXPIRED").orElseThrow())
-        .isGreaterThan(row.term() + 5);
+    assertThat(expired(store(), SERVICE, row, A).orElseThrow()).isGreaterThan(row.term() + 5);
 
     assertThat(row(SERVICE).own()).isTrue();
   }
@@ -132,8 +126,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   @Test
   void whatAnotherProcessTookIsNotTouchedThoughAnOperatorUndoesThat() throws Exception {
     LeaseRow row = led(SERVICE, A);
-    assertThat(Leases.acquire(another(), SERVICE, seenByAnother(SERVICE), B, LEASE, 0, "EXPIRED"))
-        .isPresent();
+    assertThat(expired(another(), SERVICE, seenByAnother(SERVICE), B)).isPresent();
     edits().setTerm(SERVICE, row.term());
     LeaseRow displaced = row(SERVICE);
     assertThat(cede(SERVICE, A, row.term(), DISPLACED)).isFalse();
@@ -187,9 +180,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
     led(SERVICE, A);
     edits().setTerm(SERVICE, 70);
 
-    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED")
-            .orElseThrow())
-        .isGreaterThan(70);
+    assertThat(expired(store(), SERVICE, row(SERVICE), B).orElseThrow()).isGreaterThan(70);
   }
 
   @Test
@@ -197,9 +188,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
     LeaseRow row = led(SERVICE, A);
     edits().setTerm(SERVICE, -3);
 
-    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED")
-            .orElseThrow())
-        .isGreaterThan(row.term());
+    assertThat(expired(store(), SERVICE, row(SERVICE), B).orElseThrow()).isGreaterThan(row.term());
   }
 
   @Test
@@ -212,16 +201,14 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
 
   @Test
   void aRecordThatChangedInAnyComponentIsNotTaken() throws Exception {
-    unchangedIfNotAsSeen((service, seen) ->
-        Leases.acquire(store(), service, seen, B, LEASE, 0, "EXPIRED").isPresent());
+    unchangedIfNotAsSeen((service, seen) -> expired(store(), service, seen, B).isPresent());
   }
 
   @Test
   void aRecordThatWasWrittenWordForWordAgainIsAnotherOnceANodeHasLed() throws Exception {
     Map<String, CompareAndSet> writes = Map.of(
         "taken",
-        (service, seen) ->
-            Leases.acquire(store(), service, seen, B, LEASE, 0, "EXPIRED").isPresent(),
+        (service, seen) -> expired(store(), service, seen, B).isPresent(),
         "touched",
         (service, seen) -> store().touch(service, seen).isPresent(),
         "led",
@@ -232,8 +219,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
         led(service, A);
         edits().replace(service, B, lease);
         LeaseRow seen = row(service);
-        assertThat(Leases.acquire(another(), service, seen, A, LEASE, 0, "EXPIRED"))
-            .isPresent();
+        assertThat(expired(another(), service, seen, A)).isPresent();
         edits().replace(service, B, lease);
         LeaseRow again = row(service);
         assertThat(again).as(service).isNotEqualTo(seen);
@@ -251,13 +237,12 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   void aRecordByHandWithoutAHistoryIsAnotherOnceANodeHasLed() throws Exception {
     edits().replace(SERVICE, B, null);
     LeaseRow seen = row(SERVICE);
-    assertThat(Leases.acquire(another(), SERVICE, seen, A, LEASE, 0, "EXPIRED")).isPresent();
+    assertThat(expired(another(), SERVICE, seen, A)).isPresent();
     edits().delete(SERVICE);
     edits().replace(SERVICE, B, null);
 
-    assertThat(Leases.acquire(store(), SERVICE, seen, B, LEASE, 0, "EXPIRED")).isEmpty();
-    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED"))
-        .isPresent();
+    assertThat(expired(store(), SERVICE, seen, B)).isEmpty();
+    assertThat(expired(store(), SERVICE, row(SERVICE), B)).isPresent();
   }
 
   @Test
@@ -276,9 +261,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
     assertThatThrownBy(() ->
             Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, Long.MAX_VALUE, "EXPIRED"))
         .isInstanceOf(LeaseStoreException.class);
-    assertThat(Leases.acquire(store(), SERVICE, row(SERVICE), B, LEASE, 0, "EXPIRED")
-            .orElseThrow())
-        .isGreaterThan(row.term());
+    assertThat(expired(store(), SERVICE, row(SERVICE), B).orElseThrow()).isGreaterThan(row.term());
   }
 
   @Test
@@ -286,7 +269,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
     LeaseRow row = led(SERVICE, A);
     edits().delete(SERVICE);
 
-    assertThat(Leases.acquire(store(), SERVICE, row, B, LEASE, 0, "EXPIRED")).isEmpty();
+    assertThat(expired(store(), SERVICE, row, B)).isEmpty();
     assertThat(begin(SERVICE, row, LEASE)).isFalse();
     assertThat(store().touch(SERVICE, row)).isEmpty();
     assertThat(store().release(SERVICE, A, row.term(), "", RESIGNED)).isFalse();
@@ -299,7 +282,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
   void theHistoryTellsThatATermWasFoundOpenByWhomTookIt() throws Exception {
     LeaseRow row = led(SERVICE, A);
 
-    assertThat(Leases.acquire(store(), SERVICE, row, B, LEASE, 0, "EXPIRED")).isPresent();
+    assertThat(expired(store(), SERVICE, row, B)).isPresent();
     edits().delete(SERVICE);
     assertThat(create(SERVICE, A, LEASE, 0)).isPresent();
     edits().insertTerm(SERVICE, row(SERVICE).term() + 50, B, LEASE);
@@ -358,8 +341,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
     LeaseRow row = row(SERVICE);
     assertThat(row.leaseMillis()).isEqualTo(Long.MAX_VALUE);
     assertThat(row.term()).isEqualTo(Long.MAX_VALUE - 1);
-    assertThat(Leases.acquire(store(), SERVICE, row, B, LEASE, 0, "EXPIRED"))
-        .hasValue(Long.MAX_VALUE);
+    assertThat(expired(store(), SERVICE, row, B)).hasValue(Long.MAX_VALUE);
   }
 
   @Test
@@ -418,6 +400,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
         "a-later-term",
         (service) -> edits().insertTerm(service, laterTerm.getAndIncrement(), B, LEASE));
     edits.put("no-record", (service) -> edits().delete(service));
+    edits.put("another-record", this::createByAnotherAfterDeletion);
     for (Map.Entry<String, Consumer<String>> first : edits.entrySet()) {
       for (Map.Entry<String, Consumer<String>> second : edits.entrySet()) {
         for (boolean between : new boolean[] {false, true}) {
@@ -435,6 +418,15 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
     }
   }
 
+  private void createByAnotherAfterDeletion(String service) {
+    edits().delete(service);
+    try {
+      Leases.create(another(), service, B, LEASE, 0);
+    } catch (LeaseStoreException ex) {
+      throw new IllegalStateException(ex);
+    }
+  }
+
   private void edit(String service, Consumer<String> edit) throws LeaseStoreException {
     if (store().read(Set.of(service)).containsKey(service)) {
       edit.accept(service);
@@ -448,19 +440,21 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
     }
     LeaseRow watched = reading(before, service).row();
     assertThat(seenByAnother(service)).as(service).isNotEqualTo(watched);
-    assertThat(Leases.acquire(another(), service, watched, B, LEASE, 0, "EXPIRED"))
-        .as(service)
-        .isEmpty();
+    assertThat(expired(another(), service, watched, B)).as(service).isEmpty();
   }
 
   private void notRenewedOnceTaken(String service, Map<String, Long> terms)
       throws LeaseStoreException {
     Reading last = another().read(Set.of(service)).get(service);
-    if (last != null
-        && Leases.acquire(another(), service, last.row(), B, LEASE, 0, "EXPIRED")
-            .isPresent()) {
+    if (last != null && expired(another(), service, last.row(), B).isPresent()) {
       assertThat(renew(A, terms)).as(service).isEmpty();
     }
+  }
+
+  /** Takes over a record whose lease has expired. */
+  private static OptionalLong expired(
+      LeaseStore taker, String serviceId, LeaseRow seen, String nodeId) throws LeaseStoreException {
+    return Leases.acquire(taker, serviceId, seen, nodeId, LEASE, 0, "EXPIRED");
   }
 
   /** Tries a compare-and-set after each kind of change; it must not change the record. */
