@@ -66,11 +66,10 @@ final class Agenda {
     this.pause = this.renewInterval;
     long now = this.clocks.now();
     for (Candidate candidate : this.candidates) {
-      boolean updated = this.answers.ask(
+      boolean updated = this.answers.run(
           candidate.serviceId(),
           "the next step of this node",
           () -> update(candidate, now),
-          false,
           "it takes none");
       if (!updated) {
         pauseUntil(now + this.renewInterval / 4, now);
@@ -78,7 +77,7 @@ final class Agenda {
     }
   }
 
-  private boolean update(Candidate candidate, long now) {
+  private void update(Candidate candidate, long now) {
     boolean stands = mayStand(candidate);
     Candidacy candidacy =
         stands ? candidate.update() : candidate.change((current) -> current.standBack(now));
@@ -92,7 +91,6 @@ final class Agenda {
         pauseUntil(now + this.backoff.remaining(now), now);
       }
     }
-    return true;
   }
 
   /** Applies what the condition says: the terms seen elsewhere, and whether this node may stand. */

@@ -55,9 +55,9 @@ final class Answers {
   /**
    * Asks on the calling thread.
    *
-   * @param asked what is asked, for the log
-   * @param otherwise what counts if there is no valid answer
-   * @param consequence what follows from that, for the log
+   * @param asked the subject of the log line: the bean or the question
+   * @param otherwise the answer that counts if there is no valid one
+   * @param consequence the end of the log line: the effect on the election
    */
   <T> T ask(
       String serviceId,
@@ -79,6 +79,23 @@ final class Answers {
     }
     log(serviceId, asked, problem, consequence, failure);
     return otherwise;
+  }
+
+  /**
+   * Runs a task on the calling thread. The parameters are those of {@link #ask}.
+   *
+   * @return whether it ended without a failure
+   */
+  boolean run(String serviceId, String asked, Runnable task, String consequence) {
+    return ask(
+        serviceId,
+        asked,
+        () -> {
+          task.run();
+          return true;
+        },
+        false,
+        consequence);
   }
 
   /** Asks on another thread. The parameters are those of {@link #ask}. */

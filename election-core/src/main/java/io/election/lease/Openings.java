@@ -46,20 +46,8 @@ final class Openings {
    *
    * @param opensAt since when the election has been open that it is about
    * @param askedAt when it was asked
-   * @param timeout for how long from then an answer counts, in nanoseconds
    */
-  private record Question(
-      long opensAt, long askedAt, long timeout, CompletableFuture<Turn> answer) {
-
-    boolean isLate(long now) {
-      return now - this.askedAt > this.timeout;
-    }
-
-    /** Returns whether an answer says nothing about this instant. */
-    boolean isOutdated(long opensAt, long now) {
-      return this.opensAt != opensAt || isLate(now);
-    }
-  }
+  private record Question(long opensAt, long askedAt, CompletableFuture<Turn> answer) {}
 
   Openings(
       Precedence precedence,
@@ -88,12 +76,12 @@ final class Openings {
     long opensAt = candidacy.opensAt().orElse(now);
     this.since.put(serviceId, opensAt);
     Question question = this.questions.get(serviceId);
-    if (question == null || (question.answer().isDone() && question.isOutdated(opensAt, now))) {
-      question = new Question(opensAt, now, this.timeout, ask(candidacy, serviceId, opensAt, now));
+    if (question == null || isOutdated(question, opensAt, now)) {
+      question = new Question(opensAt, now, ask(candidacy, serviceId, opensAt, now));
       this.questions.put(serviceId, question);
     }
     if (!question.answer().isDone()) {
-      if (question.isLate(now)) {
+      if (isLate(question, now)) {
         this.answers.late(serviceId, ASKED, ASIDE);
       }
       return Long.MAX_VALUE;
@@ -111,6 +99,15 @@ final class Openings {
       case HOLD_BACK -> Math.max(turn.time().toNanos() - (now - opensAt), 0);
       case ASIDE -> Long.MAX_VALUE;
     };
+  }
+
+  /** Returns whether an answer has come that says nothing about this instant. */
+  private boolean isOutdated(Question question, long opensAt, long now) {
+    return question.answer().isDone() && (question.opensAt() != opensAt || isLate(question, now));
+  }
+
+  private boolean isLate(Question question, long now) {
+    return now - question.askedAt() > this.timeout;
   }
 
   private CompletableFuture<Turn> ask(

@@ -189,14 +189,10 @@ final class StoreCalls {
 
   private void report(String serviceId, RenewalListener.Outcome outcome, Departure departure) {
     Duration duration = Duration.ofNanos(this.context.now() - departure.sent());
-    this.answers.ask(
+    this.answers.run(
         serviceId,
         "a listener of renewals",
-        () -> {
-          this.context.renewals().onRenewal(serviceId, outcome, duration);
-          return true;
-        },
-        false,
+        () -> this.context.renewals().onRenewal(serviceId, outcome, duration),
         "it has missed a renewal");
   }
 
@@ -216,11 +212,10 @@ final class StoreCalls {
     long nextPoll = this.polls.next(timing.sent(), timing.now(), age);
     for (Candidate candidate : readers) {
       String serviceId = candidate.serviceId();
-      boolean applied = this.answers.ask(
+      boolean applied = this.answers.run(
           serviceId,
           "the record as the " + this.context.store().name() + " store read it",
           () -> apply(step, candidate, readings.get(serviceId), nextPoll, timing),
-          false,
           "this node does not act on it");
       if (!applied) {
         candidate.change((candidacy) -> candidacy.onFailure(step, timing.now()));
@@ -229,7 +224,7 @@ final class StoreCalls {
     }
   }
 
-  private boolean apply(
+  private void apply(
       Read step, Candidate candidate, @Nullable Reading answer, long nextPoll, Timing timing) {
     Optional<Reading> reading = Optional.ofNullable(answer);
     long turn = this.polls.turn(reading.map(Reading::ahead).orElse(0));
@@ -238,7 +233,6 @@ final class StoreCalls {
         .pollAt(nextPoll)
         .afterOthers(turn, noticed(timing.now()), timing.now()));
     this.context.log().observed(candidate.serviceId(), before, after, timing.now());
-    return true;
   }
 
   /** Refuses an answer that no store may give. */

@@ -60,7 +60,8 @@ final class LeaderElectionSchema {
 
   /**
    * Ensures that the tables have the required shape. Does nothing after it has succeeded once, until
-   * {@link #recheck()}, and nothing at all under {@link SchemaMode#NONE}. Several nodes may call this at the same time.
+   * {@link #recheck()}, and nothing at all under {@link SchemaMode#NONE}. Several nodes may call this
+   * at the same time.
    *
    * @throws ElectionSetupException if the tables, or the rights to create them, are missing and
    *     waiting does not help

@@ -25,12 +25,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Stores leases in the table {@code leader_election} of a MySQL or MariaDB database.
  *
- * <p>Uses connections of its own, one or with hand-back signals two, never one that other code uses at the same time. After any
- * failure the connection is closed hard and the next call opens another. Every call, including
- * connecting and session set-up, ends within the operation time-out. A statement whose answer did
- * not arrive in time may still run on the server later, so every statement compares the record with
- * what was read before. Only the schema work, which is done at most once, before the tables are
- * first used, may take longer.
+ * <p>Uses connections of its own, one or with hand-back signals two, never one that other code uses
+ * at the same time. After any failure the connection is closed hard and the next call opens
+ * another. Every call, including connecting and session set-up, ends within the operation time-out.
+ * A statement whose answer did not arrive in time may still run on the server later, so every
+ * statement compares the record with what was read before. Only the schema work, before the tables
+ * are first used and after they were found missing, may take longer.
  *
  * <p>Not thread-safe, except for {@link #ensureTables()}: use it from one thread at a time.
  */

@@ -5,10 +5,9 @@ import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass
 import static org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder.request;
 
 import io.election.test.ConnectionSource;
+import io.election.test.Proxies;
 import io.election.test.TestServer;
 import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.Statement;
 import java.util.List;
@@ -181,10 +180,10 @@ class BrokenStoresIT {
 
     /** A connection whose statements do not fail where the mistake believes them. */
     private Connection believing(Connection connection) {
-      return wrap(Connection.class, connection, (method, arguments) -> {
+      return Proxies.of(Connection.class, (method, arguments) -> {
         Object result = method.invoke(connection, arguments);
         return result instanceof Statement statement && method.getName().equals("createStatement")
-            ? wrap(Statement.class, statement, (called, values) -> {
+            ? Proxies.of(Statement.class, (called, values) -> {
               try {
                 return called.invoke(statement, values);
               } catch (InvocationTargetException ex) {
@@ -206,7 +205,7 @@ class BrokenStoresIT {
           kept[0] = source.getConnection();
         }
         Connection connection = kept[0];
-        return wrap(Connection.class, connection, (method, arguments) -> {
+        return Proxies.of(Connection.class, (method, arguments) -> {
           if (Set.of("abort", "close").contains(method.getName())) {
             this.made.incrementAndGet();
             return null;
@@ -221,25 +220,6 @@ class BrokenStoresIT {
       return sql.contains(assignment)
           ? sql.replaceFirst("(?s) AND leader_id = \\?(.*)$", " AND (TRUE OR (leader_id = ?$1))")
           : sql;
-    }
-
-    private static <T> T wrap(Class<T> type, T real, Call call) {
-      return type.cast(Proxy.newProxyInstance(
-          BrokenStoresIT.class.getClassLoader(),
-          new Class<?>[] {type},
-          (proxy, method, arguments) -> {
-            try {
-              return call.call(method, arguments);
-            } catch (InvocationTargetException ex) {
-              throw ex.getCause();
-            }
-          }));
-    }
-
-    @FunctionalInterface
-    private interface Call {
-
-      Object call(Method method, Object[] arguments) throws Exception;
     }
   }
 

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.election.test.ConnectionSource;
-import java.lang.reflect.Proxy;
+import io.election.test.Proxies;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
@@ -151,16 +151,7 @@ class ElectionDatabaseTest {
   @Test
   void aConnectionWhoseSetUpFailsWithAnErrorIsClosed() {
     Queue<String> calls = new ConcurrentLinkedQueue<>();
-    Connection connection = (Connection) Proxy.newProxyInstance(
-        ElectionDatabaseTest.class.getClassLoader(),
-        new Class<?>[] {Connection.class},
-        (proxy, method, arguments) -> {
-          calls.add(method.getName());
-          if (method.getName().equals("getMetaData")) {
-            throw new StackOverflowError();
-          }
-          return null;
-        });
+    Connection connection = connection(calls, "getMetaData");
 
     assertThatThrownBy(() ->
             Session.open(database(null, () -> connection), Deadline.in(Duration.ofSeconds(10)), 1))
@@ -174,12 +165,17 @@ class ElectionDatabaseTest {
   }
 
   private static Connection connection(Queue<String> calls) {
-    return (Connection) Proxy.newProxyInstance(
-        ElectionDatabaseTest.class.getClassLoader(),
-        new Class<?>[] {Connection.class},
-        (proxy, method, arguments) -> {
-          calls.add(method.getName());
-          return null;
-        });
+    return connection(calls, "");
+  }
+
+  /** A connection that notes its calls; one of them runs out of stack. */
+  private static Connection connection(Queue<String> calls, String failing) {
+    return Proxies.of(Connection.class, (method, arguments) -> {
+      calls.add(method.getName());
+      if (method.getName().equals(failing)) {
+        throw new StackOverflowError();
+      }
+      return null;
+    });
   }
 }

@@ -8,12 +8,11 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.election.ElectionService;
 import io.election.LeadershipLostException;
 import io.election.lease.LeaseStoreException;
+import io.election.test.Proxies;
 import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import io.election.testing.Leases;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
@@ -408,15 +407,10 @@ class MysqlCommitFenceIT extends ServerDatabase {
 
   private static <T> T proxy(
       Class<T> type, Object target, String changed, UnaryOperator<Object> change) {
-    return type.cast(Proxy.newProxyInstance(
-        type.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
-          try {
-            Object result = method.invoke(target, arguments);
-            return method.getName().equals(changed) ? change.apply(result) : result;
-          } catch (InvocationTargetException ex) {
-            throw ex.getCause();
-          }
-        }));
+    return Proxies.of(type, (method, arguments) -> {
+      Object result = method.invoke(target, arguments);
+      return method.getName().equals(changed) ? change.apply(result) : result;
+    });
   }
 
   private String timeouts() throws SQLException {

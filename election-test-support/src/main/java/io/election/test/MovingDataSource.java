@@ -1,8 +1,6 @@
 package io.election.test;
 
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
@@ -25,27 +23,7 @@ public record MovingDataSource(Supplier<DataSource> server) implements Connectio
   public Connection getConnection() throws SQLException {
     DataSource now = this.server.get();
     Moving moving = new Moving(this.server, now, now.getConnection());
-    return proxy(Connection.class, moving::call);
-  }
-
-  private static <T> T proxy(Class<T> type, Call call) {
-    return type.cast(Proxy.newProxyInstance(
-        MovingDataSource.class.getClassLoader(),
-        new Class<?>[] {type},
-        (proxy, method, arguments) -> {
-          try {
-            return call.call(method, arguments);
-          } catch (InvocationTargetException ex) {
-            throw ex.getCause();
-          }
-        }));
-  }
-
-  @FunctionalInterface
-  private interface Call {
-
-    @Nullable
-    Object call(Method method, Object @Nullable [] arguments) throws Exception;
+    return Proxies.of(Connection.class, moving::call);
   }
 
   /** One connection of a client. */
@@ -68,7 +46,7 @@ public record MovingDataSource(Supplier<DataSource> server) implements Connectio
       if (method.getName().equals("createStatement")) {
         follow();
         Statement statement = this.connection.createStatement();
-        return proxy(Statement.class, (called, values) -> {
+        return Proxies.of(Statement.class, (called, values) -> {
           if (values != null && called.getName().equals("execute")) {
             note((String) values[0]);
           }
