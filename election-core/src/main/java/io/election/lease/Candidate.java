@@ -267,7 +267,7 @@ final class Candidate {
   private long remaining(Leader leader) {
     // The clocks before the tenure: they may show a leadership again that another thread, which has
     // read them in between, has seen to be over.
-    long remaining = leader.deadline().remaining(this.clocks.read());
+    long remaining = leader.deadline().remaining(this.clocks);
     Tenure tenure = leader.tenure();
     if (tenure.isOver()) {
       return 0;

@@ -28,6 +28,15 @@ record Clocks(Ticker ticker, InstantSource source) {
   }
 
   /**
+   * Reads both clocks one after the other and takes that for one instant, which costs a reading of
+   * the ticker less than {@link #read()}. A thread that was held up between them sees clocks that
+   * have parted: then only {@link #read()} tells whether they have.
+   */
+  Reading glance() {
+    return new Reading(now(), this.source.millis(), 0);
+  }
+
+  /**
    * Reads both clocks at once. A thread that was held up between its readings reads again, and the
    * closest pair counts. If it was held up each time, the spread of the pair tells so.
    */

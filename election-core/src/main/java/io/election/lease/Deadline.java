@@ -32,6 +32,15 @@ record Deadline(long at, long wallAt, long tolerance) {
         settings.margin().toNanos() + RESOLUTION + sent.spread());
   }
 
+  /**
+   * Returns in how many nanoseconds the lease ends; 0 if it is over. What a glance at the clocks
+   * takes for a lease is one by any closer reading too.
+   */
+  long remaining(Clocks clocks) {
+    long remaining = remaining(clocks.glance());
+    return remaining > 0 ? remaining : remaining(clocks.read());
+  }
+
   /** Returns in how many nanoseconds the lease ends; 0 if it is over. */
   long remaining(Reading reading) {
     long left = this.at - reading.now();
