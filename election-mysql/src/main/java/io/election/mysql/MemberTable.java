@@ -2,6 +2,9 @@ package io.election.mysql;
 
 import io.election.Member;
 import io.election.lease.ElectionDirectory.Announcement;
+import io.election.lease.LeaseSettings;
+import io.election.lease.Ticker;
+import java.math.BigDecimal;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -13,11 +16,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The table {@code leader_election_member} as one process uses it, from its first announcement to
- * its end. All times are the database's.
+ * its end. The times in it are the database's, and for people: who is there is judged by whether
+ * this process sees the time in a row change, on its own monotonic clock.
  */
 final class MemberTable {
 
@@ -33,6 +38,9 @@ final class MemberTable {
    * How long to wait before the table is tried again. A driver may log each refusal as a warning.
    */
   private static final long RETRY = Duration.ofMinutes(10).toNanos();
+
+  /** For how long a row must not have changed before it is deleted: far longer than any lease. */
+  private static final Duration SILENT = Duration.ofDays(1);
 
   /**
    * Thrown if the server answers but the table cannot be used. This is lasting, and affects nothing
@@ -52,12 +60,28 @@ final class MemberTable {
     }
   }
 
+  /**
+   * A row that its process writes again and again.
+   *
+   * @param at the time in it as read last, in seconds
+   * @param since when it was first read with this time, by the ticker, after the answer
+   */
+  private record Sighting(String at, long since) {}
+
+  private final Ticker ticker;
+
+  private final Map<String, Sighting> sightings = new HashMap<>();
+
   /** The content of the row; {@code null} if this process has not written it. */
   private @Nullable Announcement announced;
 
   private @Nullable UnusableException refusal;
 
   private long refusedAt;
+
+  MemberTable(Ticker ticker) {
+    this.ticker = ticker;
+  }
 
   /**
    * Writes one row by its primary key. Sets a single column, except for the first time and after a
@@ -169,16 +193,21 @@ final class MemberTable {
     requireUsable();
     Map<String, List<Member>> members = new HashMap<>();
     Map<String, Services> texts = new HashMap<>();
+    Map<String, String> times = new HashMap<>();
+    long asked = this.ticker.read();
     try {
       session.query("""
           SELECT node_id, UNIX_TIMESTAMP(joined_at), UNIX_TIMESTAMP(seen_at), eligible, version,
-              services, paused
-          FROM leader_election_member
-          WHERE UNIX_TIMESTAMP(seen_at) + 3 * lease_millis / 1000
-              > UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6))
-          ORDER BY joined_at, node_id
+              services, paused, lease_millis
+          FROM leader_election_member ORDER BY joined_at, node_id
           """, (row) -> {
         String nodeId = Session.string(row, 1);
+        String seenAt = Session.string(row, 3);
+        times.put(nodeId, seenAt);
+        long lease = Math.max(0, Math.min(row.getLong(8), LeaseSettings.MAX_LEASE.toMillis()));
+        if (isSilent(nodeId, seenAt, Duration.ofMillis(lease).multipliedBy(3), asked)) {
+          return nodeId;
+        }
         String[] version = Session.string(row, 5).split(" ", 2);
         Member member = new Member(
             nodeId,
@@ -205,7 +234,26 @@ final class MemberTable {
     } catch (SQLException ex) {
       throw explained(ex);
     }
+    saw(times);
     return members;
+  }
+
+  /** Returns whether this process has seen a row unchanged for a time, until a reading. */
+  private boolean isSilent(String nodeId, String seenAt, Duration time, long asked) {
+    Sighting last = this.sightings.get(nodeId);
+    return last != null && last.at().equals(seenAt) && asked - last.since() >= time.toNanos();
+  }
+
+  /** Notes which of all rows have changed. */
+  private void saw(Map<String, String> times) {
+    long now = this.ticker.read();
+    this.sightings.keySet().retainAll(times.keySet());
+    times.forEach((nodeId, at) -> {
+      Sighting last = this.sightings.get(nodeId);
+      if (last == null || !last.at().equals(at)) {
+        this.sightings.put(nodeId, new Sighting(at, now));
+      }
+    });
   }
 
   /** Returns a member as it is in one of its elections. */
@@ -239,23 +287,38 @@ final class MemberTable {
   }
 
   /**
-   * Deletes the rows of nodes that died, a bounded number at a time. Finds them by a plain read, so
-   * that no row of other nodes is locked. Does nothing without the table or the right to delete.
+   * Deletes the rows that this process has seen unchanged for a day, a bounded number at a time.
+   * Finds them by a plain read, so that no row of other nodes is locked, and compares the time that
+   * it has seen. Does nothing without the table or the right to delete.
    */
   void prune(Session session) throws SQLException {
     if (this.announced == null) {
       return;
     }
-    String old = "UNIX_TIMESTAMP(seen_at) < UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) - 86400";
+    long asked = this.ticker.read();
+    Map<String, String> times = new HashMap<>();
     try {
-      List<String> nodes = session.query(
-          "SELECT node_id FROM leader_election_member WHERE " + old + " LIMIT 100",
-          (row) -> Session.string(row, 1));
+      session.query(
+          "SELECT node_id, UNIX_TIMESTAMP(seen_at) FROM leader_election_member",
+          (row) -> times.put(Session.string(row, 1), Session.string(row, 2)));
+      saw(times);
+      List<Object> nodes = new ArrayList<>();
+      List<Object> rows = new ArrayList<>();
+      times.forEach((nodeId, at) -> {
+        if (!at.isEmpty() && isSilent(nodeId, at, SILENT, asked) && nodes.size() < 100) {
+          nodes.add(nodeId);
+          rows.add(nodeId);
+          rows.add(new BigDecimal(at));
+        }
+      });
       if (!nodes.isEmpty()) {
         session.update(
-            "DELETE FROM leader_election_member WHERE node_id IN (%s) AND %s AND %s"
-                .formatted(Session.marks("?", nodes.size()), old, session.isUsable()),
-            nodes.toArray());
+            "DELETE FROM leader_election_member WHERE node_id IN (%s) AND (node_id, UNIX_TIMESTAMP(seen_at)) IN (%s) AND %s"
+                .formatted(
+                    Session.marks("?", nodes.size()),
+                    Session.marks("(?, ?)", nodes.size()),
+                    session.isUsable()),
+            Stream.concat(nodes.stream(), rows.stream()).toArray());
       }
     } catch (SQLException ex) {
       if (!isUnusable(ex)) {
@@ -266,7 +329,7 @@ final class MemberTable {
 
   /** Repeats the last refusal without a statement until it is time to try again. */
   private void requireUsable() throws UnusableException {
-    if (this.refusal != null && System.nanoTime() - this.refusedAt < RETRY) {
+    if (this.refusal != null && this.ticker.read() - this.refusedAt < RETRY) {
       throw this.refusal;
     }
     this.refusal = null;
@@ -278,7 +341,7 @@ final class MemberTable {
     }
     this.announced = null;
     this.refusal = new UnusableException(ex);
-    this.refusedAt = System.nanoTime();
+    this.refusedAt = this.ticker.read();
     return this.refusal;
   }
 

@@ -11,6 +11,7 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.TermEnd;
+import io.election.lease.Ticker;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -58,7 +59,8 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
    */
   private @Nullable UUID token;
 
-  private MemberTable members = new MemberTable();
+  private final Ticker ticker;
+  private MemberTable members;
 
   /** How the tables are created: the values of {@code as.election.mysql.schema}. */
   public enum SchemaMode {
@@ -88,6 +90,18 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
       Duration operationTimeout,
       Duration renewInterval,
       boolean handBackSignals) {
+    this(database, schemaMode, operationTimeout, renewInterval, handBackSignals, System::nanoTime);
+  }
+
+  MysqlLeaseStore(
+      ElectionDatabase database,
+      SchemaMode schemaMode,
+      Duration operationTimeout,
+      Duration renewInterval,
+      boolean handBackSignals,
+      Ticker ticker) {
+    this.ticker = ticker;
+    this.members = new MemberTable(ticker);
     this.database = database;
     this.schema = new LeaderElectionSchema(database, schemaMode, operationTimeout);
     this.operationTimeout = operationTimeout;
@@ -385,7 +399,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
       return () -> {};
     }
     ReleaseListener listener =
-        new ReleaseListener(signal.get(), this.followed, nodeId, wake::now, System::nanoTime);
+        new ReleaseListener(signal.get(), this.followed, nodeId, wake::now, this.ticker::read);
     listener.start();
     return listener;
   }
@@ -462,7 +476,7 @@ public final class MysqlLeaseStore implements LeaseStore, ElectionDirectory {
   @Override
   public void close() {
     this.token = null;
-    this.members = new MemberTable();
+    this.members = new MemberTable(this.ticker);
     this.followed.clear();
     disconnect();
   }

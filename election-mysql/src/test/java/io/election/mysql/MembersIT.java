@@ -9,11 +9,13 @@ import io.election.Member;
 import io.election.lease.ElectionDirectory.Announcement;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
+import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.testing.Leases;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -25,12 +27,20 @@ class MembersIT extends ServerDatabase {
 
   private static final Set<String> BOTH = Set.of("jobs", "mail");
 
+  private final AtomicLong ticker = new AtomicLong(Long.MAX_VALUE - 1);
+
   private MysqlLeaseStore store;
   private MysqlLeaseStore another;
 
   @BeforeEach
   void open() {
-    this.store = closing(Database.store(this.database));
+    this.store = closing(new MysqlLeaseStore(
+        new ElectionDatabase(this.database.dataSource(), this.database.jdbcUrl()),
+        SchemaMode.NONE,
+        Database.OPERATION_TIMEOUT,
+        Database.RENEW_INTERVAL,
+        false,
+        this.ticker::get));
     this.another = closing(Database.store(this.database));
   }
 
@@ -117,18 +127,58 @@ class MembersIT extends ServerDatabase {
   }
 
   @Test
-  void aNodeThatWasNotSeenForThreeOfItsLeasesIsNoMemberAndIsPrunedAfterADay() throws Exception {
+  void aNodeWhoseRowIsUnchangedForThreeOfItsLeasesIsNoMemberAndIsPrunedAfterADay()
+      throws Exception {
     this.store.announce(node("a"));
     this.another.announce(node("b"));
-    age("b", LEASE.multipliedBy(3).minusMinutes(5));
-    assertThat(ids("jobs")).containsExactly("b", "a");
-    age("b", Duration.ofMinutes(6));
+    assertThat(ids("jobs")).containsExactly("a", "b");
+    this.ticker.addAndGet(LEASE.multipliedBy(3).toNanos() - 1);
+    this.store.announce(node("a"));
+    assertThat(ids("jobs")).containsExactly("a", "b");
+    this.ticker.addAndGet(1);
     assertThat(ids("jobs")).containsExactly("a");
-    this.store.prune(Map.of("jobs", 1L), Duration.ofDays(1));
+    this.another.announce(node("b"));
+    assertThat(ids("jobs")).containsExactly("a", "b");
+
+    this.ticker.addAndGet(Duration.ofDays(1).toNanos() - 1);
+    this.store.announce(node("a"));
+    prune();
     assertThat(count()).isEqualTo("2");
-    age("b", Duration.ofDays(1));
-    this.store.prune(Map.of("jobs", 1L), Duration.ofDays(1));
+    this.ticker.addAndGet(1);
+    prune();
     assertThat(count()).isEqualTo("1");
+    assertThat(ids("jobs")).containsExactly("a");
+  }
+
+  private void prune() throws LeaseStoreException {
+    this.store.prune(Map.of("jobs", 1L), Duration.ofDays(1));
+  }
+
+  @Test
+  void noTimeInARowDecidesWhoIsThere() throws Exception {
+    this.store.announce(node("a"));
+    this.another.announce(node("b"));
+    for (Duration wrong : List.of(Duration.ofDays(999), Duration.ofDays(-999), LEASE)) {
+      this.store.announce(node("a"));
+      age("b", wrong);
+      prune();
+      assertThat(ids("jobs"))
+          .as("b's clock is off by " + wrong)
+          .containsExactlyInAnyOrder("a", "b");
+      this.ticker.addAndGet(LEASE.multipliedBy(2).toNanos());
+    }
+    this.ticker.addAndGet(LEASE.toNanos());
+    this.store.announce(node("a"));
+    age("a", Duration.ofDays(999));
+    assertThat(ids("jobs")).as("b fell silent").containsExactly("a");
+    this.ticker.addAndGet(Duration.ofDays(1).toNanos());
+    this.another.announce(node("b"));
+    prune();
+    assertThat(ids("jobs")).as("a fell silent").containsExactly("b");
+    this.store.close();
+    this.store.announce(node("a"));
+    this.ticker.addAndGet(Duration.ofDays(1).toNanos());
+    assertThat(ids("jobs")).as("first read by a new life").containsExactlyInAnyOrder("a", "b");
   }
 
   @Test
