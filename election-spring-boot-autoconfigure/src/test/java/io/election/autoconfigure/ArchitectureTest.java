@@ -131,6 +131,7 @@ class ArchitectureTest {
         .containsExactlyInAnyOrder(
             // ends a leadership, never begins or lengthens one: a suspension stops the other clock
             "Clocks.readOnce",
+            "Clocks.glance",
             // tells when the next renewal is expected, and so only when to poll, within bounds
             "KeyValueLeaseStore.read",
             "KeyValueLeaseStore.renew",
