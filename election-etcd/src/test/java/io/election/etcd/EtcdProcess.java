@@ -1,9 +1,8 @@
 package io.election.etcd;
 
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
-
 import io.election.test.Signal;
 import io.election.test.TestServer;
+import io.election.test.Tool;
 import io.election.test.process.IsolatedHosts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,7 +15,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
@@ -69,7 +67,7 @@ public final class EtcdProcess implements AutoCloseable {
   }
 
   public static EtcdProcess start(String... options) {
-    assumeInstalled();
+    Tool.ETCD.assumeWorks();
     EtcdProcess etcd = new EtcdProcess("default", options);
     etcd.run();
     return etcd;
@@ -77,7 +75,7 @@ public final class EtcdProcess implements AutoCloseable {
 
   /** Starts a server with a secure port too, for clients that show the server's certificate. */
   public static EtcdProcess startSecure(Path certificate, Path key) {
-    assumeInstalled();
+    Tool.ETCD.assumeWorks();
     EtcdProcess etcd = new EtcdProcess(
         "default",
         "--cert-file=" + certificate,
@@ -91,14 +89,14 @@ public final class EtcdProcess implements AutoCloseable {
 
   /** Starts a cluster. The test is skipped where there is no etcd. */
   public static List<EtcdProcess> startCluster(int size) {
-    assumeInstalled();
+    Tool.ETCD.assumeWorks();
     return startCluster(
         IntStream.range(0, size).mapToObj((i) -> new EtcdProcess("member-" + i)).toList());
   }
 
   /** Starts a cluster, with a member on each of these hosts. */
   public static List<EtcdProcess> startCluster(IsolatedHosts hosts, int size) {
-    assumeInstalled();
+    Tool.ETCD.assumeWorks();
     return startCluster(IntStream.rangeClosed(1, size)
         .mapToObj((host) -> new EtcdProcess(
             "member-" + host, hosts.address(host), (command) -> hosts.on(host, command)))
@@ -111,12 +109,6 @@ public final class EtcdProcess implements AutoCloseable {
     members.forEach(EtcdProcess::launch);
     members.forEach(EtcdProcess::awaitUp);
     return members;
-  }
-
-  private static void assumeInstalled() {
-    boolean found = Arrays.stream(System.getenv("PATH").split(":"))
-        .anyMatch((folder) -> Files.isExecutable(Path.of(folder, "etcd")));
-    assumeTrue(found, "etcd is not on the path");
   }
 
   /** Starts the process, on its data as they are. */

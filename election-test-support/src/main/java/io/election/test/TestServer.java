@@ -19,10 +19,9 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Supplier;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
-import org.testcontainers.DockerClientFactory;
 
 /**
- * A database server for tests: a container, or an embedded MariaDB where there is no Docker. A test
+ * A database server for tests: a container, or an embedded MariaDB where Docker does not work. A test
  * whose image is not there is skipped with the reason. The tests of a JVM share {@link #shared()};
  * those that pause, stop or kill a server start their own, which keeps its port.
  */
@@ -38,10 +37,12 @@ public abstract class TestServer implements AutoCloseable {
     this.port = port;
   }
 
-  /** Whether there is a Docker engine, not hidden by {@code -Delection.test.docker=false}. */
+  /**
+   * Whether Docker works and has or can pull the image of the default server, and is not hidden by
+   * {@code -Delection.test.docker=false}.
+   */
   public static boolean hasDocker() {
-    return !"false".equals(System.getProperty("election.test.docker"))
-        && DockerClientFactory.instance().isDockerAvailable();
+    return Docker.works();
   }
 
   /** The server for all tests of this JVM, which must not be closed. */
@@ -65,9 +66,7 @@ public abstract class TestServer implements AutoCloseable {
 
   /** Starts a server of the same kind as {@link #shared()}, which must be closed. */
   public static TestServer startOwn() {
-    return hasDocker()
-        ? start(DatabaseImage.MYSQL_9_7)
-        : EmbeddedServer.launch().told("embedded");
+    return hasDocker() ? start(Docker.DEFAULT_SERVER) : EmbeddedServer.launch().told("embedded");
   }
 
   /**

@@ -10,6 +10,7 @@ import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
 import com.microsoft.playwright.Playwright;
 import io.election.embedded.MariaDbPrograms;
+import io.election.test.Tool;
 import io.election.test.process.Claim;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,8 +26,6 @@ import org.springframework.context.ConfigurableApplicationContext;
 /** A playground with real nodes, and its console in a real browser. */
 final class ConsolePage implements AutoCloseable {
 
-  private static final Path CHROMIUM = Path.of("/usr/bin/chromium");
-
   private static final Duration LONG = Duration.ofSeconds(60);
 
   private final ConfigurableApplicationContext application;
@@ -41,7 +40,7 @@ final class ConsolePage implements AutoCloseable {
     Browser browser = playwright
         .chromium()
         .launch(new BrowserType.LaunchOptions()
-            .setExecutablePath(CHROMIUM)
+            .setExecutablePath(Tool.CHROMIUM.path().orElseThrow())
             .setArgs(List.of("--no-sandbox", "--disable-gpu", "--disable-background-networking")));
     this.page = browser.newPage(new Browser.NewPageOptions().setViewportSize(1280, 1000));
     page.onConsoleMessage((message) -> {
@@ -55,7 +54,7 @@ final class ConsolePage implements AutoCloseable {
 
   /** Starts a playground and opens its page; skips the test where that is not possible. */
   static ConsolePage open(String... arguments) {
-    assumeTrue(Files.isExecutable(CHROMIUM), "there is no " + CHROMIUM);
+    Tool.CHROMIUM.assumeWorks();
     assumeTrue(MariaDbPrograms.existForThisPlatform(), "there is no embedded MariaDB");
     return new ConsolePage(arguments);
   }

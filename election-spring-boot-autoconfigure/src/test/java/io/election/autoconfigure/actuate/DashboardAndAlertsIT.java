@@ -2,14 +2,13 @@ package io.election.autoconfigure.actuate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.election.LeaderOnly;
 import io.election.autoconfigure.ElectionProperties;
 import io.election.autoconfigure.MysqlNode;
+import io.election.test.Tool;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -169,7 +168,7 @@ class DashboardAndAlertsIT {
 
   @Test
   void alertsFireWhenTheyShouldAndNeverElse() throws Exception {
-    assumeTrue(isInstalled("promtool"), "promtool is not installed: the alert rules are not run");
+    Tool.PROMTOOL.assumeWorks();
     Process promtool = new ProcessBuilder(
             "promtool",
             "test",
@@ -179,11 +178,6 @@ class DashboardAndAlertsIT {
         .start();
     String told = new String(promtool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertThat(promtool.waitFor()).as(told).isZero();
-  }
-
-  private static boolean isInstalled(String command) {
-    return Stream.of(System.getenv("PATH").split(File.pathSeparator))
-        .anyMatch((folder) -> Files.isExecutable(Path.of(folder, command)));
   }
 
   @Test

@@ -1,15 +1,14 @@
 package io.election.mysql.failover.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.when;
 
 import io.election.mysql.failover.agent.Status.Role;
+import io.election.test.Tool;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.config.NamingConvention;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -75,10 +74,7 @@ class AgentMetricsTest {
 
   @Test
   void alertsFireWhenTheyShouldAndNeverElse() throws Exception {
-    assumeTrue(
-        Stream.of(System.getenv("PATH").split(File.pathSeparator))
-            .anyMatch((folder) -> Files.isExecutable(Path.of(folder, "promtool"))),
-        "promtool is not installed: the alert rules are not run");
+    Tool.PROMTOOL.assumeWorks();
     promtool("check", "rules", Path.of("..", "docs", "mysql-failover-alerts.yaml"));
     promtool(
         "test", "rules", Path.of("src", "test", "resources", "mysql-failover-alerts-test.yaml"));

@@ -1,12 +1,9 @@
 package io.election.mysql.failover.agent;
 
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
-
 import io.election.test.TestServer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.stream.Collectors;
 
 /**
@@ -43,13 +40,6 @@ final class HaproxyProcess implements AutoCloseable {
         .redirectOutput(folder.resolve("haproxy.log").toFile())
         .start();
     Runtime.getRuntime().addShutdownHook(new Thread(this.process::destroyForcibly));
-  }
-
-  static void assumeInstalled() {
-    assumeTrue(
-        Arrays.stream(System.getenv("PATH").split(":"))
-            .anyMatch((folder) -> Files.isExecutable(Path.of(folder, "haproxy"))),
-        "haproxy is not on the path");
   }
 
   String url() {

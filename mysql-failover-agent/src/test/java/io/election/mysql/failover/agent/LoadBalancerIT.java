@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.election.mysql.failover.agent.ReplicationSet.Server;
 import io.election.mysql.failover.agent.Writer.Written;
+import io.election.test.Tool;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -19,7 +20,7 @@ class LoadBalancerIT {
 
   @Test
   void aClientWritesOnAcrossASwitchOverAndTheEndOfTheSource(@TempDir Path folder) throws Exception {
-    HaproxyProcess.assumeInstalled();
+    Tool.HAPROXY.assumeWorks();
     try (FailoverSet set = new FailoverSet(folder, 1, "a", "b", "c")) {
       String source = set.settle();
       try (HaproxyProcess haproxy = new HaproxyProcess(set, folder);
