@@ -163,8 +163,9 @@ class LeaderPage {
         .toList();
   }
 
+  /** Leaves out who ended a term and what that person noted: anybody may see this page. */
   private static String why(PastTerm past) {
-    return Stream.of(past.reason(), past.endReason(), past.endedBy(), past.note())
+    return Stream.of(past.reason(), past.endReason())
         .filter((each) -> each != null && !each.isEmpty())
         .collect(Collectors.joining(", "));
   }

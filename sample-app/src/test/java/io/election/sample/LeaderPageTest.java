@@ -2,7 +2,9 @@ package io.election.sample;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.election.AuditNote;
 import io.election.ElectionService;
+import io.election.PastTerm;
 import io.election.testing.ScriptedElection;
 import io.election.testing.SimulatedElection;
 import java.time.Duration;
@@ -78,6 +80,17 @@ class LeaderPageTest {
         .contains("This node leads", "<progress max=\"5000\" value=\"", "<td>a<td>1")
         .doesNotContain("not known")
         .doesNotContainPattern("\\{[a-z]+}");
+  }
+
+  @Test
+  void whoEndedATermAndWhyIsNotForEverybody() throws Exception {
+    SimulatedElection simulated = new SimulatedElection("sample-app", LEASE);
+    ElectionService a = simulated.join("a", (event) -> {}).election();
+    simulated.advance(LEASE);
+    a.forceElection(new AuditNote("operator-1", "ticket 4711"));
+    simulated.advance(LEASE.multipliedBy(2));
+    assertThat(a.history()).extracting(PastTerm::note).contains("ticket 4711");
+    assertThat(html(a)).contains("RESIGNED").doesNotContain("operator-1", "ticket 4711");
   }
 
   @Test
