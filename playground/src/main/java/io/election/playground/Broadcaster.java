@@ -7,7 +7,9 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
+import org.springframework.web.server.ResponseStatusException;
 import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
 
 /**
@@ -18,14 +20,24 @@ final class Broadcaster {
 
   private static final int QUEUE = 200;
 
+  private static final int MOST_VIEWERS = 50;
+
   private final Set<Viewer> viewers = ConcurrentHashMap.newKeySet();
   private final AtomicLong ids = new AtomicLong();
 
   /** An event of the stream. */
   record Event(String type, Object data) {}
 
-  /** Adds a browser, which gets some events first. */
+  /**
+   * Adds a browser, which gets some events first.
+   *
+   * @throws ResponseStatusException if there are too many browsers
+   */
   SseEmitter add(List<Event> first) {
+    if (viewers.size() >= MOST_VIEWERS) {
+      throw new ResponseStatusException(
+          HttpStatus.SERVICE_UNAVAILABLE, "more than " + MOST_VIEWERS + " browsers watch");
+    }
     Viewer viewer = new Viewer();
     viewers.add(viewer);
     first.forEach(viewer::offer);
