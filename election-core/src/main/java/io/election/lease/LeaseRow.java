@@ -76,9 +76,9 @@ public record LeaseRow(
     return !isReleased() && !this.leaderId.isEmpty() && !isMoved();
   }
 
-  /** Returns whether an operator has marked the election as moved to another store. */
+  /** Returns whether an operator has marked the election as moved, even without saying where. */
   boolean isMoved() {
-    return this.leaderId.startsWith(MOVED);
+    return (this.leaderId + " ").startsWith(MOVED);
   }
 
   /**

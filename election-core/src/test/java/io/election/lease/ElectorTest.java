@@ -702,6 +702,16 @@ class ElectorTest extends ElectorFixture {
     assertThat(linesWith("moved to etcd")).isNotEmpty();
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"moved to ", "moved to"})
+  void anElectionThatHasMovedWithoutSayingWhereHasNoLeader(String mark) {
+    elect(this.a, this.b);
+    nameInRecord(mark);
+    run(ofSeconds(3), this.b);
+    assertThat(this.b.service.moved()).contains(mark);
+    assertThat(this.b.service.leaderId()).isEmpty();
+  }
+
   @Test
   void workIsNotifiedOnceTheLossIsPublishedThoughMemoryWasLackingAtFirst() throws Exception {
     runUntilLeading();
