@@ -2,6 +2,7 @@ package io.election.test;
 
 import io.election.embedded.DirectoryLock;
 import io.election.embedded.MariaDbPrograms;
+import io.election.embedded.PrivateFolder;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -36,8 +37,8 @@ final class EmbeddedServer extends TestServer {
 
   static TestServer launch(Path shared, Path folder) {
     try {
-      Files.createDirectories(shared);
-      Files.createDirectories(folder);
+      PrivateFolder.create(shared); // programs are run from there
+      PrivateFolder.create(folder);
       MariaDbPrograms programs = DirectoryLock.oneAtATime(shared, () -> {
         MariaDbPrograms unpacked = new MariaDbPrograms(shared);
         unpacked.unpack();

@@ -1,7 +1,6 @@
 package io.election.embedded;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,7 +44,7 @@ public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoClosea
   public static EmbeddedDatabase join(Path directory) {
     Path absolute = directory.toAbsolutePath().normalize();
     try {
-      Files.createDirectories(absolute);
+      PrivateFolder.create(absolute);
       return DirectoryLock.oneAtATime(absolute, () -> new EmbeddedDatabase(absolute));
     } catch (IOException ex) {
       throw new EmbeddedDatabaseUnavailableException(

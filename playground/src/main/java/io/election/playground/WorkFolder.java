@@ -1,10 +1,12 @@
 package io.election.playground;
 
+import io.election.embedded.PrivateFolder;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
@@ -40,7 +42,7 @@ final class WorkFolder implements Closeable {
 
   /** Creates a folder in a parent, which is created if missing. */
   static WorkFolder create(Path parent) throws IOException {
-    Files.createDirectories(parent);
+    PrivateFolder.create(parent);
     Path path = Files.createTempDirectory(parent, "run-");
     WorkFolder folder = new WorkFolder(path, open(path));
     folder.lock.lock();
@@ -81,9 +83,10 @@ final class WorkFolder implements Closeable {
    * @return a description of each
    */
   static List<String> clean(Path parent) throws IOException {
-    if (!Files.isDirectory(parent)) {
+    if (Files.notExists(parent, LinkOption.NOFOLLOW_LINKS)) {
       return List.of();
     }
+    PrivateFolder.create(parent); // others could name processes in it
     try (Stream<Path> folders = Files.list(parent)) {
       return folders
           .filter((folder) -> folder.getFileName().toString().startsWith("run-"))

@@ -1,10 +1,12 @@
 package io.election.playground;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -66,6 +68,16 @@ class WorkFolderTest {
     assertThat(WorkFolder.clean(parent)).isEmpty();
     assertThat(WorkFolder.clean(parent.resolve("missing"))).isEmpty();
     assertThat(other).isDirectory();
+  }
+
+  @Test
+  void endsNoProcessThatOthersCanHaveNamed() throws Exception {
+    Path left = leftBehind();
+    Files.setPosixFilePermissions(parent, PosixFilePermissions.fromString("rwxrwxrwx"));
+    assertThatThrownBy(() -> WorkFolder.clean(parent)).hasMessageContaining("can be written");
+    assertThatThrownBy(() -> WorkFolder.create(parent)).hasMessageContaining("can be written");
+    assertThat(process.isAlive()).isTrue();
+    assertThat(left).isDirectory();
   }
 
   /** The folder of a playground that holds no lock any more. */
