@@ -12,10 +12,9 @@ import io.election.keyvalue.KeyValueServer.Snapshot;
 import io.election.keyvalue.KeyValueServer.Version;
 import io.election.keyvalue.KeyValueServer.Write;
 import io.election.lease.ElectionDirectory.Announcement;
-import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStoreException;
+import io.election.lease.Presence;
 import io.election.lease.Ticker;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -70,21 +69,10 @@ final class Members {
     }
   }
 
-  /** For how long a key must not have changed before it is deleted: far longer than any lease. */
-  private static final Duration SILENT = Duration.ofDays(1);
-
-  /**
-   * A key that its process writes again and again.
-   *
-   * @param version its version as read last
-   * @param since when it was first read in this version, by the ticker, after the answer
-   */
-  private record Sighting(Version version, long since) {}
-
   private final KeyValueServer server;
   private final InstantSource clock;
   private final Ticker ticker;
-  private final Map<String, Sighting> sightings = new HashMap<>();
+  private final Presence<Version> presence;
   private @Nullable Announcement announced;
   private @Nullable Version seen;
 
@@ -97,6 +85,7 @@ final class Members {
     this.server = server;
     this.clock = clock;
     this.ticker = ticker;
+    this.presence = new Presence<>(ticker);
   }
 
   void announce(Announcement self) throws LeaseStoreException {
@@ -161,10 +150,9 @@ final class Members {
       if (node.nodeId() == null || node.services() == null) {
         return;
       }
-      Entry seen = found.entries().get(Keys.seen(node.nodeId()));
-      Duration lease = Duration.ofMillis(
-          Math.max(0, Math.min(node.leaseMillis(), LeaseSettings.MAX_LEASE.toMillis())));
-      if (seen == null || isSilent(Keys.seen(node.nodeId()), lease.multipliedBy(3), asked)) {
+      String key = Keys.seen(node.nodeId());
+      Entry seen = found.entries().get(key);
+      if (seen == null || !this.presence.isThere(key, seen.version(), node.leaseMillis(), asked)) {
         return;
       }
       long lastSeen = Heartbeat.of(seen.value()).at();
@@ -199,21 +187,10 @@ final class Members {
             new Folder(Keys.SEEN, Integer.MAX_VALUE),
             new Folder(Keys.MEMBERS, Integer.MAX_VALUE)),
         false));
-    long now = this.ticker.read();
-    this.sightings.keySet().retainAll(found.entries().keySet());
-    found.entries().forEach((key, entry) -> {
-      Sighting last = this.sightings.get(key);
-      if (last == null || !last.version().equals(entry.version())) {
-        this.sightings.put(key, new Sighting(entry.version(), now));
-      }
-    });
+    Map<String, Version> versions = new HashMap<>();
+    found.entries().forEach((key, entry) -> versions.put(key, entry.version()));
+    this.presence.saw(versions);
     return found;
-  }
-
-  /** Returns whether this process has seen a key unchanged for a time, until a reading. */
-  private boolean isSilent(String key, Duration time, long asked) {
-    Sighting seen = this.sightings.get(key);
-    return seen != null && asked - seen.since() >= time.toNanos();
   }
 
   /**
@@ -225,7 +202,7 @@ final class Members {
     Snapshot found = look();
     List<Write> deletions = new ArrayList<>();
     found.entries().forEach((key, entry) -> {
-      if (!key.startsWith(Keys.MEMBERS) && isSilent(key, SILENT, asked)) {
+      if (!key.startsWith(Keys.MEMBERS) && this.presence.isGone(key, entry.version(), asked)) {
         deletions.add(new Delete(key, entry.version()));
         Entry member = found.entries().get(Keys.MEMBERS + "/" + Keys.name(key));
         if (key.startsWith(Keys.SEEN) && member != null) {
@@ -240,6 +217,6 @@ final class Members {
     this.announced = null;
     this.seen = null;
     this.since = 0;
-    this.sightings.clear();
+    this.presence.clear();
   }
 }

@@ -2,7 +2,7 @@ package io.election.mysql;
 
 import io.election.Member;
 import io.election.lease.ElectionDirectory.Announcement;
-import io.election.lease.LeaseSettings;
+import io.election.lease.Presence;
 import io.election.lease.Ticker;
 import java.math.BigDecimal;
 import java.sql.ResultSet;
@@ -39,9 +39,6 @@ final class MemberTable {
    */
   private static final long RETRY = Duration.ofMinutes(10).toNanos();
 
-  /** For how long a row must not have changed before it is deleted: far longer than any lease. */
-  private static final Duration SILENT = Duration.ofDays(1);
-
   /**
    * Thrown if the server answers but the table cannot be used. This is lasting, and affects nothing
    * else.
@@ -60,17 +57,10 @@ final class MemberTable {
     }
   }
 
-  /**
-   * A row that its process writes again and again.
-   *
-   * @param at the time in it as read last, in seconds
-   * @param since when it was first read with this time, by the ticker, after the answer
-   */
-  private record Sighting(String at, long since) {}
-
   private final Ticker ticker;
 
-  private final Map<String, Sighting> sightings = new HashMap<>();
+  /** By the times in the rows, in seconds. */
+  private final Presence<String> presence;
 
   /** The content of the row; {@code null} if this process has not written it. */
   private @Nullable Announcement announced;
@@ -81,6 +71,7 @@ final class MemberTable {
 
   MemberTable(Ticker ticker) {
     this.ticker = ticker;
+    this.presence = new Presence<>(ticker);
   }
 
   /**
@@ -204,8 +195,7 @@ final class MemberTable {
         String nodeId = Session.string(row, 1);
         String seenAt = Session.string(row, 3);
         times.put(nodeId, seenAt);
-        long lease = Math.max(0, Math.min(row.getLong(8), LeaseSettings.MAX_LEASE.toMillis()));
-        if (isSilent(nodeId, seenAt, Duration.ofMillis(lease).multipliedBy(3), asked)) {
+        if (!this.presence.isThere(nodeId, seenAt, row.getLong(8), asked)) {
           return nodeId;
         }
         String[] version = Session.string(row, 5).split(" ", 2);
@@ -234,26 +224,8 @@ final class MemberTable {
     } catch (SQLException ex) {
       throw explained(ex);
     }
-    saw(times);
+    this.presence.saw(times);
     return members;
-  }
-
-  /** Returns whether this process has seen a row unchanged for a time, until a reading. */
-  private boolean isSilent(String nodeId, String seenAt, Duration time, long asked) {
-    Sighting last = this.sightings.get(nodeId);
-    return last != null && last.at().equals(seenAt) && asked - last.since() >= time.toNanos();
-  }
-
-  /** Notes which of all rows have changed. */
-  private void saw(Map<String, String> times) {
-    long now = this.ticker.read();
-    this.sightings.keySet().retainAll(times.keySet());
-    times.forEach((nodeId, at) -> {
-      Sighting last = this.sightings.get(nodeId);
-      if (last == null || !last.at().equals(at)) {
-        this.sightings.put(nodeId, new Sighting(at, now));
-      }
-    });
   }
 
   /** Returns a member as it is in one of its elections. */
@@ -301,11 +273,11 @@ final class MemberTable {
       session.query(
           "SELECT node_id, UNIX_TIMESTAMP(seen_at) FROM leader_election_member",
           (row) -> times.put(Session.string(row, 1), Session.string(row, 2)));
-      saw(times);
+      this.presence.saw(times);
       List<Object> nodes = new ArrayList<>();
       List<Object> rows = new ArrayList<>();
       times.forEach((nodeId, at) -> {
-        if (!at.isEmpty() && isSilent(nodeId, at, SILENT, asked) && nodes.size() < 100) {
+        if (!at.isEmpty() && this.presence.isGone(nodeId, at, asked) && nodes.size() < 100) {
           nodes.add(nodeId);
           rows.add(nodeId);
           rows.add(new BigDecimal(at));
