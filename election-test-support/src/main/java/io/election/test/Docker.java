@@ -1,14 +1,10 @@
 package io.election.test;
 
+import io.election.embedded.DirectoryLock;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.Channels;
-import java.nio.channels.FileChannel;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.function.Supplier;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.images.RemoteDockerImage;
@@ -41,8 +37,8 @@ final class Docker {
 
   private static String find() {
     // Not set outside the build, where each process asks for itself.
-    String file = System.getProperty("election.test.answer");
-    return file != null ? ask(Path.of(file), Docker::askAndTell) : askAndTell();
+    String folder = System.getProperty("election.test.answer");
+    return folder != null ? ask(Path.of(folder), Docker::askAndTell) : askAndTell();
   }
 
   private static String askAndTell() {
@@ -68,24 +64,20 @@ final class Docker {
     }
   }
 
-  /** Returns the answer in a file. If there is none, asks and writes it. */
-  static String ask(Path file, Supplier<String> question) {
+  /** Returns the answer in a folder. If there is none, asks and writes it. */
+  static String ask(Path folder, Supplier<String> question) {
     try {
-      Files.createDirectories(file.toAbsolutePath().getParent());
-    } catch (IOException ex) {
-      throw new UncheckedIOException(ex);
-    }
-    try (FileChannel channel = FileChannel.open(
-        file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-      channel.lock();
-      byte[] known = Channels.newInputStream(channel).readAllBytes();
-      // A process that was killed while it asked has written nothing.
-      if (known.length > 0) {
-        return new String(known, StandardCharsets.UTF_8);
-      }
-      String answer = question.get();
-      channel.write(ByteBuffer.wrap(answer.getBytes(StandardCharsets.UTF_8)));
-      return answer;
+      return DirectoryLock.oneAtATime(Files.createDirectories(folder), () -> {
+        Path file = folder.resolve("answer");
+        // A process that was killed while it asked has written nothing.
+        String known = Files.exists(file) ? Files.readString(file) : "";
+        if (!known.isEmpty()) {
+          return known;
+        }
+        String answer = question.get();
+        Files.writeString(file, answer);
+        return answer;
+      });
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);
     }

@@ -11,14 +11,14 @@ class DockerTest {
 
   @Test
   void oneProcessAsksAndTheOthersReadItsAnswer(@TempDir Path folder) {
-    Path file = folder.resolve("target/answer");
-    assertThat(Docker.ask(file, () -> "Docker")).isEqualTo("Docker");
-    assertThat(Docker.ask(file, () -> "embedded")).isEqualTo("Docker");
+    Path answers = folder.resolve("target/docker");
+    assertThat(Docker.ask(answers, () -> "Docker")).isEqualTo("Docker");
+    assertThat(Docker.ask(answers, () -> "embedded")).isEqualTo("Docker");
   }
 
   @Test
   void theAnswerOfAProcessThatWasKilledIsAskedForAgain(@TempDir Path folder) throws Exception {
-    Path file = Files.createFile(folder.resolve("answer"));
-    assertThat(Docker.ask(file, () -> "Docker")).isEqualTo("Docker");
+    Files.createFile(folder.resolve("answer"));
+    assertThat(Docker.ask(folder, () -> "Docker")).isEqualTo("Docker");
   }
 }
