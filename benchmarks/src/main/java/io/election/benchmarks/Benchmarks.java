@@ -7,9 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Stream;
 import org.springframework.core.env.SimpleCommandLinePropertySource;
 
@@ -26,8 +24,6 @@ import org.springframework.core.env.SimpleCommandLinePropertySource;
 public final class Benchmarks {
 
   private final Path results;
-
-  private final Map<Process, String> programs = new HashMap<>();
 
   private final List<String> failed = new ArrayList<>();
 
@@ -58,51 +54,52 @@ public final class Benchmarks {
 
   private void runQuickly() throws IOException, InterruptedException {
     String[] shortly = {"-f", "0", "-wi", "0", "-i", "1", "-r", "100ms"}; // in one process
-    await(microbenchmark("LeadershipBenchmark", shortly));
-    await(start(Storm.class.getName(), "--quick", "--results=" + path("storm")));
-    await(start(SideBySide.class.getName(), "--quick", "--results=" + path("side-by-side")));
+    microbenchmark("LeadershipBenchmark", shortly);
+    runToEnd(Storm.class.getName(), "--quick", "--results=" + path("storm"));
+    runToEnd(SideBySide.class.getName(), "--quick", "--results=" + path("side-by-side"));
   }
 
   private void run() throws IOException, InterruptedException {
-    await(microbenchmark("LeadershipBenchmark"));
+    microbenchmark("LeadershipBenchmark");
     TestDatabase commits = TestDatabase.newDatabase();
-    await(microbenchmark(
+    microbenchmark(
         "CommitBenchmark|ShedLockBenchmark",
         "-p",
         "url=" + commits.jdbcUrl("mysql", ""),
         "-p",
         "username=" + commits.username(),
         "-p",
-        "password=" + commits.password()));
+        "password=" + commits.password());
     TestDatabase starts = TestDatabase.newDatabase();
-    await(start(
+    runToEnd(
         StartUp.class.getName(),
         "--results=" + path("start-up.txt"),
         "--spring.datasource.url=" + starts.jdbcUrl("mysql", ""),
         // Creates databases.
         "--spring.datasource.username=root",
-        "--spring.datasource.password=" + starts.password()));
-    await(start(
+        "--spring.datasource.password=" + starts.password());
+    runToEnd(
         SideBySide.class.getName(),
         "--results=" + path("side-by-side"),
-        "--pictures=" + path("pictures")));
-    await(start(Storm.class.getName(), "--results=" + path("storm")));
+        "--pictures=" + path("pictures"));
+    runToEnd(Storm.class.getName(), "--results=" + path("storm"));
   }
 
   private Path path(String name) {
     return this.results.resolve(name);
   }
 
-  private Process microbenchmark(String pattern, String... options) throws IOException {
+  private void microbenchmark(String pattern, String... options)
+      throws IOException, InterruptedException {
     String csv = path(pattern.replaceAll("Benchmark.*", "") + ".csv").toString();
-    return start(
+    runToEnd(
         "org.openjdk.jmh.Main",
         Stream.concat(
                 Stream.of(pattern, "-foe", "true", "-rf", "csv", "-rff", csv), Stream.of(options))
             .toArray(String[]::new));
   }
 
-  private Process start(String main, String... arguments) throws IOException {
+  private void runToEnd(String main, String... arguments) throws IOException, InterruptedException {
     System.out.println("=== " + main);
     List<String> command = new ArrayList<>(List.of(
         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -110,14 +107,8 @@ public final class Benchmarks {
         System.getProperty("java.class.path"),
         main));
     command.addAll(List.of(arguments));
-    Process program = new ProcessBuilder(command).inheritIO().start();
-    this.programs.put(program, main);
-    return program;
-  }
-
-  private void await(Process program) throws InterruptedException {
-    if (program.waitFor() != 0) {
-      this.failed.add(this.programs.get(program));
+    if (new ProcessBuilder(command).inheritIO().start().waitFor() != 0) {
+      this.failed.add(main);
     }
   }
 }
