@@ -609,11 +609,13 @@ class LeaderElectionSchemaIT extends ServerDatabase {
     assertFails(LeaseStoreException.class, NOWHERE, "127.0.0.1:1/app cannot be reached");
     assertFails(
         ElectionSetupException.class,
-        new TestDataSource(url.replace("/" + this.database.name(), "/"), "root", "test"),
+        new TestDataSource(
+            url.replace("/" + this.database.name(), "/"), "root", this.database.password()),
         "names no database");
     assertFails(
         LeaseStoreException.class,
-        new TestDataSource(url.replace(this.database.name(), "nowhere"), "root", "test"),
+        new TestDataSource(
+            url.replace(this.database.name(), "nowhere"), "root", this.database.password()),
         "The database does not exist: 127.0.0.1:%d/nowhere".formatted(server().port()));
   }
 

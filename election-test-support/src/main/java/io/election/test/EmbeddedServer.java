@@ -45,11 +45,6 @@ final class EmbeddedServer extends TestServer {
         unpacked.createData(folder.resolve("data"));
         return unpacked;
       });
-      // Users cannot be created over TCP before there is a user with that privilege.
-      Files.writeString(folder.resolve("init.sql"), """
-          CREATE USER IF NOT EXISTS 'root'@'%%' IDENTIFIED BY '%s';
-          GRANT ALL ON *.* TO 'root'@'%%' WITH GRANT OPTION;
-          """.formatted(ROOT_PASSWORD));
       EmbeddedServer server = new EmbeddedServer(programs, folder, freePort());
       Runtime.getRuntime().addShutdownHook(new Thread(server::close, "election-test-cleanup"));
       server.start();
@@ -93,7 +88,10 @@ final class EmbeddedServer extends TestServer {
           List.of(),
           port(),
           this.folder.resolve("data"),
-          this.folder.resolve("init.sql"),
+          """
+          CREATE USER 'root'@'127.0.0.1' IDENTIFIED BY '%s';
+          GRANT ALL ON *.* TO 'root'@'127.0.0.1' WITH GRANT OPTION;
+          """.formatted(ROOT_PASSWORD),
           this.folder.resolve("server.log"));
     } catch (IOException ex) {
       throw new UncheckedIOException(ex);

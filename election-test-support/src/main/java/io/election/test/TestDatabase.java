@@ -28,8 +28,8 @@ public record TestDatabase(TestServer server, String name, String username) {
   }
 
   static TestDatabase create(TestServer server) {
-    // The name must not start with test_: a new MariaDB server grants every user all privileges in
-    // such databases.
+    // The name must not start with test_: a new MariaDB server in a container grants every user all
+    // privileges in such databases.
     String name = "election_" + COUNT.incrementAndGet();
     server.execute("CREATE DATABASE " + name + " CHARACTER SET utf8mb4");
     TestDatabase database = new TestDatabase(server, name, "owner_" + name);

@@ -1,5 +1,6 @@
 package io.election.test;
 
+import io.election.embedded.MariaDbPrograms;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.BindException;
@@ -27,7 +28,8 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract class TestServer implements AutoCloseable {
 
-  static final String ROOT_PASSWORD = "test";
+  /** Drawn for each JVM, since other users of this machine reach its servers. */
+  static final String ROOT_PASSWORD = MariaDbPrograms.newPassword();
 
   private static final Map<String, TestServer> SHARED = new ConcurrentHashMap<>();
 

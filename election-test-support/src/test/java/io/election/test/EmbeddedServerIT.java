@@ -1,12 +1,16 @@
 package io.election.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.election.embedded.MariaDbPrograms;
 import io.election.test.process.NodeProcess;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -25,6 +29,49 @@ class EmbeddedServerIT {
   private static final int PROCESSES = 2;
 
   private static final int THREADS = 2;
+
+  /** Every local user reaches the server, which runs as the developer. */
+  @Test
+  void otherLocalUsersCannotLogInAndNoAccountReachesTheDevelopersFiles(@TempDir Path folder)
+      throws Exception {
+    assumeTrue(MariaDbPrograms.existForThisPlatform(), "no embedded server for this platform");
+    Path secret = Files.writeString(folder.resolve("secret"), "of the developer");
+    Path planted = folder.resolve("planted");
+    try (TestServer server = EmbeddedServer.launch()) {
+      TestDatabase database = server.newDatabase();
+      assertRefusesStrangers(server);
+      server.stop();
+      server.start();
+      assertRefusesStrangers(server);
+      assertThat(database.query("SELECT LOAD_FILE('" + secret + "')")).isNull();
+      assertThatThrownBy(() -> database.query("SELECT 'x' INTO DUMPFILE '" + planted + "'"))
+          .hasMessageContaining("secure-file-priv");
+      assertThat(planted).doesNotExist();
+      try (Connection own = database.dataSource().getConnection()) {
+        assertThatThrownBy(() -> own.createStatement().execute("CREATE DATABASE test_other"))
+            .hasMessageContaining("Access denied");
+        assertThatThrownBy(() -> TestServer.query(own, "SELECT 1 FROM mysql.global_priv"))
+            .hasMessageContaining("denied");
+      }
+    }
+  }
+
+  private static void assertRefusesStrangers(TestServer server) {
+    for (String login : List.of("root/test", "root/", "/", "nobody/", "owner_election_1/")) {
+      String[] parts = login.split("/", -1);
+      assertThatThrownBy(() ->
+              DriverManager.getConnection(server.url(""), parts[0], parts[1]).close())
+          .as(login)
+          .isInstanceOf(SQLException.class)
+          .hasMessageContaining("Access denied");
+    }
+    assertThat(server.query("""
+        SELECT GROUP_CONCAT(User, '@', Host ORDER BY User SEPARATOR ' ') FROM mysql.global_priv
+        WHERE User NOT LIKE 'owner%'
+        """)).isEqualTo("mariadb.sys@localhost root@127.0.0.1");
+    assertThat(server.query("SELECT COUNT(*) FROM mysql.db WHERE User NOT LIKE 'owner%'"))
+        .isEqualTo("0");
+  }
 
   /** The test classes of the first build on a machine start like this. */
   @Test

@@ -65,7 +65,7 @@ public final class EmbeddedDatabase implements JdbcConnectionDetails, AutoClosea
 
   @Override
   public String getPassword() {
-    return MariaDbServer.PASSWORD;
+    return server.password();
   }
 
   @Override

@@ -9,7 +9,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.security.SecureRandom;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -26,6 +28,13 @@ import org.springframework.util.FileSystemUtils;
 public final class MariaDbPrograms {
 
   private static final String VERSION = "mariadb-11.4.5";
+
+  /** Removes the accounts and grants that the data come with, and keeps those of restarted servers. */
+  private static final String ONLY_OUR_ACCOUNTS = """
+      DELETE FROM mysql.global_priv WHERE User IN ('', 'root') OR User <> 'mariadb.sys' AND Host NOT IN ('127.0.0.1', '%');
+      DELETE FROM mysql.db WHERE User IN ('', 'PUBLIC');
+      FLUSH PRIVILEGES;
+      """;
 
   private static final Logger log = LoggerFactory.getLogger(MariaDbPrograms.class);
 
@@ -91,14 +100,25 @@ public final class MariaDbPrograms {
     return String.valueOf(deepest.getMessage()).lines().limit(5).collect(Collectors.joining("\n"));
   }
 
+  /** Draws a password, of letters and digits. */
+  public static String newPassword() {
+    byte[] bytes = new byte[16];
+    new SecureRandom().nextBytes(bytes);
+    return HexFormat.of().formatHex(bytes);
+  }
+
   /**
-   * Starts a server on a port of 127.0.0.1, which may not accept connections yet. It runs {@code
-   * init} first; a {@code prefix} is a program that starts it.
+   * Starts a server on a port of 127.0.0.1, which may not accept connections yet. Every local user
+   * reaches it there. So nobody can log in but the accounts that {@code accounts} creates, one
+   * statement a line and at 127.0.0.1, and no statement reads or writes the owner's files. The data
+   * must be in a {@link PrivateFolder}; a {@code prefix} is a program that starts the server.
    */
   public Process start(
-      List<String> prefix, int port, Path data, Path init, Path output, String... more)
+      List<String> prefix, int port, Path data, String accounts, Path output, String... more)
       throws IOException {
     Path temporary = Files.createDirectories(data.resolveSibling("tmp"));
+    Path files = PrivateFolder.create(data.resolveSibling("files"));
+    Path init = PrivateFolder.write(data.resolveSibling("init.sql"), ONLY_OUR_ACCOUNTS + accounts);
     List<String> command = new ArrayList<>(prefix);
     command.addAll(List.of(
         executable(),
@@ -107,6 +127,7 @@ public final class MariaDbPrograms {
         "--datadir=" + data,
         "--tmpdir=" + temporary,
         "--init-file=" + init,
+        "--secure-file-priv=" + files,
         "--bind-address=127.0.0.1",
         "--port=" + port,
         "--skip-name-resolve",

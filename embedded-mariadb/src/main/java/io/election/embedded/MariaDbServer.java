@@ -5,7 +5,6 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -24,7 +23,6 @@ import org.slf4j.LoggerFactory;
 final class MariaDbServer {
 
   static final String USER = "sample";
-  static final String PASSWORD = "sample";
 
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
@@ -33,13 +31,25 @@ final class MariaDbServer {
   private final Path directory;
   private final MariaDbPrograms programs;
   private final Path portFile;
+  private final Path passwordFile;
+  private final String password;
   private final Path output;
 
-  MariaDbServer(Path directory) {
+  MariaDbServer(Path directory) throws IOException {
     this.directory = directory;
     this.programs = new MariaDbPrograms(directory);
     this.portFile = directory.resolve("port");
+    this.passwordFile = directory.resolve("password");
+    if (Files.notExists(passwordFile)) {
+      PrivateFolder.write(passwordFile, MariaDbPrograms.newPassword());
+    }
+    this.password = Files.readString(passwordFile);
     this.output = directory.resolve("server.log");
+  }
+
+  /** The password of {@link #USER}, in a file for the user of this machine, and for all nodes. */
+  String password() {
+    return password;
   }
 
   static String jdbcUrl(int port) {
@@ -72,16 +82,15 @@ final class MariaDbServer {
   }
 
   private int start(int port) throws IOException {
-    Path written = Files.writeString(directory.resolve("port.new"), Integer.toString(port));
-    Files.move(written, portFile, StandardCopyOption.ATOMIC_MOVE); // never read half written
-    Path init = Files.writeString(directory.resolve("init.sql"), """
-            CREATE DATABASE IF NOT EXISTS sample;
-            CREATE USER IF NOT EXISTS '%1$s'@'127.0.0.1' IDENTIFIED BY '%2$s';
-            GRANT ALL ON sample.* TO '%1$s'@'127.0.0.1';
-            """.formatted(USER, PASSWORD));
+    PrivateFolder.write(portFile, Integer.toString(port));
+    String accounts = """
+        CREATE DATABASE IF NOT EXISTS sample;
+        CREATE OR REPLACE USER '%1$s'@'127.0.0.1' IDENTIFIED BY '%2$s';
+        GRANT ALL ON sample.* TO '%1$s'@'127.0.0.1';
+        """.formatted(USER, password);
     Path data = programs.base().resolve("data");
     Process process =
-        programs.start(ownSession(), port, data, init, output, "--max-connections=500");
+        programs.start(ownSession(), port, data, accounts, output, "--max-connections=500");
     if (!waitUntil(() -> !process.isAlive() || answers(port)) || !process.isAlive()) {
       process.destroyForcibly();
       throw new EmbeddedDatabaseUnavailableException(
@@ -135,9 +144,9 @@ final class MariaDbServer {
     }
   }
 
-  private static boolean answers(int port) {
+  private boolean answers(int port) {
     String url = jdbcUrl(port) + "?connectTimeout=1000&socketTimeout=1000";
-    try (Connection connection = DriverManager.getConnection(url, USER, PASSWORD)) {
+    try (Connection connection = DriverManager.getConnection(url, USER, password)) {
       return connection.isValid(1);
     } catch (SQLException ex) {
       log.debug("no answer from {}", url, ex);
@@ -147,11 +156,11 @@ final class MariaDbServer {
 
   private void tell(String what, int port) {
     log.info(
-        "{} MariaDB: {}, user {}, password {}, process {}",
+        "{} MariaDB: {}, user {}, password in {}, process {}",
         what,
         jdbcUrl(port),
         USER,
-        PASSWORD,
+        passwordFile,
         process().map(ProcessHandle::pid).orElse(0L));
   }
 

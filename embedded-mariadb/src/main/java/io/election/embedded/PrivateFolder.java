@@ -6,6 +6,8 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -21,6 +23,9 @@ public final class PrivateFolder {
   private static final Set<PosixFilePermission> OWNER_ONLY =
       PosixFilePermissions.fromString("rwx------");
 
+  private static final Set<PosixFilePermission> OWNER_FILE =
+      PosixFilePermissions.fromString("rw-------");
+
   private PrivateFolder() {}
 
   /**
@@ -31,7 +36,7 @@ public final class PrivateFolder {
    */
   public static Path create(Path path) throws IOException {
     Path folder = path.toAbsolutePath();
-    if (!folder.getFileSystem().supportedFileAttributeViews().contains("posix")) {
+    if (!hasOwners(folder)) {
       return Files.createDirectories(folder);
     }
     Files.createDirectories(folder.resolveSibling(""));
@@ -57,6 +62,21 @@ public final class PrivateFolder {
       Files.setPosixFilePermissions(folder, OWNER_ONLY);
     }
     return folder;
+  }
+
+  /** Writes a text file that only the owner can read; it is never found half written. */
+  public static Path write(Path file, String text) throws IOException {
+    Path unfinished = file.resolveSibling(file.getFileName() + ".new");
+    Files.deleteIfExists(unfinished);
+    FileAttribute<?>[] attributes = hasOwners(file)
+        ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(OWNER_FILE)}
+        : new FileAttribute<?>[0];
+    Files.writeString(Files.createFile(unfinished, attributes), text);
+    return Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  private static boolean hasOwners(Path path) {
+    return path.getFileSystem().supportedFileAttributeViews().contains("posix");
   }
 
   /** The owner of a file just created: user.name may be set, and is not unique. */

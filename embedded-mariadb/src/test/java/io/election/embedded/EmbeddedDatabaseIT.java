@@ -1,14 +1,17 @@
 package io.election.embedded;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -69,6 +72,44 @@ class EmbeddedDatabaseIT {
     String all = a.text() + b.text() + c.text();
     assertThat(all).containsOnlyOnce("unpacking mariadb").containsOnlyOnce("started MariaDB");
     assertThat(all.split("joined MariaDB")).as("parts around two joins").hasSize(3);
+    assertThat(all).contains("password in " + passwordFile()).doesNotContain(password());
+  }
+
+  /** Every local user reaches the server, which runs as the developer. */
+  @Test
+  void otherLocalUsersCannotLogInAndNoAccountReachesTheDevelopersFiles() throws Exception {
+    try (EmbeddedDatabase database = EmbeddedDatabase.join(directory)) {
+      String url = database.getJdbcUrl();
+      for (String login : List.of("sample/sample", "sample/", "root/", "root/root", "/")) {
+        String[] parts = login.split("/", -1);
+        assertThatThrownBy(
+                () -> DriverManager.getConnection(url, parts[0], parts[1]).close())
+            .as(login)
+            .hasMessageContaining("Access denied");
+      }
+      try (Connection connection = connect(url)) {
+        assertThat(query(
+                connection,
+                "SELECT COUNT(DISTINCT table_schema) FROM "
+                    + "information_schema.schema_privileges WHERE table_schema <> 'sample'"))
+            .isEqualTo("0");
+        assertThatThrownBy(() -> connection.createStatement().execute("CREATE DATABASE test_x"))
+            .hasMessageContaining("Access denied");
+        Path files = Path.of(query(connection, "SELECT @@secure_file_priv"));
+        assertThat(files).isEmptyDirectory();
+        assertThat(Files.getPosixFilePermissions(files))
+            .isEqualTo(PosixFilePermissions.fromString("rwx------"));
+      }
+    }
+    assertThat(Files.getPosixFilePermissions(passwordFile()))
+        .isEqualTo(PosixFilePermissions.fromString("rw-------"));
+  }
+
+  private static String query(Connection connection, String sql) throws SQLException {
+    try (ResultSet row = connection.createStatement().executeQuery(sql)) {
+      row.next();
+      return row.getString(1);
+    }
   }
 
   @Test
@@ -154,7 +195,15 @@ class EmbeddedDatabaseIT {
     await().atMost(TIMEOUT).until(() -> !servers().contains(process));
   }
 
-  private static boolean answers(String url) {
+  private static Path passwordFile() {
+    return directory.resolve("password");
+  }
+
+  private static String password() throws IOException {
+    return Files.readString(passwordFile());
+  }
+
+  private static boolean answers(String url) throws IOException {
     try (Connection connection = connect(url)) {
       return connection.isValid(5);
     } catch (SQLException ex) {
@@ -162,8 +211,8 @@ class EmbeddedDatabaseIT {
     }
   }
 
-  private static Connection connect(String url) throws SQLException {
-    return DriverManager.getConnection(url, MariaDbServer.USER, MariaDbServer.PASSWORD);
+  private static Connection connect(String url) throws IOException, SQLException {
+    return DriverManager.getConnection(url, MariaDbServer.USER, password());
   }
 
   /** A JVM that runs {@link #main}. */

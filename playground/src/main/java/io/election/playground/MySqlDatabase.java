@@ -1,5 +1,6 @@
 package io.election.playground;
 
+import io.election.embedded.MariaDbPrograms;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import java.nio.file.Path;
@@ -40,12 +41,15 @@ final class MySqlDatabase implements Database {
   static MySqlDatabase embedded(Path programs, Path folder) {
     TestServer server = TestServer.startEmbedded(programs, folder);
     TestDatabase database = server.newDatabase();
+    String password = MariaDbPrograms.newPassword(); // not that of root
+    server.execute(
+        "ALTER USER '%s'@'%%' IDENTIFIED BY '%s'".formatted(database.username(), password));
     return new MySqlDatabase(
         server,
         "MariaDB " + server.version().replaceFirst("-.*", "") + ", embedded",
         database.jdbcUrl(),
         database.username(),
-        database.password());
+        password);
   }
 
   /** Uses a server that runs already. */
