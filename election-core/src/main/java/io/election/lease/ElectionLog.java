@@ -296,12 +296,18 @@ final class ElectionLog {
         list(work));
   }
 
-  void keeps(String serviceId, String nodeId, Collection<String> work) {
+  /**
+   * Logs that a lease is kept after a stop.
+   *
+   * @param again whether it had run out
+   */
+  void keeps(String serviceId, String nodeId, Collection<String> work, boolean again) {
     log.warn(
-        "election '{}': node {} was stopped, but leader work still runs: {}; it keeps the lease until the work or the process ends. To let another node lead sooner, designate one or force an election",
+        "election '{}': node {} was stopped, but leader work still runs: {}; it {} the lease until the work or the process ends. To let another node lead sooner, designate one or force an election",
         serviceId,
         nodeId,
-        list(work));
+        list(work),
+        again ? "has renewed and keeps" : "keeps");
   }
 
   void givenUp(String serviceId, String nodeId, Collection<String> work) {

@@ -2,7 +2,9 @@ package io.election.lease;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +26,9 @@ final class WindDown {
 
   /** When the work was last logged. */
   private @Nullable Long namedAt;
+
+  /** Whose leases had run out when the work was last logged. */
+  private Set<Candidate> runOut = Set.of();
 
   WindDown(ElectorContext context, Node node, List<Candidate> candidates) {
     this.context = context;
@@ -65,14 +70,29 @@ final class WindDown {
         > this.context.settings().operationTimeout().multipliedBy(2).toNanos();
   }
 
-  /** Logs the work for which leases are kept, once a minute. */
+  /**
+   * Logs the work for which leases are kept, or have run out because the store does not answer: once
+   * a minute, and when either becomes the other.
+   */
   void remind() {
-    long now = this.context.now();
-    if (this.namedAt == null || now - this.namedAt >= REMINDER_NANOS) {
-      this.namedAt = now;
+    Clocks.Reading reading = this.context.clocks().read();
+    Set<Candidate> runOut = this.candidates.stream()
+        .filter((candidate) ->
+            candidate.keepsLeaseAfterStop() && !candidate.candidacy().keepsLease(reading))
+        .collect(Collectors.toSet());
+    Set<Candidate> before = this.runOut;
+    if (this.namedAt == null
+        || reading.now() - this.namedAt >= REMINDER_NANOS
+        || !runOut.equals(before)) {
+      this.namedAt = reading.now();
+      this.runOut = runOut;
       nameWork((candidate, work) -> {
-        if (candidate.keepsLeaseAfterStop()) {
-          this.context.log().keeps(candidate.serviceId(), this.node.id(), work);
+        if (runOut.contains(candidate)) {
+          givenUp(candidate, work);
+        } else if (candidate.keepsLeaseAfterStop()) {
+          this.context
+              .log()
+              .keeps(candidate.serviceId(), this.node.id(), work, before.contains(candidate));
         }
       });
     }
@@ -80,8 +100,11 @@ final class WindDown {
 
   /** Logs the work that continues without a lease. */
   void giveUp() {
-    nameWork((candidate, work) ->
-        this.context.log().givenUp(candidate.serviceId(), this.node.id(), work));
+    nameWork(this::givenUp);
+  }
+
+  private void givenUp(Candidate candidate, List<String> work) {
+    this.context.log().givenUp(candidate.serviceId(), this.node.id(), work);
   }
 
   private void nameWork(BiConsumer<Candidate, List<String>> log) {

@@ -25,6 +25,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -239,6 +240,65 @@ class ElectorThreadsTest extends ElectorFixture {
     assertThat(this.node.events)
         .last()
         .isEqualTo(new LeadershipLostEvent("jobs", "a", 1, LeadershipLostEvent.Reason.STOPPED));
+  }
+
+  /** As a person reads it at night: what a line says holds until another line says otherwise. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void theLogOfOneStopSaysOfTheLeaseWhatIsTrue(boolean runsOutBeforeTheStopReturns) {
+    String kept = "; it keeps the lease until the work or the process ends.";
+    String keptAgain = "; it has renewed and keeps the lease until the work or the process ends.";
+    String runOut = "; another node may start the same work now";
+    elect();
+    this.node.works("Jobs.nightly since 48 s");
+    if (runsOutBeforeTheStopReturns) {
+      this.node.fail("the store is away");
+      Thread stopping = started(this.node.elector::stop);
+      await().until(() -> stopping.getState() == Thread.State.TIMED_WAITING);
+      tick(LEASE);
+      wakeTheDeadlineWatch();
+      await().until(() -> lastOnTheLease().contains(runOut));
+      stopping.interrupt();
+      await().until(() -> !stopping.isAlive());
+    } else {
+      stopWithoutPatience(this.node);
+      await().until(() -> lastOnTheLease().contains(kept));
+      tick(SETTINGS.drainTimeout());
+      this.node.fail("the store is away");
+    }
+    tick(LEASE);
+    awaitAwake(() -> lastOnTheLease().contains("node a, which was stopped, no longer has a lease"));
+    assertThat(linesWith(kept)).hasSize(runsOutBeforeTheStopReturns ? 0 : 1);
+    this.node.heal();
+    tick(SETTINGS.renewInterval());
+    awaitAwake(() -> lastOnTheLease().contains(keptAgain));
+    this.node.fail("the store is away");
+    tick(LEASE);
+    awaitAwake(() -> lastOnTheLease().contains(runOut));
+    int reminders = linesWith(runOut).size();
+    tick(Duration.ofMinutes(1));
+    awaitAwake(() -> linesWith(runOut).size() > reminders);
+    assertThat(linesWith(keptAgain)).hasSize(1);
+    this.node.heal();
+    tick(SETTINGS.renewInterval());
+    awaitAwake(() -> linesWith(keptAgain).size() == 2);
+    this.node.worksNoMore();
+    awaitAwake(() -> threads("election-") == 0);
+    assertThat(this.database.row("jobs").isReleased()).isTrue();
+    assertThat(lines()).last().asString().contains("node a handed term 1 back");
+  }
+
+  private void awaitAwake(BooleanSupplier condition) {
+    await().until(() -> {
+      this.node.elector.wakeUp();
+      return condition.getAsBoolean();
+    });
+  }
+
+  private String lastOnTheLease() {
+    return lines().stream()
+        .filter((line) -> line.contains("leader work"))
+        .reduce("", (before, line) -> line);
   }
 
   @ParameterizedTest
