@@ -5,7 +5,10 @@ import io.election.LeaderOnly;
 import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.leaderonly.LeaderOnlyAutoConfiguration;
 import io.election.lease.MemoryLeaseStore;
+import java.lang.reflect.Method;
 import java.util.concurrent.TimeUnit;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
@@ -19,12 +22,16 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
+import org.springframework.aop.Advisor;
+import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Role;
 
 /** Measures a leadership query and a guarded call, next to the clock reads that they consist of. */
 @State(Scope.Benchmark)
@@ -45,6 +52,8 @@ public class LeadershipBenchmark {
 
   private Job guarded;
 
+  private Advised advised;
+
   private final Job plain = new Job();
 
   /** A job that is guarded if it is a bean. */
@@ -58,6 +67,16 @@ public class LeadershipBenchmark {
     }
   }
 
+  /** A job whose proxy has advice that does nothing. */
+  public static class Advised {
+
+    private int runs;
+
+    public void run() {
+      this.runs++;
+    }
+  }
+
   @Configuration(proxyBeanMethods = false)
   @ImportAutoConfiguration({ElectionAutoConfiguration.class, LeaderOnlyAutoConfiguration.class})
   static class Application {
@@ -66,12 +85,24 @@ public class LeadershipBenchmark {
     MemoryLeaseStore memoryLeaseStore() {
       return new MemoryLeaseStore();
     }
+
+    /** Spring builds the proxy as it does for a guarded bean. */
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static Advisor nothing() {
+      return new StaticMethodMatcherPointcutAdvisor((MethodInterceptor) MethodInvocation::proceed) {
+        @Override
+        public boolean matches(Method method, Class<?> targetClass) {
+          return targetClass == Advised.class && method.getName().equals("run");
+        }
+      };
+    }
   }
 
   /** Starts a node that leads, or one that is not eligible. */
   @Setup(Level.Trial)
   public void start() {
-    this.context = new SpringApplicationBuilder(Application.class, Job.class)
+    this.context = new SpringApplicationBuilder(Application.class, Job.class, Advised.class)
         .web(WebApplicationType.NONE)
         .run(
             "--spring.application.name=benchmark",
@@ -82,6 +113,7 @@ public class LeadershipBenchmark {
             "--as.election.renew-interval=500ms",
             "--as.election.eligible=" + this.leader);
     this.guarded = this.context.getBean(Job.class);
+    this.advised = this.context.getBean(Advised.class);
     this.election = this.context.getBean(ElectionService.class);
     while (this.election.isLeader() != this.leader) {
       Thread.onSpinWait();
@@ -106,6 +138,11 @@ public class LeadershipBenchmark {
   @Benchmark
   public void leaderOnlyCall() {
     this.guarded.run();
+  }
+
+  @Benchmark
+  public void emptyAdviceCall() {
+    this.advised.run();
   }
 
   @Benchmark
