@@ -6,15 +6,13 @@ import io.election.Leadership;
 import io.election.NotLeaderException;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.TrackedLeaderWork;
+import io.election.autoconfigure.leaderonly.RunningCalls.Call;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -144,19 +142,17 @@ public final class LeaderOnlyCalls
    */
   public int running(String serviceId) {
     Gate gate = known(serviceId);
-    return gate != null ? gate.inside.get() : 0;
+    return gate != null ? gate.running.count() : 0;
   }
 
-  /** Lists the running calls of an election with their ages, the oldest first. */
+  /**
+   * Lists the running calls of an election with their ages, the oldest first. The age of a call is
+   * at least the time since {@link #isRunning} was first called while it ran.
+   */
   @Override
   public List<String> describe(String serviceId) {
     Gate gate = this.gates.get(serviceId);
-    return gate != null
-        ? gate.running.stream()
-            .sorted(Comparator.comparingLong(Call::since))
-            .map(Call::toString)
-            .toList()
-        : List.of();
+    return gate != null ? gate.running.describe() : List.of();
   }
 
   /**
@@ -228,29 +224,6 @@ public final class LeaderOnlyCalls
     void ended(String serviceId, String method, Outcome outcome, long nanos);
   }
 
-  /** A running call. */
-  static final class Call {
-
-    private final String method;
-
-    private final long since = System.nanoTime();
-
-    private Call(String method) {
-      this.method = method;
-    }
-
-    private long since() {
-      return this.since;
-    }
-
-    /** A readable description. */
-    @Override
-    public String toString() {
-      return "%s since %d s"
-          .formatted(this.method, TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - this.since));
-    }
-  }
-
   /** The entrance for the calls of one election. */
   final class Gate {
 
@@ -262,9 +235,11 @@ public final class LeaderOnlyCalls
 
     private final InterruptibleCalls interruptible;
 
-    private final AtomicInteger inside = new AtomicInteger();
+    private final BooleanSupplier asks = this::mayBegin;
 
-    private final Set<Call> running = ConcurrentHashMap.newKeySet();
+    private final BooleanSupplier binds = this::binds;
+
+    private final RunningCalls running = new RunningCalls();
 
     /** Whether another thread has seen a running call and must be notified of its end. */
     private volatile boolean watched;
@@ -293,7 +268,7 @@ public final class LeaderOnlyCalls
      */
     @Nullable
     Call enter(String method) {
-      return enter(method, this::mayBegin);
+      return enter(method, this.asks);
     }
 
     /**
@@ -305,7 +280,7 @@ public final class LeaderOnlyCalls
      */
     @Nullable
     Call enterThread(String method) {
-      return this.termBound != null ? enter(method, () -> begin().isPresent()) : enter(method);
+      return enter(method, this.termBound != null ? this.binds : this.asks);
     }
 
     /**
@@ -319,20 +294,24 @@ public final class LeaderOnlyCalls
      */
     @Nullable
     Call enterInterruptible(String method) {
-      return enter(method, () -> this.interruptible.begin(method, this::begin));
+      return enter(method, () -> this.interruptible.begin(method, this::bind));
     }
 
     /**
      * Binds the call to the term in which this node leads and returns that term; empty if it does
      * not lead.
      */
-    private OptionalLong begin() {
+    private OptionalLong bind() {
       OptionalLong term = term();
       TermBoundCalls termBound = this.termBound;
       if (termBound != null) {
         term.ifPresent((number) -> termBound.begin(this.election, number));
       }
       return term;
+    }
+
+    private boolean binds() {
+      return bind().isPresent();
     }
 
     /** An application's own election may block, so that the context may have closed meanwhile. */
@@ -358,19 +337,16 @@ public final class LeaderOnlyCalls
     }
 
     private @Nullable Call enter(String method, BooleanSupplier asksElection) {
-      this.inside.incrementAndGet();
-      Call call = null;
+      Call call = this.running.begin(method, LeaderOnlyCalls.this.listener != null);
+      boolean begun = false;
       try {
-        if (asksElection.getAsBoolean()) {
-          call = new Call(method);
-          this.running.add(call);
-        }
+        begun = asksElection.getAsBoolean();
       } finally {
-        if (call == null) {
-          leave();
+        if (!begun) {
+          end(call);
         }
       }
-      return call;
+      return begun ? call : null;
     }
 
     /** Detaches the call from this thread; it may continue elsewhere. */
@@ -383,43 +359,44 @@ public final class LeaderOnlyCalls
 
     /** Notifies the listener of a call that did not begin. */
     void skipped(String method) {
-      report(method, Outcome.SKIPPED, 0);
-    }
-
-    private void report(String method, Outcome outcome, long nanos) {
       CallListener listener = LeaderOnlyCalls.this.listener;
       if (listener != null) {
-        listener.ended(serviceId(), method, outcome, nanos);
+        listener.ended(serviceId(), method, Outcome.SKIPPED, 0);
       }
     }
 
-    /** Ends a call and notifies the listener. */
+    /**
+     * Ends a call and notifies the listener, unless the call began before there was one.
+     */
     void leave(Call call, @Nullable Throwable failure) {
       try {
-        report(
-            call.method,
-            failure == null ? Outcome.RAN : Outcome.FAILED,
-            System.nanoTime() - call.since);
+        CallListener listener = LeaderOnlyCalls.this.listener;
+        long nanos = listener != null ? call.nanos() : -1;
+        if (listener != null && nanos >= 0) {
+          listener.ended(
+              serviceId(), call.method(), failure == null ? Outcome.RAN : Outcome.FAILED, nanos);
+        }
       } finally {
-        this.running.remove(call);
-        leave();
+        end(call);
       }
     }
 
-    private void leave() {
-      if (this.inside.decrementAndGet() == 0 && this.watched) {
+    private void end(Call call) {
+      call.end();
+      if (this.watched && this.running.count() == 0) {
         this.watched = false;
         ended();
       }
     }
 
     private boolean isOccupied() {
-      if (this.inside.get() == 0) {
+      if (this.running.count() == 0) {
         return false;
       }
+      this.running.see();
       this.watched = true;
       // The last call may have left before it could see that it is watched.
-      return this.inside.get() != 0;
+      return this.running.count() != 0;
     }
   }
 }

@@ -25,6 +25,9 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 
   private final Map<MethodClassKey, Guard> guards = new ConcurrentHashMap<>();
 
+  /** The first class of each method, which is usually the only one: found without a new key. */
+  private final Map<Method, Known> first = new ConcurrentHashMap<>();
+
   LeaderOnlyInterceptor(LeaderOnlyMethods methods, Supplier<LeaderOnlyCalls> calls) {
     this.methods = methods;
     this.calls = calls;
@@ -35,13 +38,21 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
     Object target = invocation.getThis();
     Method method = invocation.getMethod();
     Class<?> targetClass = target != null ? target.getClass() : method.getDeclaringClass();
+    Known known = this.first.get(method);
+    Guard guard =
+        known != null && known.targetClass == targetClass ? known.guard : find(method, targetClass);
+    return guard.call(invocation);
+  }
+
+  private Guard find(Method method, Class<?> targetClass) {
     MethodClassKey key = new MethodClassKey(method, targetClass);
     Guard guard = this.guards.get(key);
     if (guard == null) {
       guard = guard(method, targetClass);
       this.guards.put(key, guard);
+      this.first.putIfAbsent(method, new Known(targetClass, guard));
     }
-    return guard.call(invocation);
+    return guard;
   }
 
   private Guard guard(Method method, Class<?> targetClass) {
@@ -73,6 +84,8 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
         guarded.returnType() == Object.class);
   }
 
+  private record Known(Class<?> targetClass, Guard guard) {}
+
   /** The guard of one method. */
   @FunctionalInterface
   interface Guard {
@@ -96,7 +109,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 
     @Override
     public @Nullable Object call(MethodInvocation invocation) throws Throwable {
-      LeaderOnlyCalls.Call entered = enter();
+      RunningCalls.Call entered = enter();
       if (entered == null) {
         this.gate.skipped(this.method);
         if (this.onFollower == LeaderOnly.OnFollower.THROW) {
@@ -128,7 +141,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
       }
     }
 
-    private LeaderOnlyCalls.@Nullable Call enter() {
+    private RunningCalls.@Nullable Call enter() {
       if (this.calls.isClosed()) {
         return null;
       }

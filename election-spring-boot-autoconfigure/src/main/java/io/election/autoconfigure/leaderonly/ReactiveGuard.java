@@ -77,7 +77,7 @@ final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
 
   private Publisher<Object> subscribed(Supplier<Publisher<Object>> work) {
     LeaderOnlyCalls.Gate gate = this.gate.get();
-    LeaderOnlyCalls.Call entered = this.calls.isClosed() ? null : gate.enter(this.method);
+    RunningCalls.Call entered = this.calls.isClosed() ? null : gate.enter(this.method);
     if (entered == null) {
       gate.skipped(this.method);
       if (this.onFollower == LeaderOnly.OnFollower.THROW) {

@@ -8,6 +8,7 @@ import io.election.Leadership;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.SwitchedElection;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -21,6 +22,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.assertj.core.api.Assertions;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
@@ -38,6 +40,8 @@ import org.springframework.core.ReactiveTypeDescriptor;
 import reactor.core.publisher.Flux;
 
 class LeaderOnlyCallsTest {
+
+  private final long created = System.nanoTime();
 
   private final SwitchedElection election = new SwitchedElection();
 
@@ -68,8 +72,8 @@ class LeaderOnlyCallsTest {
     this.election.becomeLeader();
     this.gate.leave(enter("Job.run"), null);
     assertThat(ends).hasValue(0);
-    LeaderOnlyCalls.Call first = enter("Job.run");
-    LeaderOnlyCalls.Call second = enter("Job.run");
+    RunningCalls.Call first = enter("Job.run");
+    RunningCalls.Call second = enter("Job.run");
     assertThat(this.calls.isRunning("default")).isTrue();
     this.gate.leave(first, null);
     assertThat(ends).hasValue(0);
@@ -80,8 +84,10 @@ class LeaderOnlyCallsTest {
   @Test
   void callsThatRunAreNamedWithTheirAges() {
     this.election.becomeLeader();
-    LeaderOnlyCalls.Call nightly = enter("Job.nightly");
-    LeaderOnlyCalls.Call hourly = enter("Job.hourly");
+    RunningCalls.Call nightly = enter("Job.nightly");
+    // The elector asks at each renewal.
+    assertThat(this.calls.isRunning("default")).isTrue();
+    RunningCalls.Call hourly = enter("Job.hourly");
     assertThat(this.calls.describe("default"))
         .satisfiesExactly(
             (oldest) -> assertThat(oldest).matches("Job\\.nightly since \\d+ s"),
@@ -93,6 +99,42 @@ class LeaderOnlyCallsTest {
     this.gate.leave(hourly, null);
     assertThat(this.calls.describe("default")).isEmpty();
     assertThat(this.calls.describe("unknown")).isEmpty();
+  }
+
+  @Test
+  void anyNumberOfCallsRunsAtOnce() {
+    AtomicInteger ends = new AtomicInteger();
+    this.calls.onEnd(ends::incrementAndGet);
+    this.election.becomeLeader();
+    List<RunningCalls.Call> running =
+        Stream.generate(() -> enter("Job.run")).limit(20).toList();
+    assertThat(running).doesNotHaveDuplicates();
+    assertThat(this.calls.running("default")).isEqualTo(20);
+    assertThat(this.calls.describe("default")).hasSize(20);
+    assertThat(this.calls.isRunning("default")).isTrue();
+    for (int left = 19; left >= 0; left--) {
+      assertThat(ends).hasValue(0);
+      this.gate.leave(running.get(left), null);
+      assertThat(this.calls.running("default")).isEqualTo(left);
+    }
+    assertThat(ends).hasValue(1);
+  }
+
+  /** Also of a call that takes the place of another one. */
+  @Test
+  void durationIsThatOfTheCall() {
+    this.election.becomeLeader();
+    List<String> ended = new ArrayList<>();
+    RunningCalls.Call before = enter("Job.before");
+    this.calls.onCall((serviceId, method, outcome, nanos) -> {
+      assertThat(nanos).isBetween(0L, System.nanoTime() - this.created);
+      ended.add(method + " " + outcome);
+    });
+    this.gate.leave(before, null);
+    this.gate.leave(enter("Job.run"), null);
+    this.gate.leave(enter("Job.fail"), new IllegalStateException());
+    this.gate.skipped("Job.run");
+    assertThat(ended).containsExactly("Job.run RAN", "Job.fail FAILED", "Job.run SKIPPED");
   }
 
   /** Otherwise a call may begin between a drain's last look and the release. */
@@ -111,8 +153,8 @@ class LeaderOnlyCallsTest {
     });
     asked.set(calls);
     LeaderOnlyCalls.Gate gate = calls.gate("");
-    for (Function<String, LeaderOnlyCalls.@Nullable Call> door : doors(gate)) {
-      LeaderOnlyCalls.Call call = door.apply("Job.run");
+    for (Function<String, RunningCalls.@Nullable Call> door : doors(gate)) {
+      RunningCalls.Call call = door.apply("Job.run");
       assertThat(call != null).isEqualTo(leads);
       if (call != null) {
         gate.leave(call, null);
@@ -134,7 +176,7 @@ class LeaderOnlyCallsTest {
           }
         },
         termBound ? new NeverBegins() : null);
-    for (Function<String, LeaderOnlyCalls.@Nullable Call> door : doors(calls.gate(""))) {
+    for (Function<String, RunningCalls.@Nullable Call> door : doors(calls.gate(""))) {
       assertThat(door.apply("Job.run")).isNull();
     }
     assertThat(calls.running("default")).isZero();
@@ -191,7 +233,7 @@ class LeaderOnlyCallsTest {
     assertThat(this.calls.running("default")).isZero();
   }
 
-  private static List<Function<String, LeaderOnlyCalls.@Nullable Call>> doors(
+  private static List<Function<String, RunningCalls.@Nullable Call>> doors(
       LeaderOnlyCalls.Gate gate) {
     return List.of(gate::enter, gate::enterThread, gate::enterInterruptible);
   }
@@ -222,7 +264,7 @@ class LeaderOnlyCallsTest {
     public void end() {}
   }
 
-  private LeaderOnlyCalls.Call enter(String method) {
+  private RunningCalls.Call enter(String method) {
     return Objects.requireNonNull(this.gate.enter(method));
   }
 
@@ -239,7 +281,7 @@ class LeaderOnlyCallsTest {
       callers[i] = this.executor.submit(() -> {
         start.await();
         for (int call = 0; call < 200; call++) {
-          LeaderOnlyCalls.Call entered = this.gate.enter("Job.run");
+          RunningCalls.Call entered = this.gate.enter("Job.run");
           if (entered != null) {
             if (handedBack.get()) {
               ranTooLate.set(true);
