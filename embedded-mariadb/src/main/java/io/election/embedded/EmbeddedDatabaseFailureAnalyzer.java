@@ -16,13 +16,15 @@ class EmbeddedDatabaseFailureAnalyzer
     String action = """
         Use a MySQL or MariaDB of your own, or run one in Docker:
 
-            docker run --rm --name election-sample -p 3306:3306 \
-        -e MYSQL_ROOT_PASSWORD=sample -e MYSQL_DATABASE=sample mysql:9.7
+            export SPRING_DATASOURCE_PASSWORD=choose-one
+            MYSQL_ROOT_PASSWORD=$SPRING_DATASOURCE_PASSWORD \
+        docker run --rm --name election-sample -p 127.0.0.1:3306:3306 \
+        -e MYSQL_ROOT_PASSWORD -e MYSQL_DATABASE=sample mysql:9.7
 
-        and give each node of the sample its address:
+        and give each node of the sample the same variable and the address:
 
             --spring.datasource.url=jdbc:mysql://localhost:3306/sample \
-        --spring.datasource.username=root --spring.datasource.password=sample
+        --spring.datasource.username=root
         """;
     return new FailureAnalysis(description, action, cause);
   }

@@ -21,9 +21,9 @@ class EmbeddedDatabaseFailureAnalyzerTest {
             + "There is none for this platform (Linux, aarch64).");
     assertThat(analysis.getAction().lines().map(String::strip))
         .contains(
-            "docker run --rm --name election-sample -p 3306:3306"
-                + " -e MYSQL_ROOT_PASSWORD=sample -e MYSQL_DATABASE=sample mysql:9.7",
+            "MYSQL_ROOT_PASSWORD=$SPRING_DATASOURCE_PASSWORD docker run --rm --name election-sample"
+                + " -p 127.0.0.1:3306:3306 -e MYSQL_ROOT_PASSWORD -e MYSQL_DATABASE=sample mysql:9.7",
             "--spring.datasource.url=jdbc:mysql://localhost:3306/sample"
-                + " --spring.datasource.username=root --spring.datasource.password=sample");
+                + " --spring.datasource.username=root");
   }
 }
