@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.springframework.core.env.SimpleCommandLinePropertySource;
 
 /**
@@ -26,6 +27,9 @@ public final class Benchmarks {
   private final Path results;
 
   private final List<String> failed = new ArrayList<>();
+
+  /** In the environment of programs, since every user of this machine sees their arguments. */
+  private @Nullable String password;
 
   private Benchmarks(Path results) {
     this.results = results;
@@ -62,22 +66,21 @@ public final class Benchmarks {
   private void run() throws IOException, InterruptedException {
     microbenchmark("LeadershipBenchmark");
     TestDatabase commits = TestDatabase.newDatabase();
+    this.password = commits.password();
     microbenchmark(
         "CommitBenchmark|ShedLockBenchmark",
         "-p",
         "url=" + commits.jdbcUrl("mysql", ""),
         "-p",
-        "username=" + commits.username(),
-        "-p",
-        "password=" + commits.password());
+        "username=" + commits.username());
     TestDatabase starts = TestDatabase.newDatabase();
     runToEnd(
         StartUp.class.getName(),
         "--results=" + path("start-up.txt"),
         "--spring.datasource.url=" + starts.jdbcUrl("mysql", ""),
         // Creates databases.
-        "--spring.datasource.username=root",
-        "--spring.datasource.password=" + starts.password());
+        "--spring.datasource.username=root");
+    this.password = null;
     runToEnd(
         SideBySide.class.getName(),
         "--results=" + path("side-by-side"),
@@ -107,7 +110,11 @@ public final class Benchmarks {
         System.getProperty("java.class.path"),
         main));
     command.addAll(List.of(arguments));
-    if (new ProcessBuilder(command).inheritIO().start().waitFor() != 0) {
+    ProcessBuilder program = new ProcessBuilder(command).inheritIO();
+    if (this.password != null) {
+      program.environment().put("SPRING_DATASOURCE_PASSWORD", this.password);
+    }
+    if (program.start().waitFor() != 0) {
       this.failed.add(main);
     }
   }

@@ -64,7 +64,6 @@ public class CommitBenchmark extends DatabaseBenchmark {
             "--spring.application.name=benchmark",
             "--spring.datasource.url=" + this.url,
             "--spring.datasource.username=" + this.username,
-            "--spring.datasource.password=" + this.password,
             "--spring.main.banner-mode=off");
     this.context
         .getBean(JdbcTemplate.class)

@@ -1,5 +1,6 @@
 package io.election.benchmarks;
 
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
@@ -12,8 +13,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A benchmark that needs a database: {@code -p url=jdbc:mysql://host/database -p username=… -p
- * password=…}.
+ * A benchmark that needs a database: {@code -p url=jdbc:mysql://host/database -p username=…}, and
+ * its password in the environment variable {@code SPRING_DATASOURCE_PASSWORD}.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -30,6 +31,6 @@ public abstract class DatabaseBenchmark {
   @Param("root")
   public String username = "";
 
-  @Param("")
-  public String password = "";
+  final String password =
+      Objects.requireNonNullElse(System.getenv("SPRING_DATASOURCE_PASSWORD"), "");
 }

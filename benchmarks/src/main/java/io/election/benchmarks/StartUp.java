@@ -34,6 +34,8 @@ import org.springframework.context.annotation.Bean;
  * java -cp benchmarks.jar io.election.benchmarks.StartUp --spring.datasource.url=jdbc:mysql://… …
  * </pre>
  *
+ * <p>The password is in the environment variable {@code SPRING_DATASOURCE_PASSWORD}.
+ *
  * <p>The user must be allowed to create databases. Their names begin with the one in the URL.
  */
 @SpringBootConfiguration

@@ -3,6 +3,7 @@ package io.election.faults;
 import io.election.test.HandWrittenLease;
 import io.election.test.process.Claim;
 import io.election.test.process.LeadershipLog;
+import io.election.test.process.NodeProcess;
 import java.nio.file.Path;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -27,7 +28,7 @@ final class OldNode {
     JdbcTemplate jdbc = new JdbcTemplate(new DriverManagerDataSource(
         settings.getProperty("spring.datasource.url") + "&useAffectedRows=true",
         settings.getProperty("spring.datasource.username"),
-        settings.getProperty("spring.datasource.password")));
+        System.getenv(NodeProcess.variable("spring.datasource.password"))));
     String node = settings.getProperty("as.election.node-id");
     boolean leader = false;
     long next = System.nanoTime();

@@ -1,5 +1,6 @@
 package io.election.benchmarks.sidebyside;
 
+import io.election.test.process.NodeProcess;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -23,14 +24,30 @@ record CandidateSettings(
     String group,
     int elections) {
 
-  /** Reads what {@link #toString()} has written. */
+  /** The property with the password, which the arguments of a process must not contain. */
+  static final String PASSWORD = "place.password";
+
+  /** Reads what {@link #toString()} has written, and the password from the environment. */
   static CandidateSettings parse(String json) {
-    return JsonMapper.shared().readValue(json, CandidateSettings.class);
+    return JsonMapper.shared()
+        .readValue(json, CandidateSettings.class)
+        .withPassword(System.getenv(NodeProcess.variable(PASSWORD)));
   }
 
+  /** Writes all but the password. */
   @Override
   public String toString() {
-    return JsonMapper.shared().writeValueAsString(this);
+    return JsonMapper.shared().writeValueAsString(withPassword(""));
+  }
+
+  private CandidateSettings withPassword(String password) {
+    return new CandidateSettings(
+        this.kind,
+        this.timing,
+        this.node,
+        this.place.withPassword(password),
+        this.group,
+        this.elections);
   }
 
   CandidateSettings of(String node, int port) {

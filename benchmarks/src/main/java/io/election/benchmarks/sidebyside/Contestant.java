@@ -94,10 +94,11 @@ final class Contestant implements AutoCloseable {
         .withJvmOption("-Dlogback.configurationFile=benchmarks-quiet.xml")
         .withJvmOptions(jvm);
     String settings = "settings=" + this.settings.of(name, port);
+    String password = CandidateSettings.PASSWORD + "=" + this.settings.place().password();
     NodeProcess process = NodeProcess.start(
         node,
         this.folder,
-        Stream.concat(Stream.of(settings), Stream.of(options)).toList());
+        Stream.concat(Stream.of(settings, password), Stream.of(options)).toList());
     this.nodes.add(process);
     return process;
   }

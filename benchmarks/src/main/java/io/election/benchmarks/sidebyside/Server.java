@@ -45,6 +45,10 @@ interface Server extends AutoCloseable {
       return new DriverManagerDataSource(this.address, this.username, this.password);
     }
 
+    Place withPassword(String other) {
+      return new Place(this.port, this.address, this.username, other);
+    }
+
     /** Returns the same place at another port, for example a proxy's. */
     Place through(int other) {
       String address = this.address.replace(":" + this.port, ":" + other);

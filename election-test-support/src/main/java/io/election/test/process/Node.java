@@ -9,7 +9,8 @@ import java.util.stream.Stream;
  * @param name the name of the process; unique in its cluster
  * @param program its main class; must write a {@link LeadershipLog} to the path in
  *     {@code --test.claims}
- * @param properties its arguments, for example {@code as.election.node-id=a}, without the dashes
+ * @param properties its arguments, for example {@code as.election.node-id=a}, without the dashes; passwords
+ *     are passed in the environment
  * @param jvmOptions in addition to and after those of all processes
  * @param prefix the beginning of the command line, for example a program that starts the JVM
  */

@@ -7,7 +7,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** A {@link Node} that runs in its own JVM. */
@@ -27,6 +30,7 @@ public final class NodeProcess {
 
   private final Node node;
   private final List<String> command;
+  private final Map<String, String> environment;
   private final LeadershipLog claims;
   private final Path log;
   private long startedAt;
@@ -34,9 +38,15 @@ public final class NodeProcess {
   private int rememberedLog;
   private Process process;
 
-  private NodeProcess(Node node, List<String> command, LeadershipLog claims, Path log) {
+  private NodeProcess(
+      Node node,
+      List<String> command,
+      Map<String, String> environment,
+      LeadershipLog claims,
+      Path log) {
     this.node = node;
     this.command = command;
+    this.environment = environment;
     this.claims = claims;
     this.log = log;
     this.startedAt = System.nanoTime();
@@ -52,9 +62,22 @@ public final class NodeProcess {
     command.addAll(node.jvmOptions());
     command.addAll(program(node.program().getName()));
     command.add("--test.claims=" + claims);
-    properties.forEach((property) -> command.add("--" + property));
-    return new NodeProcess(
-        node, command, LeadershipLog.open(claims), folder.resolve(node.name() + ".log"));
+    Map<String, String> environment = new HashMap<>();
+    for (String property : properties) {
+      String[] pair = property.split("=", 2);
+      if (pair[0].endsWith("password")) {
+        environment.put(variable(pair[0]), pair[1]); // every user sees the arguments
+      } else {
+        command.add("--" + property);
+      }
+    }
+    Path log = folder.resolve(node.name() + ".log");
+    return new NodeProcess(node, command, environment, LeadershipLog.open(claims), log);
+  }
+
+  /** Returns the environment variable that Spring reads for a property. */
+  public static String variable(String property) {
+    return property.replace('.', '_').replace("-", "").toUpperCase(Locale.ROOT);
   }
 
   /** Returns the class path of this JVM, also in a test. */
@@ -78,10 +101,11 @@ public final class NodeProcess {
 
   private Process launch() {
     try {
-      Process launched = new ProcessBuilder(this.command)
+      ProcessBuilder builder = new ProcessBuilder(this.command)
           .redirectErrorStream(true)
-          .redirectOutput(ProcessBuilder.Redirect.appendTo(this.log.toFile()))
-          .start();
+          .redirectOutput(ProcessBuilder.Redirect.appendTo(this.log.toFile()));
+      builder.environment().putAll(this.environment);
+      Process launched = builder.start();
       Runtime.getRuntime().addShutdownHook(new Thread(launched::destroyForcibly));
       return launched;
     } catch (IOException ex) {
