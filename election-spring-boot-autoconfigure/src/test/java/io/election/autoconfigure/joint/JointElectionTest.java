@@ -16,8 +16,12 @@ import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.SwitchedElection;
 import io.election.autoconfigure.actuate.EndpointAccess;
 import io.election.joint.JointElectionService;
+import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
+import io.election.lease.LeaseStoreException;
 import io.election.lease.MemoryLeaseStore;
+import io.election.lease.TermEnd;
+import io.election.testing.Leases;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.util.LinkedHashMap;
@@ -102,7 +106,7 @@ class JointElectionTest {
           .untilAsserted(() -> assertThat(context.getBean(Events.class).seen)
               .singleElement()
               .isInstanceOf(LeadershipAcquiredEvent.class));
-      assertThat(election.leadership().orElseThrow().term()).isEqualTo(1);
+      assertThat(election.leadership().orElseThrow().term()).isEqualTo(2);
     });
   }
 
@@ -217,7 +221,7 @@ class JointElectionTest {
               .element(2)
               .isInstanceOfSatisfying(LeadershipAcquiredEvent.class, (acquired) -> {
                 assertThat(acquired.nodeId()).isEqualTo("a");
-                assertThat(acquired.term()).isEqualTo(2);
+                assertThat(acquired.term()).isEqualTo(3);
               }));
     });
     assertThat(this.legacy.isLeader()).isFalse();
@@ -453,12 +457,25 @@ class JointElectionTest {
         .contains("part 'legacyElection' of as.election.algorithm is a bean");
   }
 
+  /** Has a record that was handed back, so that the first node need not wait for a lease. */
   private static class NamedStore extends MemoryLeaseStore {
 
     private final String name;
 
     NamedStore(String name) {
       this.name = name;
+      try {
+        LeaseRow created = Leases.create(this, "orders", "earlier", 1500, 0).orElseThrow();
+        Leases.begin(this, "orders", created, 1500);
+        release(
+            "orders",
+            "earlier",
+            created.term(),
+            "",
+            new TermEnd(LeadershipLostEvent.Reason.STOPPED, null));
+      } catch (LeaseStoreException ex) {
+        throw new IllegalStateException(ex);
+      }
     }
 
     @Override
