@@ -1,5 +1,7 @@
 package io.election.playground;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import io.election.embedded.PrivateFolder;
 import java.io.Closeable;
 import java.io.IOException;
@@ -9,10 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.FileSystemUtils;
@@ -22,8 +21,6 @@ import org.springframework.util.FileSystemUtils;
  * its processes in it. So a later playground recognises what a killed one has left.
  */
 final class WorkFolder implements Closeable {
-
-  private static final Duration START_TOLERANCE = Duration.ofSeconds(2);
 
   private final Path path;
   private final FileChannel lock;
@@ -60,21 +57,15 @@ final class WorkFolder implements Closeable {
 
   /** Lists a process, to be ended if this playground is killed. */
   synchronized void list(long pid) {
-    started(ProcessHandle.of(pid)).ifPresent((start) -> {
-      try {
-        Files.writeString(
-            path.resolve("processes"),
-            pid + " " + start + "\n",
-            StandardOpenOption.CREATE,
-            StandardOpenOption.APPEND);
-      } catch (IOException ex) {
-        throw new UncheckedIOException(ex);
-      }
-    });
-  }
-
-  private static Optional<Instant> started(Optional<ProcessHandle> process) {
-    return process.flatMap((each) -> each.info().startInstant());
+    try {
+      Files.writeString(
+          path.resolve("processes"),
+          pid + "\n",
+          StandardOpenOption.CREATE,
+          StandardOpenOption.APPEND);
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
   }
 
   /**
@@ -103,7 +94,9 @@ final class WorkFolder implements Closeable {
       Path list = folder.resolve("processes");
       List<ProcessHandle> left = Files.exists(list)
           ? Files.readAllLines(list).stream()
-              .flatMap((line) -> find(line).stream())
+              .filter((pid) -> pid.matches("\\d{1,18}"))
+              .flatMap((pid) -> ProcessHandle.of(Long.parseLong(pid)).stream())
+              .filter((process) -> isOurs(process, folder))
               .toList()
           : List.of();
       left.forEach(ProcessHandle::destroyForcibly);
@@ -116,19 +109,23 @@ final class WorkFolder implements Closeable {
     }
   }
 
-  /** Finds a listed process, unless its number belongs to another process by now. */
-  private static Optional<ProcessHandle> find(String line) {
-    String[] parts = line.split(" ", 2);
-    if (parts.length < 2) {
-      return Optional.empty(); // half written
+  /**
+   * Whether a listed process is of the playground of a folder, since its number may be that of
+   * another one by now. Each has an option that names a file in the folder, whose name is random.
+   */
+  private static boolean isOurs(ProcessHandle process, Path folder) {
+    return arguments(process)
+        .anyMatch((argument) -> argument.startsWith("--") && argument.contains("=" + folder + "/"));
+  }
+
+  /** All of them: Java returns none if they are long, as those of a node are. */
+  private static Stream<String> arguments(ProcessHandle process) {
+    try {
+      return Stream.of(Files.readString(Path.of("/proc", "" + process.pid(), "cmdline"), ISO_8859_1)
+          .split("\0"));
+    } catch (IOException ex) {
+      return process.info().arguments().stream().flatMap(Stream::of);
     }
-    Instant start = Instant.parse(parts[1]);
-    return ProcessHandle.of(Long.parseLong(parts[0]))
-        .filter((process) -> process
-            .info()
-            .startInstant()
-            .map((now) -> Duration.between(now, start).abs().compareTo(START_TOLERANCE) < 0)
-            .orElse(false));
   }
 
   @Override
