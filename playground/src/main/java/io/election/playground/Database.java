@@ -18,6 +18,9 @@ interface Database extends AutoCloseable {
 
   String password();
 
+  /** Whether the links see its requests, which TLS hides. */
+  boolean showsRequests();
+
   /** Why its process cannot be paused or killed; {@code null} if it can. */
   @Nullable
   String withoutProcess();

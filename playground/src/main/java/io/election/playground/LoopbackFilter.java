@@ -5,6 +5,7 @@ import jakarta.servlet.ServletException;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.util.Map;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.springframework.web.filter.OncePerRequestFilter;
@@ -18,9 +19,12 @@ final class LoopbackFilter extends OncePerRequestFilter {
   private static final Pattern LOOPBACK =
       Pattern.compile("(?:localhost|127\\.0\\.0\\.1|\\[::1])(?::\\d+)?");
 
-  private static final String POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; "
-      + "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-      + "frame-ancestors 'none'";
+  private final Map<String, String> headers;
+
+  /** Creates a filter that adds headers to the answers. */
+  LoopbackFilter(Map<String, String> headers) {
+    this.headers = headers;
+  }
 
   /** Whether a request with these headers comes from this machine. */
   static boolean accepts(@Nullable String host, @Nullable String origin) {
@@ -44,9 +48,7 @@ final class LoopbackFilter extends OncePerRequestFilter {
                   + request.getLocalPort() + "/");
       return;
     }
-    response.setHeader("Content-Security-Policy", POLICY);
-    response.setHeader("X-Content-Type-Options", "nosniff");
-    response.setHeader("Cache-Control", "no-store");
+    headers.forEach(response::setHeader);
     chain.doFilter(request, response);
   }
 }

@@ -9,6 +9,7 @@ import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,18 +24,21 @@ final class MySqlDatabase implements Database {
   private final String url;
   private final String username;
   private final String password;
+  private final boolean encrypted;
 
   private MySqlDatabase(
       @Nullable TestServer server,
       String description,
       String url,
       String username,
-      String password) {
+      String password,
+      boolean encrypted) {
     this.server = server;
     this.description = description;
     this.url = url;
     this.username = username;
     this.password = password;
+    this.encrypted = encrypted;
   }
 
   /** Starts an embedded MariaDB with its data in a folder. */
@@ -49,17 +53,36 @@ final class MySqlDatabase implements Database {
         "MariaDB " + server.version().replaceFirst("-.*", "") + ", embedded",
         database.jdbcUrl(),
         database.username(),
-        password);
+        password,
+        false);
   }
 
-  /** Uses a server that runs already. */
+  /** Uses a server that runs already, with the URL as it is: nothing in it is made less safe. */
   static MySqlDatabase running(String url, String username, String password) throws SQLException {
-    String direct = Address.with(url, "sslMode=DISABLED&allowPublicKeyRetrieval=true");
-    try (Connection connection = DriverManager.getConnection(direct, username, password)) {
+    try (Connection connection = DriverManager.getConnection(url, username, password)) {
       String description = connection.getMetaData().getDatabaseProductName() + " "
           + connection.getMetaData().getDatabaseProductVersion();
-      return new MySqlDatabase(null, description, direct, username, password);
+      boolean encrypted = isEncrypted(connection);
+      return new MySqlDatabase(
+          null,
+          encrypted ? description + " (encrypted, so requests are not counted)" : description,
+          url,
+          username,
+          password,
+          encrypted);
     }
+  }
+
+  private static boolean isEncrypted(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet row = statement.executeQuery("SHOW SESSION STATUS LIKE 'Ssl_cipher'")) {
+      return row.next() && !row.getString(2).isEmpty();
+    }
+  }
+
+  @Override
+  public boolean showsRequests() {
+    return !encrypted;
   }
 
   @Override

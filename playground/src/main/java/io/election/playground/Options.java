@@ -6,6 +6,7 @@ import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.convert.DurationStyle;
@@ -21,7 +22,7 @@ import org.springframework.core.env.SimpleCommandLinePropertySource;
  * @param wrongOne whether the nodes run hand-written SQL as well
  * @param url the URL of a database; {@code null} for an embedded one
  * @param username its user
- * @param password its password
+ * @param password its password, from the environment
  */
 record Options(
     int nodes,
@@ -35,6 +36,9 @@ record Options(
 
   private static final int DEFAULT_PORT = 8090;
 
+  private static final String PASSWORD =
+      "%s shows the password to all users of this machine. Set SPRING_DATASOURCE_PASSWORD in the environment instead.";
+
   private static final List<String> NAMES = List.of(
       "nodes",
       "lease",
@@ -42,8 +46,7 @@ record Options(
       "server.port",
       "show-a-wrong-one",
       "spring.datasource.url",
-      "spring.datasource.username",
-      "spring.datasource.password");
+      "spring.datasource.username");
 
   /**
    * Reads the options.
@@ -52,8 +55,15 @@ record Options(
    *     the remedy
    */
   static Options parse(String... arguments) {
+    return parse(System.getenv(), arguments);
+  }
+
+  static Options parse(Map<String, String> environment, String... arguments) {
     for (String argument : arguments) {
       String name = argument.replaceFirst("^--", "").replaceFirst("=.*", "");
+      if (name.endsWith("password")) {
+        throw new IllegalArgumentException(PASSWORD.formatted("--" + name));
+      }
       if (!argument.startsWith("--") || !NAMES.contains(name)) {
         throw new IllegalArgumentException(
             "%s is not an option of the playground. Its options are --%s."
@@ -85,6 +95,9 @@ record Options(
           "--spring.datasource.url=%s is not the URL of a MySQL or MariaDB database. Write jdbc:mysql://host:port/database."
               .formatted(url));
     }
+    if (url != null && url.matches("(?i).*[?&]password\\d?=.*")) {
+      throw new IllegalArgumentException(PASSWORD.formatted("--spring.datasource.url"));
+    }
     return new Options(
         nodes,
         lease,
@@ -93,7 +106,7 @@ record Options(
         Arrays.stream(arguments).anyMatch((each) -> each.matches("--show-a-wrong-one(=true)?")),
         url,
         Objects.requireNonNullElse(given.getProperty("spring.datasource.username"), "root"),
-        Objects.requireNonNullElse(given.getProperty("spring.datasource.password"), ""));
+        Objects.requireNonNullElse(environment.get("SPRING_DATASOURCE_PASSWORD"), ""));
   }
 
   private static int number(String name, String value, int least, int most) {

@@ -127,7 +127,7 @@ final class Playground implements AutoCloseable {
         return MySqlDatabase.running(url, options.username(), options.password());
       } catch (SQLException ex) {
         throw new IllegalStateException(
-            "%s does not accept %s. Check the server, --spring.datasource.url, and the username and password beside it."
+            "%s does not accept %s. Check the server, --spring.datasource.url, --spring.datasource.username, and SPRING_DATASOURCE_PASSWORD in the environment."
                 .formatted(url, options.username()),
             ex);
       }
@@ -136,9 +136,10 @@ final class Playground implements AutoCloseable {
       throw new IllegalStateException("""
           There is no embedded MariaDB for this operating system and processor. Start a server:
 
-          docker run --rm -p 3306:3306 -e MARIADB_ROOT_PASSWORD=secret -e MARIADB_DATABASE=election mariadb:11.4
+          export SPRING_DATASOURCE_PASSWORD=... # any
+          MARIADB_ROOT_PASSWORD=$SPRING_DATASOURCE_PASSWORD docker run --rm -p 127.0.0.1:3306:3306 -e MARIADB_ROOT_PASSWORD -e MARIADB_DATABASE=election mariadb:11.4
 
-          Then start the playground with --spring.datasource.url=jdbc:mariadb://localhost:3306/election --spring.datasource.password=secret""");
+          Then start the playground, with the same variable, with --spring.datasource.url=jdbc:mariadb://localhost:3306/election""");
     }
     Path programs = Path.of(System.getProperty("user.home"), ".cache", "election-playground");
     progress(
@@ -270,7 +271,10 @@ final class Playground implements AutoCloseable {
         readLogs();
       }
       if (ticks % 20 == 0) {
-        measureLoad();
+        Database known = database;
+        if (known != null && known.showsRequests()) {
+          measureLoad();
+        }
         timeline.forget();
       }
       if (broadcaster.hasViewers() && ticks % 2 == 0) {

@@ -34,6 +34,16 @@ public class PlaygroundApplication {
 
   private static final Logger log = LoggerFactory.getLogger(PlaygroundApplication.class);
 
+  /** The console has no foreign content, and nobody else's page shows it. */
+  private static final Map<String, String> HEADERS = Map.of(
+      "Content-Security-Policy",
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+          + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      "X-Content-Type-Options",
+      "nosniff",
+      "Cache-Control",
+      "no-store");
+
   /** Starts the playground; ends with a message if the arguments are wrong. */
   public static void main(String[] arguments) {
     Options options;
@@ -72,7 +82,7 @@ public class PlaygroundApplication {
 
   @Bean
   LoopbackFilter loopbackFilter() {
-    return new LoopbackFilter();
+    return new LoopbackFilter(HEADERS);
   }
 
   @EventListener

@@ -11,12 +11,16 @@ import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 import org.springframework.boot.SpringApplication;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.core.env.Environment;
 
-/** A node: the sample, which is asked every millisecond whether it leads. */
+/**
+ * A node: the sample, which is asked every millisecond whether it leads. Its endpoint has no login,
+ * so it answers this machine's pages alone.
+ */
 final class PlaygroundNode {
 
   static final String WRONG_CLAIMS = "playground.wrong-claims";
@@ -29,8 +33,11 @@ final class PlaygroundNode {
   private PlaygroundNode() {}
 
   public static void main(String[] arguments) {
-    ConfigurableApplicationContext context =
-        SpringApplication.run(SampleApplication.class, arguments);
+    SpringApplication application = new SpringApplication(SampleApplication.class);
+    application.addInitializers((starting) -> starting
+        .getBeanFactory()
+        .registerSingleton("loopbackFilter", new LoopbackFilter(Map.of())));
+    ConfigurableApplicationContext context = application.run(arguments);
     Environment environment = context.getEnvironment();
     String wrong = environment.getProperty(WRONG_CLAIMS);
     if (wrong != null) {

@@ -7,15 +7,19 @@ import com.microsoft.playwright.Page;
 import com.microsoft.playwright.options.ColorScheme;
 import io.election.test.process.Claim;
 import java.io.IOException;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
@@ -145,6 +149,42 @@ class ConsoleIT {
     console.awaitLeaderOtherThan(leader);
   }
 
+  /** A page elsewhere may reach a node by a name that it has pointed at this machine. */
+  @Test
+  @Order(7)
+  void nodesAnswerNoOtherPageAndShowNoPassword() throws Exception {
+    Member node = Objects.requireNonNull(console.playground().member(console.awaitLeader()));
+    int port = URI.create(node.url()).getPort();
+    String own = "127.0.0.1:" + port;
+    assertThat(ask(port, own, null)).contains(" 200 ").doesNotContain("Content-Security-Policy");
+    assertThat(ask(port, own, "http://" + own)).contains(" 200 ");
+    assertThat(ask(port, "evil.example:" + port, null)).contains(" 403 ");
+    assertThat(ask(port, own, "http://evil.example")).contains(" 403 ");
+    assertThat(ask(port, own, console.url().replaceFirst("/$", ""))).contains(" 403 ");
+    Database database = Objects.requireNonNull(console.playground().database());
+    assertThat(Files.readString(Path.of("/proc", "" + node.pid(), "cmdline")))
+        .contains("--spring.datasource.username")
+        .doesNotContain(database.password());
+  }
+
+  @Test
+  @Order(7)
+  void theUrlOfAVisitorsDatabaseStaysAsItIs() throws Exception {
+    Database known = Objects.requireNonNull(console.playground().database());
+    try (Database given = MySqlDatabase.running(known.url(), known.username(), known.password())) {
+      assertThat(given.url()).isEqualTo(known.url());
+    }
+  }
+
+  private static String ask(int port, String host, String origin) throws IOException {
+    try (Socket socket = new Socket("127.0.0.1", port)) {
+      String request = "GET /actuator/leader HTTP/1.1\r\nHost: " + host + "\r\n"
+          + (origin != null ? "Origin: " + origin + "\r\n" : "") + "Connection: close\r\n\r\n";
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+
   private static int post(String wish, String type, String origin) throws Exception {
     HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(console.url() + "actions"))
         .timeout(Duration.ofSeconds(10))
@@ -159,7 +199,7 @@ class ConsoleIT {
   }
 
   @Test
-  @Order(7)
+  @Order(8)
   void theSavedPictureHasTheClaims() throws IOException {
     String picture = console.savedPicture();
     List<Claim> claims = console.claims();
@@ -173,7 +213,7 @@ class ConsoleIT {
   }
 
   @Test
-  @Order(8)
+  @Order(9)
   void theLinksOfTheLogLeadToAHeading() {
     Page page = console.page();
     List<?> links = (List<?>)
@@ -191,7 +231,7 @@ class ConsoleIT {
   }
 
   @Test
-  @Order(9)
+  @Order(10)
   void nobodyLedTwiceAndTheBrowserComplainedOfNothing() {
     assertThat(console.page().locator("#overlaps").textContent())
         .isEqualTo("Two leaders at once: 0 times, 0 ms");

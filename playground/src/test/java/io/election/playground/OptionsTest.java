@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import java.time.Duration;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -23,12 +24,14 @@ class OptionsTest {
   @Test
   void readsWhatIsGiven() {
     Options options = Options.parse(
+        Map.of("SPRING_DATASOURCE_PASSWORD", "secret"),
         "--nodes=5",
         "--lease=4s",
         "--renew=500ms",
         "--server.port=8123",
         "--show-a-wrong-one",
         "--spring.datasource.url=jdbc:mysql://db.example:3307/jobs?sslMode=DISABLED");
+    assertThat(options.password()).isEqualTo("secret");
     assertThat(options.nodes()).isEqualTo(5);
     assertThat(options.renew()).isEqualTo(Duration.ofMillis(500));
     assertThat(options.port()).isEqualTo(8123);
@@ -46,6 +49,8 @@ class OptionsTest {
     "--renew=2s,      Let the lease be at least three times as long",
     "--node=3,        is not an option of the playground",
     "nodes=3,         is not an option of the playground",
+    "--spring.datasource.password=x, Set SPRING_DATASOURCE_PASSWORD in the environment",
+    "--spring.datasource.url=jdbc:mysql://h/x?user=a&password=x, Set SPRING_DATASOURCE_PASSWORD",
     "--spring.datasource.url=jdbc:h2:mem:x, Write jdbc:mysql://host:port/database"
   })
   void refusesWithTheRemedy(String argument, String remedy) {
