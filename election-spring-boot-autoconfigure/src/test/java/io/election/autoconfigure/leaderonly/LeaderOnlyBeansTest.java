@@ -124,10 +124,11 @@ class LeaderOnlyBeansTest {
       placeholder                             | class Job { @LeaderOnly("${which:default}") public String text() { return "ran"; } }
       """)
   void guardedWhateverItsClassLooksLike(String name, String code) {
+    ApplicationContextRunner job = jobOf(code);
     for (boolean proxyOfTheClass : new boolean[] {true, false}) {
       this.election.lostLeader();
       assertGuarded(
-          jobOf(code).withPropertyValues("spring.aop.proxy-target-class=" + proxyOfTheClass),
+          job.withPropertyValues("spring.aop.proxy-target-class=" + proxyOfTheClass),
           LeaderOnlyBeansTest::text);
     }
   }
