@@ -18,7 +18,8 @@ import java.lang.annotation.Target;
  * array, or a completed future; a reactive publisher checks again at each subscription. (A Kotlin
  * function with a non-null return type must not be skipped: make the return type nullable, or
  * throw.) A call that a follower skips is not passed on to the leader. A call from within the same
- * bean bypasses the check, as with every Spring proxy.
+ * bean bypasses the check, as with every Spring proxy; a method that must not run like that asserts
+ * it with {@link LeaderOnlyAssert}.
  *
  * <p>Start-up fails, and names the method or the bean, if a call cannot be guarded: {@code final},
  * {@code private} and {@code static} methods, methods that return a primitive type (a skipped call

@@ -2,6 +2,7 @@ package io.election.autoconfigure.leaderonly;
 
 import io.election.ElectionService;
 import io.election.ElectionSetupException;
+import io.election.LeaderOnlyAssert;
 import io.election.Leadership;
 import io.election.NotLeaderException;
 import io.election.autoconfigure.Elections;
@@ -16,6 +17,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.beans.factory.InitializingBean;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationContextAware;
 import org.springframework.context.ApplicationListener;
@@ -27,7 +30,12 @@ import org.springframework.context.event.ContextClosedEvent;
  * leadership is over.
  */
 public final class LeaderOnlyCalls
-    implements TrackedLeaderWork, ApplicationContextAware, ApplicationListener<ContextClosedEvent> {
+    implements TrackedLeaderWork,
+        LeaderOnlyAssert.Guard,
+        ApplicationContextAware,
+        InitializingBean,
+        DisposableBean,
+        ApplicationListener<ContextClosedEvent> {
 
   private final Supplier<Elections> elections;
 
@@ -60,6 +68,26 @@ public final class LeaderOnlyCalls
     ApplicationContext parent = context.getParent();
     this.parent =
         parent != null ? parent.getBeanProvider(LeaderOnlyCalls.class).getIfAvailable() : null;
+  }
+
+  @Override
+  public void afterPropertiesSet() {
+    LeaderOnlyAssert.add(this);
+  }
+
+  @Override
+  public void destroy() {
+    LeaderOnlyAssert.remove(this);
+  }
+
+  @Override
+  public boolean isPassed(@Nullable String serviceId) {
+    for (Gate gate : this.gates.values()) {
+      if ((serviceId == null || serviceId.equals(gate.serviceId)) && gate.running.hasThisThread()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Lets no further call begin; running calls drain. */

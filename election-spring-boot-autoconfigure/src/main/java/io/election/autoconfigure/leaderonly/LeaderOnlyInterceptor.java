@@ -121,7 +121,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
       boolean continues = false;
       Throwable thrown = null;
       try {
-        Object result = invocation.proceed();
+        Object result = proceed(invocation, entered);
         if (result instanceof CompletionStage<?> stage) {
           stage.whenComplete((value, failure) -> this.gate.leave(entered, failure));
           continues = true;
@@ -138,6 +138,16 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
         if (!continues) {
           this.gate.leave(entered, thrown);
         }
+      }
+    }
+
+    private static @Nullable Object proceed(MethodInvocation invocation, RunningCalls.Call entered)
+        throws Throwable {
+      entered.attach();
+      try {
+        return invocation.proceed();
+      } finally {
+        entered.detach();
       }
     }
 

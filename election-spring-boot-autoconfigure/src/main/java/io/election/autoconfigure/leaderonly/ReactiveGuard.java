@@ -89,7 +89,7 @@ final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     Consumer<SignalType> end = (signal) -> gate.leave(entered, failure.get());
     try {
-      Publisher<Object> running = work.get();
+      Publisher<Object> running = begun(work, entered);
       // A Mono converted to a Flux would be cancelled after its value, and a transaction within it
       // rolled back.
       return this.adapter.isMultiValue()
@@ -99,6 +99,17 @@ final class ReactiveGuard implements LeaderOnlyInterceptor.Guard {
       // An adapter has failed.
       gate.leave(entered, ex);
       throw ex;
+    }
+  }
+
+  /** The method runs on this thread; what it returns may run on any. */
+  private static Publisher<Object> begun(
+      Supplier<Publisher<Object>> work, RunningCalls.Call entered) {
+    entered.attach();
+    try {
+      return work.get();
+    } finally {
+      entered.detach();
     }
   }
 

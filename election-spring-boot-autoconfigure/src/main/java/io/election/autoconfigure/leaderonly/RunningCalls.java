@@ -60,6 +60,16 @@ final class RunningCalls {
     return count;
   }
 
+  /** Whether one of the calls runs on this thread. */
+  boolean hasThisThread() {
+    for (Call place : this.places) {
+      if (place.isOnThisThread()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** Begins to measure the age of calls whose beginning was not timed. */
   void see() {
     for (Call place : this.places) {
@@ -101,6 +111,12 @@ final class RunningCalls {
     /** The method that was called last. Read by other threads for display only. */
     private String method = "";
 
+    /**
+     * The thread that runs the method; 0 if none does. Each thread looks only for itself, and finds
+     * what it wrote last.
+     */
+    private long thread;
+
     private boolean begin(String method, boolean timed) {
       if (isRunning() || !this.since.compareAndSet(FREE, timed ? now() : UNSEEN)) {
         return false;
@@ -110,6 +126,19 @@ final class RunningCalls {
         this.method = method;
       }
       return true;
+    }
+
+    /** Marks the call as running on this thread, until {@link #detach()}. */
+    void attach() {
+      this.thread = Thread.currentThread().getId();
+    }
+
+    void detach() {
+      this.thread = 0;
+    }
+
+    private boolean isOnThisThread() {
+      return this.thread == Thread.currentThread().getId();
     }
 
     String method() {
