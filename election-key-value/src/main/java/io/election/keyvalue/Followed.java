@@ -287,7 +287,7 @@ final class Followed {
         if (change.value() == null) {
           yield true;
         }
-        LeaseRecord record = LeaseRecord.of(change.value());
+        LeaseRecord record = LeaseRecord.of(change.value(), serviceId);
         if (record.heartbeat() != null) {
           sawHeartbeat(serviceId, record.released() ? "" : record.heartbeat());
         }

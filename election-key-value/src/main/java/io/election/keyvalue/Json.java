@@ -16,7 +16,7 @@ final class Json {
   static {
     // The first use of a type takes some 20 ms, which a take-over should not have to wait for.
     Term.of(write(Term.MARK));
-    LeaseRecord.of(write(new LeaseRecord("", 0L, 0L, LeaseRecord.NO_HEARTBEAT)));
+    LeaseRecord.of(write(new LeaseRecord("", "", 0L, 0L, LeaseRecord.NO_HEARTBEAT)), "");
   }
 
   private Json() {}

@@ -238,8 +238,8 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     if (byHand == null) {
       return;
     }
-    LeaseRecord record =
-        new LeaseRecord(nodeId, term, Term.of(led.value()).leaseMillis(), this.life.token());
+    long lease = Term.of(led.value()).leaseMillis();
+    LeaseRecord record = new LeaseRecord(view.serviceId(), nodeId, term, lease, this.life.token());
     Map<String, Version> checks = new HashMap<>();
     checks.put(Keys.term(view.serviceId(), term), led.version());
     this.life.check(checks);
@@ -265,7 +265,8 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       long lease = Math.max(claim.leaseMillis(), view.newestLeaseMillis());
       long term = view.unusedTerm(claim.aboveTerm());
       long now = this.clock.millis();
-      LeaseRecord record = new LeaseRecord(claim.nodeId(), term, lease, LeaseRecord.NO_HEARTBEAT);
+      LeaseRecord record =
+          new LeaseRecord(serviceId, claim.nodeId(), term, lease, LeaseRecord.NO_HEARTBEAT);
       Term opened = Term.opened(claim.nodeId(), lease, claim.reason().name(), null, now);
       List<Write> writes = view.ending(DISPLACED, now);
       writes.add(new Create(Keys.record(serviceId), Json.write(record)));
@@ -350,7 +351,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       boolean begins = claim.reason() == LeadershipAcquiredEvent.Reason.CREATED;
       long term = begins ? seen.term() : nextTerm(view, Math.max(seen.term(), claim.aboveTerm()));
       LeaseRecord record =
-          new LeaseRecord(claim.nodeId(), term, claim.leaseMillis(), this.life.token());
+          new LeaseRecord(serviceId, claim.nodeId(), term, claim.leaseMillis(), this.life.token());
       List<Write> writes = leading(view, term, begins, claim, TermEnd.asFound(seen));
       writes.add(new Put(Keys.record(serviceId), Json.write(record), entry.version()));
       this.life.heartbeatIfAbsent(asked).ifPresent(writes::add);
@@ -410,6 +411,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
         return false;
       }
       LeaseRecord record = new LeaseRecord(
+          serviceId,
           successor != null ? successor : view.lease().leader(),
           term,
           0L,
@@ -456,7 +458,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
         writes.add(view.put(view.term(), ended, ended.term().noting(auditNote)));
       }
       LeaseRecord record =
-          new LeaseRecord(leaderId, now.term(), now.leaseMillis(), now.heartbeat());
+          new LeaseRecord(serviceId, leaderId, now.term(), now.leaseMillis(), now.heartbeat());
       writes.add(new Put(Keys.record(serviceId), Json.write(record), entry.version()));
       Map<String, Version> checks = seen != null ? view.checks() : new HashMap<>();
       writes.forEach((write) -> checks.remove(write.key()));

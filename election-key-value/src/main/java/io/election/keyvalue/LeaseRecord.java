@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The record of an election: the value of its key.
  *
+ * @param election the election that a store wrote it for; {@code null} if written by hand
  * @param leader the holder or the designated holder; empty if vacant
  * @param term the term of the last leadership; {@code null} if written by hand
  * @param leaseMillis the lease of the holder; 0 if released; {@code null} if written by hand
@@ -13,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  *     no process does; {@code null} if written by hand: then that of the newest term counts
  */
 record LeaseRecord(
+    @Nullable String election,
     String leader,
     @Nullable Long term,
     @Nullable Long leaseMillis,
@@ -24,12 +26,22 @@ record LeaseRecord(
     leader = leader != null ? leader : "";
   }
 
-  /** Reads a value. What is not JSON of ours designates a node: operators write its name alone. */
-  static LeaseRecord of(String value) {
+  /**
+   * Reads the record of an election. What is not JSON of ours designates a node: operators write its
+   * name alone. So does a copy of another election's record: its holder does not renew this one.
+   */
+  static LeaseRecord of(String value, String serviceId) {
     LeaseRecord record = Json.read(value, LeaseRecord.class);
-    return record != null
+    if (record == null) {
+      return byHand(Names.printable(value.strip()));
+    }
+    return record.election() == null || record.election().equals(serviceId)
         ? record
-        : new LeaseRecord(Names.printable(value.strip()), null, null, null);
+        : byHand(record.leader());
+  }
+
+  private static LeaseRecord byHand(String leader) {
+    return new LeaseRecord(null, leader, null, null, null);
   }
 
   boolean released() {

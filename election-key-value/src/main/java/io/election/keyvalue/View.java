@@ -28,7 +28,8 @@ record View(
     LeaseRecord lease,
     TreeMap<Long, TermEntry> terms) {
 
-  private static final LeaseRecord NONE = new LeaseRecord("", 0L, 0L, LeaseRecord.NO_HEARTBEAT);
+  private static final LeaseRecord NONE =
+      new LeaseRecord(null, "", 0L, 0L, LeaseRecord.NO_HEARTBEAT);
 
   /** {@link #beat} of a record that no process renews. */
   private static final long NO_BEAT = 0;
@@ -49,7 +50,7 @@ record View(
       });
     }
     Entry entry = snapshot.entries().get(Keys.record(serviceId));
-    LeaseRecord lease = entry != null ? LeaseRecord.of(entry.value()) : NONE;
+    LeaseRecord lease = entry != null ? LeaseRecord.of(entry.value(), serviceId) : NONE;
     return new View(serviceId, snapshot, entry, lease, terms);
   }
 

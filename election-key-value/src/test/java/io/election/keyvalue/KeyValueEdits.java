@@ -41,21 +41,23 @@ public final class KeyValueEdits implements ManualEdits {
         Keys.record(serviceId),
         leaseMillis == null
             ? leaderId + "\n"
-            : Json.write(new LeaseRecord(leaderId, null, leaseMillis, null)));
+            : Json.write(new LeaseRecord(null, leaderId, null, leaseMillis, null)));
   }
 
   @Override
   public void setLeader(String serviceId, String leaderId) {
     edit(
         serviceId,
-        (old) -> new LeaseRecord(leaderId, old.term(), old.leaseMillis(), old.heartbeat()));
+        (old) -> new LeaseRecord(
+            old.election(), leaderId, old.term(), old.leaseMillis(), old.heartbeat()));
   }
 
   @Override
   public void setTerm(String serviceId, long term) {
     edit(
         serviceId,
-        (old) -> new LeaseRecord(old.leader(), term, old.leaseMillis(), old.heartbeat()));
+        (old) -> new LeaseRecord(
+            old.election(), old.leader(), term, old.leaseMillis(), old.heartbeat()));
   }
 
   @Override
@@ -67,7 +69,8 @@ public final class KeyValueEdits implements ManualEdits {
   public void setLease(String serviceId, @Nullable Long leaseMillis) {
     edit(
         serviceId,
-        (old) -> new LeaseRecord(old.leader(), old.term(), leaseMillis, old.heartbeat()));
+        (old) -> new LeaseRecord(
+            old.election(), old.leader(), old.term(), leaseMillis, old.heartbeat()));
   }
 
   @Override
@@ -137,6 +140,6 @@ public final class KeyValueEdits implements ManualEdits {
 
   private void edit(String serviceId, UnaryOperator<LeaseRecord> edit) {
     String key = Keys.record(serviceId);
-    this.hand.put(key, Json.write(edit.apply(LeaseRecord.of(this.hand.get(key)))));
+    this.hand.put(key, Json.write(edit.apply(LeaseRecord.of(this.hand.get(key), serviceId))));
   }
 }

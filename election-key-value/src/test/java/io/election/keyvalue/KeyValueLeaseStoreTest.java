@@ -332,6 +332,52 @@ class KeyValueLeaseStoreTest {
     assertThat(this.a.renew("a", terms).renewed()).isEmpty();
   }
 
+  /** The heartbeat that the copy names goes on, and does not renew this election. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aRecordThatWasCopiedFromAnotherElectionIsTakenAfterItsLease(boolean reusesVersions)
+      throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    long term = lead(this.a, "x", "a");
+    String held = this.cluster.value("x").orElseThrow();
+    long other = lead(this.a, "released", "a");
+    assertThat(this.a.release("released", "a", other, "", RESIGNED)).isTrue();
+    String released = this.cluster.value("released").orElseThrow();
+    for (String copy : List.of(held, released)) {
+      for (String to : List.of("new", "led")) {
+        String id = to + copy.length();
+        if (to.equals("led")) {
+          lead(this.b, id, "b");
+        }
+        this.cluster.put(id, copy);
+        LeaseRow seen = row(this.b, id);
+        assertThat(Objects.equals(seen.leaseMillis(), 0L)).as("free").isFalse();
+
+        renewed("x", term);
+
+        assertThat(row(this.b, id)).as(id).isEqualTo(seen);
+        assertThat(take(this.b, id, seen, "b")).as(id).isTrue();
+      }
+    }
+  }
+
+  /** Of two elections of one leader, one record is copied over the other. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aCopyOverTheLeadersRecordIsReplacedByTheRecordThatItRenews(boolean reusesVersions)
+      throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    lead(this.a, "x", "a");
+    long term = lead(this.a, "y", "a");
+    this.cluster.put("y", this.cluster.value("x").orElseThrow());
+    LeaseRow seen = row(this.b, "y");
+
+    assertThat(this.a.renew("a", Map.of("y", term)).renewed()).containsExactly("y");
+
+    assertThat(row(this.b, "y")).isNotEqualTo(seen);
+    assertThat(take(this.b, "y", seen, "b")).isFalse();
+  }
+
   /** An operator ends the term, and writes the leader's name. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
