@@ -4,13 +4,17 @@ import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import io.election.lease.LeaseStoreException;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import org.apache.jute.BinaryOutputArchive;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.MultiOperationRecord;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.ZooKeeper;
@@ -24,6 +28,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Use it from one thread at a time, except for {@link #client()}.
  */
 final class ZookeeperSession {
+
+  /** A server that has no other limit closes the connection on a request of about so many bytes. */
+  private static final long SERVERS_LIMIT = 1_000_000;
 
   private final ZookeeperConnection connection;
   private final Consumer<ZooKeeper> opened;
@@ -92,11 +99,11 @@ final class ZookeeperSession {
       Answer answer = pending.get(this.deadline - System.nanoTime(), NANOSECONDS);
       if (answer.results() == null) {
         KeeperException cause = KeeperException.create(answer.code());
-        throw failure(what, explain(answer.code(), client), cause);
+        throw failure(what, explain(answer.code(), client, operations), cause);
       }
       return answer.results();
     } catch (TimeoutException ex) {
-      throw failure(what, explain(Code.REQUESTTIMEOUT, client), ex);
+      throw failure(what, explain(Code.REQUESTTIMEOUT, client, operations), ex);
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
       throw failure(what, "the thread was interrupted", ex);
@@ -118,7 +125,7 @@ final class ZookeeperSession {
         "%s by the ZooKeeper server %s failed: %s".formatted(what, this.server, problem), cause);
   }
 
-  private String explain(Code code, ZooKeeper client) {
+  private String explain(Code code, ZooKeeper client, List<Op> operations) {
     boolean reached = client.getSessionId() != 0;
     // A client whose authentication failed may leave requests without an answer.
     boolean refused = client.getState() == ZooKeeper.States.AUTH_FAILED;
@@ -127,7 +134,7 @@ final class ZookeeperSession {
         (!reached
                 ? "it was not reached within %d ms. Does it run, do both use TLS or not, and do they trust their certificates? The log of ZooKeeper's client says more"
                 : code == Code.CONNECTIONLOSS
-                    ? "the connection was lost"
+                    ? lost(bytes(operations))
                     : "it has not answered within %d ms. Has it lost its quorum?")
             .formatted(this.connection.operationTimeout().toMillis());
       case SESSIONEXPIRED ->
@@ -138,6 +145,26 @@ final class ZookeeperSession {
         "it is older than 3.6 and cannot read several nodes at once. Upgrade it";
       default -> code.name();
     };
+  }
+
+  private static String lost(long bytes) {
+    String lost = "the connection was lost";
+    return bytes < SERVERS_LIMIT
+        ? lost
+        : lost
+            + " on a request of "
+            + bytes
+            + " bytes. Start each server with a greater -Djute.maxbuffer, which is 1048575 by default, or let this node stand for fewer elections";
+  }
+
+  private static long bytes(List<Op> operations) {
+    BinaryOutputArchive archive = BinaryOutputArchive.getArchive(OutputStream.nullOutputStream());
+    try {
+      new MultiOperationRecord(operations).serialize(archive, "");
+    } catch (IOException ex) {
+      throw new UncheckedIOException(ex);
+    }
+    return archive.getDataSize();
   }
 
   /**

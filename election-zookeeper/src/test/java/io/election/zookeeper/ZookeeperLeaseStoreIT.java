@@ -28,6 +28,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
@@ -128,6 +130,19 @@ class ZookeeperLeaseStoreIT extends ManualEditsContract {
     assertThat(Leases.acquire(another(), SERVICE, designated, B, LEASE, 0, "DESIGNATED")
             .orElseThrow())
         .isGreaterThan(row.term());
+  }
+
+  /** The server closes the connection. */
+  @Test
+  void aRequestThatIsTooLongForTheServerIsToldWithTheSettingThatHelps() throws Exception {
+    store().read(Set.of(SERVICE));
+    Set<String> many = IntStream.range(0, 8_000)
+        .mapToObj((number) -> "a".repeat(120) + number)
+        .collect(Collectors.toSet());
+
+    assertThatThrownBy(() -> store().read(many))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("-Djute.maxbuffer");
   }
 
   @Test
