@@ -9,8 +9,6 @@ import io.election.keyvalue.KeyValueServer.Commit;
 import io.election.keyvalue.KeyValueServer.Create;
 import io.election.keyvalue.KeyValueServer.Entry;
 import io.election.keyvalue.KeyValueServer.Put;
-import io.election.keyvalue.KeyValueServer.Query;
-import io.election.keyvalue.KeyValueServer.Snapshot;
 import io.election.keyvalue.KeyValueServer.Version;
 import io.election.keyvalue.KeyValueServer.Write;
 import io.election.keyvalue.Life.Held;
@@ -27,7 +25,6 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -47,9 +44,6 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   /** How often a call reads again after its commit was refused. */
   private static final int ATTEMPTS = 4;
 
-  /** A server that checks all records at once also finds those that others are writing. */
-  private static final int RENEWAL_ATTEMPTS = 10;
-
   private static final int PRUNED_AT_ONCE = 50;
 
   private static final String DISPLACED = LeadershipLostEvent.Reason.DISPLACED.name();
@@ -61,8 +55,8 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   private final Followed followed = new Followed();
   private final Records records;
   private final Lineage lineage;
-  private final Supplier<String> random;
-  private Life life;
+  private final Life life;
+  private final Renewal renewal;
 
   /** The node that was announced; {@code null} if none was. */
   private @Nullable String self;
@@ -81,12 +75,12 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       KeyValueServer server, InstantSource clock, Ticker ticker, Supplier<String> random) {
     this.server = server;
     this.clock = clock;
-    this.random = random;
     this.life = new Life(random);
     this.members = new Members(server, clock, ticker);
     this.history = new TermHistory(server);
     this.lineage = new Lineage(server, clock, random);
     this.records = new Records(server, this.followed, this.lineage);
+    this.renewal = new Renewal(server, clock, this.lineage, this.life);
   }
 
   private static String random() {
@@ -153,102 +147,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   @Override
   public Renewals renew(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
     this.server.begin();
-    for (int attempt = 0; ; attempt++) {
-      if (attempt > 0 || !this.life.holdsAll(nodeId, terms)) {
-        lookAtHeld(nodeId, terms);
-      }
-      Map<String, Held> renewing = this.life.held(nodeId, terms);
-      if (renewing.isEmpty()) {
-        return new Renewals(Set.of());
-      }
-      if (commit(this.life.renewal(renewing, this.clock.millis())).isPresent()
-          && wereUnchanged(renewing)) {
-        return new Renewals(Set.copyOf(renewing.keySet()));
-      }
-      if (attempt == RENEWAL_ATTEMPTS) {
-        return new Renewals(
-            Set.of(),
-            Set.copyOf(renewing.keySet()),
-            "Records change while they are renewed. Does another client write to them in a loop?");
-      }
-    }
-  }
-
-  /**
-   * Returns whether the renewal that was just executed found the records as they were read, and not
-   * others with the same numbers.
-   */
-  private boolean wereUnchanged(Map<String, Held> renewed) throws LeaseStoreException {
-    if (!this.server.reusesVersions()) {
-      return true;
-    }
-    Set<String> records = new HashSet<>();
-    renewed.keySet().forEach((id) -> records.add(Keys.record(id)));
-    return Life.isUnchanged(renewed, this.server.read(new Query(records, Set.of(), false)));
-  }
-
-  private Optional<Map<String, Version>> commit(Commit commit) throws LeaseStoreException {
-    this.life.sends(commit);
-    Optional<Map<String, Version>> versions = this.server.commit(commit);
-    if (versions.isPresent() && !this.lineage.wrote(versions.get())) {
-      this.life.beginAnew();
-      return Optional.empty();
-    }
-    this.life.answered(commit, versions);
-    return versions;
-  }
-
-  /** Finds out which leases are still held after a renewal was refused. */
-  private void lookAtHeld(String nodeId, Map<String, Long> terms) throws LeaseStoreException {
-    Set<String> keys = new HashSet<>(Set.of(this.life.heartbeatKey()));
-    terms.keySet().forEach((id) -> keys.add(Keys.record(id)));
-    Snapshot snapshot = this.server.read(new Query(keys, Set.of(), true));
-    boolean byHand = false;
-    for (Map.Entry<String, Long> held : terms.entrySet()) {
-      if (View.of(held.getKey(), snapshot, false).lease().heartbeat() == null) {
-        byHand |= keys.add(Keys.term(held.getKey(), held.getValue()));
-      }
-    }
-    if (byHand) {
-      snapshot = this.server.read(new Query(keys, Set.of(), true));
-    }
-    if (!this.life.sawHeartbeat(snapshot)) {
-      return;
-    }
-    this.life.forgetHeld(snapshot.revision());
-    for (Map.Entry<String, Long> held : terms.entrySet()) {
-      View view = View.of(held.getKey(), snapshot, byHand);
-      long term = held.getValue();
-      Entry led = snapshot.entries().get(Keys.term(held.getKey(), term));
-      this.life.saw(view);
-      if (this.life.holds(view, nodeId, term) && view.entry() != null) {
-        this.life.holds(view.serviceId(), new Held(nodeId, term, view.entry().version()));
-      } else if (led != null && this.life.ledBefore(view, nodeId, term, led)) {
-        restore(view, nodeId, term, led);
-      }
-    }
-  }
-
-  /**
-   * Writes a record anew that was written by hand over this node's and names this node without a
-   * heartbeat: others watch only the heartbeat that it names.
-   */
-  private void restore(View view, String nodeId, long term, Entry led) throws LeaseStoreException {
-    Entry byHand = view.entry();
-    if (byHand == null) {
-      return;
-    }
-    long lease = Term.of(led.value()).leaseMillis();
-    LeaseRecord record = new LeaseRecord(view.serviceId(), nodeId, term, lease, this.life.token());
-    Map<String, Version> checks = new HashMap<>();
-    checks.put(Keys.term(view.serviceId(), term), led.version());
-    this.life.check(checks);
-    Put put = new Put(Keys.record(view.serviceId()), Json.write(record), byHand.version());
-    this.life.names(view.serviceId());
-    Optional<Map<String, Version>> restored = commit(new Commit(checks, List.of(put), 0));
-    if (restored.isPresent()) {
-      this.life.holds(view.serviceId(), new Held(nodeId, term, version(restored.get(), put.key())));
-    }
+    return this.renewal.renew(nodeId, terms);
   }
 
   @Override
@@ -300,18 +199,10 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   private Optional<LeaseRow> written(View view, LeaseRecord record, Map<String, Version> versions) {
     Entry before = view.entry();
     String value = before != null ? before.value() : Json.write(record);
-    Entry entry = new Entry(value, version(versions, Keys.record(view.serviceId())), false);
+    Entry entry = new Entry(value, Renewal.version(versions, Keys.record(view.serviceId())), false);
     this.followed.wrote(view.serviceId(), entry.version());
     return Optional.ofNullable(
         this.life.row(new View(view.serviceId(), view.snapshot(), entry, record, view.terms())));
-  }
-
-  private static Version version(Map<String, Version> versions, String key) {
-    Version version = versions.get(key);
-    if (version == null) {
-      throw new IllegalStateException("The commit did not return the version of " + key);
-    }
-    return version;
   }
 
   @Override
@@ -360,11 +251,12 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       Lineage.lead(view.snapshot(), checks, writes);
       this.life.check(checks);
       this.life.names(serviceId);
-      Optional<Map<String, Version>> taken = commit(new Commit(checks, writes, 0));
+      Optional<Map<String, Version>> taken = this.renewal.commit(new Commit(checks, writes, 0));
       if (taken.isPresent()) {
         this.life.leads(
-            view, new Held(claim.nodeId(), term, version(taken.get(), Keys.record(serviceId))));
-        this.followed.wrote(serviceId, version(taken.get(), Keys.record(serviceId)));
+            view,
+            new Held(claim.nodeId(), term, Renewal.version(taken.get(), Keys.record(serviceId))));
+        this.followed.wrote(serviceId, Renewal.version(taken.get(), Keys.record(serviceId)));
         return OptionalLong.of(term);
       }
     }
@@ -427,7 +319,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
       Optional<Map<String, Version>> released = this.server.commit(new Commit(Map.of(), writes, 0));
       if (released.isPresent()) {
         this.life.released(serviceId);
-        this.followed.wrote(serviceId, version(released.get(), Keys.record(serviceId)));
+        this.followed.wrote(serviceId, Renewal.version(released.get(), Keys.record(serviceId)));
         return true;
       }
     }
@@ -516,7 +408,7 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   /** {@inheritDoc} Also closes the server, which is opened again by the next call. */
   @Override
   public void close() {
-    this.life = new Life(this.random);
+    this.life.beginAnew();
     this.members.forget();
     this.followed.forget();
     this.server.close();
