@@ -18,16 +18,14 @@ final class DocumentedSecurity {
       Pattern.compile("(?s)```java\n((?:(?!```).)*SecurityFilterChain(?:(?!```).)*)```");
 
   private static final String SOURCE = """
-      import static org.springframework.security.web.util.matcher.RequestMatchers.allOf;
-
-      import java.util.List;
+      import org.springframework.boot.actuate.endpoint.EndpointId;
+      import org.springframework.boot.actuate.endpoint.web.PathMappedEndpoints;
       import org.springframework.boot.security.autoconfigure.actuate.web.servlet.EndpointRequest;
       import org.springframework.context.annotation.Bean;
       import org.springframework.http.HttpMethod;
       import org.springframework.security.config.Customizer;
       import org.springframework.security.config.annotation.web.builders.HttpSecurity;
       import org.springframework.security.web.SecurityFilterChain;
-      import org.springframework.security.web.util.matcher.RequestMatcher;
 
       public class Documented {
 

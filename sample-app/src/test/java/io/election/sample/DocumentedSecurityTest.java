@@ -61,7 +61,9 @@ class DocumentedSecurityTest {
       "/orders/pause/x/../check",
       "/-",
       "/-/pause",
-      "/check");
+      "/check",
+      "/check?",
+      "/check/");
 
   private static final List<String> QUERIES = List.of(
       "",
@@ -87,13 +89,16 @@ class DocumentedSecurityTest {
 
   private static final ElectionService BILLING = election("billing");
 
+  /** Its path ends like that of an operation. */
+  private static final ElectionService CHECK = election("check");
+
   private ConfigurableApplicationContext application;
 
   private int port;
 
   @BeforeEach
   void forget() {
-    clearInvocations(ORDERS, BILLING);
+    clearInvocations(ORDERS, BILLING, CHECK);
   }
 
   @AfterEach
@@ -144,8 +149,7 @@ class DocumentedSecurityTest {
     String request = method + " " + target + " " + json;
     int status = ask("", method, target, json);
     assertThat(decisions()).as("anonymous %s: %s", request, status).isEmpty();
-    boolean check =
-        Set.of("GET", "HEAD").contains(method) && target.replaceAll("\\?.*", "").endsWith("/check");
+    boolean check = Set.of("GET", "HEAD").contains(method) && path.equals("/orders/check");
     if (!check) {
       assertThat(status).as("anonymous " + request).isGreaterThanOrEqualTo(400);
     }
@@ -163,11 +167,11 @@ class DocumentedSecurityTest {
   /** Returns the decisions since the last call. */
   private static List<String> decisions() {
     List<String> decisions = new ArrayList<>();
-    for (ElectionService election : List.of(BILLING, ORDERS)) {
+    for (ElectionService election : List.of(BILLING, CHECK, ORDERS)) {
       mockingDetails(election).getInvocations().stream()
           .map((invocation) -> invocation.getMethod().getName())
           .filter(DECISIONS::contains)
-          .map((name) -> election == ORDERS ? name : name + " of billing")
+          .map((name) -> election == ORDERS ? name : name + " of " + election.serviceId())
           .forEach(decisions::add);
       clearInvocations(election);
     }
@@ -238,6 +242,11 @@ class DocumentedSecurityTest {
     @Bean
     ElectionService billing() {
       return BILLING;
+    }
+
+    @Bean
+    ElectionService check() {
+      return CHECK;
     }
 
     /** Not in memory, since that would store slow hashes of the passwords. */
