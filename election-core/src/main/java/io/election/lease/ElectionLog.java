@@ -122,7 +122,8 @@ final class ElectionLog {
   }
 
   /**
-   * Logs if another node holds the record, or if another process writes under the id of this node.
+   * Logs if another node holds the record, and whether for longer than expected, or if another
+   * process writes under the id of this node.
    */
   void observed(String serviceId, Candidacy before, Candidacy after, long now) {
     LeaseRow last = row(before);
@@ -157,6 +158,24 @@ final class ElectionLog {
           serviceId,
           Names.printable(row.leaderId()),
           row.term());
+    }
+    warnOfLongerLease(
+        serviceId, last, row, after.node().settings().leaseDuration().toMillis());
+  }
+
+  /** Logs if nobody would lead for longer than expected after the leader has died. */
+  private static void warnOfLongerLease(
+      String serviceId, @Nullable LeaseRow last, LeaseRow row, long ownMillis) {
+    long promised = row.promisedMillis(ownMillis);
+    if (row.namesLeader()
+        && promised > ownMillis
+        && (last == null || promised != last.promisedMillis(ownMillis))) {
+      log.warn(
+          "election '{}': the record promises {} a lease of {} ms, longer than the {} ms of this node: if it dies, no node leads for so long. If no node has that as.election.lease-duration, the record was edited: force an election while the leader lives",
+          serviceId,
+          Names.printable(row.leaderId()),
+          promised,
+          ownMillis);
     }
   }
 

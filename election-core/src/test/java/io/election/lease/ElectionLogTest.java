@@ -185,6 +185,23 @@ class ElectionLogTest {
   }
 
   @Test
+  void aLeaseLongerThanThatOfTheNodeIsLoggedOnce() {
+    Candidacy unread = Candidacy.start(NODE, 0);
+    Candidacy same = follower(row("b", 3, 10_000), false);
+    Candidacy longer = follower(row("b", 3, 30_000_000), false);
+    this.log.observed("jobs", same, longer, 0);
+    this.log.observed("jobs", longer, follower(row("b", 3, 30_000_000).own(true), false), 0);
+    this.log.observed("jobs", longer, same, 0);
+    this.log.observed("jobs", longer, follower(row("b", 3, 0), false), 0);
+    this.log.observed("jobs", longer, follower(row("b", 3, 9_999), false), 0);
+    String warning =
+        "WARN election 'jobs': the record promises b a lease of 3600000 ms, longer than the 10000 ms of this node: if it dies, no node leads for so long. If no node has that as.election.lease-duration, the record was edited: force an election while the leader lives";
+    assertThatLinesAre(warning);
+    this.log.observed("jobs", unread, longer, 0);
+    assertThatLinesAre("INFO election 'jobs' is held by b in term 3", warning);
+  }
+
+  @Test
   void whatFailsIsLoggedWithTheLeadershipsThatEndFirstUntilItWorksAgain() {
     this.logger.setLevel(Level.INFO);
     List<Candidate> leaders =
