@@ -54,7 +54,7 @@ record Disturbances(Simulation world) {
   private void disturb() {
     List<SimulatedProcess> alive =
         this.world.processes.stream().filter((process) -> process.alive).toList();
-    Fault fault = this.world.pick(this.world.drive.faults());
+    Fault fault = this.world.pick(this.world.faults());
     if (this.world.without.contains(fault)
         || (this.world.company != OlderTool.NONE && NOT_BESIDE_AN_OLDER_TOOL.contains(fault))
         || (this.world.copies ? NOT_BESIDE_COPIES.contains(fault) : fault == Fault.COPIED)
@@ -73,7 +73,6 @@ record Disturbances(Simulation world) {
     if (process != null && LASTING.contains(fault)) {
       this.world.lasts(this.world.now + more);
     }
-    LeaseRow row = this.world.database.row(Sent.SERVICE);
     boolean done = switch (fault) {
       case RESTART, TWIN -> start(id, fault == Fault.TWIN, alive);
       case RESTORED_AGAIN, COPIED -> process != null && copy(process, fault == Fault.COPIED, alive);
@@ -87,49 +86,15 @@ record Disturbances(Simulation world) {
         this.world.lasts(this.world.rowFreeAt);
         yield true;
       }
-      case DATABASE_CLOCK_STEPS -> {
-        this.world.databaseStep += (this.world.draw(2) == 0 ? 1 : -1)
-            * (this.world.draw(20_000) + this.world.draw(2) * 3_600_000L)
-            * 1_000;
-        yield true;
-      }
-      case FAILOVER -> row != null && failOver(row);
-      case DESIGNATED_BY_SQL ->
-        // A node of an older tool takes a row that was handed back, but leaves it marked so.
-        !(this.world.company != OlderTool.NONE && row != null && row.isReleased())
-            && edit((old) -> SimulatedDatabase.named(old, someId()));
-      case DESIGNATED_AND_BACK ->
-        edit((old) -> {
-          this.world.after(
-              this.world.random.nextLong(Simulation.SECOND),
-              () -> edit((later) -> SimulatedDatabase.named(later, old.leaderId())));
-          return SimulatedDatabase.named(old, someId());
-        });
-      case LEASE_EDITED -> {
-        // A lease that was handed back becomes valid again, and a late renewal finds it.
-        this.world.termEdited |= row != null && row.isReleased();
-        yield edit((old) -> SimulatedDatabase.edited(old, old.leaderId(), old.term(), someLease()));
-      }
-      case TERM_LOWERED -> {
-        this.world.termEdited = true;
-        yield edit(this.world.draw(2) == 0 ? this::undone : this::lowered);
-      }
-      case REPLACED ->
-        change(
-            this.world.draw(2) == 0
-                ? () -> this.world.database.replace(Sent.SERVICE, someId())
-                : this::replaceWordForWord);
-      case DELETED -> change(() -> this.world.database.deleteRow(Sent.SERVICE));
-      case TABLES_EMPTIED ->
-        change(() -> {
-          this.world.database.emptyTables();
-          this.world.judge.forgetTerms();
-          this.world.emptied++;
-          if (this.world.mixed) {
-            this.world.startsFrom = this.world.now + 2 * this.world.longestLease;
-            this.world.lasts(this.world.startsFrom);
-          }
-        });
+      case DATABASE_CLOCK_STEPS,
+          FAILOVER,
+          DESIGNATED_BY_SQL,
+          DESIGNATED_AND_BACK,
+          REPLACED,
+          DELETED,
+          TABLES_EMPTIED,
+          LEASE_EDITED,
+          TERM_LOWERED -> this.world.befall(fault);
       default ->
         process != null
             && (this.world.draw(2) == 0
@@ -148,8 +113,60 @@ record Disturbances(Simulation world) {
     }
     if (done) {
       this.world.tally.faults.merge(fault, 1L, Long::sum);
-      this.world.tell(fault, "for", Simulation.time(more), this.world.database.row(Sent.SERVICE));
+      this.world.tell(fault, "for", Simulation.time(more), this.world.record());
     }
+  }
+
+  /** Lets a fault happen to the database or the row, and returns whether it could. */
+  boolean befallDatabase(Fault fault) {
+    LeaseRow row = this.world.database.row(Sent.SERVICE);
+    return switch (fault) {
+      case DATABASE_CLOCK_STEPS -> {
+        this.world.databaseStep += (this.world.draw(2) == 0 ? 1 : -1)
+            * (this.world.draw(20_000) + this.world.draw(2) * 3_600_000L)
+            * 1_000;
+        yield true;
+      }
+      case FAILOVER -> row != null && failOver(row);
+      case DESIGNATED_BY_SQL ->
+        // A node of an older tool takes a row that was handed back, but leaves it marked so.
+        !(this.world.company != OlderTool.NONE && row != null && row.isReleased())
+            && edit((old) -> SimulatedDatabase.named(old, this.world.someId()));
+      case DESIGNATED_AND_BACK ->
+        edit((old) -> {
+          this.world.after(
+              this.world.random.nextLong(Simulation.SECOND),
+              () -> edit((later) -> SimulatedDatabase.named(later, old.leaderId())));
+          return SimulatedDatabase.named(old, this.world.someId());
+        });
+      case LEASE_EDITED -> {
+        // A lease that was handed back becomes valid again, and a late renewal finds it.
+        this.world.termEdited |= row != null && row.isReleased();
+        yield edit((old) ->
+            SimulatedDatabase.edited(old, old.leaderId(), old.term(), this.world.someLease()));
+      }
+      case TERM_LOWERED -> {
+        this.world.termEdited = true;
+        yield edit(this.world.draw(2) == 0 ? this::undone : this::lowered);
+      }
+      case REPLACED ->
+        change(
+            this.world.draw(2) == 0
+                ? () -> this.world.database.replace(Sent.SERVICE, this.world.someId())
+                : this::replaceWordForWord);
+      case DELETED -> change(() -> this.world.database.deleteRow(Sent.SERVICE));
+      case TABLES_EMPTIED ->
+        change(() -> {
+          this.world.database.emptyTables();
+          this.world.judge.forgetTerms();
+          this.world.emptied++;
+          if (this.world.mixed) {
+            this.world.startsFrom = this.world.now + 2 * this.world.longestLease;
+            this.world.lasts(this.world.startsFrom);
+          }
+        });
+      default -> throw new IllegalArgumentException(fault.name());
+    };
   }
 
   /**
@@ -169,15 +186,6 @@ record Disturbances(Simulation world) {
         && lease > 0
         && alive.stream()
             .allMatch((process) -> process.candidacy().remembered().promisedMillis() >= lease);
-  }
-
-  /** A lease that nobody should write by hand; never 0, which is a release. */
-  private @Nullable Long someLease() {
-    return switch (this.world.draw(this.world.mixed ? 2 : 3)) {
-      case 0 -> null;
-      case 1 -> -5L;
-      default -> 1L + this.world.draw(5_000);
-    };
   }
 
   private @Nullable SimulatedProcess claimant() {
@@ -205,10 +213,7 @@ record Disturbances(Simulation world) {
         alive.stream().filter((process) -> process.id.equals(original.id)).count();
     if (twins > 1
         || this.world.now < this.world.startsFrom
-        || running
-            && (original.isStill()
-                || original.stopping
-                || original.candidacy().state().heldTerm().isPresent())) {
+        || running && (original.isStill() || original.stopping || !original.holdsNothing())) {
       return false;
     }
     this.world.startProcess(
@@ -257,15 +262,6 @@ record Disturbances(Simulation world) {
     return true;
   }
 
-  private String someId() {
-    // A node of an older tool is never designated: it would believe at once that it leads.
-    return switch (this.world.draw(8)) {
-      case 0 -> "";
-      case 1 -> "nobody";
-      default -> this.world.pick(this.world.ids);
-    };
-  }
-
   /**
    * Runs the same statement each time, with the time in it. The exception is a row whose tables
    * were both emptied since: nothing then distinguishes the new row from the one before, and
@@ -273,13 +269,13 @@ record Disturbances(Simulation world) {
    */
   private void replaceWordForWord() {
     Long lease = this.world.mixed || this.world.draw(2) == 0 ? null : Long.valueOf(5_000);
-    this.world.database.replace(Sent.SERVICE, someId(), lease, this.world.emptied);
+    this.world.database.replace(Sent.SERVICE, this.world.someId(), lease, this.world.emptied);
   }
 
   private Row lowered(Row row) {
     return SimulatedDatabase.edited(
         row,
-        this.world.draw(2) == 0 ? someId() : row.leaderId(),
+        this.world.draw(2) == 0 ? this.world.someId() : row.leaderId(),
         Math.max(0, row.term() - 1 - this.world.draw(3)),
         row.leaseMillis());
   }

@@ -1,7 +1,7 @@
 package io.election.lease;
 
 /** A failure or a deliberate action. */
-enum Fault {
+public enum Fault {
   CRASH,
   RESTART,
   TWIN,

@@ -46,9 +46,26 @@ final class Judge {
     for (OlderNode node : this.world.olderNodes) {
       leader = alone(leader, node);
     }
+    for (int i = 1; i < this.world.elections().size(); i++) {
+      judgeOther(i);
+    }
     if (leader instanceof SimulatedProcess process
         && process.candidacy().state() instanceof Leader held) {
       judgeTenure(process, held.term());
+    }
+  }
+
+  /** Checks that at most one process leads one of the other elections. */
+  private void judgeOther(int election) {
+    SimulatedProcess leader = null;
+    for (SimulatedProcess process : this.world.processes) {
+      if (process.leadsAlso(election)) {
+        if (leader != null) {
+          throw this.world.violation("Two leaders of %s: %s and %s"
+              .formatted(this.world.elections().get(election), leader, process));
+        }
+        leader = process;
+      }
     }
   }
 

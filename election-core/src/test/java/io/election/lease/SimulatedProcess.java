@@ -19,18 +19,18 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** A process of a node, with its clocks. */
-final class SimulatedProcess implements Claimant {
+public final class SimulatedProcess implements Claimant {
 
   /** After this time it is looked whether a process that is still runs again. */
   private static final long STILL = 20 * Simulation.MILLI;
 
   private final Simulation world;
 
-  final String id;
+  public final String id;
 
   final int life;
 
-  final LeaseSettings settings;
+  public final LeaseSettings settings;
 
   final double rate;
 
@@ -40,6 +40,10 @@ final class SimulatedProcess implements Claimant {
 
   final Elector elector;
 
+  /** Its service of each election. */
+  private final List<LeaseElectionService> services;
+
+  /** That of the first election, on which all faults happen. */
   final LeaseElectionService service;
 
   /** Shared by all processes that are restored from the state before this process started. */
@@ -48,8 +52,8 @@ final class SimulatedProcess implements Claimant {
   /** The token by which the server knows it. */
   final String token;
 
-  /** The state that it has as the copy of a process; {@code null} if it is not a copy. */
-  private final @Nullable Candidacy known;
+  /** What it knows of each election as the copy of a process; empty if it is not a copy. */
+  private final List<Candidacy> known;
 
   final Rules.Access access;
 
@@ -111,7 +115,9 @@ final class SimulatedProcess implements Claimant {
     this.settings = this.world.settings.get(id);
     if (original != null && running) {
       this.token = original.token;
-      this.known = original.candidacy();
+      this.known = original.services.stream()
+          .map((service) -> service.candidate().candidacy())
+          .toList();
       this.rate = original.rate;
       this.origin = original.origin;
       this.suspended = original.suspended;
@@ -119,7 +125,7 @@ final class SimulatedProcess implements Claimant {
       this.wallStep = original.wallStep;
     } else {
       this.token = this.world.rules.token(this.checkpoint, toString());
-      this.known = null;
+      this.known = List.of();
       // Twins run on separate machines.
       this.rate = this.world.draw(3) == 0 ? 2 - this.world.rates.get(id) : this.world.rates.get(id);
       this.origin = this.world.draw(2) == 0
@@ -130,7 +136,7 @@ final class SimulatedProcess implements Claimant {
     this.access = Rules.Access.of(this.world.database, this.token);
     this.server = this.access.store();
     this.elector = new Elector(
-        new RemoteStore(this.world, this),
+        this.world.connect(this, running ? original : null),
         this.settings,
         () -> id,
         (serviceId) -> isWorking(),
@@ -138,16 +144,26 @@ final class SimulatedProcess implements Claimant {
         this::tick,
         () -> Instant.ofEpochMilli(wall()),
         StandingCondition.of(world.precedence));
-    this.service = new LeaseElectionService(Sent.SERVICE, this.elector);
+    this.services = this.world.elections().stream()
+        .map((serviceId) -> new LeaseElectionService(serviceId, this.elector))
+        .toList();
+    this.service = this.services.get(0);
   }
 
   void begin() {
-    this.elector.join(List.of(this.service));
-    Candidacy known = this.known;
-    if (known != null) {
-      this.service.candidate().change((fresh) -> known);
+    this.elector.join(this.services);
+    for (int i = 0; i < this.known.size(); i++) {
+      Candidacy known = this.known.get(i);
+      this.services.get(i).candidate().change((fresh) -> known);
     }
     wake(0);
+  }
+
+  /** Returns whether it is certain that it holds no lease. */
+  boolean holdsNothing() {
+    return this.services.stream()
+        .allMatch(
+            (service) -> service.candidate().candidacy().state().heldTerm().isEmpty());
   }
 
   Candidacy candidacy() {
@@ -160,11 +176,11 @@ final class SimulatedProcess implements Claimant {
     return (this.suspendedAt >= 0 ? this.suspendedAt : this.world.now) - this.suspended;
   }
 
-  long monotonic() {
+  public long monotonic() {
     return this.origin + (long) (active() * this.rate);
   }
 
-  long wall() {
+  public long wall() {
     return this.wallOrigin + this.wallStep + (long) (this.world.now * this.rate) / Simulation.MILLI;
   }
 
@@ -215,6 +231,14 @@ final class SimulatedProcess implements Claimant {
     return leads;
   }
 
+  /** Whether it leads one of the other elections. */
+  boolean leadsAlso(int election) {
+    Candidacy candidacy = this.services.get(election).candidate().candidacy();
+    return this.alive
+        && this.suspendedAt < 0
+        && this.world.rules.leads(candidacy, monotonic(), wall());
+  }
+
   /** Whether it may take a row, now or later. */
   boolean mayStand() {
     return this.alive && !this.stopping && !isPaused() && this.settings.eligible();
@@ -248,6 +272,9 @@ final class SimulatedProcess implements Claimant {
 
   private void deliver(LeadershipEvent event) {
     this.world.tell(this, "is told:", event);
+    if (!event.serviceId().equals(this.service.serviceId())) {
+      return;
+    }
     LeadershipEvent last = this.lastEvent;
     boolean led = last instanceof LeadershipAcquiredEvent;
     boolean alternates = event instanceof LeadershipAcquiredEvent
@@ -399,7 +426,8 @@ final class SimulatedProcess implements Claimant {
 
   /** Traces an answer, unless it is the same as the last one. */
   private void hear(Object outcome) {
-    Object answer = outcome instanceof Optional<?> ? Rules.row(outcome) : outcome;
+    Object found = outcome instanceof Optional<?> optional ? optional.orElse(null) : outcome;
+    Object answer = found instanceof LeaseStore.Reading reading ? reading.row() : found;
     if (!Objects.equals(answer, this.heard)) {
       this.heard = answer;
       this.world.tell(this, "has the answer:", answer);
@@ -412,7 +440,7 @@ final class SimulatedProcess implements Claimant {
 
   /** For the elector's own loop: returns when the answer arrives. */
   @SuppressWarnings("unchecked")
-  <T> T await(SimulatedServer.Statement statement, Supplier<String> what, boolean toRead)
+  public <T> T await(SimulatedServer.Statement statement, Supplier<String> what, boolean toRead)
       throws LeaseStoreException {
     SimulatedServer.Request request =
         this.world.server.send(this, statement, new SimulatedServer.Wish(this, what, toRead));

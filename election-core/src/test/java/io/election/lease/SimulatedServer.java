@@ -11,12 +11,16 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The server and the network to it: requests may be late or lost, and reads may lag. */
-final class SimulatedServer {
+public final class SimulatedServer {
 
   record Wish(SimulatedProcess process, Supplier<String> what, boolean toRead) {}
 
+  /** What the server does with a request. */
   @FunctionalInterface
-  interface Statement {
+  public interface Statement {
+
+    /** Returns the answer; {@code null} if the request was lost. */
+    @Nullable
     Object execute() throws LeaseStoreException;
   }
 
@@ -48,7 +52,7 @@ final class SimulatedServer {
     this.world = world;
   }
 
-  Object serve(Statement statement, Wish wish) throws LeaseStoreException {
+  private @Nullable Object serve(Statement statement, Wish wish) throws LeaseStoreException {
     this.world.tally.calls++;
     Object outcome = statement.execute();
     this.world.raceLost |= outcome instanceof OptionalLong term && term.isEmpty();
@@ -69,9 +73,9 @@ final class SimulatedServer {
 
   /** The result of a read, possibly from a replica that lags. */
   Object look(SimulatedProcess process) throws LeaseStoreException {
-    if (this.world.lag > 0 && this.world.faulty && this.world.draw(3) > 0) {
+    long then = this.world.asOf();
+    if (then < this.world.now) {
       LeaseRow row = this.world.database.row(Sent.SERVICE, process.token);
-      long then = this.world.now - this.world.random.nextLong(this.world.lag);
       for (Dated dated : this.past) {
         if (dated.at() > then) {
           break;

@@ -22,8 +22,11 @@ import org.jspecify.annotations.Nullable;
  * anything may happen between them, in any order. In the other half {@link Elector#step} runs
  * unchanged: while it waits for its store, or is paused right after it read a clock, the rest of
  * the simulation continues inside that call.
+ *
+ * <p>A subclass lets the processes elect on another store than the database.
  */
-final class Simulation {
+@SuppressWarnings("this-escape")
+public class Simulation {
 
   private record Event(long at, long order, Runnable action) implements Comparable<Event> {
 
@@ -49,7 +52,7 @@ final class Simulation {
   static final long SUMMER_TIME =
       Instant.parse("2026-03-29T01:00:00Z").getEpochSecond() * 1_000_000;
 
-  final SplittableRandom random;
+  protected final SplittableRandom random;
 
   final Rules rules;
 
@@ -61,7 +64,7 @@ final class Simulation {
 
   final boolean tracing;
 
-  final StringBuilder story = new StringBuilder();
+  public final StringBuilder story = new StringBuilder();
 
   final Tally tally = new Tally();
 
@@ -87,7 +90,7 @@ final class Simulation {
 
   final long longestLease;
 
-  final boolean mixed;
+  protected final boolean mixed;
 
   final boolean suspends;
 
@@ -105,11 +108,11 @@ final class Simulation {
   /** Who goes first; by default all nodes stand at once. */
   Precedence precedence = Precedence.NONE;
 
-  long now;
+  protected long now;
 
   long order;
 
-  boolean faulty = true;
+  protected boolean faulty = true;
 
   /** The instant at which the last fault so far ends. */
   long quietAt;
@@ -135,7 +138,7 @@ final class Simulation {
   int lives;
 
   /** Whether a process found another row than it tried to take or create, since the last fault. */
-  boolean raceLost;
+  protected boolean raceLost;
 
   /** A promise that was broken where an exception would be caught. */
   @Nullable
@@ -183,8 +186,44 @@ final class Simulation {
     this.late = draw(2) == 0 ? 0 : this.random.nextDouble(0.2);
   }
 
+  /** Creates a schedule of the elector's own loop, without nodes of an older tool. */
+  protected Simulation(long seed, boolean tracing) {
+    this(seed, Rules.PRODUCTION, Set.of(), Drive.ELECTOR, OlderTool.NONE, tracing);
+  }
+
+  // ---- what the processes elect on
+
+  /** Returns the elections, first that on which all faults happen. */
+  protected List<String> elections() {
+    return List.of(Sent.SERVICE);
+  }
+
+  /**
+   * Connects a process.
+   *
+   * @param original the process whose copy it is; {@code null} if it is none
+   */
+  protected LeaseStore connect(SimulatedProcess process, @Nullable SimulatedProcess original) {
+    return new RemoteStore(this, process);
+  }
+
+  /** Returns the faults that may happen. */
+  protected List<Fault> faults() {
+    return this.drive.faults();
+  }
+
+  /** Lets a fault happen to the record or its server, and returns whether it could. */
+  protected boolean befall(Fault fault) {
+    return this.disturbances.befallDatabase(fault);
+  }
+
+  /** Returns the record as an operator sees it. */
+  protected @Nullable Object record() {
+    return this.database.row(Sent.SERVICE);
+  }
+
   /** Runs the schedule, and fails if a promise was broken. */
-  Tally run() {
+  public final Tally run() {
     this.tally.schedules = 1;
     for (String id : this.ids) {
       if (draw(4) > 0) {
@@ -243,7 +282,7 @@ final class Simulation {
     SimulatedProcess leader = leader();
     if (leader == null) {
       throw violation("No leader %s after the last fault; the row: %s"
-          .formatted(time(bound - healed), this.database.row(Sent.SERVICE)));
+          .formatted(time(bound - healed), record()));
     }
     this.tally.longestGap = (double) (leaderless - healed) / this.longestLease;
     tell(leader, "leads, elected after the last fault by", time(leaderless - healed));
@@ -276,7 +315,7 @@ final class Simulation {
   }
 
   /** The longest time without a leader: a lease, a poll and two calls, on slow clocks. */
-  long gap() {
+  protected long gap() {
     return (this.longestLease + longestInterval() + this.longestLease / 5) * 101 / 100;
   }
 
@@ -302,17 +341,22 @@ final class Simulation {
         .mapToLong((process) -> process.settings.renewInterval().toNanos())
         .max()
         .orElseThrow();
-    // A follower polls at least every one and a half intervals.
-    long bound = stopped + interval * 8 / 5 + SECOND;
+    long bound = stopped + succession(interval);
     while (leader() == null && runUntilNext(bound)) {
       tell("nobody leads yet");
     }
     if (leader() == null) {
       throw violation("Nobody leads %s after a clean stop; the row: %s"
-          .formatted(time(bound - stopped), this.database.row(Sent.SERVICE)));
+          .formatted(time(bound - stopped), record()));
     }
     this.tally.longestSuccession = (double) (this.now - stopped) / interval;
     tell(leader(), "succeeds", time(this.now - stopped), "after a clean stop");
+  }
+
+  /** The longest time without a leader after one has handed back. */
+  protected long succession(long interval) {
+    // A follower polls at least every one and a half intervals.
+    return interval * 8 / 5 + SECOND;
   }
 
   // ---- time
@@ -325,7 +369,7 @@ final class Simulation {
     this.events.add(new Event(Math.max(time, this.now), this.order++, action));
   }
 
-  void after(long delay, Runnable action) {
+  protected final void after(long delay, Runnable action) {
     at(this.now + delay, action);
   }
 
@@ -394,15 +438,41 @@ final class Simulation {
     process.begin();
   }
 
-  int draw(int bound) {
+  /** Returns the instant whose data a read shows that any server may answer. */
+  protected final long asOf() {
+    return this.lag > 0 && this.faulty && draw(3) > 0
+        ? this.now - this.random.nextLong(this.lag)
+        : this.now;
+  }
+
+  /** Returns a name that an operator may write into the record. */
+  protected final String someId() {
+    // A node of an older tool is never designated: it would believe at once that it leads.
+    return switch (draw(8)) {
+      case 0 -> "";
+      case 1 -> "nobody";
+      default -> pick(this.ids);
+    };
+  }
+
+  /** Returns a lease that nobody should write by hand; never 0, which is a release. */
+  protected final @Nullable Long someLease() {
+    return switch (draw(this.mixed ? 2 : 3)) {
+      case 0 -> null;
+      case 1 -> -5L;
+      default -> 1L + draw(5_000);
+    };
+  }
+
+  protected final int draw(int bound) {
     return this.random.nextInt(bound);
   }
 
-  <T> T pick(List<T> from) {
+  protected final <T> T pick(List<T> from) {
     return from.get(draw(from.size()));
   }
 
-  void tell(@Nullable Object... what) {
+  protected final void tell(@Nullable Object... what) {
     if (this.tracing) {
       this.story.append("%12s ".formatted(time(this.now)));
       for (Object part : what) {

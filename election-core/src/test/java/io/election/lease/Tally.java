@@ -5,14 +5,14 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /** The figures of a schedule. */
-final class Tally {
-  long schedules;
+public final class Tally {
+  public long schedules;
   long calls;
   long instants;
   long late;
-  final Map<LeadershipAcquiredEvent.Reason, Long> leaderships =
+  public final Map<LeadershipAcquiredEvent.Reason, Long> leaderships =
       new EnumMap<>(LeadershipAcquiredEvent.Reason.class);
-  final Map<Fault, Long> faults = new EnumMap<>(Fault.class);
+  public final Map<Fault, Long> faults = new EnumMap<>(Fault.class);
   /** How often a node of an older tool began to lead. */
   long olderLeaderships;
   /** The longest time without a leader after the last fault, in leases. */
@@ -20,7 +20,7 @@ final class Tally {
   /** The longest time without a leader after a clean stop, in renew intervals. */
   double longestSuccession;
 
-  void add(Tally other) {
+  public void add(Tally other) {
     this.schedules += other.schedules;
     this.calls += other.calls;
     this.instants += other.instants;
