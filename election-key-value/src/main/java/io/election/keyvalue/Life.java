@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * process has the same token, or that the key was edited, or the server's history replaced. Then
  * this process holds no lease any more, and goes on under another token.
  */
-final class Life {
+class Life {
 
   private static final Logger log = LoggerFactory.getLogger(Life.class);
 
@@ -159,7 +159,7 @@ final class Life {
     });
   }
 
-  private void wrote(@Nullable Version version) {
+  final void wrote(@Nullable Version version) {
     this.heartbeat = version;
     // All others compare an earlier version.
     this.unanswered.clear();
@@ -192,7 +192,9 @@ final class Life {
       return true;
     }
     log.warn(
-        "the heartbeat of this process, {}, {}; it holds no lease any more, and goes on under another name. Was the process copied while it ran, the key edited by hand, or the server set back to an earlier state?",
+        "the heartbeat of this process, {}, {}; it holds no lease any more, and goes on under"
+            + " another name. Was the process copied while it ran, the key edited by hand, or the"
+            + " server set back to an earlier state?",
         heartbeatKey(),
         found != null ? "was written by another one" : "was deleted");
     beginAnew();
@@ -249,7 +251,7 @@ final class Life {
         && token().equals(led.heartbeat());
   }
 
-  private static boolean namesTerm(View view, String nodeId, long term) {
+  static boolean namesTerm(View view, String nodeId, long term) {
     LeaseRecord lease = view.lease();
     return view.entry() != null
         && !view.entry().foreign()

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -18,7 +19,7 @@ import java.util.function.Function;
 final class MemoryKeyValueServer implements KeyValueServer {
 
   /** The keys, which several connections share. */
-  static final class Cluster {
+  static final class Cluster implements KeyValueEdits.Hand {
 
     final TreeMap<String, Entry> entries = new TreeMap<>();
     final List<Consumer<Change>> watches = new CopyOnWriteArrayList<>();
@@ -38,11 +39,13 @@ final class MemoryKeyValueServer implements KeyValueServer {
     /** Is done once, between the next read for a commit and that commit. */
     Runnable interruption;
 
-    synchronized void put(String key, String value) {
+    @Override
+    public synchronized void put(String key, String value) {
       write(key, value, false);
     }
 
-    synchronized void delete(String key) {
+    @Override
+    public synchronized void delete(String key) {
       this.revision++;
       remove(key);
     }
@@ -62,10 +65,16 @@ final class MemoryKeyValueServer implements KeyValueServer {
       this.entries.clear();
       this.entries.putAll(state.entries());
       this.revision = state.revision();
+      chooseLeader();
+      if (!this.reusesVersions) {
+        this.surplus = 4 - this.revision;
+      }
+    }
+
+    /** The servers of an ensemble of ZooKeeper choose their leader, and so begin an epoch. */
+    synchronized void chooseLeader() {
       if (this.reusesVersions) {
         this.revision = ((this.revision >>> 32) + 1) << 32;
-      } else {
-        this.surplus = 4 - this.revision;
       }
     }
 
@@ -77,40 +86,48 @@ final class MemoryKeyValueServer implements KeyValueServer {
       return Optional.ofNullable(this.entries.get(key)).map(Entry::value);
     }
 
+    @Override
+    public String get(String key) {
+      return value(key).orElseThrow();
+    }
+
     synchronized int requests() {
       return this.queries.size() + this.commits.size();
     }
 
-    synchronized Map<String, String> below(String parent) {
+    @Override
+    public synchronized Map<String, String> below(String parent) {
       Map<String, String> values = new TreeMap<>();
-      this.entries.forEach((key, entry) -> {
-        if (key.startsWith(parent + "/")) {
-          values.put(key, entry.value());
-        }
-      });
+      below(this.entries, parent).forEach((key, entry) -> values.put(key, entry.value()));
       return values;
     }
 
     synchronized Snapshot read(Query query) {
       this.queries.add(query);
-      return read(query, state());
+      return read(query, new State(this.entries, this.revision));
     }
 
     /** Reads what a server knows that has not heard of later writes. */
     synchronized Snapshot read(Query query, State state) {
       Map<String, Entry> found = new HashMap<>();
-      state.entries().forEach((key, entry) -> {
-        if (query.keys().contains(key)) {
+      for (String key : query.keys()) {
+        Entry entry = state.entries().get(key);
+        if (entry != null) {
           found.put(key, entry);
         }
-      });
+      }
       for (Folder folder : query.folders()) {
-        state.entries().descendingMap().entrySet().stream()
-            .filter((entry) -> entry.getKey().startsWith(folder.parent() + "/"))
+        below(state.entries(), folder.parent()).descendingMap().entrySet().stream()
             .limit(folder.newest())
             .forEach((entry) -> found.put(entry.getKey(), entry.getValue()));
       }
       return new Snapshot(found, this.identity, state.revision(), epoch(state.revision()));
+    }
+
+    private static NavigableMap<String, Entry> below(
+        NavigableMap<String, Entry> entries, String parent) {
+      // The character after the separator.
+      return entries.subMap(parent + "/", false, parent + "0", false);
     }
 
     synchronized Optional<Map<String, Version>> commit(Commit commit) {
