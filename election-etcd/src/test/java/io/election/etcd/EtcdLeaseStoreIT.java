@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.election.LeadershipAcquiredEvent;
 import io.election.keyvalue.ConditionalWrites;
 import io.election.keyvalue.KeyValueEdits;
-import io.election.keyvalue.KeyValueServer.Query;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Claim;
@@ -19,7 +18,6 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -27,7 +25,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -72,25 +69,6 @@ class EtcdLeaseStoreIT extends ManualEditsContract {
   void aWriteHappensOnlyIfItsKeyIsAsExpected() throws Exception {
     try (EtcdServer server = server(this.etcd)) {
       ConditionalWrites.areRefused(server);
-    }
-  }
-
-  /** A member that has lost its quorum may miss what the others have agreed to since. */
-  @Test
-  @Tag("faults")
-  void aMemberWithoutAQuorumAnswersNoFreshRead() throws Exception {
-    List<EtcdProcess> members = EtcdProcess.startCluster(3);
-    try (EtcdServer server = server(members.get(0))) {
-      server.begin();
-      server.read(new Query(Set.of("x"), Set.of(), true));
-      members.subList(1, 3).forEach(EtcdProcess::kill);
-
-      server.begin();
-      server.read(new Query(Set.of("x"), Set.of(), false));
-      assertThatThrownBy(() -> server.read(new Query(Set.of("x"), Set.of(), true)))
-          .isInstanceOf(LeaseStoreException.class);
-    } finally {
-      members.forEach(EtcdProcess::close);
     }
   }
 
