@@ -16,6 +16,8 @@ import org.junit.jupiter.api.Assumptions;
 public enum Tool {
   /** The browser. */
   CHROMIUM("chromium", "--version"),
+  /** The client of the commands in the docs. */
+  CURL("curl", "--version"),
   /** The server of etcd. */
   ETCD("etcd", "--version"),
   /** The load balancer. */

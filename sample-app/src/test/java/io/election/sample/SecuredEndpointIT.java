@@ -2,12 +2,22 @@ package io.election.sample;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.election.ElectionService;
 import io.election.test.TestDatabase;
+import io.election.test.Tool;
+import io.election.test.process.TcpProxy;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -16,6 +26,7 @@ import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -54,6 +65,9 @@ class SecuredEndpointIT {
   private static String user;
 
   @AutoClose
+  private static TcpProxy link;
+
+  @AutoClose
   private static ConfigurableApplicationContext application;
 
   @BeforeAll
@@ -64,6 +78,7 @@ class SecuredEndpointIT {
         "SELECT, INSERT, UPDATE ON " + DATABASE.name() + ".leader_election",
         "SELECT, INSERT, UPDATE ON " + DATABASE.name() + ".leader_election_history",
         "CREATE, INSERT ON " + DATABASE.name() + ".job_run");
+    link = TcpProxy.to(DATABASE);
     application = run();
   }
 
@@ -120,6 +135,115 @@ class SecuredEndpointIT {
         .doesNotContain("history", "operator", "rest");
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"README.md", "README.zh-CN.md"})
+  void aFollowerAnswersAsTheReadmeShows(String readme) throws Exception {
+    String shown = found(
+            "\\$ curl -s localhost:8081/actuator/leader\n(.*)\n",
+            Files.readString(Path.of("..", readme)))
+        .get(0);
+    assertThat(status("operator:writes", "POST", LEADER + "/pause", NONE)).isEqualTo(204);
+    try {
+      await().atMost(LONG).until(SecuredEndpointIT::isReleased);
+      DATABASE.execute(
+          "UPDATE leader_election SET leader_id = 'host:8080:4711', lease_millis = 5000 WHERE service_id = 'sample-app'");
+      await()
+          .atMost(LONG)
+          .untilAsserted(() -> assertThat(
+                  shape(ask("reader:reads", "GET", "/actuator/leader", NONE).getBody()))
+              .isEqualTo(shape(shown)));
+    } finally {
+      status("operator:writes", "DELETE", LEADER + "/pause", NONE);
+    }
+  }
+
+  private static boolean isReleased() {
+    return "0"
+        .equals(DATABASE.query(
+            "SELECT lease_millis FROM leader_election WHERE service_id = 'sample-app'"));
+  }
+
+  /** Returns an answer without the values that differ between any two nodes. */
+  private static String shape(String answer) {
+    return answer.replaceAll(":\"(?!Mysql|PT)[^\"]*\"", ":\"text\"").replaceAll(":\\d+", ":number");
+  }
+
+  @Test
+  void eachCommandOfTheAlertsPageAnswersWhileTheDatabaseHangs() throws Exception {
+    Tool.CURL.assumeWorks();
+    String page = Files.readString(Path.of("..", "docs", "operations.md"));
+    String alerts = page.substring(page.indexOf("\n## Alerts"), page.indexOf("\n## Grants"));
+    List<String> statements = found("`((?:SELECT|SHOW) [^`]+)`", alerts);
+    assertThat(statements).hasSizeGreaterThan(1);
+    statements.forEach((statement) -> DATABASE.query(statement));
+    List<String> requests = found("`curl -s ([^`]+)`", alerts);
+    assertThat(requests).hasSizeGreaterThan(2);
+    String node = requests.get(0);
+    assertThat(curl(node)).contains("\"healthy\":true", "\"leader\":true");
+    assertThat(status("operator:writes", "POST", LEADER + "/pause?reason=canary", NONE))
+        .isEqualTo(204);
+    link.cut();
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), link.port())) {
+      client.setSoTimeout(200);
+      assertThatThrownBy(client.getInputStream()::read)
+          .as("the database hangs, and refuses nothing")
+          .isInstanceOf(SocketTimeoutException.class);
+      await().atMost(LONG).until(() -> curl(node).contains("\"healthy\":false"));
+      for (String request : requests) {
+        if (!request.startsWith("-X")) {
+          assertThat(curl(request))
+              .as(request)
+              .contains("\"healthy\":false", "\"problem\":\"No answer from the store for ")
+              .contains("\"pausedBy\":\"operator\",\"pausedReason\":\"canary\"");
+        }
+      }
+      for (String request : requests) {
+        if (request.startsWith("-X")) {
+          assertThat(curl(request)).as(request).endsWith(" 204");
+        }
+      }
+      assertThat(curl(node)).contains("\"healthy\":false").doesNotContain("paused");
+      List<String> forced = found("`(DELETE /actuator[^`]+)`", alerts);
+      assertThat(forced).isNotEmpty();
+      for (String request : forced) {
+        assertThat(curl("-X " + request.replace(" /", " localhost:8080/")))
+            .as(request)
+            .contains("{\"message\":")
+            .endsWith(" 503");
+      }
+    } finally {
+      link.heal();
+    }
+    await().atMost(LONG).until(() -> curl(node).contains("\"healthy\":true"));
+  }
+
+  private static List<String> found(String pattern, String text) {
+    return Pattern.compile(pattern)
+        .matcher(text)
+        .results()
+        .map((match) -> match.group(1))
+        .distinct()
+        .toList();
+  }
+
+  /** Returns what a command of the page answers within fifteen seconds, and its status. */
+  private static String curl(String arguments) throws Exception {
+    Process process = new ProcessBuilder(
+            "sh",
+            "-c",
+            "curl -s --max-time 15 -w ' %{http_code}' -u operator:writes "
+                + arguments
+                    .replace(
+                        "localhost:8080",
+                        "localhost:"
+                            + application.getEnvironment().getProperty("local.server.port"))
+                    .replace("{serviceId}", "sample-app"))
+        .start();
+    String answer = new String(process.getInputStream().readAllBytes(), UTF_8);
+    assertThat(process.waitFor()).as(arguments).isZero();
+    return answer;
+  }
+
   /** Returns the end of the last ended term when the record names the next leader, else {@code null}. */
   private static String lastEndIn(String leaderId) {
     return leaderId.equals(leaderInDatabase())
@@ -137,7 +261,7 @@ class SecuredEndpointIT {
             "--spring.jmx.enabled=false",
             "--management.endpoint.leader.access=unrestricted",
             "--management.endpoint.leader.roles=OPERATOR",
-            "--spring.datasource.url=" + DATABASE.jdbcUrl(),
+            "--spring.datasource.url=" + link.jdbcUrl(),
             "--spring.datasource.username=" + user,
             "--spring.datasource.password=" + DATABASE.password(),
             "--as.election.mysql.schema=validate",
