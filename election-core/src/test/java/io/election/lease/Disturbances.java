@@ -158,8 +158,7 @@ record Disturbances(Simulation world) {
       case TABLES_EMPTIED ->
         change(() -> {
           this.world.database.emptyTables();
-          this.world.judge.forgetTerms();
-          this.world.emptied++;
+          this.world.forgetTerms();
           if (this.world.mixed) {
             this.world.startsFrom = this.world.now + 2 * this.world.longestLease;
             this.world.lasts(this.world.startsFrom);

@@ -217,6 +217,12 @@ public class Simulation {
     return this.disturbances.befallDatabase(fault);
   }
 
+  /** Lets terms that were used come again, since the store has lost them. */
+  protected final void forgetTerms() {
+    this.judge.forgetTerms();
+    this.emptied++;
+  }
+
   /** Returns the record as an operator sees it. */
   protected @Nullable Object record() {
     return this.database.row(Sent.SERVICE);

@@ -155,6 +155,10 @@ final class KeyValueSimulation extends Simulation {
       this.backup = null;
       this.restores++;
       this.past.clear();
+      if (this.cluster.reusesVersions) {
+        // Only the time tells that they were used, and the clocks are wrong by years.
+        forgetTerms();
+      }
     }
   }
 
@@ -163,7 +167,7 @@ final class KeyValueSimulation extends Simulation {
     if (fault == Fault.REPLACED) {
       // Also the name that is there, as by an operator who wants to keep the leader.
       String leader =
-          found.isPresent() && draw(2) == 0 ? LeaseRecord.of(found.get()).leader() : someId();
+          found.isPresent() && draw(2) == 0 ? LeaseRecord.of(found.get(), id).leader() : someId();
       this.edits.replace(id, leader, this.mixed || draw(2) == 0 ? null : Long.valueOf(5_000));
       return true;
     }
@@ -174,7 +178,7 @@ final class KeyValueSimulation extends Simulation {
     if (found.isEmpty()) {
       return false;
     }
-    LeaseRecord record = LeaseRecord.of(found.get());
+    LeaseRecord record = LeaseRecord.of(found.get(), id);
     switch (fault) {
       case DESIGNATED_BY_SQL -> this.edits.setLeader(id, someId());
       case DESIGNATED_AND_BACK -> {
