@@ -73,9 +73,19 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   /** Creates a store with clocks of its own and with texts that no other process has. */
   KeyValueLeaseStore(
       KeyValueServer server, InstantSource clock, Ticker ticker, Supplier<String> random) {
+    this(server, clock, ticker, random, new Life(random));
+  }
+
+  /** Creates a store with a life of its own too. */
+  KeyValueLeaseStore(
+      KeyValueServer server,
+      InstantSource clock,
+      Ticker ticker,
+      Supplier<String> random,
+      Life life) {
     this.server = server;
     this.clock = clock;
-    this.life = new Life(random);
+    this.life = life;
     this.members = new Members(server, clock, ticker);
     this.history = new TermHistory(server);
     this.lineage = new Lineage(server, clock, random);

@@ -12,20 +12,10 @@ final class Copies {
 
   private Copies() {}
 
-  /** Replaces the life of a store that was not used yet. */
-  static void live(KeyValueLeaseStore store, Life life) throws ReflectiveOperationException {
-    life().set(store, life);
-  }
-
-  private static Field life() throws ReflectiveOperationException {
-    Field life = KeyValueLeaseStore.class.getDeclaredField("life");
-    life.setAccessible(true);
-    return life;
-  }
-
   static void copy(KeyValueLeaseStore original, KeyValueLeaseStore copy)
       throws ReflectiveOperationException {
-    Field life = life();
+    Field life = KeyValueLeaseStore.class.getDeclaredField("life");
+    life.setAccessible(true);
     for (Field known : Life.class.getDeclaredFields()) {
       if (Modifier.isStatic(known.getModifiers())) {
         continue;

@@ -73,14 +73,14 @@ final class KeyValueSimulation extends Simulation {
   @Override
   protected LeaseStore connect(SimulatedProcess process, @Nullable SimulatedProcess original) {
     Supplier<String> random = () -> Long.toHexString(this.random.nextLong());
-    KeyValueLeaseStore store = new Store(new Link(process), process, random);
-    try {
-      Copies.live(store, this.mutant.life(random));
-      if (original != null) {
+    KeyValueLeaseStore store =
+        new Store(new Link(process), process, random, this.mutant.life(random));
+    if (original != null) {
+      try {
         Copies.copy(this.stores.get(original), store);
+      } catch (ReflectiveOperationException ex) {
+        throw new IllegalStateException(ex);
       }
-    } catch (ReflectiveOperationException ex) {
-      throw new IllegalStateException(ex);
     }
     this.stores.put(process, store);
     return store;
@@ -215,8 +215,8 @@ final class KeyValueSimulation extends Simulation {
   /** Decides who leads, and leaves out what only people look at. */
   private static final class Store extends KeyValueLeaseStore {
 
-    Store(KeyValueServer link, SimulatedProcess process, Supplier<String> random) {
-      super(link, () -> Instant.ofEpochMilli(process.wall()), process::monotonic, random);
+    Store(KeyValueServer link, SimulatedProcess process, Supplier<String> random, Life life) {
+      super(link, () -> Instant.ofEpochMilli(process.wall()), process::monotonic, random, life);
     }
 
     @Override
