@@ -5,6 +5,7 @@ import java.lang.reflect.Method;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -123,8 +124,8 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
       try {
         Object result = proceed(invocation, entered);
         if (result instanceof CompletionStage<?> stage) {
-          stage.whenComplete((value, failure) -> this.gate.leave(entered, failure));
           continues = true;
+          leaveAfter(stage, entered);
         }
         return this.mayBeReactive && result != null ? guarded(result) : result;
       } catch (Throwable ex) {
@@ -138,6 +139,23 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
         if (!continues) {
           this.gate.leave(entered, thrown);
         }
+      }
+    }
+
+    /** Leaves once, whatever the stage does: the call's place serves another call then. */
+    private void leaveAfter(CompletionStage<?> stage, RunningCalls.Call entered) {
+      AtomicBoolean left = new AtomicBoolean();
+      try {
+        stage.whenComplete((value, failure) -> {
+          if (left.compareAndSet(false, true)) {
+            this.gate.leave(entered, failure);
+          }
+        });
+      } catch (RuntimeException | Error ex) {
+        if (left.compareAndSet(false, true)) {
+          this.gate.leave(entered, ex);
+        }
+        throw ex;
       }
     }
 

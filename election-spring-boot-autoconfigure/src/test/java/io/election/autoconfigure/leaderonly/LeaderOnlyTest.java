@@ -33,6 +33,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
@@ -259,6 +260,22 @@ class LeaderOnlyTest {
     });
   }
 
+  /** Otherwise the second end would be that of another call. */
+  @Test
+  void aStageThatEndsTwiceEndsNoOtherCall() {
+    this.jobs.run((context) -> {
+      context.getBean(SwitchedElection.class).becomeLeader();
+      LeaderOnlyCalls calls = context.getBean(LeaderOnlyCalls.class);
+      Jobs jobs = context.getBean(Jobs.class);
+      Repeating repeating = (Repeating) jobs.repeating();
+      repeating.end();
+      assertThat(calls.isRunning("default")).isFalse();
+      jobs.pending();
+      repeating.end();
+      assertThat(calls.isRunning("default")).isTrue();
+    });
+  }
+
   @Test
   void onlyTheCallThatAsksForItIsInterruptedWhenItsElectionPublishesItsLoss() {
     this.election.becomeLeader();
@@ -457,8 +474,31 @@ class LeaderOnlyTest {
     }
 
     @LeaderOnly
+    public CompletableFuture<String> repeating() {
+      return new Repeating();
+    }
+
+    @LeaderOnly
     public Mono<String> pendingMono() {
       return Mono.never();
+    }
+  }
+
+  /** Calls back as often as it is told. */
+  private static final class Repeating extends CompletableFuture<String> {
+
+    private BiConsumer<? super @Nullable String, ? super @Nullable Throwable> callback =
+        (value, failure) -> {};
+
+    @Override
+    public CompletableFuture<String> whenComplete(
+        BiConsumer<? super @Nullable String, ? super @Nullable Throwable> callback) {
+      this.callback = callback;
+      return this;
+    }
+
+    void end() {
+      this.callback.accept("ran", null);
     }
   }
 
