@@ -134,7 +134,7 @@ class ArchitectureTest {
             "Clocks.glance",
             // tells when the next renewal is expected, and so only when to poll, within bounds
             "KeyValueLeaseStore.read",
-            "KeyValueLeaseStore.renew",
+            "Renewal.renew",
             "KeyValueLeaseStore.acquire",
             // times in the history, for people; also of what is pruned, never of the newest term
             "KeyValueLeaseStore.create",
