@@ -141,11 +141,15 @@ final class KeyValueSimulation extends Simulation {
   /** Makes a backup, if a node has led since the last one was put back. */
   private void keep() {
     Cluster.State state = this.cluster.state();
-    Lineage.Identity identity = Lineage.Identity.in(
-        this.cluster.read(new Query(Set.of(Keys.IDENTITY), Set.of(), true), state));
+    Lineage.Identity identity = identity();
     if (identity.led() && this.kept.add(String.valueOf(identity.id()))) {
       this.backup = state;
     }
+  }
+
+  private Lineage.Identity identity() {
+    return Lineage.Identity.in(
+        this.cluster.read(new Query(Set.of(Keys.IDENTITY), Set.of(), true), this.cluster.state()));
   }
 
   /** Puts the backup back. Requests on their way to the old servers are lost. */
@@ -208,7 +212,13 @@ final class KeyValueSimulation extends Simulation {
         this.edits.delete(id);
         this.edits.deleteHistory(id);
       }
-      default -> List.copyOf(this.cluster.entries.keySet()).forEach(this.cluster::delete);
+      default -> {
+        if (identity().skipped() > 0) {
+          // Only the identity tells that terms are above the revision.
+          forgetTerms();
+        }
+        List.copyOf(this.cluster.entries.keySet()).forEach(this.cluster::delete);
+      }
     }
   }
 
