@@ -7,10 +7,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** A {@link Node} that runs in its own JVM. */
@@ -30,7 +28,6 @@ public final class NodeProcess {
 
   private final Node node;
   private final List<String> command;
-  private final Map<String, String> environment;
   private final LeadershipLog claims;
   private final Path log;
   private long startedAt;
@@ -38,15 +35,9 @@ public final class NodeProcess {
   private int rememberedLog;
   private Process process;
 
-  private NodeProcess(
-      Node node,
-      List<String> command,
-      Map<String, String> environment,
-      LeadershipLog claims,
-      Path log) {
+  private NodeProcess(Node node, List<String> command, LeadershipLog claims, Path log) {
     this.node = node;
     this.command = command;
-    this.environment = environment;
     this.claims = claims;
     this.log = log;
     this.startedAt = System.nanoTime();
@@ -62,17 +53,28 @@ public final class NodeProcess {
     command.addAll(node.jvmOptions());
     command.addAll(program(node.program().getName()));
     command.add("--test.claims=" + claims);
-    Map<String, String> environment = new HashMap<>();
-    for (String property : properties) {
-      String[] pair = property.split("=", 2);
-      if (pair[0].endsWith("password")) {
-        environment.put(variable(pair[0]), pair[1]); // every user sees the arguments
+    properties.forEach((property) -> command.add("--" + property));
+    return new NodeProcess(
+        node, command, LeadershipLog.open(claims), folder.resolve(node.name() + ".log"));
+  }
+
+  /**
+   * Prepares a program whose output is appended to a log. Its options {@code --…password=} become
+   * environment variables, because every user of the machine sees the arguments of a process.
+   */
+  public static ProcessBuilder builder(List<String> command, Path log) {
+    ProcessBuilder builder = new ProcessBuilder()
+        .redirectErrorStream(true)
+        .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()));
+    for (String argument : command) {
+      String[] pair = argument.split("=", 2);
+      if (pair[0].startsWith("--") && pair[0].endsWith("password")) {
+        builder.environment().put(variable(pair[0].substring(2)), pair[1]);
       } else {
-        command.add("--" + property);
+        builder.command().add(argument);
       }
     }
-    Path log = folder.resolve(node.name() + ".log");
-    return new NodeProcess(node, command, environment, LeadershipLog.open(claims), log);
+    return builder;
   }
 
   /** Returns the environment variable that Spring reads for a property. */
@@ -101,11 +103,7 @@ public final class NodeProcess {
 
   private Process launch() {
     try {
-      ProcessBuilder builder = new ProcessBuilder(this.command)
-          .redirectErrorStream(true)
-          .redirectOutput(ProcessBuilder.Redirect.appendTo(this.log.toFile()));
-      builder.environment().putAll(this.environment);
-      Process launched = builder.start();
+      Process launched = builder(this.command, this.log).start();
       Runtime.getRuntime().addShutdownHook(new Thread(launched::destroyForcibly));
       return launched;
     } catch (IOException ex) {

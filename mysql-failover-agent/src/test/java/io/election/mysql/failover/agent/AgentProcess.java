@@ -92,18 +92,7 @@ final class AgentProcess implements AutoCloseable {
   /** Starts the agent, or restarts it after it has ended. */
   void start() {
     try {
-      ProcessBuilder builder = new ProcessBuilder()
-          .redirectErrorStream(true)
-          .redirectOutput(ProcessBuilder.Redirect.appendTo(this.log.toFile()));
-      for (String argument : this.command) {
-        String[] pair = argument.replaceFirst("^--", "").split("=", 2);
-        if (pair[0].endsWith("password")) {
-          builder.environment().put(NodeProcess.variable(pair[0]), pair[1]);
-        } else {
-          builder.command().add(argument);
-        }
-      }
-      Process started = builder.start();
+      Process started = NodeProcess.builder(this.command, this.log).start();
       Runtime.getRuntime().addShutdownHook(new Thread(started::destroyForcibly));
       this.process = started;
     } catch (IOException ex) {
