@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -226,6 +227,34 @@ public class Simulation {
   /** Returns the record as an operator sees it. */
   protected @Nullable Object record() {
     return this.database.row(Sent.SERVICE);
+  }
+
+  /**
+   * Runs a schedule. One that fails is run again, and the failure tells its story.
+   *
+   * @param schedule creates it, with its story or without
+   * @param tracing whether to print the story
+   * @param name names it
+   * @param replay the arguments of Maven that run it alone
+   */
+  public static Tally run(
+      Function<Boolean, Simulation> schedule, boolean tracing, String name, String replay) {
+    Simulation simulation = schedule.apply(tracing);
+    try {
+      Tally tally = simulation.run();
+      if (tracing) {
+        System.out.println(simulation.story);
+      }
+      return tally;
+    } catch (AssertionError violation) {
+      if (!tracing) {
+        return run(schedule, true, name, replay);
+      }
+      throw new AssertionError(
+          "%s%nin %s. Replay it with:%n  mvn %s%n%n%s"
+              .formatted(violation.getMessage(), name, replay, simulation.story),
+          violation);
+    }
   }
 
   /** Runs the schedule, and fails if a promise was broken. */

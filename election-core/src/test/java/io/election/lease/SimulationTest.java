@@ -106,21 +106,10 @@ class SimulationTest {
 
   private static Tally run(
       long seed, Rules rules, Drive drive, OlderTool company, boolean tracing) {
-    Simulation simulation = new Simulation(seed, rules, Set.of(), drive, company, tracing);
-    try {
-      Tally tally = simulation.run();
-      if (tracing) {
-        System.out.println(simulation.story);
-      }
-      return tally;
-    } catch (AssertionError violation) {
-      if (!tracing) {
-        return run(seed, rules, drive, company, true);
-      }
-      throw new AssertionError(
-          "%s%nin schedule %d (%s, company: %s). Replay it with:%n  mvn -pl election-core test -Dtest=SimulationTest -Dsimulation.seed=%d%n%n%s"
-              .formatted(violation.getMessage(), seed, drive, company, seed, simulation.story),
-          violation);
-    }
+    return Simulation.run(
+        (traced) -> new Simulation(seed, rules, Set.of(), drive, company, traced),
+        tracing,
+        "schedule %d (%s, company: %s)".formatted(seed, drive, company),
+        "-pl election-core test -Dtest=SimulationTest -Dsimulation.seed=" + seed);
   }
 }

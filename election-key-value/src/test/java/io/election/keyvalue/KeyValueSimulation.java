@@ -140,16 +140,14 @@ final class KeyValueSimulation extends Simulation {
 
   /** Makes a backup, if a node has led since the last one was put back. */
   private void keep() {
-    Cluster.State state = this.cluster.state();
     Lineage.Identity identity = identity();
     if (identity.led() && this.kept.add(String.valueOf(identity.id()))) {
-      this.backup = state;
+      this.backup = this.cluster.state();
     }
   }
 
   private Lineage.Identity identity() {
-    return Lineage.Identity.in(
-        this.cluster.read(new Query(Set.of(Keys.IDENTITY), Set.of(), true), this.cluster.state()));
+    return Lineage.Identity.in(this.cluster.read(new Query(Set.of(Keys.IDENTITY), Set.of(), true)));
   }
 
   /** Puts the backup back. Requests on their way to the old servers are lost. */
@@ -160,7 +158,7 @@ final class KeyValueSimulation extends Simulation {
       this.restores++;
       this.past.clear();
       if (this.cluster.reusesVersions) {
-        // Only the time tells that they were used, and the clocks are wrong by years.
+        // The restored data do not show which terms were used. The clocks are wrong by years.
         forgetTerms();
       }
     }
@@ -214,7 +212,7 @@ final class KeyValueSimulation extends Simulation {
       }
       default -> {
         if (identity().skipped() > 0) {
-          // Only the identity tells that terms are above the revision.
+          // Terms were above the revision. A process that has not read the identity begins at it.
           forgetTerms();
         }
         List.copyOf(this.cluster.entries.keySet()).forEach(this.cluster::delete);
@@ -305,8 +303,7 @@ final class KeyValueSimulation extends Simulation {
       this.committed = true;
       return ask(
           () -> {
-            Optional<Map<String, Version>> done =
-                KeyValueSimulation.this.cluster.commit(KeyValueSimulation.this.mutant.sent(commit));
+            Optional<Map<String, Version>> done = KeyValueSimulation.this.cluster.commit(commit);
             KeyValueSimulation.this.raceLost |= done.isEmpty();
             remember();
             return done;
@@ -391,11 +388,6 @@ final class KeyValueSimulation extends Simulation {
 
     Life life(Supplier<String> random) {
       return new Life(random);
-    }
-
-    /** Returns what the server is asked for instead. */
-    Commit sent(Commit commit) {
-      return commit;
     }
   }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.LeadershipAcquiredEvent.Reason;
 import io.election.keyvalue.KeyValueSimulation.Mutant;
 import io.election.lease.Fault;
+import io.election.lease.Simulation;
 import io.election.lease.Tally;
 import java.util.Locale;
 import org.junit.jupiter.api.Test;
@@ -77,26 +78,11 @@ class KeyValueSimulationTest {
   }
 
   private static Tally run(long seed, boolean reusesVersions, Mutant mutant, boolean tracing) {
-    KeyValueSimulation simulation = new KeyValueSimulation(seed, reusesVersions, mutant, tracing);
-    try {
-      Tally tally = simulation.run();
-      if (tracing) {
-        System.out.println(simulation.story);
-      }
-      return tally;
-    } catch (AssertionError violation) {
-      if (!tracing) {
-        return run(seed, reusesVersions, mutant, true);
-      }
-      throw new AssertionError(
-          "%s%nin schedule %d (versions %s). Replay it with:%n  mvn -pl election-key-value -am test -Dtest=KeyValueSimulationTest -Dsimulation.seed=%d -Dsurefire.failIfNoSpecifiedTests=false%n%n%s"
-              .formatted(
-                  violation.getMessage(),
-                  seed,
-                  reusesVersions ? "reused" : "unique",
-                  seed,
-                  simulation.story),
-          violation);
-    }
+    return Simulation.run(
+        (traced) -> new KeyValueSimulation(seed, reusesVersions, mutant, traced),
+        tracing,
+        "schedule %d (versions %s)".formatted(seed, reusesVersions ? "reused" : "unique"),
+        "-pl election-key-value -am test -Dtest=KeyValueSimulationTest -Dsimulation.seed=%d -Dsurefire.failIfNoSpecifiedTests=false"
+            .formatted(seed));
   }
 }
