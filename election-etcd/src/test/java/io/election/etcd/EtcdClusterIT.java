@@ -10,8 +10,6 @@ import io.election.lease.LeaseStoreException;
 import io.election.test.Signal;
 import io.election.testing.LeaseStoreContract;
 import io.election.testing.Leases;
-import io.grpc.InsecureChannelCredentials;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -72,7 +70,7 @@ class EtcdClusterIT extends LeaseStoreContract {
     List<EtcdProcess> others =
         this.members.stream().filter((member) -> member != alone).toList();
     Query fresh = new Query(Set.of("x"), Set.of(), true);
-    try (EtcdServer server = server(alone)) {
+    try (EtcdServer server = alone.connect(this.prefix, Duration.ofSeconds(5))) {
       Awaitility.await().ignoreExceptions().until(() -> isAnswered(server, fresh));
       others.forEach((member) -> member.send(Signal.STOP));
 
@@ -90,16 +88,6 @@ class EtcdClusterIT extends LeaseStoreContract {
   private static boolean isAnswered(EtcdServer server, Query query) throws LeaseStoreException {
     server.begin();
     return server.read(query).entries().isEmpty();
-  }
-
-  private EtcdServer server(EtcdProcess member) {
-    return new EtcdServer(
-        new EtcdChannels(
-            List.of(new InetSocketAddress("127.0.0.1", member.port())),
-            InsecureChannelCredentials.create(),
-            new EtcdLogin("", "")),
-        this.prefix,
-        Duration.ofSeconds(5));
   }
 
   /** Whoever leads the cluster, and while it chooses: a lease is that of one node. */

@@ -13,8 +13,6 @@ import io.election.lease.LeaseStoreException;
 import io.election.testing.Leases;
 import io.election.testing.ManualEdits;
 import io.election.testing.ManualEditsContract;
-import io.grpc.InsecureChannelCredentials;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -57,17 +55,9 @@ class EtcdLeaseStoreIT extends ManualEditsContract {
         .contains("\"leader\":\"" + A + "\"");
   }
 
-  private EtcdServer server(EtcdProcess etcd) {
-    EtcdChannels channels = new EtcdChannels(
-        List.of(new InetSocketAddress("127.0.0.1", etcd.port())),
-        InsecureChannelCredentials.create(),
-        new EtcdLogin("", ""));
-    return new EtcdServer(channels, this.prefix, Duration.ofSeconds(2));
-  }
-
   @Test
   void aWriteHappensOnlyIfItsKeyIsAsExpected() throws Exception {
-    try (EtcdServer server = server(this.etcd)) {
+    try (EtcdServer server = this.etcd.connect(this.prefix, Duration.ofSeconds(2))) {
       ConditionalWrites.areRefused(server);
     }
   }

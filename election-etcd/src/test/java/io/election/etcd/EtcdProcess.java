@@ -4,8 +4,10 @@ import io.election.test.Signal;
 import io.election.test.TestServer;
 import io.election.test.Tool;
 import io.election.test.process.IsolatedHosts;
+import io.grpc.InsecureChannelCredentials;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -181,6 +183,15 @@ public final class EtcdProcess implements AutoCloseable {
   /** How a cluster knows this member. */
   private String member() {
     return this.name + "=" + peers();
+  }
+
+  /** Connects to this member alone. */
+  EtcdServer connect(String prefix, Duration operationTimeout) {
+    EtcdChannels channels = new EtcdChannels(
+        List.of(new InetSocketAddress("127.0.0.1", this.port)),
+        InsecureChannelCredentials.create(),
+        new EtcdLogin("", ""));
+    return new EtcdServer(channels, prefix, operationTimeout);
   }
 
   int port() {
