@@ -192,9 +192,7 @@ class Life {
       return true;
     }
     log.warn(
-        "the heartbeat of this process, {}, {}; it holds no lease any more, and goes on under"
-            + " another name. Was the process copied while it ran, the key edited by hand, or the"
-            + " server set back to an earlier state?",
+        "the heartbeat of this process, {}, {}; it holds no lease any more, and goes on under another name. Was the process copied while it ran, the key edited by hand, or the server set back to an earlier state?",
         heartbeatKey(),
         found != null ? "was written by another one" : "was deleted");
     beginAnew();

@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -145,16 +146,15 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
     /** Leaves once, whatever the stage does: the call's place serves another call then. */
     private void leaveAfter(CompletionStage<?> stage, RunningCalls.Call entered) {
       AtomicBoolean left = new AtomicBoolean();
-      try {
-        stage.whenComplete((value, failure) -> {
-          if (left.compareAndSet(false, true)) {
-            this.gate.leave(entered, failure);
-          }
-        });
-      } catch (RuntimeException | Error ex) {
+      BiConsumer<@Nullable Object, @Nullable Throwable> leave = (value, failure) -> {
         if (left.compareAndSet(false, true)) {
-          this.gate.leave(entered, ex);
+          this.gate.leave(entered, failure);
         }
+      };
+      try {
+        stage.whenComplete(leave);
+      } catch (RuntimeException | Error ex) {
+        leave.accept(null, ex);
         throw ex;
       }
     }
