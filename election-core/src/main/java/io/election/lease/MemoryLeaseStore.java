@@ -65,12 +65,13 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
    * The last leader, and the row that it left. Every write other than one of its renewals makes the
    * seal outdated, because the row then differs from it.
    *
+   * @param serviceId the election that it led
    * @param owner the last leader
    * @param version the version that it left
    * @param written the time that it left
    * @param source the server that it wrote to
    */
-  record Seal(String owner, long version, long written, String source) {}
+  record Seal(String serviceId, String owner, long version, long written, String source) {}
 
   /**
    * An entry of the history.
@@ -212,18 +213,22 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
         (unknown || row.seal() == null) && last != null ? last.getKey() : null,
         row.written(),
         source());
-    return new LeaseRow(row.leaderId(), row.term(), lease, version, isSealed(row, reader));
+    return new LeaseRow(
+        row.leaderId(), row.term(), lease, version, isSealed(serviceId, row, reader));
   }
 
-  private boolean isSealed(Row row, @Nullable String owner) {
+  private boolean isSealed(String serviceId, Row row, @Nullable String owner) {
     return owner != null
-        && new Seal(owner, row.version(), row.written(), source()).equals(row.seal());
+        && new Seal(serviceId, owner, row.version(), row.written(), source()).equals(row.seal());
   }
 
   /** Returns whether no other node has led since, even if others have written. */
   private boolean isOwner(String serviceId, String owner) {
     Row row = this.rows.get(serviceId);
-    return row != null && row.seal() != null && row.seal().owner().equals(owner);
+    return row != null
+        && row.seal() != null
+        && row.seal().serviceId().equals(serviceId)
+        && row.seal().owner().equals(owner);
   }
 
   private boolean isAsSeen(String serviceId, LeaseRow seen) {
@@ -257,7 +262,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
       @Nullable String owner) {
     this.writes++;
     long time = time();
-    Seal seal = owner != null ? new Seal(owner, version, time, source()) : null;
+    Seal seal = owner != null ? new Seal(serviceId, owner, version, time, source()) : null;
     this.rows.put(serviceId, new Row(leaderId, term, version, leaseMillis, time, seal));
   }
 
@@ -297,7 +302,7 @@ public class MemoryLeaseStore implements LeaseStore, ElectionDirectory {
           && row.leaseMillis() != null
           && row.leaseMillis() > 0
           && isOwner(id, owner)) {
-        if (isSealed(row, owner)) {
+        if (isSealed(id, row, owner)) {
           write(id, nodeId, term, row.version() + 1, row.leaseMillis(), owner);
         } else {
           change(row, id, nodeId, row.leaseMillis());

@@ -670,6 +670,7 @@ enum Mutant {
                 row.leaseMillis(),
                 row.written(),
                 new MemoryLeaseStore.Seal(
+                    Sent.SERVICE,
                     access.token(),
                     row.version(),
                     row.written(),

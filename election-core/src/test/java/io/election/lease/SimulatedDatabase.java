@@ -106,6 +106,10 @@ public final class SimulatedDatabase extends MemoryLeaseStore {
     this.rows.put(serviceId, edit.apply(before));
   }
 
+  synchronized void copy(String from, String to) {
+    this.rows.put(to, Objects.requireNonNull(this.rows.get(from)));
+  }
+
   static Row named(Row row, String leaderId) {
     return edited(row, leaderId, row.term(), row.leaseMillis());
   }

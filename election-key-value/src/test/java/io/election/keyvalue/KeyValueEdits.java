@@ -45,6 +45,11 @@ public final class KeyValueEdits implements ManualEdits {
   }
 
   @Override
+  public void copy(String from, String to) {
+    this.hand.put(Keys.record(to), this.hand.get(Keys.record(from)));
+  }
+
+  @Override
   public void setLeader(String serviceId, String leaderId) {
     edit(
         serviceId,

@@ -14,9 +14,9 @@ enum Dialect {
     @Override
     String renewal(String changes, String held, int leases) {
       return """
-          UPDATE (SELECT service_id FROM leader_election FORCE INDEX (PRIMARY)
+          UPDATE (SELECT service_id AS id FROM leader_election FORCE INDEX (PRIMARY)
                   WHERE %s LIMIT %d FOR UPDATE SKIP LOCKED) free
-              STRAIGHT_JOIN leader_election l ON l.service_id = free.service_id
+              STRAIGHT_JOIN leader_election l ON l.service_id = free.id
           SET %s
           """.formatted(held, leases, changes);
     }

@@ -4,9 +4,10 @@ import java.util.UUID;
 
 /**
  * The stamp that a process writes into the column {@code seal} when it writes a record as leader:
- * {@code owner/server/version/time}, where version and time are those of the record as the owner
- * left it. An older tool changes one of the two but not the stamp, so the stamp is no longer
- * current. An operator's edit that changes neither has made no other node the leader.
+ * {@code owner/election/server/version/time}, where version and time are those of the record as the
+ * owner left it. An older tool changes one of the two but not the stamp, so the stamp is no longer
+ * current. An operator's edit that changes neither has made no other node the leader. A stamp that
+ * was copied with the record of another election names that one.
  *
  * <p>All methods return SQL expressions without parameters. An update must assign the stamp first:
  * its expressions then read the old column values, whether the server assigns columns in order or
@@ -38,7 +39,7 @@ record OwnerStamp(UUID owner, String source, String usable) {
 
   /** Whether the owner led last, even if others have written since, and the server is usable. */
   String isMine() {
-    return "LEFT(seal, 36) = '%s' AND %s".formatted(this.owner, this.usable);
+    return "LEFT(seal, 53) = %s AND %s".formatted(ownerOfElection(), this.usable);
   }
 
   /** The assignments of a renewal, which stamps the record only if the stamp was still current. */
@@ -50,7 +51,11 @@ record OwnerStamp(UUID owner, String source, String usable) {
   }
 
   private String text(String version, String time) {
-    return "CONCAT('%s/', %s, '/', %s, '/', UNIX_TIMESTAMP(%s))"
-        .formatted(this.owner, this.source, version, time);
+    return "CONCAT(%s, '/', %s, '/', %s, '/', UNIX_TIMESTAMP(%s))"
+        .formatted(ownerOfElection(), this.source, version, time);
+  }
+
+  private String ownerOfElection() {
+    return "CONCAT('%s/', LEFT(SHA2(service_id, 256), 16))".formatted(this.owner);
   }
 }

@@ -176,6 +176,15 @@ abstract class SqlContract extends OlderToolsContract {
     }
 
     @Override
+    public void copy(String from, String to) {
+      this.on.run(
+          "REPLACE INTO leader_election SELECT ?, leader_id, last_active_time, term, version, lease_millis, seal"
+              + " FROM leader_election WHERE service_id = ?",
+          to,
+          from);
+    }
+
+    @Override
     public void setLeader(String serviceId, String leaderId) {
       edit(serviceId, "leader_id = ?", leaderId);
     }

@@ -16,6 +16,9 @@ public interface ManualEdits {
    */
   void replace(String serviceId, String leaderId, @Nullable Long leaseMillis);
 
+  /** Copies the record of an election, word for word, over that of another one. */
+  void copy(String from, String to);
+
   /** Writes another holder. */
   void setLeader(String serviceId, String leaderId);
 

@@ -123,6 +123,24 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
     ownNoMore("version", (row) -> edits().setVersion("version", 77));
   }
 
+  /** Of two elections that one node led, another node has taken one over. */
+  @Test
+  void whatWasCopiedFromAnotherElectionIsNeitherOwnNorRenewedNorReleased() throws Exception {
+    long source = led("source", A).term();
+    long term = led(SERVICE, A).term();
+    assertThat(expired(another(), SERVICE, seenByAnother(SERVICE), B)).isPresent();
+    edits().copy("source", SERVICE);
+    edits().setTerm(SERVICE, term);
+    LeaseRow copy = row(SERVICE);
+
+    assertThat(copy.own()).isFalse();
+    assertThat(renew(A, Map.of(SERVICE, term, "source", source))).containsExactly("source");
+    assertThat(store().release(SERVICE, A, term, "", RESIGNED)).isFalse();
+    assertThat(row(SERVICE)).isEqualTo(copy);
+    edits().setLeader(SERVICE, B);
+    assertThat(cede(SERVICE, A, term, DISPLACED)).isFalse();
+  }
+
   @Test
   void whatAnotherProcessTookIsNotTouchedThoughAnOperatorUndoesThat() throws Exception {
     LeaseRow row = led(SERVICE, A);
@@ -389,6 +407,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
    */
   @Test
   void fault_57_whoeverIsRenewedAfterEditsIsSeenToBeRenewed() throws Exception {
+    led("source", A);
     AtomicLong laterTerm = new AtomicLong(1L << 60);
     Map<String, Consumer<String>> edits = new LinkedHashMap<>();
     edits.put("its-name-alone", (service) -> edits().replace(service, A, null));
@@ -399,6 +418,7 @@ public abstract class ManualEditsContract extends ElectionDirectoryContract {
     edits.put(
         "a-later-term",
         (service) -> edits().insertTerm(service, laterTerm.getAndIncrement(), B, LEASE));
+    edits.put("a-copy", (service) -> edits().copy("source", service));
     edits.put("no-record", (service) -> edits().delete(service));
     edits.put("another-record", this::createByAnotherAfterDeletion);
     for (Map.Entry<String, Consumer<String>> first : edits.entrySet()) {

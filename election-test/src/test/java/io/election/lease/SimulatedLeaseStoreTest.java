@@ -45,6 +45,11 @@ class SimulatedLeaseStoreTest extends OlderToolsContract {
     }
 
     @Override
+    public void copy(String from, String to) {
+      this.database.copy(from, to);
+    }
+
+    @Override
     public void setLeader(String serviceId, String leaderId) {
       this.database.edit(serviceId, (row) -> SimulatedDatabase.named(row, leaderId));
     }
