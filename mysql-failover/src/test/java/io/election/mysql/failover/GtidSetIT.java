@@ -13,9 +13,11 @@ import java.util.List;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The functions of a real server give the same results. */
+@Tag("faults")
 class GtidSetIT {
 
   private static final int PAIRS = 4_000;
