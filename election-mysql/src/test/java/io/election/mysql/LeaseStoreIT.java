@@ -9,7 +9,10 @@ import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.Parameter;
 
-/** Runs the contract by Connector/J, and with settings that users have in their URLs and pools. */
+/**
+ * Runs the contract by Connector/J, and with settings that users have in their URLs and pools: on
+ * the default server by a pool, on the others without one.
+ */
 @OnEveryServer
 class LeaseStoreIT {
 
@@ -18,6 +21,7 @@ class LeaseStoreIT {
 
   @Nested
   @Tag("other-connections")
+  @Tag("faults")
   class ConnectorJ extends SqlContract {
 
     ConnectorJ() {
@@ -42,6 +46,7 @@ class LeaseStoreIT {
   }
 
   @Nested
+  @Tag("default-server")
   class HikariWithoutAutoCommit extends SqlContract {
 
     HikariWithoutAutoCommit() {

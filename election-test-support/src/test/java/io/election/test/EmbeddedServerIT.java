@@ -20,6 +20,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -75,6 +76,7 @@ class EmbeddedServerIT {
 
   /** The test classes of the first build on a machine start like this. */
   @Test
+  @Tag("faults")
   void threadsAndProcessesThatStartAtOnceAllGetAServer(@TempDir Path empty) throws Exception {
     assumeTrue(MariaDbPrograms.existForThisPlatform(), "no embedded server for this platform");
     List<Process> processes = new ArrayList<>();

@@ -24,10 +24,12 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 
 /** The console in a real browser, with real nodes behind it, which the tests use in turn. */
+@Tag("faults")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ConsoleIT {
 

@@ -35,7 +35,7 @@ import org.springframework.security.core.userdetails.UserDetailsService;
 /**
  * Attacks the security configuration of the docs: every method, path and override, as each user.
  * Only requests without an override change an election, and only those of the operator. {@code
- * -Dthorough} combines every override with every path, and not only with two of them.
+ * -Dthorough} combines every override with every path of every endpoint, and not only with some.
  */
 @DisabledIfSystemProperty(
     named = "spring.aot.enabled",
@@ -52,9 +52,9 @@ class DocumentedSecurityTest {
       "",
       "/orders",
       "/orders/check",
-      "/orders/check/",
       "/orders/pause",
       "/orders/pause/check",
+      "/orders/check/",
       "/orders/pause;/check",
       "/orders/check;/pause",
       "/orders/pause%2Fcheck",
@@ -117,8 +117,9 @@ class DocumentedSecurityTest {
       String endpoint, String port, String properties) throws Exception {
     start(port, properties);
     boolean first = properties.endsWith("port=");
+    List<String> paths = first || THOROUGH ? PATHS : PATHS.subList(0, 5);
     for (String method : METHODS) {
-      for (String path : PATHS) {
+      for (String path : paths) {
         boolean all = first && (THOROUGH || path.equals("/orders") || path.equals("/orders/pause"));
         for (String query : all ? QUERIES : QUERIES.subList(0, 2)) {
           for (String json :
