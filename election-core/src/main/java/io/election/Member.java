@@ -1,5 +1,6 @@
 package io.election;
 
+import java.time.Duration;
 import java.time.Instant;
 
 /**
@@ -17,6 +18,9 @@ import java.time.Instant;
  *     {@code zookeeper, mysql}; empty if unknown
  * @param position what the node has published about itself in this election, to let others decide who
  *     goes first; empty if it has published nothing
+ * @param lease for how long no other node leads when it dies as leader; zero if unknown
+ * @param label what its configuration calls it, the same for all nodes of one environment; empty if
+ *     nothing
  */
 public record Member(
     String nodeId,
@@ -26,4 +30,6 @@ public record Member(
     boolean paused,
     String version,
     String algorithm,
-    String position) {}
+    String position,
+    Duration lease,
+    String label) {}

@@ -80,6 +80,7 @@ public interface ElectionDirectory {
    *     mysql}
    * @param positions the {@linkplain Precedence#position positions} of the node, by election; none
    *     where it has none
+   * @param label its {@linkplain LeaseSettings#label label}; empty if it has none
    */
   record Announcement(
       String nodeId,
@@ -89,5 +90,6 @@ public interface ElectionDirectory {
       Duration lease,
       String version,
       String algorithm,
-      Map<String, String> positions) {}
+      Map<String, String> positions,
+      String label) {}
 }

@@ -4,8 +4,10 @@ import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
+import io.election.Member;
 import io.election.Names;
 import io.election.lease.State.Follower;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -42,6 +44,9 @@ final class ElectionLog {
 
   /** Used by the elector's thread. */
   private boolean withoutMembers;
+
+  /** Whether members differed from this node when they were read last. */
+  private boolean differing;
 
   /**
    * Creates the log of an elector.
@@ -290,6 +295,42 @@ final class ElectionLog {
       log.info("the members are known again");
       this.withoutMembers = false;
     }
+  }
+
+  /** Logged once until they agree again. */
+  void membersDiffer(LeaseSettings own, String version, Collection<List<Member>> members) {
+    List<String> others = members.stream()
+        .flatMap(List::stream)
+        .filter((member) -> differs(member, own, version))
+        .map((member) -> member.nodeId() + facts(member.lease(), member.version(), member.label()))
+        .distinct()
+        .toList();
+    if (!others.isEmpty() && !this.differing) {
+      log.warn(
+          "members differ from this node{}: {}. When a leader dies, no node leads for its lease: set as.election.lease-duration alike. Another environment needs its own service-id or store. During a rolling restart this is expected",
+          facts(own.leaseDuration(), version, own.label()),
+          list(others));
+    }
+    this.differing = !others.isEmpty();
+  }
+
+  /** What is unknown does not differ. */
+  private static boolean differs(Member member, LeaseSettings own, String version) {
+    return (!member.lease().isZero() && !member.lease().equals(own.leaseDuration()))
+        || differ(member.version(), version)
+        || differ(member.label(), own.label());
+  }
+
+  private static boolean differ(String fact, String own) {
+    return !fact.isEmpty() && !own.isEmpty() && !fact.equals(own);
+  }
+
+  private static String facts(Duration lease, String version, String label) {
+    return " (lease %s%s%s)"
+        .formatted(
+            lease,
+            version.isEmpty() ? "" : ", version " + version,
+            label.isEmpty() ? "" : ", label " + label);
   }
 
   void membersNotRead(Exception failure) {

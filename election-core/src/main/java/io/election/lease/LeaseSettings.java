@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.Names;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 
@@ -19,6 +20,8 @@ import java.time.temporal.ChronoUnit;
  * @param eligible whether this node may lead
  * @param historyRetention how long the history keeps terms that have ended; from one hour to 36,500
  *     days
+ * @param label what all nodes of one environment call themselves, for display; at most 128
+ *     characters, empty for nothing
  */
 public record LeaseSettings(
     Duration leaseDuration,
@@ -26,7 +29,8 @@ public record LeaseSettings(
     Duration operationTimeout,
     Duration drainTimeout,
     boolean eligible,
-    Duration historyRetention) {
+    Duration historyRetention,
+    String label) {
 
   private static final Duration LEAST_RETENTION = Duration.ofHours(1);
 
@@ -40,8 +44,12 @@ public record LeaseSettings(
    *
    * @throws InvalidLeaseSettingException if a setting, or the relation between two settings, is out
    *     of range
+   * @throws IllegalArgumentException if the label is no {@linkplain Names#problem usable name}
    */
   public LeaseSettings {
+    if (!label.isEmpty()) {
+      Names.requireUsable("label", label);
+    }
     leaseDuration = leaseDuration.truncatedTo(ChronoUnit.MILLIS);
     positive("lease-duration", leaseDuration);
     within("renew-interval", renewInterval);
@@ -88,7 +96,7 @@ public record LeaseSettings(
   }
 
   /**
-   * Creates settings with a history retention of 30 days.
+   * Creates settings with a history retention of 30 days and without a label.
    *
    * @param leaseDuration how long a leader may continue without a confirmed renewal
    * @param renewInterval how often a leader renews and a follower reads
@@ -110,7 +118,8 @@ public record LeaseSettings(
         operationTimeout,
         drainTimeout,
         eligible,
-        Duration.ofDays(30));
+        Duration.ofDays(30),
+        "");
   }
 
   /**

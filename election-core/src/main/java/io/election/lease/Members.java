@@ -141,9 +141,10 @@ final class Members {
       } else {
         this.readAt = now;
         this.wanted = this.known == null;
-        read(candidates);
+        Map<String, List<Member>> members = read(candidates);
         this.failed = false;
         this.log.membersKnown();
+        this.log.membersDiffer(this.settings, VERSION, members.values());
       }
     } catch (Throwable ex) {
       this.readAt = now;
@@ -242,13 +243,14 @@ final class Members {
         this.settings.leaseDuration(),
         VERSION,
         this.algorithm.get(),
-        positions));
+        positions,
+        this.settings.label()));
   }
 
-  /** Reads the members of all elections of this node with one call. */
-  void read(Collection<Candidate> candidates) throws LeaseStoreException {
+  /** Reads the members of all elections of this node with one call, and returns them. */
+  Map<String, List<Member>> read(Collection<Candidate> candidates) throws LeaseStoreException {
     if (this.directory == null) {
-      return;
+      return Map.of();
     }
     Map<String, List<Member>> found = this.directory.members(ids(candidates));
     Map<String, List<Member>> members = new LinkedHashMap<>();
@@ -263,6 +265,7 @@ final class Members {
     }
     this.known = members;
     this.count = members.values().stream().mapToInt(List::size).max().orElse(0);
+    return members;
   }
 
   /**
@@ -320,7 +323,8 @@ final class Members {
             this.settings.leaseDuration(),
             VERSION,
             "",
-            Map.of()));
+            Map.of(),
+            ""));
       } catch (Throwable ex) {
         this.log.notWithdrawn(ex);
       }
@@ -343,6 +347,8 @@ final class Members {
         member.paused(),
         Names.printable(member.version()),
         Names.printable(member.algorithm()),
-        Names.printable(member.position(), POSITION_LENGTH));
+        Names.printable(member.position(), POSITION_LENGTH),
+        member.lease(),
+        Names.printable(member.label()));
   }
 }

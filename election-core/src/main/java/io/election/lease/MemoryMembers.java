@@ -29,7 +29,9 @@ final class MemoryMembers {
           this.announcement.paused().contains(serviceId),
           this.announcement.version(),
           this.announcement.algorithm(),
-          this.announcement.positions().getOrDefault(serviceId, ""));
+          this.announcement.positions().getOrDefault(serviceId, ""),
+          this.announcement.lease(),
+          this.announcement.label());
     }
   }
 

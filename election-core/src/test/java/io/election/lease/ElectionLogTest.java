@@ -9,6 +9,7 @@ import ch.qos.logback.core.read.ListAppender;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipAcquiredEvent.Reason;
 import io.election.LeadershipLostEvent;
+import io.election.Member;
 import io.election.lease.Clocks.Reading;
 import java.time.Duration;
 import java.time.Instant;
@@ -250,6 +251,42 @@ class ElectionLogTest {
         "ERROR the elector failed and continues",
         "WARN election 'jobs': leader work of node a still runs although its lease of term 3 ends: "
             + name + "; another node may start the same work now");
+  }
+
+  @Test
+  void membersThatDifferAreNamedOnceUntilTheyAgreeAgain() {
+    Duration lease = Duration.ofSeconds(10);
+    LeaseSettings own = settings(lease, "prod");
+    Member same = member("a", lease, "1.0", "prod");
+    Member unknown = member("old", Duration.ZERO, "", "");
+    Member slower = member("b", Duration.ofSeconds(30), "1.0", "prod");
+    Member newer = member("c", lease, "1.1", "");
+    Member stranger = member("d", lease, "", "staging");
+    this.log.membersDiffer(own, "1.0", List.of(List.of(same, unknown), List.of(same)));
+    this.log.membersDiffer(settings(lease, ""), "", List.of(List.of(same, newer, stranger)));
+    assertThatLinesAre();
+    this.log.membersDiffer(
+        own, "1.0", List.of(List.of(same, slower, newer, unknown), List.of(newer, stranger)));
+    this.log.membersDiffer(own, "1.0", List.of(List.of(same, newer)));
+    this.log.membersDiffer(own, "1.0", List.of(List.of(same)));
+    this.log.membersDiffer(settings(lease, ""), "", List.of(List.of(slower)));
+    String remedy =
+        ". When a leader dies, no node leads for its lease: set as.election.lease-duration alike. Another environment needs its own service-id or store. During a rolling restart this is expected";
+    assertThatLinesAre(
+        "WARN members differ from this node (lease PT10S, version 1.0, label prod): b (lease PT30S, version 1.0, label prod), c (lease PT10S, version 1.1), d (lease PT10S, label staging)"
+            + remedy,
+        "WARN members differ from this node (lease PT10S): b (lease PT30S, version 1.0, label prod)"
+            + remedy);
+  }
+
+  private static LeaseSettings settings(Duration lease, String label) {
+    Duration brief = Duration.ofSeconds(1);
+    return new LeaseSettings(lease, brief, brief, brief, true, Duration.ofDays(1), label);
+  }
+
+  private static Member member(String nodeId, Duration lease, String version, String label) {
+    return new Member(
+        nodeId, Instant.EPOCH, Instant.EPOCH, true, false, version, "mysql", "", lease, label);
   }
 
   @Test

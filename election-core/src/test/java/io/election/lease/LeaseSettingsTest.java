@@ -78,7 +78,8 @@ class LeaseSettingsTest {
             Duration.ofSeconds(1),
             Duration.ZERO,
             true,
-            retention))
+            retention,
+            ""))
         .satisfies((ex) -> assertThat(ex.setting()).isEqualTo("history-retention"))
         .withMessageContaining("it must be from one hour to 36500 days");
   }
@@ -93,7 +94,7 @@ class LeaseSettingsTest {
         .doesNotThrowAnyException();
     for (Duration retention : List.of(hour, Duration.ofDays(36_500))) {
       assertThatCode(
-              () -> new LeaseSettings(hour, least, least, Duration.ofDays(1), true, retention))
+              () -> new LeaseSettings(hour, least, least, Duration.ofDays(1), true, retention, ""))
           .doesNotThrowAnyException();
     }
   }

@@ -1,6 +1,7 @@
 package io.election.lease;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import ch.qos.logback.classic.Level;
 import io.election.AuditNote;
@@ -67,11 +68,15 @@ class MembersTest extends ElectorFixture {
     final Register register;
 
     MemberNode(String id) {
-      this(id, new Register());
+      this(id, SETTINGS);
     }
 
-    private MemberNode(String id, Register register) {
-      super(id, SETTINGS, register, "jobs");
+    MemberNode(String id, LeaseSettings settings) {
+      this(id, settings, new Register());
+    }
+
+    private MemberNode(String id, LeaseSettings settings, Register register) {
+      super(id, settings, register, "jobs");
       this.register = register;
       join();
     }
@@ -105,6 +110,28 @@ class MembersTest extends ElectorFixture {
     a.members();
     run(LEASE.plusSeconds(2), a);
     assertThat(a.members()).containsExactly("a");
+  }
+
+  @Test
+  void membersShowTheirLeasesAndLabelsAndOneLineOfEachNodeSaysThatTheyDiffer() {
+    MemberNode a = new MemberNode("a");
+    MemberNode b = new MemberNode("b");
+    run(LEASE.multipliedBy(20), a, b);
+    assertThat(linesWith("members differ")).isEmpty();
+    b.elector.stop();
+    Duration longer = LEASE.multipliedBy(2);
+    Duration brief = Duration.ofSeconds(1);
+    MemberNode c = new MemberNode(
+        "c",
+        new LeaseSettings(longer, brief, brief, Duration.ZERO, true, Duration.ofDays(1), "blue"));
+    run(LEASE.multipliedBy(60), a, c);
+    assertThat(a.service.members().orElseThrow())
+        .extracting(Member::nodeId, Member::lease, Member::label)
+        .containsExactly(tuple("a", LEASE, ""), tuple("c", longer, "blue"));
+    assertThat(linesWith("members differ from this node"))
+        .satisfiesExactlyInAnyOrder(
+            (line) -> assertThat(line).contains("(lease PT10S): c (lease PT20S, label blue). "),
+            (line) -> assertThat(line).contains("(lease PT20S, label blue): a (lease PT10S). "));
   }
 
   @Test
@@ -362,7 +389,7 @@ class MembersTest extends ElectorFixture {
     step(a);
     this.members.announce(
         new ElectionDirectory.Announcement(
-            "b", Set.of("jobs"), Set.of(), true, LEASE, "1.0", "memory", Map.of()),
+            "b", Set.of("jobs"), Set.of(), true, LEASE, "1.0", "memory", Map.of(), ""),
         Instant.EPOCH);
     assertThat(a.members()).containsExactly("a");
     assertThat(a.service.currentMembers().orElseThrow())

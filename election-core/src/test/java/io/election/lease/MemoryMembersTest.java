@@ -19,7 +19,7 @@ class MemoryMembersTest {
   private void announce(String id, Instant now, String... elections) {
     this.members.announce(
         new Announcement(
-            id, Set.of(elections), Set.of("mail"), false, LEASE, "1.0", "memory", Map.of()),
+            id, Set.of(elections), Set.of("mail"), false, LEASE, "1.0", "memory", Map.of(), "prod"),
         now);
   }
 
@@ -35,7 +35,8 @@ class MemoryMembersTest {
         .extracting(Member::nodeId)
         .containsExactly("b", "a");
     assertThat(this.members.read(Set.of("mail"), second).get("mail"))
-        .containsExactly(new Member("b", first, second, false, true, "1.0", "memory", ""));
+        .containsExactly(
+            new Member("b", first, second, false, true, "1.0", "memory", "", LEASE, "prod"));
     Instant end = second.plus(LEASE.multipliedBy(3));
     assertThat(this.members.read(Set.of("mail"), end.minusNanos(1)).get("mail")).hasSize(1);
     assertThat(this.members.read(Set.of("mail"), end).get("mail")).isEmpty();

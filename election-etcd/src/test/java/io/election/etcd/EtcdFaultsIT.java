@@ -320,7 +320,7 @@ class EtcdFaultsIT {
       services.add("service-" + i);
     }
     Announcement self = new Announcement(
-        "a", services, Set.of(), true, Duration.ofSeconds(10), "1.0", "etcd", Map.of());
+        "a", services, Set.of(), true, Duration.ofSeconds(10), "1.0", "etcd", Map.of(), "");
     ElectionDirectory directory = (ElectionDirectory) this.store;
     directory.announce(self);
     int announcements = 1000;

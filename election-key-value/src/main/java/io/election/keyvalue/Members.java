@@ -15,6 +15,7 @@ import io.election.lease.ElectionDirectory.Announcement;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.Presence;
 import io.election.lease.Ticker;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -52,7 +53,8 @@ final class Members {
       @Nullable Set<String> paused,
       @Nullable String version,
       @Nullable String algorithm,
-      @Nullable Map<String, String> positions) {
+      @Nullable Map<String, String> positions,
+      @Nullable String label) {
 
     static Description of(Announcement self, long since, long revision) {
       return new Description(
@@ -65,7 +67,8 @@ final class Members {
           new TreeSet<>(self.paused()),
           self.version(),
           self.algorithm(),
-          self.positions().isEmpty() ? null : self.positions());
+          self.positions().isEmpty() ? null : self.positions(),
+          self.label().isEmpty() ? null : self.label());
     }
   }
 
@@ -168,7 +171,9 @@ final class Members {
                   node.paused() != null && node.paused().contains(id),
                   node.version() != null ? node.version() : "",
                   node.algorithm() != null ? node.algorithm() : "",
-                  node.positions() != null ? node.positions().getOrDefault(id, "") : ""));
+                  node.positions() != null ? node.positions().getOrDefault(id, "") : "",
+                  Duration.ofMillis(node.leaseMillis()),
+                  node.label() != null ? node.label() : ""));
         }
       }
     });

@@ -96,7 +96,15 @@ class FollowedTest {
 
     void announce(Set<String> serviceIds) throws LeaseStoreException {
       this.store.announce(new Announcement(
-          this.id, serviceIds, Set.of(), true, Duration.ofMillis(LEASE), "1.0", "etcd", Map.of()));
+          this.id,
+          serviceIds,
+          Set.of(),
+          true,
+          Duration.ofMillis(LEASE),
+          "1.0",
+          "etcd",
+          Map.of(),
+          ""));
     }
 
     void watch() throws LeaseStoreException {

@@ -58,7 +58,8 @@ class MembersTest {
     this.store.announce(self(Set.of("billing", "mail"), Set.of("mail")));
 
     assertThat(members("mail"))
-        .containsExactly(new Member("a:8080:1", joined, this.now, true, true, "1.0", "etcd", ""));
+        .containsExactly(
+            new Member("a:8080:1", joined, this.now, true, true, "1.0", "etcd", "", LEASE, "prod"));
     assertThat(members("billing")).extracting(Member::paused).containsExactly(false);
     assertThat(members("other")).isEmpty();
     pass(LEASE.multipliedBy(3).minusNanos(1));
@@ -188,7 +189,8 @@ class MembersTest {
   }
 
   private static Announcement node(String id, Set<String> paused) {
-    return new Announcement(id, Set.of("billing"), paused, true, LEASE, "1.0", "etcd", Map.of());
+    return new Announcement(
+        id, Set.of("billing"), paused, true, LEASE, "1.0", "etcd", Map.of(), "");
   }
 
   /** Not what has only been written a long time ago by somebody's clock. */
@@ -274,6 +276,7 @@ class MembersTest {
   }
 
   private static Announcement self(Set<String> serviceIds, Set<String> paused) {
-    return new Announcement("a:8080:1", serviceIds, paused, true, LEASE, "1.0", "etcd", Map.of());
+    return new Announcement(
+        "a:8080:1", serviceIds, paused, true, LEASE, "1.0", "etcd", Map.of(), "prod");
   }
 }

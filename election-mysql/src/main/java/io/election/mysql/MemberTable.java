@@ -143,7 +143,10 @@ final class MemberTable {
         version.substring(0, Math.min(version.length(), VERSION_LENGTH)));
   }
 
-  /** The elections, each on a line, and then their positions, so that the table stays as it is. */
+  /**
+   * The elections, each on a line, and then their positions, so that the table stays as it is. The
+   * label is the position in the election without a name.
+   */
   private static String services(Announcement self) {
     StringBuilder services = new StringBuilder(String.join(SEPARATOR, self.serviceIds()));
     self.positions()
@@ -153,6 +156,9 @@ final class MemberTable {
             .append(id)
             .append(POSITION)
             .append(position));
+    if (!self.label().isEmpty()) {
+      services.append(SEPARATOR).append(POSITION).append(POSITION).append(self.label());
+    }
     return services.toString();
   }
 
@@ -160,7 +166,7 @@ final class MemberTable {
    * What {@link #services} has written.
    *
    * @param ids the elections
-   * @param positions the positions, by election
+   * @param positions the positions, by election, and the label
    */
   private record Services(Set<String> ids, Map<String, String> positions) {
 
@@ -198,6 +204,8 @@ final class MemberTable {
         if (!this.presence.isThere(nodeId, seenAt, row.getLong(8), asked)) {
           return nodeId;
         }
+        // Most nodes take part in the same elections.
+        Services services = texts.computeIfAbsent(Session.string(row, 6), Services::parse);
         String[] version = Session.string(row, 5).split(" ", 2);
         Member member = new Member(
             nodeId,
@@ -207,9 +215,9 @@ final class MemberTable {
             false,
             version[0],
             version.length > 1 ? version[1] : "",
-            "");
-        // Most nodes take part in the same elections.
-        Services services = texts.computeIfAbsent(Session.string(row, 6), Services::parse);
+            "",
+            Duration.ofMillis(row.getLong(8)),
+            services.positions().getOrDefault("", ""));
         Set<String> paused = Set.of(Session.string(row, 7).split(SEPARATOR));
         for (String id : serviceIds) {
           if (services.ids().contains(id)) {
@@ -240,7 +248,9 @@ final class MemberTable {
             paused,
             member.version(),
             member.algorithm(),
-            position);
+            position,
+            member.lease(),
+            member.label());
   }
 
   private static Instant instant(ResultSet row, int column) throws SQLException {

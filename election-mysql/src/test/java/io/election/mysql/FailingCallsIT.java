@@ -102,10 +102,10 @@ class FailingCallsIT {
         }),
         call("members", (store) -> {
           store.announce(new Announcement(
-              "a", BOTH.keySet(), Set.of(), true, Duration.ofDays(1), "", "", Map.of()));
+              "a", BOTH.keySet(), Set.of(), true, Duration.ofDays(1), "", "", Map.of(), ""));
           store.members(BOTH.keySet());
           store.announce(new Announcement(
-              "a", Set.of(), Set.of(), true, Duration.ofDays(1), "", "", Map.of()));
+              "a", Set.of(), Set.of(), true, Duration.ofDays(1), "", "", Map.of(), ""));
         }),
         call("signal", (store) -> store.releaseWatch().orElseThrow().await("nobody", () -> {})));
   }

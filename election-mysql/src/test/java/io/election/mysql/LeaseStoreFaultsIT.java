@@ -64,8 +64,8 @@ class LeaseStoreFaultsIT extends ServerDatabase {
   @Test
   void fiftyElectionsAreRenewedWatchedAndAnnouncedWithOneStatementEach() throws Exception {
     Map<String, Long> terms = led(50);
-    Announcement self =
-        new Announcement("a", terms.keySet(), Set.of(), true, Duration.ofDays(1), "", "", Map.of());
+    Announcement self = new Announcement(
+        "a", terms.keySet(), Set.of(), true, Duration.ofDays(1), "", "", Map.of(), "");
     Leases.renew(this.store, "a", terms);
     this.store.announce(self);
 
@@ -129,8 +129,8 @@ class LeaseStoreFaultsIT extends ServerDatabase {
         .isTrue();
     assertThat(other.designate("service-1", "b", null, null)).isTrue();
     for (String paused : List.of("", "", "service-0")) {
-      this.store.announce(
-          new Announcement("a", terms.keySet(), Set.of(paused), true, TIMEOUT, "", "", Map.of()));
+      this.store.announce(new Announcement(
+          "a", terms.keySet(), Set.of(paused), true, TIMEOUT, "", "", Map.of(), ""));
     }
     assertThat(this.store.members(terms.keySet())).containsOnlyKeys(terms.keySet());
 

@@ -46,12 +46,12 @@ class MembersIT extends ServerDatabase {
 
   private static Announcement node(String id, String... paused) {
     return new Announcement(
-        id, BOTH, Set.of(paused), true, LEASE, "1.0", "zookeeper, mysql", Map.of());
+        id, BOTH, Set.of(paused), true, LEASE, "1.0", "zookeeper, mysql", Map.of(), "");
   }
 
   private static Announcement gone(String id) {
     return new Announcement(
-        id, Set.of(), Set.of(), true, LEASE, "1.0", "zookeeper, mysql", Map.of());
+        id, Set.of(), Set.of(), true, LEASE, "1.0", "zookeeper, mysql", Map.of(), "");
   }
 
   private List<String> ids(String serviceId) throws LeaseStoreException {
@@ -78,7 +78,7 @@ class MembersIT extends ServerDatabase {
     assertThat(this.store.members(BOTH)).isEmpty();
     this.store.announce(node("a"));
     this.another.announce(new Announcement(
-        "A", Set.of("mail"), Set.of("mail"), false, LEASE, "x".repeat(99), "", Map.of()));
+        "A", Set.of("mail"), Set.of("mail"), false, LEASE, "x".repeat(99), "", Map.of(), ""));
 
     Map<String, List<Member>> members = this.store.members(Set.of("jobs", "mail", "other"));
     assertThat(members).containsOnlyKeys("jobs", "mail");

@@ -224,7 +224,7 @@ class UnusableServerIT extends ServerDatabase {
 
     private static Object announce(MysqlLeaseStore store, Set<String> ids) throws Exception {
       store.announce(
-          new Announcement("a", ids, Set.of(), true, Duration.ofSeconds(10), "", "", Map.of()));
+          new Announcement("a", ids, Set.of(), true, Duration.ofSeconds(10), "", "", Map.of(), ""));
       return true;
     }
 

@@ -26,6 +26,8 @@ import org.springframework.core.env.Environment;
  * @param services Names of further elections in which this node takes part.
  * @param nodeId Name of this node, unique to the process, up to 128 characters. Defaults to
  *     'host:port:pid', without the port if there is no web server.
+ * @param label What all nodes of one environment call themselves, for instance 'production': shown
+ *     with the members, and a warning if they differ. Up to 128 characters.
  * @param leaseDuration How long a leader may continue without a confirmed renewal. At most one
  *     hour.
  * @param renewInterval How often a leader renews its lease and followers poll it. At most a third
@@ -55,6 +57,7 @@ public record ElectionProperties(
     @Nullable String serviceId,
     @DefaultValue List<String> services,
     @Nullable String nodeId,
+    @DefaultValue("") String label,
     @DefaultValue("10s") @DurationUnit(ChronoUnit.SECONDS) Duration leaseDuration,
     @DefaultValue("2s") @DurationUnit(ChronoUnit.SECONDS) Duration renewInterval,
     @DefaultValue("1s") @DurationUnit(ChronoUnit.SECONDS) Duration operationTimeout,

@@ -1,6 +1,7 @@
 package io.election.autoconfigure;
 
 import io.election.ElectionSetupException;
+import io.election.Names;
 import io.election.lease.InvalidLeaseSettingException;
 import io.election.lease.LeaseSettings;
 import io.election.lease.LeaseStore;
@@ -91,6 +92,11 @@ public final class StoreSettings {
    * @throws InvalidConfigurationPropertyValueException if a setting breaks a rule
    */
   public static LeaseSettings lease(ElectionProperties properties, Environment environment) {
+    String problem = properties.label().isEmpty() ? null : Names.problem(properties.label());
+    if (problem != null) {
+      throw new InvalidConfigurationPropertyValueException(
+          "as.election.label", Names.printable(properties.label()), "it " + problem);
+    }
     try {
       return new LeaseSettings(
           properties.leaseDuration(),
@@ -98,7 +104,8 @@ public final class StoreSettings {
           properties.operationTimeout(),
           properties.drainTimeout(environment),
           properties.eligible(),
-          properties.historyRetention());
+          properties.historyRetention(),
+          properties.label());
     } catch (InvalidLeaseSettingException ex) {
       String name = "as.election." + ex.setting();
       Object written = InvalidElectionPropertyFailureAnalyzer.asWritten(environment, name);

@@ -358,6 +358,7 @@ class ElectionAutoConfigurationTest {
       algorithm=ManualAllocation    | manual.leader-id is not set          | host:port
       services=a,b,a                | services is 'a'                      | listed twice
       services=billing              | services is 'billing'                | it is the default election
+      label=a\u0007b                | label is 'a                          | it must not contain control characters
       lease-duration=0              | lease-duration is '0'                | it must be at least 1ms
       lease-duration=-5s            | lease-duration is '-5s'              | it must be at least 1ms
       lease-duration=3s             | lease-duration is '3s'               | three times the renew-interval (2s): use at least 6s

@@ -1,6 +1,7 @@
 package io.election.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.election.AuditNote;
@@ -174,16 +175,19 @@ public abstract class ElectionDirectoryContract extends LeaseStoreContract {
     assertThat(directory().history(Set.of(SERVICE))).isEmpty();
   }
 
-  /** A store that shows members shows what each of them has published in each election. */
+  /** A store that shows members shows their leases and labels, and their positions by election. */
   @Test
-  public void membersShowTheirPositions() throws Exception {
+  public void membersShowTheirLeasesLabelsAndPositions() throws Exception {
     ElectionDirectory directory = directory();
     String position = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5, " + "x".repeat(2_000);
     announce(directory, Map.of(SERVICE, position));
     assumeThat(directory.members(Set.of(SERVICE))).as("members").isNotEmpty();
     assertThat(directory.members(Set.of(SERVICE)).get(SERVICE))
-        .extracting(Member::position)
-        .containsExactly(position);
+        .extracting(Member::position, Member::lease, Member::label)
+        .containsExactly(tuple(position, Duration.ofSeconds(10), "production, 主"));
+    assertThat(directory.members(Set.of("another")).get("another"))
+        .extracting(Member::position, Member::label)
+        .containsExactly(tuple("", "production, 主"));
     announce(directory, Map.of("another", "not of this election"));
     assertThat(directory.members(Set.of(SERVICE)).get(SERVICE))
         .extracting(Member::position)
@@ -200,6 +204,7 @@ public abstract class ElectionDirectoryContract extends LeaseStoreContract {
         Duration.ofSeconds(10),
         "",
         "",
-        positions));
+        positions,
+        "production, 主"));
   }
 }

@@ -80,7 +80,8 @@ class CostIT {
           Duration.ofSeconds(10),
           "1.0",
           "zookeeper",
-          Map.of());
+          Map.of(),
+          "");
       follower.announce(self);
       requests = server.requests();
       bytes = logged(server);

@@ -165,7 +165,10 @@ final class ElectionDescriber {
     description.put("lastSeen", MILLISECONDS.format(member.lastSeen()));
     description.put("eligible", member.eligible());
     description.put("paused", member.paused());
+    putIfKnown(
+        description, "lease", member.lease().isZero() ? null : member.lease().toString());
     putIfKnown(description, "version", member.version());
+    putIfKnown(description, "label", member.label());
     putIfKnown(description, "algorithm", member.algorithm());
     putIfKnown(description, "position", member.position());
     return description;

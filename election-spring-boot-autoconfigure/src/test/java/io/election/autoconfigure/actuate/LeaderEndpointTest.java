@@ -408,16 +408,30 @@ class LeaderEndpointTest {
   @Test
   void candidatesAreTheMembersThatMayLeadInTheOrderInWhichTheyCame() throws Exception {
     willReturn(Optional.of(List.of(
-            new Member("c", TIME, TIME, true, false, "", "mysql", "lag=3s \"late\""),
-            new Member("paused", TIME, TIME, true, true, "", "mysql", ""),
-            new Member("a", TIME, TIME, true, false, "", "mysql", ""),
-            new Member("not-eligible", TIME, TIME, false, false, "", "mysql", ""))))
+            new Member(
+                "c",
+                TIME,
+                TIME,
+                true,
+                false,
+                "",
+                "mysql",
+                "lag=3s \"late\"",
+                Duration.ofSeconds(10),
+                "prod"),
+            new Member("paused", TIME, TIME, true, true, "", "mysql", "", Duration.ZERO, ""),
+            new Member("a", TIME, TIME, true, false, "", "mysql", "", Duration.ZERO, ""),
+            new Member(
+                "not-eligible", TIME, TIME, false, false, "", "mysql", "", Duration.ZERO, ""))))
         .given(ELECTION)
         .members();
     assertThat(get(DETAILS, "/sample-app"))
         .startsWith("{\"leader\":false,\"candidates\":[\"c\",\"a\"],\"members\":[")
-        .containsOnlyOnce("\"algorithm\":\"mysql\",\"position\":\"lag=3s \\\"late\\\"\"}")
-        .containsOnlyOnce("position");
+        .containsOnlyOnce(
+            "\"paused\":false,\"lease\":\"PT10S\",\"label\":\"prod\",\"algorithm\":\"mysql\",\"position\":\"lag=3s \\\"late\\\"\"}")
+        .containsOnlyOnce("position")
+        .containsOnlyOnce("lease")
+        .containsOnlyOnce("label");
     willReturn(Optional.empty()).given(ELECTION).members();
     assertThat(get(DETAILS, "/sample-app")).isEqualTo("{\"leader\":false}");
   }
@@ -478,7 +492,8 @@ class LeaderEndpointTest {
 
   private static void members(String... ids) {
     List<Member> members = Stream.of(ids)
-        .map((id) -> new Member(id, TIME, TIME.plusSeconds(1), true, false, "1.0", "mysql", ""))
+        .map((id) -> new Member(
+            id, TIME, TIME.plusSeconds(1), true, false, "1.0", "mysql", "", Duration.ZERO, ""))
         .toList();
     willReturn(Optional.of(members)).given(ELECTION).members();
   }

@@ -171,7 +171,8 @@ class FreshestFirstTest {
   }
 
   static Member member(String server, String position) {
-    return new Member(server, Instant.EPOCH, Instant.EPOCH, true, false, "", "etcd", position);
+    return new Member(
+        server, Instant.EPOCH, Instant.EPOCH, true, false, "", "etcd", position, Duration.ZERO, "");
   }
 
   private Turn turn(Duration openFor, Position... positions) {
