@@ -1,13 +1,15 @@
 package io.election.mysql;
 
 import io.election.lease.LeaseStore.Renewals;
+import java.nio.charset.StandardCharsets;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.List;
+import java.util.HexFormat;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.StringJoiner;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,7 +25,17 @@ final class LeaseRenewal {
 
   private final ElectionDatabase database;
 
+  private final RepeatedStatement<Held> renewal = new RepeatedStatement<>();
+
   private boolean someAreLocked;
+
+  /** The leases of a node. */
+  private record Held(String nodeId, Map<String, Long> terms) {
+
+    Held copy() {
+      return new Held(this.nodeId, Map.copyOf(this.terms));
+    }
+  }
 
   LeaseRenewal(ElectionDatabase database) {
     this.database = database;
@@ -68,12 +80,17 @@ final class LeaseRenewal {
    * The statement does not wait for locks: while waiting it would hold the locks on its other rows,
    * even beyond the end of the call.
    */
-  private static boolean renewTogether(
+  private boolean renewTogether(
       Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    String sql = session.dialect().renewal(stamp.renewal(), held(terms, stamp), terms.size());
     try {
-      return session.update(sql, held(nodeId, terms)) == terms.size();
+      PreparedStatement statement = this.renewal.about(
+          session,
+          new Held(nodeId, terms),
+          Held::copy,
+          () ->
+              session.dialect().renewal(stamp.renewal(), held(nodeId, terms, stamp), terms.size()));
+      return session.update(statement) == terms.size();
     } catch (SQLException ex) {
       if (SqlErrors.isLockTrouble(ex)) {
         // Outside a transaction the server has undone the statement and released its locks.
@@ -91,11 +108,10 @@ final class LeaseRenewal {
   private Renewals renewUnlocked(
       Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
       throws SQLException {
-    String select =
-        "SELECT service_id FROM leader_election FORCE INDEX (PRIMARY) WHERE " + held(terms, stamp);
-    Object[] parameters = held(nodeId, terms);
-    Set<String> renewed = new HashSet<>(session.query(
-        select + " FOR UPDATE SKIP LOCKED", (row) -> Session.string(row, 1), parameters));
+    String select = "SELECT service_id FROM leader_election FORCE INDEX (PRIMARY) WHERE "
+        + held(nodeId, terms, stamp);
+    Set<String> renewed = new HashSet<>(
+        session.query(select + " FOR UPDATE SKIP LOCKED", (row) -> Session.string(row, 1)));
     if (!renewed.isEmpty()) {
       session.update(
           """
@@ -105,8 +121,7 @@ final class LeaseRenewal {
           """.formatted(stamp.renewal(), Session.marks("?", renewed.size()), session.isUsable()),
           renewed.toArray());
     }
-    Set<String> locked =
-        new HashSet<>(session.query(select, (row) -> Session.string(row, 1), parameters));
+    Set<String> locked = new HashSet<>(session.query(select, (row) -> Session.string(row, 1)));
     locked.removeAll(renewed);
     return new Renewals(renewed, locked, locked.isEmpty() ? "" : problem(locked, terms));
   }
@@ -125,22 +140,23 @@ final class LeaseRenewal {
             SqlErrors.lockedRow(this.database));
   }
 
-  /** The condition for leases that this node holds. */
-  private static String held(Map<String, Long> terms, OwnerStamp stamp) {
-    return "service_id IN (%s) AND leader_id = ? AND lease_millis > 0 AND (service_id, term) IN (%s) AND %s"
-        .formatted(
-            Session.marks("?", terms.size()),
-            Session.marks("(?, ?)", terms.size()),
-            stamp.isMine());
+  /**
+   * The condition for leases that this node holds. It has no parameters, since drivers encode them
+   * again each time. Names are written as their bytes, which need no quoting.
+   */
+  private static String held(String nodeId, Map<String, Long> terms, OwnerStamp stamp) {
+    StringJoiner names = new StringJoiner(", ");
+    StringJoiner numbered = new StringJoiner(", ");
+    terms.forEach((serviceId, term) -> {
+      String name = text(serviceId);
+      names.add(name);
+      numbered.add("(%s, %d)".formatted(name, term));
+    });
+    return "service_id IN (%s) AND leader_id = %s AND lease_millis > 0 AND (service_id, term) IN (%s) AND %s"
+        .formatted(names, text(nodeId), numbered, stamp.isMine());
   }
 
-  private static Object[] held(String nodeId, Map<String, Long> terms) {
-    List<Object> parameters = new ArrayList<>(terms.keySet());
-    parameters.add(nodeId);
-    terms.forEach((serviceId, term) -> {
-      parameters.add(serviceId);
-      parameters.add(term);
-    });
-    return parameters.toArray();
+  private static String text(String value) {
+    return "_utf8mb4 x'" + HexFormat.of().formatHex(value.getBytes(StandardCharsets.UTF_8)) + "'";
   }
 }

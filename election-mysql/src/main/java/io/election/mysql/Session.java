@@ -330,8 +330,14 @@ final class Session {
   int update(String sql, @Nullable Object... parameters) throws SQLException {
     bound();
     try (PreparedStatement statement = prepare(sql, parameters)) {
-      return statement.executeUpdate();
+      return update(statement);
     }
+  }
+
+  /** Runs a prepared write and returns the number of rows that it changed. */
+  int update(PreparedStatement statement) throws SQLException {
+    bound();
+    return statement.executeUpdate();
   }
 
   /**
@@ -366,8 +372,8 @@ final class Session {
     }
   }
 
-  private PreparedStatement prepare(String sql, @Nullable Object... parameters)
-      throws SQLException {
+  /** Prepares a statement, which the caller closes. */
+  PreparedStatement prepare(String sql, @Nullable Object... parameters) throws SQLException {
     PreparedStatement statement = this.connection.prepareStatement(sql.replace(NOW, STORABLE_NOW));
     try {
       for (int i = 0; i < parameters.length; i++) {

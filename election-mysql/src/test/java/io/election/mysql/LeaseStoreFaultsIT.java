@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import ch.qos.logback.classic.Level;
+import com.sun.management.ThreadMXBean;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.AuditNote;
@@ -16,6 +17,7 @@ import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.ConnectionSource;
 import io.election.test.TestServer;
 import io.election.testing.Leases;
+import java.lang.management.ManagementFactory;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -80,6 +82,46 @@ class LeaseStoreFaultsIT extends ServerDatabase {
           return self;
         }))
         .isEqualTo(1);
+  }
+
+  @Test
+  void aNodeThatHoldsHundredsOfLeasesBuildsItsRenewalOnce() throws Exception {
+    use(this.database.dataSource("mysql", ""));
+    Map<String, Long> terms = new HashMap<>();
+    terms.put("first", led("first").term());
+    terms.put("o'\"\\? 订单", led("o'\"\\? 订单").term());
+    long ofTwo = allocated(terms);
+    this.database.execute("""
+        INSERT INTO leader_election
+            (service_id, leader_id, last_active_time, term, version, lease_millis, seal)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+        SELECT CONCAT('other-', i), leader_id, last_active_time, term, version, lease_millis, seal
+        FROM n, leader_election WHERE service_id = 'first'
+        """);
+    for (int i = 1; i <= 500; i++) {
+      terms.put("other-" + i, 1L);
+    }
+    assertThat(allocated(terms)).isLessThan(ofTwo + 20_000);
+
+    assertThat(this.store.renew("b", terms).renewed()).isEmpty();
+    terms.put("other-7", 2L);
+    assertThat(this.store.renew("a", terms).renewed()).hasSize(501).doesNotContain("other-7");
+    terms.put("other-7", 1L);
+    assertThat(this.store.renew("a", terms).renewed()).hasSize(502);
+  }
+
+  /** The bytes that a renewal of all leases allocates in a node at rest. */
+  private long allocated(Map<String, Long> terms) throws LeaseStoreException {
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long least = Long.MAX_VALUE;
+    for (int i = 0; i < 6; i++) {
+      long before = threads.getThreadAllocatedBytes(Thread.currentThread().getId());
+      Renewals outcome = this.store.renew("a", terms);
+      long bytes = threads.getThreadAllocatedBytes(Thread.currentThread().getId()) - before;
+      assertThat(outcome.renewed()).isEqualTo(terms.keySet());
+      least = Math.min(least, bytes);
+    }
+    return least;
   }
 
   @Test
