@@ -1,8 +1,5 @@
 package io.election.etcd;
 
-import com.google.protobuf.ByteString;
-import io.etcd.jetcd.api.AuthGrpc;
-import io.etcd.jetcd.api.AuthenticateRequest;
 import io.grpc.Channel;
 import io.grpc.ChannelCredentials;
 import io.grpc.ClientInterceptor;
@@ -72,29 +69,29 @@ final class EtcdChannels {
   private String token(ManagedChannel open, long timeoutNanos) {
     String token = this.token;
     if (token == null) {
-      AuthenticateRequest request = AuthenticateRequest.newBuilder()
-          .setNameBytes(ByteString.copyFromUtf8(this.login.username()))
-          .setPasswordBytes(ByteString.copyFromUtf8(this.login.password()))
-          .build();
-      token = AuthGrpc.newBlockingStub(open)
-          .withDeadlineAfter(timeoutNanos, TimeUnit.NANOSECONDS)
-          .authenticate(request)
-          .getToken();
+      token = this.login.authenticate(open, timeoutNanos);
       this.token = token;
     }
     return token;
   }
 
-  /** Forgets the token, which has expired. */
+  /** Returns whether the next call uses a token that exists already, and may have expired. */
+  boolean hasToken() {
+    return this.token != null;
+  }
+
+  /** Forgets the token, which was refused. */
   void logOut() {
     this.token = null;
   }
 
-  /** Closes the connection hard. The next one goes to the next endpoint. */
+  /**
+   * Closes the connection hard. The next one goes to the next endpoint, where the token is valid
+   * too.
+   */
   void drop() {
     ManagedChannel open = this.channel;
     this.channel = null;
-    this.token = null;
     this.next = (this.next + 1) % this.addresses.size();
     if (open != null) {
       open.shutdownNow();

@@ -15,6 +15,15 @@ final class EtcdErrors {
     return text.contains("invalid auth token") || text.contains("revision of auth store is old");
   }
 
+  /** Returns whether etcd refuses a user, a password or a right, and will until that changes. */
+  static boolean isRefusedUser(StatusRuntimeException ex) {
+    return switch (ex.getStatus().getCode()) {
+      case INVALID_ARGUMENT, PERMISSION_DENIED, UNAUTHENTICATED -> true;
+      // a user without a password
+      default -> text(ex).contains("authentication failed");
+    };
+  }
+
   /** Returns whether a transaction was refused because it has more operations than etcd allows. */
   static boolean isTooLong(StatusRuntimeException ex) {
     return text(ex).contains("too many operations in txn request");
@@ -22,10 +31,7 @@ final class EtcdErrors {
 
   /** Returns whether another connection may work better than this one. */
   static boolean costsConnection(StatusRuntimeException ex) {
-    return switch (ex.getStatus().getCode()) {
-      case RESOURCE_EXHAUSTED, INVALID_ARGUMENT, PERMISSION_DENIED, UNAUTHENTICATED -> false;
-      default -> true;
-    };
+    return ex.getStatus().getCode() != Status.Code.RESOURCE_EXHAUSTED && !isRefusedUser(ex);
   }
 
   static String explain(
@@ -44,7 +50,8 @@ final class EtcdErrors {
           .formatted(prefix, text, prefix);
     }
     if (text.contains("authentication failed") || text.contains("user name is empty")) {
-      return "etcd refuses the user or its password (%s). Check both.".formatted(text);
+      return "etcd refuses the user or its password (%s). Check both. A node repeats a refused login after 30 to 45 s."
+          .formatted(text);
     }
     if (ex.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED) {
       return "etcd at %s has not answered within %d ms. Has the cluster a quorum? (%s)"

@@ -56,7 +56,7 @@ public final class EtcdLeaseStore extends KeyValueLeaseStore {
     private final boolean tls;
     private String prefix = "/election/";
     private Duration operationTimeout = Duration.ofSeconds(1);
-    private EtcdLogin login = new EtcdLogin("", "");
+    private EtcdLogin login = new EtcdLogin("", "", System::nanoTime);
     private @Nullable ChannelCredentials credentials;
 
     private Builder(List<String> endpoints) {
@@ -135,7 +135,7 @@ public final class EtcdLeaseStore extends KeyValueLeaseStore {
      * @return this builder
      */
     public Builder login(String username, String password) {
-      this.login = new EtcdLogin(username, password);
+      this.login = new EtcdLogin(username, password, System::nanoTime);
       return this;
     }
 

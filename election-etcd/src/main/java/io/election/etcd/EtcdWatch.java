@@ -10,6 +10,7 @@ import io.etcd.jetcd.api.WatchCreateRequest;
 import io.etcd.jetcd.api.WatchGrpc;
 import io.etcd.jetcd.api.WatchRequest;
 import io.etcd.jetcd.api.WatchResponse;
+import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
 import java.util.Set;
 import java.util.concurrent.Executors;
@@ -27,6 +28,9 @@ import org.slf4j.LoggerFactory;
 final class EtcdWatch implements KeyValueServer.Watch {
 
   private static final Logger log = LoggerFactory.getLogger(EtcdWatch.class);
+
+  private static final long PAUSE_MILLIS = 500;
+  private static final long DENIED_MILLIS = 30_000;
 
   private final EtcdChannels channels;
   private final String prefix;
@@ -50,7 +54,7 @@ final class EtcdWatch implements KeyValueServer.Watch {
     if (this.thread.isShutdown()) {
       return;
     }
-    Answers answers = new Answers();
+    Answers answers = new Answers(!this.channels.hasToken());
     try {
       StreamObserver<WatchRequest> requests =
           WatchGrpc.newStub(this.channels.open(SECONDS.toNanos(5))).watch(answers);
@@ -62,7 +66,7 @@ final class EtcdWatch implements KeyValueServer.Watch {
             .build());
       }
     } catch (Throwable ex) { // the executor would swallow it, and nothing would be watched
-      answers.ended(ex);
+      answers.ended(ex, false);
     }
   }
 
@@ -70,16 +74,26 @@ final class EtcdWatch implements KeyValueServer.Watch {
   private final class Answers implements StreamObserver<WatchResponse> {
 
     private final AtomicBoolean over = new AtomicBoolean();
+    private final boolean newToken;
 
-    private void ended(Throwable cause) {
+    /** Creates a life, with a token that may have expired or with one that has not. */
+    Answers(boolean newToken) {
+      this.newToken = newToken;
+    }
+
+    private void ended(Throwable cause, boolean denied) {
       if (!this.over.compareAndSet(false, true)) {
         return;
       }
       synchronized (EtcdWatch.this) {
         ScheduledExecutorService thread = EtcdWatch.this.thread;
         if (!thread.isShutdown()) {
+          if (denied) {
+            thread.execute(EtcdWatch.this.channels::logOut);
+          }
           thread.execute(EtcdWatch.this.channels::drop);
-          ScheduledFuture<?> unused = thread.schedule(EtcdWatch.this::begin, 500, MILLISECONDS);
+          long pause = denied && this.newToken ? DENIED_MILLIS : PAUSE_MILLIS;
+          ScheduledFuture<?> unused = thread.schedule(EtcdWatch.this::begin, pause, MILLISECONDS);
         }
       }
       log.debug("The watch of etcd has ended: {}", cause.toString());
@@ -88,7 +102,7 @@ final class EtcdWatch implements KeyValueServer.Watch {
     @Override
     public void onNext(WatchResponse response) {
       if (response.getCanceled()) {
-        ended(new IllegalStateException(response.getCancelReason()));
+        ended(new IllegalStateException(response.getCancelReason()), true);
       }
       response.getEventsList().forEach((event) -> {
         String key = event.getKv().getKey().toStringUtf8();
@@ -108,12 +122,12 @@ final class EtcdWatch implements KeyValueServer.Watch {
 
     @Override
     public void onError(Throwable cause) {
-      ended(cause);
+      ended(cause, cause instanceof StatusRuntimeException ex && EtcdErrors.isExpiredToken(ex));
     }
 
     @Override
     public void onCompleted() {
-      ended(new IllegalStateException("completed"));
+      ended(new IllegalStateException("completed"), false);
     }
   }
 

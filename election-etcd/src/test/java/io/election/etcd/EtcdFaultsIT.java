@@ -25,6 +25,8 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -33,6 +35,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** An etcd that is restarted, paused, restored, full, or locked. */
@@ -40,6 +43,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 class EtcdFaultsIT {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(2);
+
+  /** For calls that are not to time out, however busy the machine is. */
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   private final List<AutoCloseable> open = new ArrayList<>();
 
@@ -152,9 +158,7 @@ class EtcdFaultsIT {
 
   @Test
   void aTokenThatIsNoLongerValidIsReplaced() throws Exception {
-    this.etcd.ctl("user", "add", "root:secret");
-    this.etcd.ctl("user", "grant-role", "root", "root");
-    this.etcd.ctl("auth", "enable");
+    enableAuthentication();
     LeaseStore store = newStore("root", "secret");
     Awaitility.await()
         .ignoreExceptions()
@@ -171,6 +175,83 @@ class EtcdFaultsIT {
         .hasMessageNotContaining("wrong");
     assertThatThrownBy(() -> this.store.read(Set.of("billing")))
         .hasMessageContaining("refuses the user or its password");
+  }
+
+  /** Each login costs the server a slow hash, which nodes with the right password wait for. */
+  @ParameterizedTest
+  @CsvSource({"root, wrong", "nobody, secret", "passwordless, secret"})
+  void aRefusedLoginIsNotRepeatedByAnyConnection(String username, String password) {
+    this.etcd.ctl("user", "add", "passwordless", "--no-password");
+    enableAuthentication();
+    AtomicLong nanos = new AtomicLong();
+    EtcdChannels channels = channels(username, password, nanos::get);
+    EtcdServer server = new EtcdServer(channels, "/election/", PATIENCE);
+    EtcdServer another = new EtcdServer(channels.another(), "/election/", PATIENCE);
+    this.open.add(0, another);
+    assertIsRefused(server);
+    nanos.addAndGet(Duration.ofMillis(29_999).toNanos());
+    for (int i = 0; i < 10; i++) {
+      assertIsRefused(server);
+      assertIsRefused(another);
+    }
+    assertThat(logins()).isEqualTo(1);
+
+    nanos.addAndGet(Duration.ofSeconds(15).toNanos());
+    assertIsRefused(another);
+    assertIsRefused(server);
+    assertThat(logins()).isEqualTo(2);
+  }
+
+  @Test
+  void aWatchThatIsDeniedDoesNotLogInAllTheTime() {
+    this.etcd.ctl("user", "add", "stranger:secret");
+    enableAuthentication();
+    EtcdChannels channels = channels("stranger", "secret", System::nanoTime);
+    this.open.add(0, new EtcdServer(channels, "/election/", PATIENCE).watch((change) -> {}));
+    Awaitility.await().until(() -> logins() > 0);
+    Awaitility.await().during(Duration.ofSeconds(3)).until(() -> logins() == 1);
+  }
+
+  private static void assertIsRefused(EtcdServer server) {
+    server.begin();
+    assertThatThrownBy(server::logIndex).hasMessageContaining("refuses the user or its password");
+  }
+
+  /** A server that was slow for a moment would be even slower if all its clients logged in. */
+  @Test
+  void aTokenOutlivesATimeout() throws Exception {
+    enableAuthentication();
+    EtcdChannels channels = channels("root", "secret", System::nanoTime);
+    EtcdServer patient = new EtcdServer(channels, "/election/", PATIENCE);
+    EtcdServer hasty = new EtcdServer(channels, "/election/", TIMEOUT);
+    patient.begin();
+    patient.logIndex();
+    for (int i = 0; i < 2; i++) {
+      this.etcd.send(Signal.STOP);
+      hasty.begin();
+      assertThatThrownBy(hasty::logIndex).hasMessageContaining("has not answered within");
+      this.etcd.send(Signal.CONT);
+      patient.begin();
+      patient.logIndex();
+    }
+    assertThat(logins()).isEqualTo(1);
+  }
+
+  private void enableAuthentication() {
+    this.etcd.ctl("user", "add", "root:secret");
+    this.etcd.ctl("user", "grant-role", "root", "root");
+    this.etcd.ctl("auth", "enable");
+  }
+
+  private EtcdChannels channels(String username, String password, LongSupplier ticker) {
+    EtcdChannels channels = this.etcd.channels(new EtcdLogin(username, password, ticker));
+    this.open.add(0, channels::drop);
+    return channels;
+  }
+
+  /** How often clients have sent a password. */
+  private long logins() {
+    return this.etcd.metric("grpc_server_started_total\\{grpc_method=\"Authenticate\",[^}]*\\}");
   }
 
   @Test

@@ -187,11 +187,16 @@ public final class EtcdProcess implements AutoCloseable {
 
   /** Connects to this member alone. */
   EtcdServer connect(String prefix, Duration operationTimeout) {
-    EtcdChannels channels = new EtcdChannels(
+    EtcdLogin none = new EtcdLogin("", "", System::nanoTime);
+    return new EtcdServer(channels(none), prefix, operationTimeout);
+  }
+
+  /** Returns connections to this member alone. */
+  EtcdChannels channels(EtcdLogin login) {
+    return new EtcdChannels(
         List.of(new InetSocketAddress("127.0.0.1", this.port)),
         InsecureChannelCredentials.create(),
-        new EtcdLogin("", ""));
-    return new EtcdServer(channels, prefix, operationTimeout);
+        login);
   }
 
   int port() {
