@@ -1,5 +1,6 @@
 package io.election;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -100,6 +101,16 @@ public interface ElectionService {
     return leadership()
         .map((leadership) -> OptionalLong.of(leadership.term()))
         .orElseGet(OptionalLong::empty);
+  }
+
+  /**
+   * Returns the lease of {@link #leaderId()} that this node saw last: for how long no other node
+   * leads if it dies. Local, and as old as the last read of the store.
+   *
+   * @return the lease; empty if no leader is known, or its lease is not
+   */
+  default Optional<Duration> leaderLease() {
+    return Optional.empty();
   }
 
   /**

@@ -122,6 +122,17 @@ public final class JointElectionService implements ElectionService {
         : this.election.shown().map((part) -> part.service().term()).orElse(OptionalLong.empty());
   }
 
+  /** Returns the longest lease that the leader holds. */
+  @Override
+  public Optional<Duration> leaderLease() {
+    Optional<String> leader = leaderId();
+    return this.election.leases().stream()
+        .map(LeasePart::service)
+        .filter((part) -> leader.isPresent() && part.leaderId().equals(leader))
+        .flatMap((part) -> part.leaderLease().stream())
+        .max(Comparator.naturalOrder());
+  }
+
   @Override
   public void designate(String leaderId) throws Exception {
     handOver(leaderId, (part) -> part.designate(leaderId));

@@ -220,6 +220,15 @@ final class Candidate {
         .orElseGet(OptionalLong::empty);
   }
 
+  /** Returns the lease of the leader, as the record states it; empty if it is unknown. */
+  Optional<Duration> leaderLease() {
+    Candidacy current = this.candidacy;
+    if (current.state() instanceof Leader leader) {
+      return isValid(leader) ? Optional.of(this.settings.leaseDuration()) : Optional.empty();
+    }
+    return current.rowOfLeader().map(LeaseRow::leaseMillis).map(Duration::ofMillis);
+  }
+
   /** Returns the mark of an election that has moved to another store, for display. */
   Optional<String> moved() {
     Observation seen = this.candidacy.seen();

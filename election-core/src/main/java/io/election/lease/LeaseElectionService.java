@@ -114,6 +114,11 @@ public final class LeaseElectionService implements ElectionService {
   }
 
   @Override
+  public Optional<Duration> leaderLease() {
+    return this.candidate.leaderLease();
+  }
+
+  @Override
   public void designate(String leaderId) throws Exception {
     this.commands.designate(Names.requireUsable("leader id", leaderId), null);
   }

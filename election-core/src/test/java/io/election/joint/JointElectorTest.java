@@ -330,6 +330,9 @@ class JointElectorTest {
     x.awaitLeader();
     Node y = node("y");
     await().until(() -> y.service.leaderId().equals(Optional.of("x")));
+    assertThat(List.of(x, y))
+        .extracting((node) -> node.service.leaderLease())
+        .containsOnly(Optional.of(SETTINGS.leaseDuration()));
     x.service.lostLeader();
     assertThat(x.service.isLeader()).isFalse();
     y.awaitLeader();

@@ -14,6 +14,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
@@ -113,7 +114,7 @@ class MembersTest extends ElectorFixture {
   }
 
   @Test
-  void membersShowTheirLeasesAndLabelsAndOneLineOfEachNodeSaysThatTheyDiffer() {
+  void leasesAndLabelsAreShownAndOneLineOfEachNodeSaysThatTheyDiffer() {
     MemberNode a = new MemberNode("a");
     MemberNode b = new MemberNode("b");
     run(LEASE.multipliedBy(20), a, b);
@@ -132,6 +133,15 @@ class MembersTest extends ElectorFixture {
         .satisfiesExactlyInAnyOrder(
             (line) -> assertThat(line).contains("(lease PT10S): c (lease PT20S, label blue). "),
             (line) -> assertThat(line).contains("(lease PT20S, label blue): a (lease PT10S). "));
+    assertThat(List.of(a, c))
+        .extracting((node) -> node.service.leaderLease())
+        .as("of the leader, a")
+        .containsOnly(Optional.of(LEASE));
+    a.elector.stop();
+    assertThat(a.service.leaderLease()).isEmpty();
+    run(LEASE, c);
+    assertThat(c.service.isLeader()).isTrue();
+    assertThat(c.service.leaderLease()).contains(longer);
   }
 
   @Test

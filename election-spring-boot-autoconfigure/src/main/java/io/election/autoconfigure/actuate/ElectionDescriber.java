@@ -125,6 +125,7 @@ final class ElectionDescriber {
         .ifPresent((id) -> description.put("leaderId", id));
     OptionalLong term = leadership != null ? OptionalLong.of(leadership.term()) : service.term();
     term.ifPresent((value) -> description.put("term", value));
+    service.leaderLease().ifPresent((lease) -> description.put("lease", lease.toString()));
     if (leadership != null) {
       description.put("since", MILLISECONDS.format(leadership.since()));
       if (!leadership.remaining().equals(Leadership.UNLIMITED)) {

@@ -51,6 +51,8 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private static final String HEALTHY = "election.healthy";
 
+  private static final String LEASE_DURATION = "election.lease.duration";
+
   private static final String LEASE_REMAINING = "election.lease.remaining";
 
   private static final String RENEWAL_AGE = "election.renewal.age";
@@ -182,6 +184,13 @@ final class ElectionMetrics implements SmartLifecycle {
 
   private <T extends ElectionService> void register(
       T service, Function<T, Optional<Duration>> renewalAge, Tags tags) {
+    gauge(
+        LEASE_DURATION,
+        "The lease of the leader as this node sees it; 0 if it is unknown",
+        "seconds",
+        tags,
+        service,
+        (election) -> seconds(election.leaderLease().orElse(Duration.ZERO)));
     gauge(
         LEASE_REMAINING,
         "How long this node still leads without another renewal; 0 on a follower",

@@ -58,6 +58,7 @@ class ElectionMetricsIT {
               "election.candidates",
               "election.healthy",
               "election.leader",
+              "election.lease.duration",
               "election.lease.remaining",
               "election.members",
               "election.paused",
@@ -75,6 +76,7 @@ class ElectionMetricsIT {
       assertThat(gauge(registry, "leader")).isEqualTo(1);
       assertThat(gauge(registry, "healthy")).isEqualTo(1);
       assertThat(gauge(registry, "term")).isEqualTo(1);
+      assertThat(gauge(registry, "lease.duration")).isEqualTo(2);
       assertThat(gauge(registry, "lease.remaining")).isBetween(0.0, 1.96);
       assertThat(gauge(registry, "renewal.age")).isBetween(0.0, 1.96);
       patiently().until(() -> count(registry, "renewals", "outcome", "confirmed") > 0);

@@ -111,6 +111,8 @@ class LeaderEndpointTest {
     see("other:8080:1");
     assertThat(get(READ_ONLY, "/sample-app"))
         .isEqualTo("{\"leader\":false,\"leaderId\":\"other:8080:1\",\"term\":3}");
+    willReturn(Optional.of(Duration.ofSeconds(10))).given(ELECTION).leaderLease();
+    assertThat(get(READ_ONLY, "/sample-app")).endsWith(",\"term\":3,\"lease\":\"PT10S\"}");
   }
 
   @Test
