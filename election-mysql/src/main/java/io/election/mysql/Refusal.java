@@ -24,7 +24,7 @@ enum Refusal {
   ACCOUNT(
       Set.of(1044, 1129, 1130, 1251, 1524, 1820, 1862, 3118, 3879, 3955, 4150, 4151), 30, 30, 0),
 
-  /** The client does not trust the server's certificate. */
+  /** The client does not trust the server's certificate, or it is not valid by the client's clock. */
   CERTIFICATE(Set.of(), 30, 30, 0),
 
   /** The account has used up what it may do in an hour. */

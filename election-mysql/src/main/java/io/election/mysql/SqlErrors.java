@@ -5,6 +5,9 @@ import java.net.ConnectException;
 import java.net.NoRouteToHostException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateExpiredException;
+import java.security.cert.CertificateNotYetValidException;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
 import java.time.Duration;
@@ -236,6 +239,15 @@ final class SqlErrors {
     if (LOCK_TROUBLE.contains(code)) {
       return "Another transaction in %s holds a lock on a row of the election (%s). If this persists, find the blocking transaction: SELECT * FROM information_schema.innodb_trx."
           .formatted(where, text(ex));
+    }
+    if (has(ex, CertificateNotYetValidException.class)
+        || has(ex, CertificateExpiredException.class)) {
+      return "By this node's clock the certificate of %s is not yet, or no longer, valid (%s). Set the clock of this node, or renew the certificate. The next attempt is after half a minute."
+          .formatted(where, reason(ex));
+    }
+    if (has(ex, CertificateException.class)) {
+      return "This node does not trust the certificate of %s (%s). Check the trust store, and the host in the URL. The next attempt is after half a minute."
+          .formatted(where, reason(ex));
     }
     if (has(ex, UnknownHostException.class)) {
       return "The host of %s has no address. Check the URL and the name service.".formatted(where);

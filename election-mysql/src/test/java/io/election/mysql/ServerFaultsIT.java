@@ -10,7 +10,6 @@ import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
 import io.election.test.HostileGlobals;
-import io.election.test.TestDataSource;
 import io.election.test.TestDatabase;
 import io.election.test.TestServer;
 import io.election.testing.Leases;
@@ -237,22 +236,6 @@ class ServerFaultsIT {
       server.execute("SET GLOBAL binlog_format = DEFAULT");
     }
     assertRenews("mysql");
-  }
-
-  @Test
-  void aCertificateThatIsNotTrustedIsTold() {
-    assumeTrue(TestServer.hasDocker(), "the embedded server has no certificate");
-    String url = this.database.jdbcUrl("mysql", "sslMode=VERIFY_CA");
-    this.store = Database.store(
-        new TestDataSource(
-            url.replace("&sslMode=DISABLED", ""),
-            this.database.username(),
-            this.database.password()),
-        url);
-
-    assertThatThrownBy(() -> this.store.read(Set.of("billing")))
-        .isInstanceOf(LeaseStoreException.class)
-        .hasMessageMatching(".*(PKIX path|CertPathValidator).*");
   }
 
   private Set<String> renew(String service) throws LeaseStoreException {
