@@ -790,6 +790,7 @@ class ElectorTest extends ElectorFixture {
     assertThat(this.a.service.isLeader()).isFalse();
     assertThat(this.a.service.leaderId()).isEmpty();
     assertThat(this.a.service.term()).isEmpty();
+    assertThat(this.a.service.leaderLease()).isEmpty();
   }
 
   @Test
