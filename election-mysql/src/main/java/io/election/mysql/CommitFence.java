@@ -40,18 +40,16 @@ public final class CommitFence {
 
   private static final Logger log = LoggerFactory.getLogger(CommitFence.class);
 
-  private static final String SHORTEN = """
-      SET @election_wait_timeout =
-              CAST(COALESCE(@election_wait_timeout, @@SESSION.wait_timeout) AS UNSIGNED),
-          SESSION wait_timeout = %d
-      """;
+  private static final String SHORTEN = ofEach("""
+      @election_%1$s = CAST(COALESCE(@election_%1$s, @@SESSION.%1$s) AS UNSIGNED),
+          SESSION %1$s = %%1$d
+      """);
 
   /** Correct even if {@link #SHORTEN} has not run, or if this has run before. */
-  private static final String RESTORE = """
-      SET SESSION wait_timeout =
-              CAST(COALESCE(@election_wait_timeout, @@SESSION.wait_timeout) AS UNSIGNED),
-          @election_wait_timeout = NULL
-      """;
+  private static final String RESTORE = ofEach("""
+      SESSION %1$s = CAST(COALESCE(@election_%1$s, @@SESSION.%1$s) AS UNSIGNED),
+          @election_%1$s = NULL
+      """);
 
   private static final String MARIADB_LOCK = "LOCK IN SHARE MODE WAIT 1";
 
@@ -336,6 +334,19 @@ public final class CommitFence {
     } catch (SQLException | RuntimeException ex) {
       log.debug("The connection is aborted", ex);
     }
+  }
+
+  /**
+   * A statement that sets each variable that bounds how long a session may be idle in a
+   * transaction. MariaDB alone runs what is in the comment: if these are set, {@code wait_timeout}
+   * does not count there.
+   */
+  private static String ofEach(String assignments) {
+    return "SET %s /*M! , %s, %s */"
+        .formatted(
+            assignments.formatted("wait_timeout"),
+            assignments.formatted("idle_write_transaction_timeout"),
+            assignments.formatted("idle_readonly_transaction_timeout"));
   }
 
   private static void execute(Connection connection, String sql) throws SQLException {

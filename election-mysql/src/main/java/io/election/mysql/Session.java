@@ -172,7 +172,7 @@ final class Session {
   private static List<Setting> settings(Dialect dialect, long restSeconds, long lockSeconds) {
     String lock = Long.toString(lockSeconds);
     String rest = Long.toString(restSeconds);
-    return List.of(
+    List<Setting> settings = new ArrayList<>(List.of(
         new Setting("autocommit", "1", "1"),
         // Under REPEATABLE READ an UPDATE that matches no row keeps its row lock.
         new Setting(dialect.isolation(), "'READ-COMMITTED'", "READ-COMMITTED"),
@@ -195,7 +195,14 @@ final class Session {
         new Setting(dialect.statementTime(), "0", "0(\\.0+)?"),
         new Setting("innodb_lock_wait_timeout", lock, lock),
         new Setting("lock_wait_timeout", lock, lock),
-        new Setting(WAIT_TIMEOUT, rest, rest));
+        new Setting(WAIT_TIMEOUT, rest, rest)));
+    if (dialect == Dialect.MARIADB) {
+      // Within a transaction these count instead of wait_timeout, if they are set.
+      for (String kind : List.of("", "write_", "readonly_")) {
+        settings.add(new Setting("idle_" + kind + "transaction_timeout", "0", "0"));
+      }
+    }
+    return settings;
   }
 
   /**

@@ -3,6 +3,7 @@ package io.election.mysql;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ch.qos.logback.classic.Level;
 import com.sun.management.ThreadMXBean;
@@ -142,6 +143,23 @@ class LeaseStoreFaultsIT extends ServerDatabase {
     assertThat(variable("@@sql_mode")).contains("STRICT_ALL_TABLES");
     assertThat(this.connections.get(0).getTransactionIsolation())
         .isEqualTo(Connection.TRANSACTION_READ_COMMITTED);
+  }
+
+  @Test
+  void noOtherLimitCountsForASessionThatVanishesInATransaction() throws Exception {
+    assumeTrue(
+        this.database.query("SHOW VARIABLES LIKE 'idle_transaction_timeout'") != null,
+        "only MariaDB has others");
+    use(
+        this.database.dataSource(
+            "mysql",
+            "sessionVariables=idle_transaction_timeout=1000,idle_write_transaction_timeout=1000,idle_readonly_transaction_timeout=1000"));
+    led("billing");
+
+    assertThat(
+            variable(
+                "CONCAT_WS(',', @@idle_transaction_timeout, @@idle_write_transaction_timeout, @@idle_readonly_transaction_timeout)"))
+        .isEqualTo("0,0,0");
   }
 
   /** A session's time ends with the type of the columns in MySQL, and so must be earlier here. */

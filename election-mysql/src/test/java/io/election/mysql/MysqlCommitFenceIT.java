@@ -142,9 +142,21 @@ class MysqlCommitFenceIT extends ServerDatabase {
     assertThat(committed()).isZero();
   }
 
-  @Test
-  void aClientThatVanishesBeforeItsCommitHoldsNobodyUpForLong() throws Exception {
-    work();
+  @ParameterizedTest
+  @CsvSource({
+    "wait_timeout, true",
+    "idle_transaction_timeout, true",
+    "idle_transaction_timeout, false",
+    "idle_write_transaction_timeout, true",
+    "idle_readonly_transaction_timeout, false"
+  })
+  void aClientThatVanishesBeforeItsCommitHoldsNobodyUpForLong(String limit, boolean writes)
+      throws Exception {
+    assumeTrue(this.database.query("SHOW VARIABLES LIKE '" + limit + "'") != null, limit);
+    execute("SET SESSION " + limit + " = 1000");
+    if (writes) {
+      work();
+    }
     assertThat(hold()).isNotNull();
     // The client sends nothing more. The server ends the session after two renew intervals.
     Awaitility.await()
@@ -178,6 +190,23 @@ class MysqlCommitFenceIT extends ServerDatabase {
     work();
     assertRefused("election 'billing'");
     assertThat(timeouts()).as("after a refusal").isEqualTo("4711/17");
+  }
+
+  @Test
+  void theSessionKeepsItsOwnTimesToRestInATransaction() throws Exception {
+    String limits =
+        "SELECT GROUP_CONCAT(variable_value ORDER BY variable_name) FROM information_schema.session_variables WHERE variable_name LIKE 'idle%'";
+    assumeTrue(isMariaDb(), "only MariaDB has them");
+    execute(
+        "SET SESSION idle_transaction_timeout = 4711, SESSION idle_write_transaction_timeout = 4712, SESSION idle_readonly_transaction_timeout = 4713");
+    String own = query(limits);
+    work();
+    try (CommitFence.Held outer = hold();
+        CommitFence.Held inner = hold()) {
+      assertThat(outer).isNotSameAs(inner);
+      this.worker.commit();
+    }
+    assertThat(query(limits)).isEqualTo(own).contains("4711", "4712", "4713");
   }
 
   @Test
@@ -215,7 +244,7 @@ class MysqlCommitFenceIT extends ServerDatabase {
 
   @Test
   void aReadThatIsCutShortRefuses() throws Exception {
-    boolean mariaDb = String.valueOf(this.database.query("SELECT VERSION()")).contains("Maria");
+    boolean mariaDb = isMariaDb();
     execute(
         mariaDb
             ? "SET SESSION max_statement_time = 0.2"
@@ -411,6 +440,10 @@ class MysqlCommitFenceIT extends ServerDatabase {
       Object result = method.invoke(target, arguments);
       return method.getName().equals(changed) ? change.apply(result) : result;
     });
+  }
+
+  private boolean isMariaDb() {
+    return String.valueOf(this.database.query("SELECT VERSION()")).contains("Maria");
   }
 
   private String timeouts() throws SQLException {
