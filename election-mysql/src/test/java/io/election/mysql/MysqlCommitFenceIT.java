@@ -15,6 +15,7 @@ import io.election.test.TestServer;
 import io.election.testing.Leases;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -23,6 +24,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.BiPredicate;
 import java.util.function.UnaryOperator;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
@@ -207,6 +209,18 @@ class MysqlCommitFenceIT extends ServerDatabase {
       this.worker.commit();
     }
     assertThat(query(limits)).isEqualTo(own).contains("4711", "4712", "4713");
+  }
+
+  /** The figure in the docs. */
+  @Test
+  void aFenceCostsThreeStatementsAndAConfirmationOne() throws Throwable {
+    work();
+    long plain = statements(this.worker::commit);
+    work();
+    assertThat(statements(this::commit) - plain).isEqualTo(3);
+    work();
+    assertThat(statements(() -> this.fence.confirm(this.worker, "a", Map.of("billing", this.term))))
+        .isEqualTo(1);
   }
 
   @Test
@@ -440,6 +454,21 @@ class MysqlCommitFenceIT extends ServerDatabase {
       Object result = method.invoke(target, arguments);
       return method.getName().equals(changed) ? change.apply(result) : result;
     });
+  }
+
+  /** Returns how many statements the worker's session executes. */
+  private long statements(ThrowingCallable work) throws Throwable {
+    long before = questions();
+    work.call();
+    return questions() - before - 1;
+  }
+
+  private long questions() throws SQLException {
+    try (Statement statement = this.worker.createStatement();
+        ResultSet row = statement.executeQuery("SHOW SESSION STATUS LIKE 'Questions'")) {
+      row.next();
+      return row.getLong(2);
+    }
   }
 
   private boolean isMariaDb() {
