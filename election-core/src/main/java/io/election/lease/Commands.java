@@ -67,13 +67,12 @@ final class Commands {
 
   void handBack() {
     if (this.candidate.isLeader()) {
-      change(this.candidate, (candidacy) -> candidacy.handOver("", null, this.elector.now()));
+      change((candidacy) -> candidacy.handOver("", null, this.elector.now()));
     }
   }
 
   void resign() {
-    change(
-        kept().orElse(this.candidate), (candidacy) -> candidacy.resign(null, this.elector.now()));
+    change((candidacy) -> candidacy.resign(null, this.elector.now()));
   }
 
   void designate(String leaderId, @Nullable AuditNote auditNote) throws Exception {
@@ -91,11 +90,9 @@ final class Commands {
       }
       return;
     }
-    Optional<Candidate> kept = kept();
-    if (kept.isPresent()) {
+    if (this.candidate.keepsLeaseAfterStop()) {
       this.log.designated(serviceId, leaderId, auditNote);
-      change(
-          kept.get(), (candidacy) -> candidacy.handOver(leaderId, auditNote, this.elector.now()));
+      change((candidacy) -> candidacy.handOver(leaderId, auditNote, this.elector.now()));
       return;
     }
     callOnElectorThread(() -> {
@@ -108,9 +105,8 @@ final class Commands {
   void forceElection(@Nullable AuditNote auditNote, @Nullable ExpectedLeader expected)
       throws Exception {
     String serviceId = this.candidate.serviceId();
-    Optional<Candidate> here = this.candidate.isLeader() ? Optional.of(this.candidate) : kept();
-    if (here.isPresent()) {
-      change(here.get(), (candidacy) -> {
+    if (this.candidate.isLeader() || this.candidate.keepsLeaseAfterStop()) {
+      change((candidacy) -> {
         OptionalLong term = candidacy.state().heldTerm();
         if (expected != null) {
           expected.require(serviceId, term.isPresent() ? candidacy.node().id() : null, term);
@@ -132,20 +128,17 @@ final class Commands {
   }
 
   void pause(AuditNote auditNote) {
-    Optional<Candidate> kept = kept();
-    if (kept.isEmpty()) {
+    if (!this.candidate.keepsLeaseAfterStop()) {
       this.elector.requireRunning(this.candidate);
     }
     this.log.paused(this.candidate.serviceId(), this.candidate.nodeId(), auditNote);
-    UnaryOperator<Candidacy> pause = (candidacy) -> candidacy.pause(auditNote, this.elector.now());
-    kept.ifPresent((earlier) -> change(earlier, pause));
-    change(this.candidate, pause);
+    change((candidacy) -> candidacy.pause(auditNote, this.elector.now()));
   }
 
   void resume(AuditNote auditNote) {
     if (this.candidate.paused().isPresent()) {
       this.log.resumed(this.candidate.serviceId(), this.candidate.nodeId(), auditNote);
-      change(this.candidate, (candidacy) -> candidacy.resume(this.elector.now()));
+      change((candidacy) -> candidacy.resume(this.elector.now()));
     }
   }
 
@@ -191,12 +184,8 @@ final class Commands {
     }
   }
 
-  private Optional<Candidate> kept() {
-    return this.elector.kept(this.candidate);
-  }
-
-  private void change(Candidate candidate, UnaryOperator<Candidacy> change) {
-    candidate.change(change);
+  private void change(UnaryOperator<Candidacy> change) {
+    this.candidate.change(change);
     this.elector.wakeUp();
   }
 

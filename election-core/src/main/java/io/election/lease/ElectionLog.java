@@ -407,17 +407,17 @@ final class ElectionLog {
   /**
    * Logs that a start must wait.
    *
-   * @param work the leader work that it waits for; empty if it waits for a call to the store
+   * @param work the leader work that it waits for; null if it waits for a call to the store
    */
-  void waits(String serviceId, String nodeId, Optional<List<String>> work) {
+  void waits(String serviceId, String nodeId, @Nullable List<String> work) {
     log.warn(
         "election '{}': node {} was started again, and does not stand until {}",
         serviceId,
         nodeId,
-        work.map((names) ->
-                "leader work from before the stop has ended: %s. To let another node lead sooner, designate one or force an election"
-                    .formatted(list(names)))
-            .orElse("a call to the store from before the stop has returned"));
+        work == null
+            ? "a call to the store from before the stop has returned"
+            : "leader work from before the stop has ended: %s. To let another node lead sooner, designate one or force an election"
+                .formatted(list(work)));
   }
 
   /** Lists a limited number of names. */

@@ -4,7 +4,6 @@ import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import io.election.AuditNote;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -107,17 +106,19 @@ final class ElectionRun {
     return earlier != null ? earlier : this;
   }
 
-  /** Begins at once unless an earlier run of this process still uses the store or keeps a lease. */
+  /** Begins at once unless an earlier run of this elector still uses the store or keeps a lease. */
   void start(ElectionRun last) {
     this.earlier = last.acting();
-    if (this.context.storeUse().isLocked() || isHeldUp()) {
+    if (this.context.storeUse().isLocked()) {
       for (Candidate candidate : this.candidates) {
         // A pause ends with the run in which it was requested.
         candidate.change((candidacy) -> candidacy.resume(this.context.now()));
         this.context
             .log()
             .waits(
-                candidate.serviceId(), this.node.id(), kept(candidate).map(Candidate::runningWork));
+                candidate.serviceId(),
+                this.node.id(),
+                candidate.keepsLeaseAfterStop() ? candidate.runningWork() : null);
       }
       this.phase = Phase.WAITING;
     } else {
@@ -125,28 +126,13 @@ final class ElectionRun {
     }
   }
 
-  /** Returns the election as this run or an earlier one of this process keeps it after a stop. */
-  Optional<Candidate> kept(Candidate candidate) {
-    return candidate.keepsLeaseAfterStop() ? Optional.of(candidate) : earlierLife(candidate);
-  }
-
-  private Optional<Candidate> earlierLife(Candidate candidate) {
-    return EarlierLives.find(this.context.store().name(), candidate.serviceId(), this.node.id());
-  }
-
-  private boolean isHeldUp() {
-    return this.candidates.stream()
-        .anyMatch((candidate) -> earlierLife(candidate).isPresent());
-  }
-
-  /** Waits until earlier runs of this process neither use the store nor keep a lease. */
+  /** Waits until earlier runs of this elector neither use the store nor keep a lease. */
   private boolean awaitTurn() {
     while (this.phase != Phase.DISMISSED) {
       try {
         this.context.storeUse().lockInterruptibly();
         boolean begun = false;
         try {
-          EarlierLives.awaitEnd(this.context.store().name(), this.candidates, this.node.id());
           beginLate();
           begun = this.phase != Phase.DISMISSED;
         } finally {
@@ -210,11 +196,6 @@ final class ElectionRun {
       return false;
     }
     this.phase = Phase.UNATTENDED;
-    for (Candidate candidate : this.candidates) {
-      if (candidate.keepsLeaseAfterStop()) {
-        EarlierLives.keep(this.context.store().name(), candidate);
-      }
-    }
     return true;
   }
 
@@ -327,11 +308,7 @@ final class ElectionRun {
     this.loop.answerRequest();
     this.deadlines.dismiss();
     if (last == Phase.UNATTENDED) {
-      try {
-        this.windDown.giveUp();
-      } finally {
-        EarlierLives.end(this.context.store().name(), this.candidates);
-      }
+      this.windDown.giveUp();
     }
   }
 }

@@ -291,11 +291,6 @@ public final class Elector {
     return this.run.acting().candidates();
   }
 
-  /** Returns the election as this or an earlier elector of the process keeps it after a stop. */
-  Optional<Candidate> kept(Candidate candidate) {
-    return this.run.kept(candidate);
-  }
-
   Members members() {
     return this.run.acting().loop().members();
   }
