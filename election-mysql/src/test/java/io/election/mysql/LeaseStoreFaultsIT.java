@@ -96,7 +96,8 @@ class LeaseStoreFaultsIT extends ServerDatabase {
         INSERT INTO leader_election
             (service_id, leader_id, last_active_time, term, version, lease_millis, seal)
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
-        SELECT CONCAT('other-', i), leader_id, last_active_time, term, version, lease_millis, seal
+        SELECT CONCAT('other-', i), leader_id, last_active_time, term, version, lease_millis,
+            REPLACE(seal, LEFT(SHA2('first', 256), 16), LEFT(SHA2(CONCAT('other-', i), 256), 16))
         FROM n, leader_election WHERE service_id = 'first'
         """);
     for (int i = 1; i <= 500; i++) {
