@@ -18,9 +18,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -288,6 +290,41 @@ class KeyValueLeaseStoreTest {
     lead(this.b, "x", "b");
 
     assertThat(this.cluster.commit(late)).isEmpty();
+  }
+
+  /** Another client writes to the keys whenever this one is about to. */
+  @Test
+  void aCallWhoseCommitsAreAllRefusedEnds() throws Exception {
+    List<Commit> refused = new ArrayList<>();
+    AtomicBoolean refuses = new AtomicBoolean();
+    LeaseStore store = new KeyValueLeaseStore(new MemoryKeyValueServer(
+        this.cluster,
+        (commit) ->
+            refuses.get() && refused.add(commit) ? Optional.empty() : this.cluster.commit(commit),
+        this.cluster::read));
+    long term = lead(store, "x", "a");
+    LeaseRow seen = row(store, "x");
+    refuses.set(true);
+
+    assertThat(store.create("y", claim("a", Reason.CREATED))).isEmpty();
+    assertThat(refused).hasSize(4);
+    assertThat(store.touch("x", seen)).isEmpty();
+    assertThat(refused).hasSize(8);
+    assertThat(take(store, "x", seen, "a")).isFalse();
+    assertThat(refused).hasSize(12);
+    assertThatThrownBy(() -> store.release("x", "a", term, "", RESIGNED))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("'x' changes while it is released");
+    assertThat(refused).hasSize(16);
+    assertThatThrownBy(() -> store.designate("x", "b", null, null))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("'x' belongs to another tool, or changes all the time");
+    assertThat(refused).hasSize(20);
+    LeaseStore.Renewals renewals = store.renew("a", Map.of("x", term));
+    assertThat(renewals.renewed()).isEmpty();
+    assertThat(renewals.unknown()).containsExactly("x");
+    assertThat(renewals.problem()).contains("in a loop");
+    assertThat(refused).hasSize(31);
   }
 
   /** Returns a request that its sender gave up, and that may still arrive. */

@@ -135,6 +135,35 @@ class MembersTest {
     assertThat(this.cluster.below(Keys.SEEN)).isEmpty();
   }
 
+  /** As another version writes them, or an operator. */
+  @Test
+  void membersWithoutWhatIsNotNeededAreShownAndThoseWithoutANameAreNot() throws Exception {
+    String common = "\"since\":1000,\"revision\":7,\"eligible\":true,\"leaseMillis\":10000";
+    this.cluster.put(
+        Keys.member("x"), "{\"nodeId\":\"x\",\"services\":[\"billing\"],%s}".formatted(common));
+    this.cluster.put(Keys.member("y"), "{\"services\":[\"billing\"],%s}".formatted(common));
+    this.cluster.put(Keys.member("z"), "{\"nodeId\":\"z\",%s}".formatted(common));
+    this.cluster.put(
+        Keys.member("silent"), this.cluster.get(Keys.member("x")).replace("x", "silent"));
+    this.cluster.put(Keys.member("junk"), "junk");
+    for (String id : List.of("x", "y", "z", "null", "junk")) {
+      this.cluster.put(Keys.seen(id), "2000");
+    }
+
+    assertThat(members("billing"))
+        .containsExactly(new Member(
+            "x",
+            Instant.ofEpochSecond(1),
+            Instant.ofEpochSecond(2),
+            true,
+            false,
+            "",
+            "",
+            "",
+            LEASE,
+            ""));
+  }
+
   @Test
   void twoProcessesOfOneNameShareAnEntry() throws Exception {
     KeyValueLeaseStore twin = newStore();
