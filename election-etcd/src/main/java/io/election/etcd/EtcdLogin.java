@@ -1,16 +1,14 @@
 package io.election.etcd;
 
 import com.google.protobuf.ByteString;
+import io.election.keyvalue.LoginPause;
 import io.etcd.jetcd.api.AuthGrpc;
 import io.etcd.jetcd.api.AuthenticateRequest;
 import io.grpc.Channel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
-import java.time.Duration;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A user of etcd; empty if etcd does not authenticate. Keeps all connections of a store from
@@ -19,14 +17,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class EtcdLogin {
 
-  /** Is spread: nodes that were refused together do not try again together. */
-  private static final long PAUSE_NANOS = Duration.ofSeconds(30).toNanos();
-
   private final String username;
   private final String password;
-  private final LongSupplier ticker;
-  private @Nullable StatusRuntimeException refusal;
-  private long until;
+  private final LoginPause<StatusRuntimeException> pause;
 
   /**
    * Creates a login that was not refused.
@@ -36,7 +29,7 @@ final class EtcdLogin {
   EtcdLogin(String username, String password, LongSupplier ticker) {
     this.username = username;
     this.password = password;
-    this.ticker = ticker;
+    this.pause = new LoginPause<>(ticker);
   }
 
   boolean isEmpty() {
@@ -51,7 +44,10 @@ final class EtcdLogin {
    *     next attempt is due
    */
   String authenticate(Channel channel, long timeoutNanos) {
-    begin();
+    StatusRuntimeException refusal = this.pause.begin();
+    if (refusal != null) {
+      throw refusal.getStatus().asRuntimeException();
+    }
     try {
       String token = AuthGrpc.newBlockingStub(channel)
           .withDeadlineAfter(timeoutNanos, TimeUnit.NANOSECONDS)
@@ -60,42 +56,16 @@ final class EtcdLogin {
               .setPasswordBytes(ByteString.copyFromUtf8(this.password))
               .build())
           .getToken();
-      succeeded();
+      this.pause.granted();
       return token;
     } catch (StatusRuntimeException ex) {
-      failed(ex);
+      if (EtcdErrors.isRefusedUser(ex)) {
+        this.pause.refused(ex);
+      } else {
+        this.pause.failed(ex.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED);
+      }
       throw ex;
     }
-  }
-
-  /** After a refusal, this attempt counts as refused until it ends: no other thread logs in too. */
-  private synchronized void begin() {
-    if (this.refusal != null) {
-      if (this.until - this.ticker.getAsLong() > 0) {
-        throw this.refusal.getStatus().asRuntimeException();
-      }
-      pause();
-    }
-  }
-
-  private synchronized void succeeded() {
-    this.refusal = null;
-  }
-
-  private synchronized void failed(StatusRuntimeException failure) {
-    if (EtcdErrors.isRefusedUser(failure)) {
-      this.refusal = failure;
-      pause();
-    } else if (failure.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED) {
-      pause(); // a busy server may refuse a login only after the time-out
-    } else {
-      this.until = this.ticker.getAsLong();
-    }
-  }
-
-  private void pause() {
-    long spread = ThreadLocalRandom.current().nextLong(PAUSE_NANOS / 2);
-    this.until = this.ticker.getAsLong() + PAUSE_NANOS + spread;
   }
 
   @Override

@@ -366,7 +366,7 @@ class ArchitectureTest {
   @ParameterizedTest
   @CsvSource({
     "mysql, CommitFence(\\$Held)?|ElectionDatabase(\\$(Login|Settings))?|MysqlLeaseStore(\\$SchemaMode)?",
-    "keyvalue, KeyValueLeaseStore|KeyValueServer(\\$.*)?",
+    "keyvalue, KeyValueLeaseStore|LoginPause|KeyValueServer(\\$.*)?",
     "zookeeper, ZookeeperFence|ZookeeperLeaseStore(\\$Builder)?",
     "etcd, EtcdFence|EtcdLeaseStore(\\$Builder)?"
   })
