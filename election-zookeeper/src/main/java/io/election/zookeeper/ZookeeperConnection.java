@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.client.ConnectStringParser;
@@ -146,15 +147,19 @@ record ZookeeperConnection(
     return this.acl.equals(ZooDefs.Ids.OPEN_ACL_UNSAFE);
   }
 
-  /** Creates a client of one server, which connects on a thread of its own. */
-  ZooKeeper open(String server) throws IOException {
+  /**
+   * Creates a client of one server, which connects on a thread of its own.
+   *
+   * @param watcher is told whether the client is connected and authenticated
+   */
+  ZooKeeper open(String server, Watcher watcher) throws IOException {
     ZKClientConfig config = new ZKClientConfig();
     config.setProperty(ZKConfig.JUTE_MAXBUFFER, Integer.toString(MAX_ANSWER));
     // Bounds the wait for the answer when the session is closed, and nothing else.
     config.setProperty(
         ZKClientConfig.ZOOKEEPER_REQUEST_TIMEOUT, Long.toString(this.operationTimeout.toMillis()));
     this.properties.forEach(config::setProperty);
-    ZooKeeper client = new ZooKeeper(server, SESSION_MILLIS, (event) -> {}, config);
+    ZooKeeper client = new ZooKeeper(server, SESSION_MILLIS, watcher, config);
     if (this.digest != null) {
       client.addAuthInfo("digest", this.digest.getBytes(UTF_8));
     }

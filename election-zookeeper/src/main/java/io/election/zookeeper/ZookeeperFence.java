@@ -34,7 +34,7 @@ public final class ZookeeperFence implements AutoCloseable {
   private final List<ACL> acl;
 
   ZookeeperFence(ZookeeperConnection connection) {
-    this.session = new ZookeeperSession(connection, (client) -> {});
+    this.session = new ZookeeperSession(connection, (client) -> {}, System::nanoTime);
     this.root = connection.root();
     this.acl = connection.acl();
   }

@@ -55,7 +55,7 @@ final class ZookeeperServer implements KeyValueServer {
 
   ZookeeperServer(ZookeeperConnection connection) {
     this.connection = connection;
-    this.session = new ZookeeperSession(connection, this::opened);
+    this.session = new ZookeeperSession(connection, this::opened, System::nanoTime);
   }
 
   private void opened(ZooKeeper client) {

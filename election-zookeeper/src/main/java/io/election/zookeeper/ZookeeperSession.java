@@ -2,6 +2,7 @@ package io.election.zookeeper;
 
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
+import io.election.keyvalue.LoginPause;
 import io.election.lease.LeaseStoreException;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -10,13 +11,16 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.apache.jute.BinaryOutputArchive;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.MultiOperationRecord;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
+import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 
@@ -32,9 +36,20 @@ final class ZookeeperSession {
   /** A server that has no other limit closes the connection on a request of about so many bytes. */
   private static final long SERVERS_LIMIT = 1_000_000;
 
+  private static final String NOT_AUTHENTICATED =
+      "the client could not authenticate. Check the credentials, and the settings of SASL. The log of ZooKeeper's client says more. A node repeats a refused login after 30 to 45 s";
+
   private final ZookeeperConnection connection;
   private final Consumer<ZooKeeper> opened;
+  private final LoginPause<KeeperException> pause;
   private volatile @Nullable ZooKeeper client;
+
+  /**
+   * Whether the login of the client has failed. Then it may still be connected, as a stranger: for
+   * instance if Kerberos has refused the password.
+   */
+  private AtomicBoolean refused = new AtomicBoolean();
+
   private long deadline;
   private int next;
   private String server = "";
@@ -43,10 +58,13 @@ final class ZookeeperSession {
    * Creates a session that is not open.
    *
    * @param opened is called with each new client
+   * @param ticker the monotonic clock of the pause after a refused login, in nanoseconds
    */
-  ZookeeperSession(ZookeeperConnection connection, Consumer<ZooKeeper> opened) {
+  ZookeeperSession(
+      ZookeeperConnection connection, Consumer<ZooKeeper> opened, LongSupplier ticker) {
     this.connection = connection;
     this.opened = opened;
+    this.pause = new LoginPause<>(ticker);
   }
 
   /** Returns the client that is in use; {@code null} if there is none. Thread-safe. */
@@ -67,11 +85,19 @@ final class ZookeeperSession {
     }
   }
 
-  private ZooKeeper open() throws LeaseStoreException {
+  private ZooKeeper open(String what) throws LeaseStoreException {
+    KeeperException refusal = this.pause.begin();
+    if (refusal != null) {
+      throw failure(what, NOT_AUTHENTICATED, refusal);
+    }
     List<String> servers = this.connection.servers();
     this.server = servers.get(this.next++ % servers.size());
+    AtomicBoolean refused = new AtomicBoolean();
+    this.refused = refused;
     try {
-      ZooKeeper client = this.connection.open(this.server);
+      ZooKeeper client = this.connection.open(
+          this.server,
+          (event) -> refused.compareAndSet(false, event.getState() == KeeperState.AuthFailed));
       this.client = client;
       this.opened.accept(client);
       return client;
@@ -89,7 +115,7 @@ final class ZookeeperSession {
    */
   List<OpResult> multi(String what, List<Op> operations) throws LeaseStoreException {
     ZooKeeper used = this.client;
-    ZooKeeper client = used != null ? used : open();
+    ZooKeeper client = used != null ? used : open(what);
     CompletableFuture<Answer> pending = new CompletableFuture<>();
     try {
       client.multi(
@@ -97,13 +123,13 @@ final class ZookeeperSession {
           (rc, path, context, results) -> pending.complete(new Answer(Code.get(rc), results)),
           null);
       Answer answer = pending.get(this.deadline - System.nanoTime(), NANOSECONDS);
-      if (answer.results() == null) {
-        KeeperException cause = KeeperException.create(answer.code());
-        throw failure(what, explain(answer.code(), client, operations), cause);
+      if (answer.results() == null || isRefused(client)) {
+        throw failure(what, client, operations, answer.code());
       }
+      this.pause.granted();
       return answer.results();
     } catch (TimeoutException ex) {
-      throw failure(what, explain(Code.REQUESTTIMEOUT, client, operations), ex);
+      throw failure(what, client, operations, Code.REQUESTTIMEOUT);
     } catch (InterruptedException ex) {
       Thread.currentThread().interrupt();
       throw failure(what, "the thread was interrupted", ex);
@@ -119,6 +145,22 @@ final class ZookeeperSession {
    */
   private record Answer(Code code, @Nullable List<OpResult> results) {}
 
+  private boolean isRefused(ZooKeeper client) {
+    return this.refused.get() || client.getState() == ZooKeeper.States.AUTH_FAILED;
+  }
+
+  private LeaseStoreException failure(
+      String what, ZooKeeper client, List<Op> operations, Code code) {
+    // A client whose login failed may leave requests without an answer.
+    KeeperException cause = KeeperException.create(isRefused(client) ? Code.AUTHFAILED : code);
+    if (cause.code() == Code.AUTHFAILED) {
+      this.pause.refused(cause);
+    } else {
+      this.pause.failed(code == Code.REQUESTTIMEOUT);
+    }
+    return failure(what, explain(cause.code(), client, operations), cause);
+  }
+
   private LeaseStoreException failure(String what, String problem, Throwable cause) {
     drop();
     return new LeaseStoreException(
@@ -127,9 +169,7 @@ final class ZookeeperSession {
 
   private String explain(Code code, ZooKeeper client, List<Op> operations) {
     boolean reached = client.getSessionId() != 0;
-    // A client whose authentication failed may leave requests without an answer.
-    boolean refused = client.getState() == ZooKeeper.States.AUTH_FAILED;
-    return switch (refused ? Code.AUTHFAILED : code) {
+    return switch (code) {
       case CONNECTIONLOSS, REQUESTTIMEOUT ->
         (!reached
                 ? "it was not reached within %d ms. Does it run, do both use TLS or not, and do they trust their certificates? The log of ZooKeeper's client says more"
@@ -139,8 +179,7 @@ final class ZookeeperSession {
             .formatted(this.connection.operationTimeout().toMillis());
       case SESSIONEXPIRED ->
         "the session has expired, which ends no leadership; the next call opens another";
-      case AUTHFAILED ->
-        "the client could not authenticate. Check the credentials, and the settings of SASL. The log of ZooKeeper's client says more";
+      case AUTHFAILED -> NOT_AUTHENTICATED;
       case UNIMPLEMENTED ->
         "it is older than 3.6 and cannot read several nodes at once. Upgrade it";
       default -> code.name();

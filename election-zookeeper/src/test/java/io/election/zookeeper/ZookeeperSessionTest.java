@@ -33,7 +33,8 @@ class ZookeeperSessionTest {
         (client) -> {
           this.clients.add(client);
           this.noThreads.set("");
-        });
+        },
+        System::nanoTime);
     session.begin();
     Throwable failure =
         catchThrowable(() -> session.multi("Reading", List.of(Op.getData("/elections"))));
