@@ -151,7 +151,8 @@ class FollowedTest {
     }
 
     void assertWoken(String how) throws InterruptedException {
-      assertThat(this.woken.poll(10, TimeUnit.SECONDS)).as(this.id).isEqualTo(how);
+      int seconds = Integer.getInteger("await.seconds", 10);
+      assertThat(this.woken.poll(seconds, TimeUnit.SECONDS)).as(this.id).isEqualTo(how);
     }
   }
 

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.election.LeadershipAcquiredEvent.Reason;
 import io.election.LeadershipLostEvent;
 import io.election.keyvalue.KeyValueServer.Commit;
+import io.election.keyvalue.KeyValueServer.Query;
+import io.election.lease.ElectionDirectory.Announcement;
 import io.election.lease.LeaseRow;
 import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Claim;
@@ -325,6 +327,71 @@ class KeyValueLeaseStoreTest {
     assertThat(renewals.unknown()).containsExactly("x");
     assertThat(renewals.problem()).contains("in a loop");
     assertThat(refused).hasSize(31);
+  }
+
+  @Test
+  void aCallThatReadsAgainAndAgainEnds() throws Exception {
+    List<Query> queries = new ArrayList<>();
+    LeaseStore records = new KeyValueLeaseStore(new MemoryKeyValueServer(
+        this.cluster, this.cluster::commit, (query) -> {
+          if (query.keys().contains("x")) {
+            queries.add(query);
+            String token = "t" + queries.size();
+            this.cluster.put("x", Json.write(new LeaseRecord("x", "c", 1L, LEASE, token)));
+          }
+          return this.cluster.read(query);
+        }));
+    assertThatThrownBy(() -> records.read(Set.of("x")))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("change while they are read");
+    assertThat(queries).hasSize(4);
+
+    queries.clear();
+    this.cluster.reusesVersions = true;
+    LeaseStore epochs = new KeyValueLeaseStore(
+        new MemoryKeyValueServer(this.cluster, this.cluster::commit, (query) -> {
+          queries.add(query);
+          this.cluster.chooseLeader();
+          return this.cluster.read(query);
+        }));
+    assertThatThrownBy(() -> epochs.create("y", claim("a", Reason.CREATED)))
+        .isInstanceOf(LeaseStoreException.class)
+        .hasMessageContaining("choose their leader again and again");
+    assertThat(queries).as("each with one more for the identity").hasSize(8);
+  }
+
+  /** Otherwise a call has what an earlier one has left of the time limit. */
+  @Test
+  void eachCallBeginsItsTimeLimit() throws Exception {
+    MemoryKeyValueServer server = new MemoryKeyValueServer(this.cluster);
+    KeyValueLeaseStore store = new KeyValueLeaseStore(server);
+    LeaseRow created = store.create("x", claim("a", Reason.CREATED)).orElseThrow();
+    assertThat(server.begun).isEqualTo(1);
+    LeaseRow touched = store.touch("x", created).orElseThrow();
+    assertThat(server.begun).isEqualTo(2);
+    long term = store.acquire("x", touched, claim("a", Reason.CREATED)).orElseThrow();
+    assertThat(server.begun).isEqualTo(3);
+    assertThat(store.renew("a", Map.of("x", term)).renewed()).hasSize(1);
+    assertThat(server.begun).isEqualTo(4);
+    assertThat(store.read(Set.of("x"))).hasSize(1);
+    assertThat(store.read(Set.of())).isEmpty();
+    assertThat(server.begun).isEqualTo(5);
+    assertThat(store.designate("x", "b", null, null)).isTrue();
+    assertThat(server.begun).isEqualTo(6);
+    assertThat(store.release("x", "a", term, null, RESIGNED)).isTrue();
+    assertThat(server.begun).isEqualTo(7);
+    assertThat(store.members(Set.of("x")).get("x")).isEmpty();
+    assertThat(server.begun).isEqualTo(8);
+    assertThat(store.history(Set.of("x"))).hasSize(1);
+    assertThat(server.begun).isEqualTo(9);
+    store.prune(Map.of("x", term), Duration.ZERO);
+    assertThat(server.begun).isEqualTo(10);
+    store.announce(new Announcement(
+        "a", Set.of("x"), Set.of(), true, Duration.ofMillis(LEASE), "1", "keys", Map.of(), ""));
+    assertThat(server.begun).isEqualTo(11);
+    assertThat(server.closed).isFalse();
+    store.close();
+    assertThat(server.closed).isTrue();
   }
 
   /** Returns a request that its sender gave up, and that may still arrive. */

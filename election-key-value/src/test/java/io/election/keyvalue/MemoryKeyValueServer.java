@@ -210,6 +210,11 @@ final class MemoryKeyValueServer implements KeyValueServer {
   /** Whether it says that its versions come back, if they do. */
   boolean tellsOfReuse = true;
 
+  /** How many calls have begun. */
+  int begun;
+
+  boolean closed;
+
   private final Cluster cluster;
   private final Function<Commit, Optional<Map<String, Version>>> committer;
   private final Function<Query, Snapshot> reader;
@@ -245,7 +250,9 @@ final class MemoryKeyValueServer implements KeyValueServer {
   }
 
   @Override
-  public void begin() {}
+  public void begin() {
+    this.begun++;
+  }
 
   @Override
   public Snapshot read(Query query) throws LeaseStoreException {
@@ -290,5 +297,7 @@ final class MemoryKeyValueServer implements KeyValueServer {
   }
 
   @Override
-  public void close() {}
+  public void close() {
+    this.closed = true;
+  }
 }
