@@ -29,9 +29,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A client that vanishes between the lock and the commit would hold up the next leader until the
  * server notices. While the lock is held, the server therefore ends the session if it has been idle
- * for two renew intervals, and for at least a second. The session's own {@code wait_timeout} is
- * restored afterwards. If it cannot be restored, the connection is aborted, so that no pool hands
- * it out again.
+ * for two renew intervals, and for at least a second. The session's own time-outs are restored
+ * afterwards, unless they already ended it so soon. If they cannot be restored, the connection is
+ * aborted, so that no pool hands it out again.
  *
  * <p>The term is a fencing token in the sense of Martin Kleppmann, "How to do distributed locking"
  * (2016). This class is thread-safe; each connection is used only on the thread that passes it.
@@ -51,13 +51,25 @@ public final class CommitFence {
           @election_%1$s = NULL
       """);
 
-  private static final String MARIADB_LOCK = "LOCK IN SHARE MODE WAIT 1";
+  /** Whether the server ends the session itself if it is idle in a transaction for so long. */
+  private static final String BOUNDED = """
+      AND /*!50700 @@SESSION.wait_timeout */ /*M! GREATEST(
+          COALESCE(NULLIF(@@SESSION.idle_write_transaction_timeout, 0),
+              NULLIF(@@SESSION.idle_transaction_timeout, 0), @@SESSION.wait_timeout),
+          COALESCE(NULLIF(@@SESSION.idle_readonly_transaction_timeout, 0),
+              NULLIF(@@SESSION.idle_transaction_timeout, 0), @@SESSION.wait_timeout)) */ <= %d\
+      """;
+
+  private static final String MARIADB_LOCK = " LOCK IN SHARE MODE WAIT 1";
 
   private final long restSeconds;
 
   private final @Nullable ElectionDatabase database;
 
   private final AtomicBoolean warned = new AtomicBoolean();
+
+  /** Only saves statements: each statement that depends on it checks its session. */
+  private volatile boolean sessionsAreBounded = true;
 
   /**
    * Creates a fence for connections whose current database is the election's.
@@ -134,6 +146,13 @@ public final class CommitFence {
   public Held hold(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
     Held held = new Held(this, connection);
+    if (this.sessionsAreBounded) {
+      if (confirm(connection, nodeId, terms, BOUNDED.formatted(this.restSeconds))) {
+        held.closed = true; // nothing to restore
+        return held;
+      }
+      this.sessionsAreBounded = false;
+    }
     try {
       execute(connection, SHORTEN.formatted(this.restSeconds));
       confirm(connection, nodeId, terms);
@@ -160,10 +179,20 @@ public final class CommitFence {
    */
   public void confirm(Connection connection, String nodeId, Map<String, Long> terms)
       throws SQLException {
+    confirm(connection, nodeId, terms, "");
+  }
+
+  /** Returns {@code false}, without having confirmed all terms, if the condition is not met. */
+  private boolean confirm(
+      Connection connection, String nodeId, Map<String, Long> terms, String condition)
+      throws SQLException {
     requireTransaction(connection);
     for (Map.Entry<String, Long> term : terms.entrySet()) {
-      confirm(connection, nodeId, term.getKey(), term.getValue());
+      if (!confirm(connection, nodeId, term.getKey(), term.getValue(), condition)) {
+        return false;
+      }
     }
+    return true;
   }
 
   /**
@@ -185,7 +214,7 @@ public final class CommitFence {
     }
     for (Map.Entry<String, Long> term : terms.entrySet()) {
       try {
-        Entry entry = read(connection, term.getKey(), term.getValue());
+        Entry entry = read(connection, term.getKey(), term.getValue(), "");
         if (entry != null && nodeId.equals(entry.leaderId())) {
           return true;
         }
@@ -208,16 +237,20 @@ public final class CommitFence {
     }
   }
 
-  private void confirm(Connection connection, String nodeId, String serviceId, long term)
+  private boolean confirm(
+      Connection connection, String nodeId, String serviceId, long term, String condition)
       throws SQLException {
     Entry entry;
     try {
-      entry = read(connection, serviceId, term);
+      entry = read(connection, serviceId, term, condition);
     } catch (SQLException ex) {
       if (SqlErrors.isInterrupted(ex) || SqlErrors.isMissingTable(ex)) {
         throw unconfirmed(ex, nodeId, serviceId, term);
       }
       throw ex;
+    }
+    if (entry == null && !condition.isEmpty()) {
+      return false;
     }
     String reason = null;
     if (entry == null) {
@@ -234,6 +267,7 @@ public final class CommitFence {
     if (reason != null) {
       throw new LeadershipLostException(serviceId, nodeId, term, reason, null);
     }
+    return true;
   }
 
   private static LeadershipLostException unconfirmed(
@@ -252,23 +286,24 @@ public final class CommitFence {
   /**
    * Reads and locks the entry of a term. Waits at most one second for a row, and for a table.
    *
+   * @param condition a further condition, as SQL
    * @return the entry, or {@code null} if there is none
    */
-  private @Nullable Entry read(Connection connection, String serviceId, long term)
+  private @Nullable Entry read(Connection connection, String serviceId, long term, String condition)
       throws SQLException {
     // Even under MySQL's REPEATABLE READ a locking read sees what is committed now. MariaDB refuses
     // it if that is newer than its snapshot. FOR SHARE is unknown to MariaDB, WAIT to MySQL.
     String version = connection.getMetaData().getDatabaseProductVersion();
     if (version.toLowerCase(Locale.ROOT).contains("mariadb")) {
-      return read(connection, serviceId, term, "", MARIADB_LOCK);
+      return read(connection, serviceId, term, "", condition + MARIADB_LOCK);
     }
     String hint = "/*+ SET_VAR(lock_wait_timeout = 1) */";
     try {
-      return read(connection, serviceId, term, hint, "FOR SHARE NOWAIT");
+      return read(connection, serviceId, term, hint, condition + " FOR SHARE NOWAIT");
     } catch (SQLException ex) {
       if (SqlErrors.isSyntax(ex)) {
         // A proxy in front of MariaDB may report a version of MySQL.
-        return read(connection, serviceId, term, "", MARIADB_LOCK);
+        return read(connection, serviceId, term, "", condition + MARIADB_LOCK);
       }
       if (!SqlErrors.isLockedNow(ex)) {
         throw ex;
@@ -280,7 +315,7 @@ public final class CommitFence {
             SESSION innodb_lock_wait_timeout = 1
         """);
     try {
-      return read(connection, serviceId, term, hint, "FOR SHARE");
+      return read(connection, serviceId, term, hint, condition + " FOR SHARE");
     } finally {
       restore(connection, "SET SESSION innodb_lock_wait_timeout = @election_lock_wait_timeout");
     }
