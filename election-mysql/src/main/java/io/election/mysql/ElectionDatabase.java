@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -95,6 +96,12 @@ public final class ElectionDatabase {
    * @return the database
    */
   public static ElectionDatabase unpooled(Supplier<Login> logins, Login login, Duration timeout) {
+    return unpooled(logins, login, timeout, System::nanoTime);
+  }
+
+  /** Creates it with a monotonic clock, in nanoseconds, by which refused logins are delayed. */
+  static ElectionDatabase unpooled(
+      Supplier<Login> logins, Login login, Duration timeout, LongSupplier ticker) {
     if (JdbcHosts.writesToFirstAlone(login.url())) {
       log.warn(
           "The JDBC URL names several hosts ({}), but Connector/J writes only to the first: if each may become the primary, add failOverReadOnly=false to the URL, and the election uses the first that accepts writes",
@@ -105,7 +112,7 @@ public final class ElectionDatabase {
           "Testcontainers stops the container of {} each time when the last connection to it is closed, which may be one of the election's, and then begins with an empty database: add TC_DAEMON=true to the URL",
           describe(login.url()));
     }
-    ConnectBackoff backoff = new ConnectBackoff(System::nanoTime);
+    ConnectBackoff backoff = new ConnectBackoff(ticker);
     return new ElectionDatabase(
         new UnpooledConnections(logins, timeout, backoff)::open,
         backoff,

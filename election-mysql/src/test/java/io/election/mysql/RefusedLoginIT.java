@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 import io.election.lease.LeaseStoreException;
 import io.election.mysql.ElectionDatabase.Login;
 import io.election.mysql.MysqlLeaseStore.SchemaMode;
+import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -15,6 +16,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -166,14 +168,11 @@ class RefusedLoginIT extends ServerDatabase {
   }
 
   private MysqlLeaseStore store(String url) throws SQLException {
-    Login login = new Login(url, this.user, this.password, DriverManager.getDriver(url), "a test");
-    ConnectBackoff backoff = new ConnectBackoff(this.nanos::get);
-    UnpooledConnections connections = new UnpooledConnections(
-        () -> new Login(url, this.user, this.password, login.driver(), "a test"),
-        Database.OPERATION_TIMEOUT,
-        backoff);
+    Driver driver = DriverManager.getDriver(url);
+    Supplier<Login> logins = () -> new Login(url, this.user, this.password, driver, "a test");
     return closing(new MysqlLeaseStore(
-        new ElectionDatabase(connections::open, backoff, url, "a test", Thread::new),
+        ElectionDatabase.unpooled(
+            logins, logins.get(), Database.OPERATION_TIMEOUT, this.nanos::get),
         SchemaMode.MIGRATE,
         Database.OPERATION_TIMEOUT,
         Database.RENEW_INTERVAL,
