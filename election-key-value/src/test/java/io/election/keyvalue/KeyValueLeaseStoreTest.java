@@ -3,6 +3,7 @@ package io.election.keyvalue;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent.Reason;
 import io.election.LeadershipLostEvent;
 import io.election.keyvalue.KeyValueServer.Commit;
@@ -81,6 +82,7 @@ class KeyValueLeaseStoreTest {
     assertThat(this.cluster.queries).singleElement().satisfies((query) -> {
       assertThat(query.fresh()).isFalse();
       assertThat(query.keys()).as("records, heartbeats, identity").hasSize(5);
+      assertThat(query.folders()).as("no history").isEmpty();
     });
   }
 
@@ -144,6 +146,7 @@ class KeyValueLeaseStoreTest {
 
     assertThat(row(this.b, "y")).isNotEqualTo(renewed);
     assertThat(row(this.b, "x")).isEqualTo(seen);
+    assertThat(age(this.b, "x")).as("unknown").isNegative();
     assertThat(take(this.b, "x", seen, "b")).isTrue();
   }
 
@@ -512,6 +515,27 @@ class KeyValueLeaseStoreTest {
     assertThat(row(this.b, "x")).isNotEqualTo(seen);
   }
 
+  /** Its process is the one that the last term names, since the record names none. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void theLeaderAloneCedesToANameByHand(boolean reusesVersions) throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    long term = lead(this.a, "x", "a");
+    this.cluster.put("x", "b");
+    assertThat(this.b.designate("x", "c", null, new AuditNote("ops", "upgrade")))
+        .isTrue();
+    this.cluster.put("x", "b");
+
+    assertThat(this.b.release("x", "a", term, null, RESIGNED)).isFalse();
+    assertThat(this.a.release("x", "a", term, null, RESIGNED)).isTrue();
+
+    assertThat(row(this.b, "x").leaderId()).isEqualTo("b");
+    assertThat(row(this.b, "x").leaseMillis()).isZero();
+    Term ended = Term.of(this.cluster.value(Keys.term("x", term)).orElseThrow());
+    assertThat(ended.open()).isFalse();
+    assertThat(ended.endedBy()).isEqualTo("ops");
+  }
+
   /** Two nodes found an empty history at the same time, and one of them was late. */
   @Test
   void aMarkThatComesLateHidesNoLeader() throws Exception {
@@ -681,7 +705,8 @@ class KeyValueLeaseStoreTest {
     long term = lead(this.a, "y", "a");
 
     assertThat(this.cluster.below(Keys.HEARTBEATS)).hasSize(1);
-    assertThat(this.a.renew("a", Map.of("y", term)).renewed()).containsExactly("y");
+    Map<String, Long> both = Map.of("x", row(this.a, "x").term(), "y", term);
+    assertThat(this.a.renew("a", both).renewed()).isEqualTo(both.keySet());
   }
 
   /** An operator writes something into the heartbeat, even what was there. */
