@@ -98,7 +98,7 @@ final class ElectionDataSourceResolver {
 
   /**
    * Returns whether connections of a source lead to the election's database: it is the same source,
-   * or has the same URL up to the question mark.
+   * or has the same URL. Its parameters count, since they may choose the server.
    */
   boolean isShared(DataSource dataSource) {
     DataSource own = this.marked.getIfAvailable();
@@ -118,9 +118,7 @@ final class ElectionDataSourceResolver {
   }
 
   private static String place(String url) {
-    return url.replaceFirst("[?;].*$", "")
-        .replaceFirst("//[^/]*@", "//")
-        .replaceFirst("^jdbc:[^/]*//", "");
+    return url.replaceFirst("//[^/]*@", "//").replaceFirst("^jdbc:[^/]*//", "");
   }
 
   private String url() {
@@ -129,6 +127,10 @@ final class ElectionDataSourceResolver {
   }
 
   private Supplier<Login> logins() {
+    DataSource unique = this.beanFactory.getBeanProvider(DataSource.class).getIfUnique();
+    if (unique != null) {
+      UncarriedSettings.refuseWrappers(unique);
+    }
     HikariPool pool = pool();
     if (pool != null) {
       return pool::login;
@@ -136,8 +138,8 @@ final class ElectionDataSourceResolver {
     JdbcConnectionDetails details =
         this.beanFactory.getBeanProvider(JdbcConnectionDetails.class).getIfUnique();
     Supplier<Login> logins = details != null ? () -> loginOf(details) : loginOfDataSource();
-    DataSource unique = this.beanFactory.getBeanProvider(DataSource.class).getIfUnique();
     if (unique != null && isReadable(unique)) {
+      requireSupported(loginOf(unique).url());
       UncarriedSettings.refuse(unique, this.environment);
     } else {
       UncarriedSettings.refuse(this.environment);

@@ -1,5 +1,6 @@
 package io.election.autoconfigure.mysql;
 
+import io.election.ElectionSetupException;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -69,7 +70,16 @@ final class FlywayBaseline implements FlywayConfigurationCustomizer {
       log.debug("The schema of the application could not be inspected; Flyway says why", ex);
       return;
     }
-    if (beginsAbove(BASELINE, configuration)) {
+    MigrationInfo[] pending = pending(configuration);
+    for (MigrationInfo each : pending) {
+      if (each.getType().isBaseline()) {
+        throw new ElectionSetupException(
+            "Flyway runs the baseline migration %s only in a schema without tables, and this one holds those of the election."
+                .formatted(each.getScript()),
+            "Give the election a database of its own (@ElectionDataSource); or drop the tables leader_election… while no node runs, and start again: your migrations run first.");
+      }
+    }
+    if (beginAbove(BASELINE, pending)) {
       log.info(
           "the schema holds only tables of the election: the application's Flyway begins with baseline version {}, so that all migrations run",
           BASELINE);
@@ -166,15 +176,18 @@ final class FlywayBaseline implements FlywayConfigurationCustomizer {
     }
   }
 
-  /** Whether all migrations of the application have versions above the baseline. */
-  private static boolean beginsAbove(MigrationVersion baseline, FluentConfiguration configuration) {
-    MigrationInfo[] pending = Flyway.configure(configuration.getClassLoader())
+  private static MigrationInfo[] pending(FluentConfiguration configuration) {
+    return Flyway.configure(configuration.getClassLoader())
         .configuration(configuration)
         .callbacks(new Callback[0])
         .skipDefaultCallbacks(true)
         .load()
         .info()
         .pending();
+  }
+
+  /** Whether all migrations of the application have versions above the baseline. */
+  private static boolean beginAbove(MigrationVersion baseline, MigrationInfo[] pending) {
     return Stream.of(pending)
         .map(MigrationInfo::getVersion)
         .filter(Objects::nonNull)

@@ -4,6 +4,9 @@ import io.election.ElectionSetupException;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.BeanWrapper;
@@ -16,12 +19,25 @@ import org.springframework.boot.context.properties.source.ConfigurationPropertyS
 import org.springframework.boot.context.properties.source.ConfigurationPropertyState;
 import org.springframework.boot.jdbc.DataSourceUnwrapper;
 import org.springframework.core.env.Environment;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
+import org.springframework.jdbc.datasource.ShardingKeyDataSourceAdapter;
+import org.springframework.jdbc.datasource.UserCredentialsDataSourceAdapter;
 
 /**
  * Refuses settings of a pool that make its connections other ones than its URL, user and password
- * alone, where the election knows nothing more than these three.
+ * alone, where the election knows nothing more than these three; and sources of which it does not
+ * know whether they have such settings.
  */
 final class UncarriedSettings {
+
+  /** What they add to a URL, a user and a password is in {@link #OF_BEANS}. */
+  private static final Set<String> SOURCES = Set.of(
+      "org.apache.tomcat.jdbc.pool.DataSourceProxy",
+      "org.apache.commons.dbcp2.BasicDataSource",
+      "oracle.ucp.jdbc.PoolDataSourceImpl",
+      "org.mariadb.jdbc.MariaDbDataSource",
+      "org.springframework.jdbc.datasource.DriverManagerDataSource",
+      "org.springframework.jdbc.datasource.SimpleDriverDataSource");
 
   /** As the getters of Tomcat's pool, Commons DBCP, Oracle UCP and Spring's own sources name them. */
   private static final List<String> OF_BEANS = List.of(
@@ -71,13 +87,33 @@ final class UncarriedSettings {
    */
   static void refuse(DataSource dataSource, Environment environment) {
     DataSource root = DataSourceUnwrapper.unwrapRoot(dataSource);
+    if (Stream.<Class<?>>iterate(root.getClass(), Objects::nonNull, (type) -> type.getSuperclass())
+        .noneMatch((type) -> SOURCES.contains(type.getName()))) {
+      throw refused("the DataSource " + root.getClass().getName() + " may give");
+    }
     BeanWrapper bean = PropertyAccessorFactory.forBeanPropertyAccess(root);
     for (String name : OF_BEANS) {
       if (bean.isReadableProperty(name) && isSet(value(bean, name))) {
-        throw refused(name + " of the DataSource " + root.getClass().getName());
+        throw refused(name + " of the DataSource " + root.getClass().getName() + " gives");
       }
     }
     refuse(OF_OTHER_POOLS, environment);
+  }
+
+  /**
+   * Refuses wrappers of a source that connect as another user or to another database than it.
+   *
+   * @throws ElectionSetupException if there is one
+   */
+  static void refuseWrappers(DataSource dataSource) {
+    DataSource each = dataSource;
+    while (each instanceof DelegatingDataSource wrapper) {
+      if (wrapper instanceof UserCredentialsDataSourceAdapter
+          || wrapper instanceof ShardingKeyDataSourceAdapter) {
+        throw refused("the wrapper " + wrapper.getClass().getName() + " may give");
+      }
+      each = wrapper.getTargetDataSource();
+    }
   }
 
   /**
@@ -99,7 +135,7 @@ final class UncarriedSettings {
         if (found != null
             ? isSet(found.getValue())
             : source.containsDescendantOf(asked) == ConfigurationPropertyState.PRESENT) {
-          throw refused(property);
+          throw refused(property + " gives");
         }
       }
     }
@@ -123,10 +159,10 @@ final class UncarriedSettings {
     return value != null && !value.toString().isEmpty();
   }
 
-  private static ElectionSetupException refused(String setting) {
+  private static ElectionSetupException refused(String subject) {
     return new ElectionSetupException(
-        "as.election.algorithm=Mysql opens connections of its own, which would not have what %s gives to those of the pool."
-            .formatted(setting),
+        "as.election.algorithm=Mysql opens connections of its own, which would not have what %s to those of the application."
+            .formatted(subject),
         "Write it into the URL (for instance sslMode=VERIFY_IDENTITY, or sessionVariables), use HikariCP, or mark a DataSource bean with @ElectionDataSource, beside @Bean.");
   }
 }

@@ -1,6 +1,7 @@
 package io.election.autoconfigure.mysql;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 
 import io.election.autoconfigure.MysqlNode;
@@ -18,6 +19,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
 import org.springframework.boot.flyway.autoconfigure.FlywayConfigurationCustomizer;
+import org.springframework.boot.flyway.autoconfigure.FlywayMigrationStrategy;
 import org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
@@ -148,6 +150,30 @@ class MigrationOrderIT {
     assertThat(StartFailure.text(
             this.withFlyway.withPropertyValues("spring.flyway.locations=classpath:db/zero")))
         .contains("Found non-empty schema(s)", "skips only migrations of version 0");
+  }
+
+  @Test
+  void baselineMigrationIsNotSkipped() {
+    this.database.withTables();
+    assertThat(StartFailure.text(
+            this.withFlyway.withPropertyValues("spring.flyway.locations=classpath:db/base")))
+        .contains("B2__base.sql", "drop the tables leader_election");
+  }
+
+  /** By a runner of the application, for example. */
+  @Test
+  void aMigrationAfterTheElectionHasBegunIsRefusedWithTheRemedy() {
+    this.withFlyway
+        .withBean(FlywayMigrationStrategy.class, () -> (flyway) -> {})
+        .run((context) -> {
+          MysqlNode.awaitLeader(context);
+          Flyway flyway = context.getBean(Flyway.class);
+          Throwable failure = catchThrowable(flyway::migrate);
+          assertThat(new FlywayBaselineFailureAnalyzer()
+                  .analyze(new IllegalStateException(failure))
+                  .getAction())
+              .contains(BOTH_PROPERTIES);
+        });
   }
 
   @Test

@@ -3,6 +3,7 @@ package io.election.autoconfigure.mysql;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.mysql.cj.jdbc.MysqlDataSource;
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.ElectionService;
 import io.election.autoconfigure.ElectionDataSource;
@@ -10,6 +11,7 @@ import io.election.autoconfigure.MysqlNode;
 import io.election.autoconfigure.StartFailure;
 import io.election.test.TestDatabase;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.Properties;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
@@ -22,6 +24,9 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.jdbc.datasource.IsolationLevelDataSourceAdapter;
+import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
+import org.springframework.jdbc.datasource.UserCredentialsDataSourceAdapter;
 
 /** The election's connections are neither weaker than the pool's, nor other ones. */
 @ExtendWith(OutputCaptureExtension.class)
@@ -117,6 +122,39 @@ class PoolSettingsIT {
     assertThat(StartFailure.text(
             MysqlNode.withoutDataSource(this.database).withBean(DataSource.class, () -> source)))
         .contains("connectionProperties of the DataSource", "sslMode=VERIFY_IDENTITY");
+  }
+
+  /** Their connections may be verified, or of another user. */
+  @Test
+  void sourceOrWrapperWithOtherConnectionsIsRefused() throws SQLException {
+    DriverManagerDataSource plain = new DriverManagerDataSource(
+        this.database.jdbcUrl(), this.database.username(), this.database.password());
+    UserCredentialsDataSourceAdapter reader = new UserCredentialsDataSourceAdapter();
+    reader.setTargetDataSource(plain);
+    reader.setUsername("reader");
+    IsolationLevelDataSourceAdapter pooled = new IsolationLevelDataSourceAdapter();
+    HikariDataSource pool = new HikariDataSource();
+    pool.setJdbcUrl(this.database.jdbcUrl());
+    pooled.setTargetDataSource(new LazyConnectionDataSourceProxy(pool));
+    MysqlDataSource verified = new MysqlDataSource();
+    verified.setUrl("jdbc:mysql://127.0.0.1/none");
+    verified.setUser("app");
+    verified.setPassword("secret");
+    verified.setSslMode("VERIFY_IDENTITY");
+    for (DataSource each : List.of(reader, pooled, verified)) {
+      assertThat(StartFailure.text(
+              MysqlNode.withoutDataSource(this.database).withBean(DataSource.class, () -> each)))
+          .contains(each.getClass().getName() + " may give", "@ElectionDataSource");
+    }
+  }
+
+  @Test
+  void wrappersThatPassConnectionsOnAreUnwrapped() {
+    DataSource wrapped = new LazyConnectionDataSourceProxy(new DriverManagerDataSource(
+        this.database.jdbcUrl(), this.database.username(), this.database.password()));
+    MysqlNode.withoutDataSource(this.database)
+        .withBean(DataSource.class, () -> wrapped)
+        .run(MysqlNode::awaitLeader);
   }
 
   /** With R2DBC, for example, there is no pool that has these settings. */

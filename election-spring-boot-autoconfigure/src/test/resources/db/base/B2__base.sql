@@ -1,0 +1,1 @@
+CREATE TABLE base (id bigint PRIMARY KEY);
