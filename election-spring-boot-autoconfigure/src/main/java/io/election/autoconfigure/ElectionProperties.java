@@ -57,7 +57,7 @@ public record ElectionProperties(
     @Nullable String serviceId,
     @DefaultValue List<String> services,
     @Nullable String nodeId,
-    @DefaultValue("") String label,
+    @Nullable String label,
     @DefaultValue("10s") @DurationUnit(ChronoUnit.SECONDS) Duration leaseDuration,
     @DefaultValue("2s") @DurationUnit(ChronoUnit.SECONDS) Duration renewInterval,
     @DefaultValue("1s") @DurationUnit(ChronoUnit.SECONDS) Duration operationTimeout,

@@ -9,6 +9,7 @@ import io.election.lease.LeaseStoreException;
 import io.election.lease.Precedence;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
@@ -92,10 +93,11 @@ public final class StoreSettings {
    * @throws InvalidConfigurationPropertyValueException if a setting breaks a rule
    */
   public static LeaseSettings lease(ElectionProperties properties, Environment environment) {
-    String problem = properties.label().isEmpty() ? null : Names.problem(properties.label());
+    String label = Objects.requireNonNullElse(properties.label(), "");
+    String problem = label.isEmpty() ? null : Names.problem(label);
     if (problem != null) {
       throw new InvalidConfigurationPropertyValueException(
-          "as.election.label", Names.printable(properties.label()), "it " + problem);
+          "as.election.label", Names.printable(label), "it " + problem);
     }
     try {
       return new LeaseSettings(
@@ -105,7 +107,7 @@ public final class StoreSettings {
           properties.drainTimeout(environment),
           properties.eligible(),
           properties.historyRetention(),
-          properties.label());
+          label);
     } catch (InvalidLeaseSettingException ex) {
       String name = "as.election." + ex.setting();
       Object written = InvalidElectionPropertyFailureAnalyzer.asWritten(environment, name);
