@@ -77,22 +77,17 @@ final class Commands {
 
   void designate(String leaderId, @Nullable AuditNote auditNote) throws Exception {
     String serviceId = this.candidate.serviceId();
-    if (this.candidate.isLeader()) {
-      if (leaderId.equals(this.candidate.nodeId())) {
-        return;
-      }
+    boolean leads = this.candidate.isLeader();
+    if (leads && leaderId.equals(this.candidate.nodeId())) {
+      return;
+    }
+    if (leads || this.candidate.keepsLeaseAfterStop()) {
       this.log.designated(serviceId, leaderId, auditNote);
-      this.candidate.change(
-          (candidacy) -> candidacy.handOver(leaderId, auditNote, this.elector.now()));
-      if (this.elector.isRunning()) {
+      change((candidacy) -> candidacy.handOver(leaderId, auditNote, this.elector.now()));
+      if (leads && this.elector.isRunning()) {
         CompletableFuture<?> unused =
             this.elector.submit(this.candidate, () -> warnIfUnknown(leaderId));
       }
-      return;
-    }
-    if (this.candidate.keepsLeaseAfterStop()) {
-      this.log.designated(serviceId, leaderId, auditNote);
-      change((candidacy) -> candidacy.handOver(leaderId, auditNote, this.elector.now()));
       return;
     }
     callOnElectorThread(() -> {
