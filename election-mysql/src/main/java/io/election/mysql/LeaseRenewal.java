@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.StringJoiner;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,17 +26,16 @@ final class LeaseRenewal {
 
   private final ElectionDatabase database;
 
-  private final RepeatedStatement<Held> renewal = new RepeatedStatement<>();
+  private @Nullable Prepared prepared;
 
   private boolean someAreLocked;
 
-  /** The leases of a node. */
-  private record Held(String nodeId, Map<String, Long> terms) {
-
-    Held copy() {
-      return new Held(this.nodeId, Map.copyOf(this.terms));
-    }
-  }
+  /**
+   * The statement that renews these leases. It is kept while they and the session stay the same, so
+   * that hundreds of leases do not build it anew in each renew interval.
+   */
+  private record Prepared(
+      Session session, String nodeId, Map<String, Long> terms, PreparedStatement statement) {}
 
   LeaseRenewal(ElectionDatabase database) {
     this.database = database;
@@ -84,13 +84,7 @@ final class LeaseRenewal {
       Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
       throws SQLException {
     try {
-      PreparedStatement statement = this.renewal.about(
-          session,
-          new Held(nodeId, terms),
-          Held::copy,
-          () ->
-              session.dialect().renewal(stamp.renewal(), held(nodeId, terms, stamp), terms.size()));
-      return session.update(statement) == terms.size();
+      return session.update(prepared(session, stamp, nodeId, terms)) == terms.size();
     } catch (SQLException ex) {
       if (SqlErrors.isLockTrouble(ex)) {
         // Outside a transaction the server has undone the statement and released its locks.
@@ -99,6 +93,23 @@ final class LeaseRenewal {
       }
       throw ex;
     }
+  }
+
+  private PreparedStatement prepared(
+      Session session, OwnerStamp stamp, String nodeId, Map<String, Long> terms)
+      throws SQLException {
+    Prepared kept = this.prepared;
+    if (kept != null && kept.session() == session) {
+      if (kept.nodeId().equals(nodeId) && kept.terms().equals(terms)) {
+        return kept.statement();
+      }
+      this.prepared = null;
+      kept.statement().close();
+    }
+    PreparedStatement statement = session.prepare(
+        session.dialect().renewal(stamp.renewal(), held(nodeId, terms, stamp), terms.size()));
+    this.prepared = new Prepared(session, nodeId, Map.copyOf(terms), statement);
+    return statement;
   }
 
   /**

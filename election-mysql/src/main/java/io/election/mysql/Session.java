@@ -335,9 +335,8 @@ final class Session {
 
   /** Runs a write and returns the number of rows that it changed. */
   int update(String sql, @Nullable Object... parameters) throws SQLException {
-    bound();
     try (PreparedStatement statement = prepare(sql, parameters)) {
-      return update(statement);
+      return statement.executeUpdate();
     }
   }
 
@@ -368,7 +367,6 @@ final class Session {
 
   <T> List<T> query(String sql, Reader<T> reader, @Nullable Object... parameters)
       throws SQLException {
-    bound();
     try (PreparedStatement statement = prepare(sql, parameters);
         ResultSet rows = statement.executeQuery()) {
       List<T> result = new ArrayList<>();
@@ -381,6 +379,7 @@ final class Session {
 
   /** Prepares a statement, which the caller closes. */
   PreparedStatement prepare(String sql, @Nullable Object... parameters) throws SQLException {
+    bound();
     PreparedStatement statement = this.connection.prepareStatement(sql.replace(NOW, STORABLE_NOW));
     try {
       for (int i = 0; i < parameters.length; i++) {
