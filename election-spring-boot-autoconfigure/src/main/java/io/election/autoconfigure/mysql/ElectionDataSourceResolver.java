@@ -127,7 +127,7 @@ final class ElectionDataSourceResolver {
   }
 
   private Supplier<Login> logins() {
-    DataSource unique = this.beanFactory.getBeanProvider(DataSource.class).getIfUnique();
+    DataSource unique = unique();
     if (unique != null) {
       UncarriedSettings.refuseWrappers(unique);
     }
@@ -138,8 +138,9 @@ final class ElectionDataSourceResolver {
     JdbcConnectionDetails details =
         this.beanFactory.getBeanProvider(JdbcConnectionDetails.class).getIfUnique();
     Supplier<Login> logins = details != null ? () -> loginOf(details) : loginOfDataSource();
-    if (unique != null && isReadable(unique)) {
-      requireSupported(loginOf(unique).url());
+    String url = unique != null ? exposedUrl(unique) : null;
+    if (unique != null && url != null) {
+      requireSupported(url);
       UncarriedSettings.refuse(unique, this.environment);
     } else {
       UncarriedSettings.refuse(this.environment);
@@ -162,8 +163,12 @@ final class ElectionDataSourceResolver {
 
   /** The application's pool, if it is HikariCP. */
   private @Nullable HikariPool pool() {
-    DataSource dataSource = this.beanFactory.getBeanProvider(DataSource.class).getIfUnique();
+    DataSource dataSource = unique();
     return dataSource != null ? HikariPool.of(dataSource) : null;
+  }
+
+  private @Nullable DataSource unique() {
+    return this.beanFactory.getBeanProvider(DataSource.class).getIfUnique();
   }
 
   private Supplier<Login> loginOfDataSource() {
@@ -172,7 +177,7 @@ final class ElectionDataSourceResolver {
     if (names.isEmpty()) {
       return this::loginOfProperties;
     }
-    DataSource dataSource = this.beanFactory.getBeanProvider(DataSource.class).getIfUnique();
+    DataSource dataSource = unique();
     if (dataSource == null) {
       throw new ElectionSetupException(
           "as.election.algorithm=Mysql needs a database, but there are several DataSource beans and neither a primary one nor one for elections: "
@@ -206,12 +211,11 @@ final class ElectionDataSourceResolver {
         "spring.datasource");
   }
 
-  private static boolean isReadable(DataSource dataSource) {
+  private static @Nullable String exposedUrl(DataSource dataSource) {
     try {
-      loginOf(dataSource);
-      return true;
+      return loginOf(dataSource).url();
     } catch (ElectionSetupException ex) {
-      return false;
+      return null;
     }
   }
 
