@@ -144,20 +144,16 @@ class MigrationOrderIT {
         .isEqualTo("0");
   }
 
-  @Test
-  void migrationOfVersionZeroIsNotSkipped() {
+  @ParameterizedTest
+  @CsvSource({
+    "zero, Found non-empty schema(s), skips only migrations of version 0",
+    "base, B2__base.sql, drop the tables leader_election"
+  })
+  void migrationBelowABaselineIsNotSkipped(String folder, String found, String remedy) {
     this.database.withTables();
     assertThat(StartFailure.text(
-            this.withFlyway.withPropertyValues("spring.flyway.locations=classpath:db/zero")))
-        .contains("Found non-empty schema(s)", "skips only migrations of version 0");
-  }
-
-  @Test
-  void baselineMigrationIsNotSkipped() {
-    this.database.withTables();
-    assertThat(StartFailure.text(
-            this.withFlyway.withPropertyValues("spring.flyway.locations=classpath:db/base")))
-        .contains("B2__base.sql", "drop the tables leader_election");
+            this.withFlyway.withPropertyValues("spring.flyway.locations=classpath:db/" + folder)))
+        .contains(found, remedy);
   }
 
   /** By a runner of the application, for example. */
