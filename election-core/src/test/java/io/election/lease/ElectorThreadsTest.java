@@ -374,7 +374,12 @@ class ElectorThreadsTest extends ElectorFixture {
     Node other = new Node(
             "a",
             SETTINGS,
-            new SimulatedDatabase(() -> this.clock.get() / 1_000).new Store(),
+            new SimulatedDatabase(() -> this.clock.get() / 1_000).new Store() {
+              @Override
+              public String name() {
+                return ElectorThreadsTest.this.database.name();
+              }
+            },
             "jobs")
         .start();
     advanceUntil(other.service::isLeader);
