@@ -206,7 +206,6 @@ class Life {
     this.unanswered.clear();
     this.held.clear();
     this.named.clear();
-    this.paused.clear();
     this.own.clear();
   }
 

@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -32,6 +33,7 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -54,7 +56,6 @@ class KeyValueLeaseStoreTest {
     for (int i = 0; i < 500; i++) {
       terms.put("service-" + i, lead(this.a, "service-" + i, "a"));
     }
-    this.a.renew("a", terms);
     this.cluster.commits.clear();
     this.cluster.queries.clear();
 
@@ -150,6 +151,28 @@ class KeyValueLeaseStoreTest {
     assertThat(take(this.b, "x", seen, "b")).isTrue();
   }
 
+  /** The process has read its own name by hand, or another name before its record came back. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void anElectionThatWasEditedRestsTooOnceItsProcessRenewsItNoMore(boolean reusesVersions)
+      throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    Map<String, Long> both = Map.of("x", lead(this.a, "x", "a"), "y", lead(this.a, "y", "a"));
+    Map<String, Long> one = Map.of("y", both.getOrDefault("y", 0L));
+    for (String text : List.of("a", this.cluster.get("x"))) {
+      this.cluster.put("x", "a");
+      this.a.read(Set.of("x"));
+      this.cluster.put("x", text);
+      assertThat(this.a.renew("a", both).renewed()).contains("x");
+      this.a.renew("a", one);
+      LeaseRow seen = row(this.b, "x");
+
+      this.a.renew("a", one);
+
+      assertThat(row(this.b, "x")).isEqualTo(seen);
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void aTakeOverFailsIfTheHolderHasRenewedSinceItWasSeen(boolean reusesVersions) throws Exception {
@@ -201,13 +224,22 @@ class KeyValueLeaseStoreTest {
   void termsGrowThoughEverythingIsDeleted(boolean reusesVersions) throws Exception {
     this.cluster.reusesVersions = reusesVersions;
     long term = lead(this.a, "x", "a");
-    List.copyOf(this.cluster.entries.keySet()).forEach(this.cluster::delete);
-
-    assertThat(lead(this.b, "x", "b")).isGreaterThan(term);
-    List.copyOf(this.cluster.entries.keySet()).forEach(this.cluster::delete);
+    for (String kept : List.of("nothing", Keys.IDENTITY)) {
+      deleteAllBut(kept);
+      long next = lead(this.b, "x", "b");
+      assertThat(next).isGreaterThan(term);
+      term = next;
+    }
+    deleteAllBut("nothing");
     this.cluster.put("x", "c");
     assertThat(this.a.acquire("x", row(this.a, "x"), claim("a", Reason.EXPIRED)).orElseThrow())
-        .isGreaterThan(term + 1);
+        .isGreaterThan(term);
+  }
+
+  private void deleteAllBut(String kept) {
+    List.copyOf(this.cluster.entries.keySet()).stream()
+        .filter((key) -> !key.equals(kept))
+        .forEach(this.cluster::delete);
   }
 
   /** An operator deletes a record and writes a name, twice, and a node led in between. */
@@ -434,9 +466,13 @@ class KeyValueLeaseStoreTest {
     this.cluster.below(Keys.HEARTBEATS).keySet().forEach(this.cluster::delete);
     assertThat(this.a.renew("a", terms).renewed()).isEmpty();
 
-    lead(this.a, "z", "a");
+    long other = lead(this.a, "z", "a");
 
     assertThat(this.a.renew("a", terms).renewed()).isEmpty();
+    this.a.renew("a", Map.of("z", other));
+    assertThat(this.cluster.below(Keys.HEARTBEATS).values())
+        .singleElement()
+        .satisfies((value) -> assertThat(Heartbeat.of(value).except()).isEmpty());
   }
 
   /** The heartbeat that the copy names goes on, and does not renew this election. */
@@ -515,6 +551,22 @@ class KeyValueLeaseStoreTest {
     assertThat(row(this.b, "x")).isNotEqualTo(seen);
   }
 
+  /** Another one writes the heartbeat at that moment: a copy of the process, or an operator. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aNameByHandIsNotReplacedByARecordWithAHeartbeatOfAnother(boolean reusesVersions)
+      throws Exception {
+    this.cluster.reusesVersions = reusesVersions;
+    long term = lead(this.a, "x", "a");
+    this.cluster.put("x", "a");
+    Runnable edit = () -> this.cluster.below(Keys.HEARTBEATS).forEach(this.cluster::put);
+    this.cluster.interruption = () -> this.cluster.interruption = edit;
+
+    assertThat(this.a.renew("a", Map.of("x", term)).renewed()).isEmpty();
+
+    assertThat(this.cluster.get("x")).isEqualTo("a");
+  }
+
   /** Its process is the one that the last term names, since the record names none. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
@@ -569,37 +621,97 @@ class KeyValueLeaseStoreTest {
     assertThat(take(this.a, "x", seen, "a")).isFalse();
   }
 
+  /** How a server goes back to an earlier state. */
+  enum Restore {
+    EPOCH,
+    SNAPSHOT,
+
+    /** Its log goes back too: only who has seen more notices that. */
+    COPY,
+    COPY_AFTER_SNAPSHOT
+  }
+
   /**
    * A server goes back to a state in which the record was free. Since then a node took it, which may
    * still lead. Nobody may take it at once, nor be the second to lead in its term.
    */
   @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void afterARestoreNoNodeTakesAtOnceWhatWasFree(boolean reusesVersions) throws Exception {
-    this.cluster.reusesVersions = reusesVersions;
+  @EnumSource
+  void afterARestoreNoNodeTakesAtOnceWhatWasFree(Restore restore) throws Exception {
+    this.cluster.reusesVersions = restore == Restore.EPOCH;
     long earlier = lead(this.a, "x", "a");
+    if (restore == Restore.COPY_AFTER_SNAPSHOT) {
+      this.cluster.restore(this.cluster.state());
+      earlier =
+          this.a.acquire("x", row(this.a, "x"), claim("a", Reason.EXPIRED)).orElseThrow();
+    }
     assertThat(this.a.release("x", "a", earlier, "", RESIGNED)).isTrue();
     assertThat(row(this.b, "x").leaseMillis()).isZero();
     MemoryKeyValueServer.Cluster.State before = this.cluster.state();
+    long surplus = this.cluster.surplus;
     LeaseRow released = row(this.a, "x");
     long term = this.a.acquire("x", released, claim("a", Reason.RELEASED)).orElseThrow();
     renewed("x", term);
+    this.cluster.revision += 1_000_000;
+    long other = lead(this.a, "y", "a");
+    assertThat(row(this.b, "x").term()).isEqualTo(term);
 
     this.cluster.restore(before);
+    if (restore.name().startsWith("COPY")) {
+      this.cluster.surplus = surplus;
+    }
 
     LeaseStore fresh = new KeyValueLeaseStore(new MemoryKeyValueServer(this.cluster));
-    for (LeaseStore other : List.of(this.b, fresh)) {
-      if (other == this.b) {
-        assertThat(take(other, "x", released, "b")).isFalse();
+    for (LeaseStore store : List.of(this.b, fresh)) {
+      if (store == this.b) {
+        assertThat(take(store, "x", released, "b")).isFalse();
       }
-      LeaseRow restored = row(other, "x");
+      LeaseRow restored = row(store, "x");
       assertThat(restored).isNotEqualTo(released);
       assertThat(restored.leaseMillis()).as("watched, and not free").isEqualTo(LEASE);
     }
     LeaseRow watched = row(this.b, "x");
     assertThat(this.a.renew("a", Map.of("x", term)).renewed()).isEmpty();
-    assertThat(take(this.b, "x", watched, "b")).isTrue();
+    assertThat(take(this.a, "x", released, "a")).isFalse();
+    assertThat(take(this.b, "x", watched, "b"))
+        .as("none has begun another history")
+        .isTrue();
     assertThat(row(fresh, "x").term()).isNotEqualTo(term);
+    assertThat(lead(fresh, "y", "c")).isGreaterThan(other);
+  }
+
+  /** Nothing in the data tells that an epoch of ZooKeeper comes again. */
+  @Test
+  void termsAfterAnotherEpochBeginAtTheTime() throws Exception {
+    this.cluster.reusesVersions = true;
+    lead(this.a, "x", "a");
+    MemoryKeyValueServer.Cluster.State before = this.cluster.state();
+    for (long millis : List.of(1_700_000_000_000L, 1_700_000_000_001L)) {
+      this.cluster.restore(before);
+      LeaseStore store = new KeyValueLeaseStore(
+          new MemoryKeyValueServer(this.cluster),
+          () -> Instant.ofEpochMilli(millis),
+          System::nanoTime,
+          () -> UUID.randomUUID().toString());
+      long term =
+          store.acquire("x", row(store, "x"), claim("b", Reason.EXPIRED)).orElseThrow();
+
+      assertThat(term).isBetween(millis * 1_000, millis * 1_000 + 99);
+      assertThat(lead(store, "y", "b")).isBetween(millis * 1_000, millis * 1_000 + 99);
+    }
+  }
+
+  /** The server is set back while a process leads, to a state that differs in nothing of its own. */
+  @Test
+  void aRenewalInARevisionThatWasSeenBeforeDoesNotCount() throws Exception {
+    long term = lead(this.a, "x", "a");
+    MemoryKeyValueServer.Cluster.State before = this.cluster.state();
+    this.cluster.put("unrelated", "");
+    row(this.a, "x");
+
+    this.cluster.restore(before);
+
+    assertThat(this.a.renew("a", Map.of("x", term)).renewed()).isEmpty();
   }
 
   static Stream<Arguments> copies() {
