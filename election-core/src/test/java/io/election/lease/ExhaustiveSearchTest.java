@@ -48,7 +48,11 @@ class ExhaustiveSearchTest {
             true,
             500_000,
             new Bounds(TWO, EQUAL, 3, 0, 0, 0, 0, false, false, true)),
-        arguments("crashes", true, 500_000, new Bounds(TWO, EQUAL, 2, 0, 2, 0, 0, false, false)),
+        arguments(
+            "crashes",
+            THOROUGH,
+            THOROUGH ? 500_000 : SOME,
+            new Bounds(TWO, EQUAL, 2, 0, 2, 0, 0, false, false)),
         arguments("all", false, SOME, new Bounds(TWO, UNEQUAL, 3, 1, 1, 1, 1, true, false)),
         arguments(
             "three nodes",
