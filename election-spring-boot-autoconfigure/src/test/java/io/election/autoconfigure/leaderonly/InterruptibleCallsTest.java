@@ -12,6 +12,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
@@ -45,6 +46,9 @@ class InterruptibleCallsTest {
     }
     this.calls.end();
     assertThat(isInterrupted()).isEqualTo(left);
+    assertThat(this.calls)
+        .extracting("running", InstanceOfAssertFactories.ITERABLE)
+        .isEmpty();
   }
 
   @Test

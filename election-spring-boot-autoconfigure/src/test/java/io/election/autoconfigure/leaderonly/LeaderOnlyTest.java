@@ -1,16 +1,20 @@
 package io.election.autoconfigure.leaderonly;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.Mockito.inOrder;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.verify;
 import static org.mockito.Mockito.verifyNoInteractions;
+import static org.mockito.Mockito.when;
 
 import io.election.ElectionService;
 import io.election.LeaderOnly;
 import io.election.LeaderOnly.OnFollower;
+import io.election.Leadership;
 import io.election.LeadershipLostEvent;
 import io.election.LeadershipLostEvent.Reason;
 import io.election.NotLeaderException;
@@ -19,6 +23,8 @@ import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.SwitchedElection;
 import java.io.IOException;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -41,13 +47,17 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.mockito.InOrder;
+import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.EventListener;
 import org.springframework.scheduling.annotation.Async;
@@ -87,6 +97,7 @@ class LeaderOnlyTest {
   void runsOnTheLeaderAndIsSkippedElsewhere(CapturedOutput output) {
     this.jobs.run((context) -> {
       Jobs jobs = context.getBean(Jobs.class);
+      List<String> outcomes = outcomes(context);
       jobs.run();
       assertThat(jobs.runs()).isZero();
       assertThat(output).contains("skipped Jobs.run: this node does not lead election 'default'");
@@ -97,7 +108,74 @@ class LeaderOnlyTest {
       jobs.run();
       assertThat(jobs.runs()).isEqualTo(1);
       assertThat(jobs.future()).isCompletedWithValue(null);
+      assertThat(outcomes)
+          .containsExactly(
+              "Jobs.run SKIPPED",
+              "Jobs.run RAN",
+              "Jobs.future RAN",
+              "Jobs.run SKIPPED",
+              "Jobs.future SKIPPED");
     });
+  }
+
+  private static List<String> outcomes(ApplicationContext context) {
+    List<String> outcomes = new ArrayList<>();
+    context
+        .getBean(LeaderOnlyCalls.class)
+        .onCall((serviceId, method, outcome, nanos) -> outcomes.add(method + " " + outcome));
+    return outcomes;
+  }
+
+  /** A class may inherit what another inherits too, and say otherwise. */
+  @Test
+  void inheritedMethodIsGuardedAsEachClassSays() {
+    this.contextRunner.withBean(Skipping.class).withBean(Throwing.class).run((context) -> {
+      for (int i = 0; i < 2; i++) {
+        assertThat(context.getBean(Skipping.class).text()).isNull();
+        assertThatExceptionOfType(NotLeaderException.class)
+            .isThrownBy(context.getBean(Throwing.class)::text);
+      }
+    });
+  }
+
+  /** The target behind a proxy may be another one than that for which the proxy was made. */
+  @Test
+  void methodWithoutTheAnnotationIsNotGuarded() {
+    this.contextRunner.run((context) -> {
+      ProxyFactory proxies = new ProxyFactory(new Unguarded());
+      proxies.addAdvice(context.getBean(LeaderOnlyAdvisor.class).getAdvice());
+      assertThat(((Unguarded) proxies.getProxy()).text()).isEqualTo("ran");
+    });
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void callIsBoundToItsTermUntilItLeavesItsThread(boolean fails) {
+    TermBoundCalls terms = mock();
+    when(terms.appliesTo(any())).thenReturn(true);
+    when(terms.installer()).thenReturn(new BeanPostProcessor() {});
+    SwitchedElection election = new SwitchedElection() {
+      @Override
+      public Optional<Leadership> leadership() {
+        return Optional.of(new Leadership(7, Instant.EPOCH, Leadership.UNLIMITED));
+      }
+    };
+    election.becomeLeader();
+    contexts()
+        .withBean(SwitchedElection.class, () -> election)
+        .withBean(TermBoundCalls.class, () -> terms)
+        .withBean(Jobs.class)
+        .run((context) -> {
+          Jobs jobs = context.getBean(Jobs.class);
+          if (fails) {
+            assertThatExceptionOfType(IOException.class).isThrownBy(jobs::fail);
+          } else {
+            jobs.pending();
+          }
+          InOrder order = inOrder(terms);
+          order.verify(terms).begin(election, 7);
+          order.verify(terms).end();
+        });
   }
 
   @Test
@@ -141,20 +219,28 @@ class LeaderOnlyTest {
   void exceptionOfTheMethodGoesThrough() {
     this.election.becomeLeader();
     this.jobs.run((context) -> {
-      assertThatExceptionOfType(IOException.class).isThrownBy(context.getBean(Jobs.class)::fail);
+      Jobs jobs = context.getBean(Jobs.class);
+      assertThatExceptionOfType(IOException.class).isThrownBy(jobs::fail);
+      assertThatException()
+          .isThrownBy(() -> jobs.failingMono().block())
+          .withCauseInstanceOf(IOException.class);
+      assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(jobs::deaf);
       assertThat(context.getBean(LeaderOnlyCalls.class).isRunning("default")).isFalse();
     });
   }
 
   @Test
-  void everySubscriptionAsksAnew() {
+  void everySubscriptionAsksAnew(CapturedOutput output) {
     this.jobs.run((context) -> {
       Jobs jobs = context.getBean(Jobs.class);
+      List<String> outcomes = outcomes(context);
       Mono<String> mono = jobs.mono();
       Flux<String> flux = jobs.flux();
       assertThat(mono.blockOptional()).isEmpty();
       assertThat(flux.collectList().block()).isEmpty();
       assertThat(jobs.runs()).isZero();
+      assertThat(outcomes).containsExactly("Jobs.mono SKIPPED", "Jobs.flux SKIPPED");
+      assertThat(output).contains("skipped Jobs.mono: this node does not lead");
       this.election.becomeLeader();
       assertThat(mono.block()).isEqualTo("ran");
       assertThat(mono.block()).isEqualTo("ran");
@@ -277,7 +363,7 @@ class LeaderOnlyTest {
   }
 
   @Test
-  void onlyTheCallThatAsksForItIsInterruptedWhenItsElectionPublishesItsLoss() {
+  void onlyTheCallThatAsksForItIsInterruptedWhenItsElectionPublishesItsLoss(CapturedOutput output) {
     this.election.becomeLeader();
     this.contextRunner.withBean(BlockingJob.class).run((context) -> {
       BlockingJob job = context.getBean(BlockingJob.class);
@@ -287,6 +373,8 @@ class LeaderOnlyTest {
       context.publishEvent(new LeadershipLostEvent("default", "a", 0, Reason.EXPIRED));
       assertThat(interruptible.get(30, TimeUnit.SECONDS)).isTrue();
       assertThat(context.getBean(LeaderOnlyCalls.class).interrupted("default")).isEqualTo(1);
+      assertThat(output)
+          .contains("interrupted BlockingJob.interruptible: the leadership of election 'default'");
       job.end();
       assertThat(plain.get(30, TimeUnit.SECONDS)).isFalse();
     });
@@ -451,6 +539,23 @@ class LeaderOnlyTest {
       throw new IOException("expected");
     }
 
+    /** Its result tells nobody of its end. */
+    @LeaderOnly
+    public CompletionStage<String> deaf() {
+      return new CompletableFuture<>() {
+        @Override
+        public CompletableFuture<String> whenComplete(
+            BiConsumer<? super @Nullable String, ? super @Nullable Throwable> callback) {
+          throw new UnsupportedOperationException();
+        }
+      };
+    }
+
+    @LeaderOnly
+    public Mono<String> failingMono() throws IOException {
+      throw new IOException("expected");
+    }
+
     @LeaderOnly
     public Mono<String> mono() {
       this.runs.incrementAndGet();
@@ -573,6 +678,19 @@ class LeaderOnlyTest {
       return Mono.fromSupplier(this.runs::incrementAndGet);
     }
   }
+
+  static class Unguarded {
+
+    public @Nullable String text() {
+      return "ran";
+    }
+  }
+
+  @LeaderOnly
+  static class Skipping extends Unguarded {}
+
+  @LeaderOnly(onFollower = OnFollower.THROW)
+  static class Throwing extends Unguarded {}
 
   static class Chicken {
 
