@@ -23,7 +23,7 @@ public record AuditNote(String actor, String reason) {
     Names.requireUsable("actor", actor);
     reason = reason.strip();
     if (reason.length() > MAX_REASON) {
-      throw new IllegalArgumentException("the reason has %d characters, but may have at most %d"
+      throw new IllegalArgumentException("the reason has %s characters, but may have at most %s"
           .formatted(reason.length(), MAX_REASON));
     }
     if (!Names.printable(reason, reason.length()).equals(reason)) {

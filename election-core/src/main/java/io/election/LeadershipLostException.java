@@ -26,7 +26,7 @@ public class LeadershipLostException extends RuntimeException {
   public LeadershipLostException(
       String serviceId, String nodeId, long term, String reason, @Nullable Throwable cause) {
     super(
-        "Term %d of node '%s' in election '%s' %s, so that its work is not committed"
+        "Term %s of node '%s' in election '%s' %s, so that its work is not committed"
             .formatted(term, nodeId, serviceId, reason),
         cause);
     this.serviceId = serviceId;

@@ -24,7 +24,7 @@ public final class OtherLeaderException extends IllegalStateException {
     super(
         leaderId == null
             ? "no node leads election '%s' now".formatted(serviceId)
-            : "election '%s' is led by '%s' in term %d, which is not the expected leader"
+            : "election '%s' is led by '%s' in term %s, which is not the expected leader"
                 .formatted(serviceId, Names.printable(leaderId), term.orElse(0)));
     this.leaderId = leaderId;
     this.term = term.isPresent() ? term.getAsLong() : null;

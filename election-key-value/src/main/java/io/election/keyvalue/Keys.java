@@ -1,6 +1,7 @@
 package io.election.keyvalue;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 
 /**
  * The keys of records, terms, heartbeats and members. Names are encoded so that no two of them give
@@ -30,7 +31,7 @@ final class Keys {
 
   /** Terms have names of one length, so that their order is that of the numbers. */
   static String term(String serviceId, long term) {
-    return "%s/%019d".formatted(terms(serviceId), term);
+    return String.format(Locale.ROOT, "%s/%019d", terms(serviceId), term);
   }
 
   static String heartbeat(String token) {

@@ -160,17 +160,17 @@ final class Lineage {
     OptionalLong logIndex = this.server.logIndex();
     if (logIndex.isPresent() && logIndex.getAsLong() - revision < identity.surplus()) {
       return new Doubt(
-          "was restored from a snapshot (%d entries of its log make %d writes)"
+          "was restored from a snapshot (%s entries of its log make %s writes)"
               .formatted(logIndex.getAsLong(), revision),
           true);
     }
     if (revision < this.greatest && (identity.led() || identity.usedTerms() < this.greatest)) {
       return new Doubt(
-          "was set back (revision %d comes after %d)".formatted(revision, this.greatest), true);
+          "was set back (revision %s comes after %s)".formatted(revision, this.greatest), true);
     }
     if (fresh.epoch() != identity.epoch()) {
       return new Doubt(
-          "has chosen its leader, or was restarted (epoch %d comes after %d)"
+          "has chosen its leader, or was restarted (epoch %s comes after %s)"
               .formatted(fresh.epoch(), identity.epoch()),
           false);
     }

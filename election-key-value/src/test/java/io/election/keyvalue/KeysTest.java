@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class KeysTest {
 
@@ -50,5 +53,18 @@ class KeysTest {
   void termsSortAsNumbers() {
     assertThat(Keys.term("a", 9)).isLessThan(Keys.term("a", 10));
     assertThat(Keys.term("a", Long.MAX_VALUE)).isGreaterThan(Keys.term("a", Long.MAX_VALUE - 1));
+  }
+
+  /** Nodes of several locales find the newest term among the keys of all of them. */
+  @ParameterizedTest
+  @ValueSource(strings = {"fa-IR", "ar-EG", "mr-IN", "th-TH-u-nu-thai"})
+  void theKeyOfATermIsTheSameInEachLocale(String tag) {
+    Locale before = Locale.getDefault();
+    Locale.setDefault(Locale.forLanguageTag(tag));
+    try {
+      assertThat(Keys.term("a", 10)).isEqualTo("~terms/a/0000000000000000010");
+    } finally {
+      Locale.setDefault(before);
+    }
   }
 }

@@ -42,7 +42,7 @@ public final class CommitFence {
 
   private static final String SHORTEN = ofEach("""
       @election_%1$s = CAST(COALESCE(@election_%1$s, @@SESSION.%1$s) AS UNSIGNED),
-          SESSION %1$s = %%1$d
+          SESSION %1$s = %%1$s
       """);
 
   /** Correct even if {@link #SHORTEN} has not run, or if this has run before. */
@@ -57,7 +57,7 @@ public final class CommitFence {
           COALESCE(NULLIF(@@SESSION.idle_write_transaction_timeout, 0),
               NULLIF(@@SESSION.idle_transaction_timeout, 0), @@SESSION.wait_timeout),
           COALESCE(NULLIF(@@SESSION.idle_readonly_transaction_timeout, 0),
-              NULLIF(@@SESSION.idle_transaction_timeout, 0), @@SESSION.wait_timeout)) */ <= %d\
+              NULLIF(@@SESSION.idle_transaction_timeout, 0), @@SESSION.wait_timeout)) */ <= %s\
       """;
 
   private static final String MARIADB_LOCK = " LOCK IN SHARE MODE WAIT 1";

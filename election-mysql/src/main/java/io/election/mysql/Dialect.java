@@ -15,7 +15,7 @@ enum Dialect {
     String renewal(String changes, String held, int leases) {
       return """
           UPDATE (SELECT service_id AS id FROM leader_election FORCE INDEX (PRIMARY)
-                  WHERE %s LIMIT %d FOR UPDATE SKIP LOCKED) free
+                  WHERE %s LIMIT %s FOR UPDATE SKIP LOCKED) free
               STRAIGHT_JOIN leader_election l ON l.service_id = free.id
           SET %s
           """.formatted(held, leases, changes);

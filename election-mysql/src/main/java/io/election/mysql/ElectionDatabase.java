@@ -225,7 +225,7 @@ public final class ElectionDatabase {
   Connection connect(Deadline deadline) throws SQLException {
     if (this.pending.get() >= MAX_PENDING) {
       throw new SQLTransientConnectionException(
-          "%d attempts to connect have not returned; set connectTimeout and socketTimeout"
+          "%s attempts to connect have not returned; set connectTimeout and socketTimeout"
               .formatted(MAX_PENDING));
     }
     CompletableFuture<Connection> connected = new CompletableFuture<>();

@@ -143,7 +143,7 @@ final class LeaseRenewal {
         .limit(5)
         .map((name) -> "'" + name + "'")
         .collect(Collectors.joining(", "));
-    return "%d of %d leases could not be renewed (%s). %s"
+    return "%s of %s leases could not be renewed (%s). %s"
         .formatted(
             locked.size(),
             terms.size(),
@@ -161,7 +161,7 @@ final class LeaseRenewal {
     terms.forEach((serviceId, term) -> {
       String name = text(serviceId);
       names.add(name);
-      numbered.add("(%s, %d)".formatted(name, term));
+      numbered.add("(%s, %s)".formatted(name, term));
     });
     return "service_id IN (%s) AND leader_id = %s AND lease_millis > 0 AND (service_id, term) IN (%s) AND %s"
         .formatted(names, text(nodeId), numbered, stamp.isMine());

@@ -187,7 +187,7 @@ record LeaseTables(
     refuse(table, faults, CREATE_HISTORY);
     if (!table.columns().stream().filter(LeaseTables::isName).allMatch(Table.Column::isExactName)) {
       throw new ElectionSetupException(
-          "The names in the table %s are not varchar(%d) or longer with the collation utf8mb4_bin. Found the columns %s."
+          "The names in the table %s are not varchar(%s) or longer with the collation utf8mb4_bin. Found the columns %s."
               .formatted(table.name(), NAME_LENGTH, table.describe()),
           "Run this, and start again:\n" + Migration.exactNames(table) + ";");
     }

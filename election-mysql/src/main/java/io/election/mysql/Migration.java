@@ -80,9 +80,9 @@ enum Migration {
                 || lacks(leases, "leader_id", Table.Column::isExactName)
             ? """
                 ALTER TABLE leader_election
-                    MODIFY service_id varchar(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
+                    MODIFY service_id varchar(%s) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
                     COMMENT 'the election',
-                    MODIFY leader_id varchar(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
+                    MODIFY leader_id varchar(%s) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
                     COMMENT 'holder or designated holder; empty if vacant',
                     %s\
                 """.formatted(length(leases, "service_id"), length(leases, "leader_id"), LONG_KEYS)
@@ -114,8 +114,8 @@ enum Migration {
   static String exactNames(Table history) {
     return """
         ALTER TABLE leader_election_history
-            MODIFY service_id varchar(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-            MODIFY leader_id varchar(%d) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+            MODIFY service_id varchar(%s) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+            MODIFY leader_id varchar(%s) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
             %s\
         """.formatted(length(history, "service_id"), length(history, "leader_id"), LONG_KEYS);
   }

@@ -357,7 +357,7 @@ final class Session {
     int rows = update(sql, parameters);
     if (rows > 1) {
       throw new SQLException(
-          "A bug: %d rows were changed by a statement that names one election".formatted(rows));
+          "A bug: %s rows were changed by a statement that names one election".formatted(rows));
     }
     if (rows == 0) {
       requireUsable();

@@ -233,7 +233,7 @@ final class SqlErrors {
           .formatted(where, text(ex));
     }
     if (code == GROUP_CONFLICT) {
-      return "A write to the same row through another member of %s came first (%d). This is harmless while it is rare; it ends when all nodes write to one member."
+      return "A write to the same row through another member of %s came first (%s). This is harmless while it is rare; it ends when all nodes write to one member."
           .formatted(where, code);
     }
     if (LOCK_TROUBLE.contains(code)) {
@@ -271,7 +271,7 @@ final class SqlErrors {
     if (!isOfDatabase(ex) || (code == 0 && sqlState(ex).isEmpty())) {
       return "%s: %s.".formatted(where, text(ex));
     }
-    return "%s: error %d, SQL state %s: %s.".formatted(where, code, sqlState(ex), text(ex));
+    return "%s: error %s, SQL state %s: %s.".formatted(where, code, sqlState(ex), text(ex));
   }
 
   private static String retry(ElectionDatabase database) {

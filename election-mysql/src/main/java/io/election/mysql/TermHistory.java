@@ -147,7 +147,7 @@ final class TermHistory {
     parameters.add(serviceId);
     parameters.add(term);
     this.connection.note(
-        "The end of term %d of election '%s'".formatted(term, serviceId),
+        "The end of term %s of election '%s'".formatted(term, serviceId),
         session,
         """
         UPDATE leader_election_history
@@ -162,7 +162,7 @@ final class TermHistory {
    */
   void noteInstruction(Session session, String serviceId, long term, AuditNote auditNote) {
     this.connection.note(
-        "Who ended term %d of election '%s'".formatted(term, serviceId),
+        "Who ended term %s of election '%s'".formatted(term, serviceId),
         session,
         """
         UPDATE leader_election_history SET ended_by = ?, end_note = ?
@@ -184,7 +184,7 @@ final class TermHistory {
         FROM (SELECT h.*,
                 ROW_NUMBER() OVER (PARTITION BY service_id ORDER BY term DESC) AS place
             FROM leader_election_history h WHERE service_id IN (%s)) newest
-        WHERE place <= %d ORDER BY term DESC
+        WHERE place <= %s ORDER BY term DESC
         """.formatted(Session.marks("?", serviceIds.size()), ElectionDirectory.HISTORY_LENGTH);
     Map<String, List<PastTerm>> histories = new HashMap<>();
     session.query(

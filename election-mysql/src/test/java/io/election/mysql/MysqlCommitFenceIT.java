@@ -20,6 +20,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -111,6 +112,19 @@ class MysqlCommitFenceIT extends ServerDatabase {
         .isInstanceOf(LeadershipLostException.class)
         .hasMessageContaining("is not in leader_election_history");
     assertThat(committed()).isZero();
+  }
+
+  @Test
+  void theLocaleOfTheProcessMakesNoDifference() throws Exception {
+    Locale before = Locale.getDefault();
+    Locale.setDefault(Locale.forLanguageTag("ar-EG"));
+    try {
+      work();
+      commit();
+    } finally {
+      Locale.setDefault(before);
+    }
+    assertThat(committed()).isEqualTo(1);
   }
 
   @Test

@@ -149,7 +149,7 @@ final class RenamedProperties {
   private static String algorithm(Environment environment) {
     return Stream.iterate(0, (i) -> i + 1)
         .map((i) -> InvalidElectionPropertyFailureAnalyzer.asWritten(
-            environment, i == 0 ? ALGORITHM : "%s[%d]".formatted(ALGORITHM, i)))
+            environment, i == 0 ? ALGORITHM : "%s[%s]".formatted(ALGORITHM, i)))
         .takeWhile(Objects::nonNull)
         .map(String::valueOf)
         .collect(Collectors.joining(", "));

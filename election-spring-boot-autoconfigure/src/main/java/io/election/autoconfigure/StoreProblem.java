@@ -26,7 +26,7 @@ public record StoreProblem(boolean silent, String text) {
     if (health.silence().compareTo(lease) > 0) {
       return Optional.of(new StoreProblem(
           true,
-          "No answer from %s for %d s. %s"
+          "No answer from %s for %s s. %s"
               .formatted(
                   name,
                   health.silence().toSeconds(),
@@ -35,7 +35,7 @@ public record StoreProblem(boolean silent, String text) {
     return health.failing().compareTo(lease) > 0
         ? Optional.of(new StoreProblem(
             false,
-            "%s answers, but some calls have failed for %d s. %s"
+            "%s answers, but some calls have failed for %s s. %s"
                 .formatted(
                     StringUtils.capitalize(name), health.failing().toSeconds(), health.failure())))
         : Optional.empty();

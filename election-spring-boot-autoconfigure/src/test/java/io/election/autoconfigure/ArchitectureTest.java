@@ -25,8 +25,10 @@ import java.time.Clock;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.LocalDate;
+import java.util.ArrayList;
 import java.util.Calendar;
 import java.util.Date;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -282,6 +284,26 @@ class ArchitectureTest {
               .count();
         })
         .sum();
+  }
+
+  /**
+   * Keys, statements and what other nodes read are the same in each locale. Formats that write a
+   * number as some locales do (with their own digits) therefore name one; {@code %s} does not.
+   */
+  @Test
+  void noNumberIsWrittenInTheLocaleOfTheProcess() throws IOException {
+    Pattern number = Pattern.compile("%[-+ ,(#0-9.$]*[deEfgG]\\b");
+    List<String> found = new ArrayList<>();
+    try (Stream<Path> files = Files.walk(Path.of(".."))) {
+      for (Path file : files
+          .filter((each) -> each.toString().matches("../(?!benchmarks).*/src/main/java/.*\\.java"))
+          .toList()) {
+        Files.readAllLines(file).stream()
+            .filter((line) -> number.matcher(line).find() && !line.contains("Locale.ROOT"))
+            .forEach((line) -> found.add(file.getFileName() + ": " + line.strip()));
+      }
+    }
+    assertThat(found).isEmpty();
   }
 
   @Test

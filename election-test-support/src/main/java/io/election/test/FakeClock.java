@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
@@ -46,7 +47,9 @@ public record FakeClock(Path library, Path folder) {
   public void setOffset(Duration offset) {
     try {
       Path next = this.folder.resolve("next");
-      Files.writeString(next, "%+d.%03d\n".formatted(offset.toSeconds(), offset.toMillisPart()));
+      Files.writeString(
+          next,
+          String.format(Locale.ROOT, "%+d.%03d\n", offset.toSeconds(), offset.toMillisPart()));
       Files.setPosixFilePermissions(next, PosixFilePermissions.fromString("rw-r--r--"));
       Files.move(next, this.folder.resolve("offset"), StandardCopyOption.ATOMIC_MOVE);
     } catch (IOException ex) {

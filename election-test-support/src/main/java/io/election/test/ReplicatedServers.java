@@ -2,6 +2,7 @@ package io.election.test;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Map;
 import org.awaitility.Awaitility;
 import org.testcontainers.containers.JdbcDatabaseContainer;
@@ -80,7 +81,7 @@ public final class ReplicatedServers implements AutoCloseable {
     container.withTmpFs(Map.of("/run/mysqld", "mode=1777"));
     container.withStartupTimeoutSeconds(300);
     container.addEnv("LD_PRELOAD", FAKE_TIME);
-    container.addEnv("FAKETIME", "%+d".formatted(ahead.toSeconds()));
+    container.addEnv("FAKETIME", String.format(Locale.ROOT, "%+d", ahead.toSeconds()));
     container.addEnv("FAKETIME_DONT_FAKE_MONOTONIC", "1");
   }
 

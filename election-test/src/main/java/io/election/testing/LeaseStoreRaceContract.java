@@ -52,7 +52,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
 
       int[] winners = winners(answers);
       assertThat(winners)
-          .as("nodes that took the lease over in round %d", round)
+          .as("nodes that took the lease over in round %s", round)
           .hasSizeLessThan(2);
       for (int winner : winners) {
         taken++;
@@ -103,7 +103,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
           .flatMap(Optional::stream)
           .toList();
 
-      assertThat(records).as("records created in round %d", round).hasSizeLessThan(2);
+      assertThat(records).as("records created in round %s", round).hasSizeLessThan(2);
       for (LeaseRow record : records) {
         created++;
         assertThat(row(service)).isEqualTo(record);
@@ -136,7 +136,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
       long done =
           Race.run(calls).stream().filter((answer) -> answer.orElse(false)).count();
 
-      assertThat(done).as("writes on one reading in round %d", round).isLessThan(2);
+      assertThat(done).as("writes on one reading in round %s", round).isLessThan(2);
       written += (int) done;
     }
     assertThat(written).as("rounds with a write").isGreaterThan(rounds() / 2);
@@ -155,14 +155,14 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
   void oneOfSeveralLeasesIsNotBothRenewedAndTakenOver() throws Exception {
     for (int round = 0; round < rounds(); round++) {
       Map<String, Long> terms = ledIn(round, 3);
-      renewedOrTaken("race-%d-1".formatted(round), terms);
+      renewedOrTaken("race-%s-1".formatted(round), terms);
     }
   }
 
   private Map<String, Long> ledIn(int round, int elections) throws LeaseStoreException {
     Map<String, Long> terms = new HashMap<>();
     for (int i = 0; i < elections; i++) {
-      String service = "race-%d-%d".formatted(round, i);
+      String service = "race-%s-%s".formatted(round, i);
       terms.put(service, led(service, A).term());
     }
     return terms;
@@ -262,7 +262,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
       for (int i = 0; i < NODES; i++) {
         LeaseStore node = nodes.get(i);
         String name = node(i);
-        String service = "race-%d-%d".formatted(round, i);
+        String service = "race-%s-%s".formatted(round, i);
         calls.add(() -> {
           LeaseRow created = Leases.create(node, service, name, LEASE, 0).orElseThrow();
           LeaseRow warm = node.touch(service, created).orElseThrow();
@@ -272,7 +272,7 @@ public abstract class LeaseStoreRaceContract extends LeaseStoreFixture {
         });
       }
 
-      assertThat(Race.run(calls)).as("round %d", round).allMatch((done) -> done.orElse(false));
+      assertThat(Race.run(calls)).as("round %s", round).allMatch((done) -> done.orElse(false));
     }
   }
 }

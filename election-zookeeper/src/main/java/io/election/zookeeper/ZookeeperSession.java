@@ -172,10 +172,10 @@ final class ZookeeperSession {
     return switch (code) {
       case CONNECTIONLOSS, REQUESTTIMEOUT ->
         (!reached
-                ? "it was not reached within %d ms. Does it run, do both use TLS or not, and do they trust their certificates? The log of ZooKeeper's client says more"
+                ? "it was not reached within %s ms. Does it run, do both use TLS or not, and do they trust their certificates? The log of ZooKeeper's client says more"
                 : code == Code.CONNECTIONLOSS
                     ? lost(bytes(operations))
-                    : "it has not answered within %d ms. Has it lost its quorum?")
+                    : "it has not answered within %s ms. Has it lost its quorum?")
             .formatted(this.connection.operationTimeout().toMillis());
       case SESSIONEXPIRED ->
         "the session has expired, which ends no leadership; the next call opens another";

@@ -78,14 +78,14 @@ record Options(
         duration("renew", Objects.requireNonNullElse(given.getProperty("renew"), "1s"));
     if (renew.multipliedBy(3).compareTo(lease) > 0) {
       throw new IllegalArgumentException(
-          "--renew=%d ms is too long for --lease=%d ms. Let the lease be at least three times as long."
+          "--renew=%s ms is too long for --lease=%s ms. Let the lease be at least three times as long."
               .formatted(renew.toMillis(), lease.toMillis()));
     }
     // The election refuses less, since a renewal may take two time-outs of a second.
     Duration least = renew.plusSeconds(2);
     if (lease.minus(lease.dividedBy(50)).compareTo(least) < 0) {
       throw new IllegalArgumentException(
-          "--lease=%d ms is too short for --renew=%d ms. Let the lease be at least %d ms."
+          "--lease=%s ms is too short for --renew=%s ms. Let the lease be at least %s ms."
               .formatted(lease.toMillis(), renew.toMillis(), least.toMillis() * 50 / 49 + 1));
     }
     String port = given.getProperty("server.port");
@@ -116,7 +116,7 @@ record Options(
         return number;
       }
     }
-    throw new IllegalArgumentException("--%s=%s is not possible. Write a number from %d to %d."
+    throw new IllegalArgumentException("--%s=%s is not possible. Write a number from %s to %s."
         .formatted(name, value, least, most));
   }
 

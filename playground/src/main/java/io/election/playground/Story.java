@@ -40,13 +40,13 @@ final class Story {
    */
   static String began(Claim claim, @Nullable Claim before, @Nullable Incident incident) {
     if (before == null) {
-      return "%s leads in term %d. It is the first leader that the playground sees"
+      return "%s leads in term %s. It is the first leader that the playground sees"
           .formatted(claim.node(), claim.term());
     }
     String overlap =
-        "overlap %d ms".formatted(Math.round(before.overlap(claim, before.from()) / 1e6));
+        "overlap %s ms".formatted(Math.round(before.overlap(claim, before.from()) / 1e6));
     if (incident == null) {
-      return "%s leads in term %d, %s after the last claim of %s; %s"
+      return "%s leads in term %s, %s after the last claim of %s; %s"
           .formatted(
               claim.node(),
               claim.term(),
@@ -62,7 +62,7 @@ final class Story {
       origin = incident.deadline();
       after = "later";
     }
-    return "%s %s;%s %s led %s %s in term %d; no node had led for %s; %s"
+    return "%s %s;%s %s led %s %s in term %s; no node had led for %s; %s"
         .formatted(
             incident.node(),
             incident.what(),

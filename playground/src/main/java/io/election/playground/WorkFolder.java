@@ -102,7 +102,7 @@ final class WorkFolder implements Closeable {
       left.forEach(ProcessHandle::destroyForcibly);
       left.forEach((process) -> process.onExit().join());
       FileSystemUtils.deleteRecursively(folder);
-      return "A playground was killed before. %d of its processes were ended, and its folder was deleted"
+      return "A playground was killed before. %s of its processes were ended, and its folder was deleted"
           .formatted(left.size());
     } catch (IOException | java.nio.channels.OverlappingFileLockException ex) {
       return null; // another playground starts and cleans at the same time

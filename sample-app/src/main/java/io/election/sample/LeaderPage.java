@@ -145,7 +145,7 @@ class LeaderPage {
 
   private String bar(Leadership leadership) {
     return hasLease(leadership)
-        ? "<progress max=\"%d\" value=\"%2$d\"></progress> %2$d ms"
+        ? "<progress max=\"%s\" value=\"%2$s\"></progress> %2$s ms"
             .formatted(lease.toMillis(), leadership.remaining().toMillis())
         : "without end";
   }

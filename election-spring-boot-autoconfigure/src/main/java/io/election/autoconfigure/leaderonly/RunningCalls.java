@@ -90,7 +90,7 @@ final class RunningCalls {
 
     @Override
     public String toString() {
-      return "%s since %d s"
+      return "%s since %s s"
           .formatted(this.method, TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - this.since));
     }
   }

@@ -58,13 +58,13 @@ public final class Joining {
     }
     if (globalTerm < 1) {
       return refused(
-          "its data are of term %d, and the last promotion was in term %d, which is impossible: terms begin at 1. Restore what was changed"
+          "its data are of term %s, and the last promotion was in term %s, which is impossible: terms begin at 1. Restore what was changed"
               .formatted(localTerm, globalTerm),
           GtidSet.EMPTY);
     }
     if (localTerm == globalTerm && !own.contains(promotedAt)) {
       return refused(
-          "its data are of term %d, but its GTIDs lack %s, which precede that term: the GTIDs were reset. %s. If the record of promotions was written by hand, correct its position instead"
+          "its data are of term %s, but its GTIDs lack %s, which precede that term: the GTIDs were reset. %s. If the record of promotions was written by hand, correct its position instead"
               .formatted(localTerm, promotedAt.subtract(own), REBUILD),
           GtidSet.EMPTY);
     }
@@ -82,9 +82,9 @@ public final class Joining {
     }
     return refused(
         localTerm > globalTerm
-            ? "its data are of term %d, but the last promotion was in term %d: the record of promotions or the table mysql_failover.promotion was changed. Compare with that table on the source, and restore whichever is wrong"
+            ? "its data are of term %s, but the last promotion was in term %s: the record of promotions or the table mysql_failover.promotion was changed. Compare with that table on the source, and restore whichever is wrong"
                 .formatted(localTerm, globalTerm)
-            : "its data are of term %d, and the last promotion was in term %d: it missed more than one. %s"
+            : "its data are of term %s, and the last promotion was in term %s: it missed more than one. %s"
                 .formatted(localTerm, globalTerm, REBUILD),
         GtidSet.EMPTY);
   }

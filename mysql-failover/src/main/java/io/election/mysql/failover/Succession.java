@@ -70,7 +70,7 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
   /** Checks the set. */
   public Succession {
     if (acknowledging < 0 || acknowledging >= servers.size()) {
-      throw new IllegalArgumentException("%d replicas acknowledge, but there are %d servers"
+      throw new IllegalArgumentException("%s replicas acknowledge, but there are %s servers"
           .formatted(acknowledging, servers.size()));
     }
     servers = Set.copyOf(servers);
@@ -163,7 +163,7 @@ public record Succession(Set<String> servers, String lastSource, int acknowledgi
       return new Verdict(
           Kind.TOO_FEW,
           others,
-          "the positions of %d replicas are needed, or that of the last source %s; missing: %s"
+          "the positions of %s replicas are needed, or that of the last source %s; missing: %s"
                   .formatted(needed(), this.lastSource, missing)
               + (notWhole.isEmpty()
                   ? ""

@@ -70,7 +70,7 @@ final class Contradictions {
         return "%s has the same server_uuid as this server, %s: remove auto.cnf from one of them, and restart it"
             .formatted(each.server(), own.uuid());
       } else if (each.id() == own.id()) {
-        return "%s has the same server_id as this server, %d, so that one would ignore the transactions of the other: change it on one of them, and restart that server"
+        return "%s has the same server_id as this server, %s, so that one would ignore the transactions of the other: change it on one of them, and restart that server"
             .formatted(each.server(), own.id());
       }
     }
@@ -85,7 +85,7 @@ final class Contradictions {
     return Stream.concat(Stream.of(own), announced.stream())
         .filter((each) -> each.term() > last.term())
         .map((each) ->
-            "the data of %s are of term %d, but the record of promotions says %d: one of them was changed. Compare with the table mysql_failover.promotion of all servers, and restore whichever is wrong"
+            "the data of %s are of term %s, but the record of promotions says %s: one of them was changed. Compare with the table mysql_failover.promotion of all servers, and restore whichever is wrong"
                 .formatted(each.server(), each.term(), last.term()))
         .findFirst()
         .orElse("");

@@ -406,7 +406,7 @@ final class FreshestFirst implements Precedence {
     for (Position each : positions) {
       if (each.term() > 0) {
         return Turn.standAside(
-            "the record of promotions is gone, but the data of %s are of term %d: write the record again (docs/mysql-failover.md, \"When the election itself fails\")"
+            "the record of promotions is gone, but the data of %s are of term %s: write the record again (docs/mysql-failover.md, \"When the election itself fails\")"
                 .formatted(each.server(), each.term()));
       }
       if (!own.received().contains(each.received())) {

@@ -52,12 +52,12 @@ final class Guard {
         DECLARE tick int DEFAULT 0;
         DECLARE this_start, this_opening bigint;
         SET SESSION sql_log_bin = 0;
-        WHILE tick < %1$d AND @@GLOBAL.super_read_only = 0 DO
+        WHILE tick < %1$s AND @@GLOBAL.super_read_only = 0 DO
           IF tick = 0 THEN
             SET this_start = %3$s;
             SET this_opening = (SELECT MAX(opening) FROM mysql_failover.guard);
           ELSE
-            DO SLEEP(1 / %1$d);
+            DO SLEEP(1 / %1$s);
           END IF;
           SET tick = tick + 1;
           UPDATE mysql_failover.guard SET ticks = ticks + 1
@@ -113,7 +113,7 @@ final class Guard {
    * @param micros the expression for the microseconds until the guard must have acted
    */
   static String opening(String micros) {
-    return "SET GLOBAL super_read_only = IF(%s < %d, '%s', 'OFF')"
+    return "SET GLOBAL super_read_only = IF(%s < %s, '%s', 'OFF')"
         .formatted(micros, TimeUnit.NANOSECONDS.toMicros(SHORTEST_NANOS), TOO_LATE);
   }
 
@@ -160,7 +160,7 @@ final class Guard {
    * @param micros the expression of the microseconds until the guard has acted
    */
   static String beginning(String micros) {
-    return "UPDATE mysql_failover.guard SET server_start = %s, last_tick = ticks + FLOOR((%s - %d) / %d)"
+    return "UPDATE mysql_failover.guard SET server_start = %s, last_tick = ticks + FLOOR((%s - %s) / %s)"
         .formatted(
             SERVER_START,
             micros,
@@ -176,7 +176,7 @@ final class Guard {
    * @param nanos the time from then until the guard has acted
    */
   static String mayServe(long number, long seen, long nanos) {
-    return "mysql_failover.may_serve(%d, %d)".formatted(number, lastTick(seen, nanos));
+    return "mysql_failover.may_serve(%s, %s)".formatted(number, lastTick(seen, nanos));
   }
 
   private static long lastTick(long seen, long nanos) {

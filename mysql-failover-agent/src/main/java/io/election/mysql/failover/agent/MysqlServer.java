@@ -207,7 +207,7 @@ final class MysqlServer implements AutoCloseable {
    * @return whether it has
    */
   boolean awaitExecuted(GtidSet transactions, int seconds) throws SQLException {
-    String wait = "SELECT WAIT_FOR_EXECUTED_GTID_SET('%s', %d)".formatted(transactions, seconds);
+    String wait = "SELECT WAIT_FOR_EXECUTED_GTID_SET('%s', %s)".formatted(transactions, seconds);
     return query(wait, (row) -> row.getInt(1)).get(0) == 0;
   }
 
@@ -268,7 +268,7 @@ final class MysqlServer implements AutoCloseable {
             server varchar(128) NOT NULL,
             promoted_at timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6))
         """,
-        "INSERT INTO mysql_failover.promotion (term, server) VALUES (%d, '%s') ON DUPLICATE KEY UPDATE term = term"
+        "INSERT INTO mysql_failover.promotion (term, server) VALUES (%s, '%s') ON DUPLICATE KEY UPDATE term = term"
             .formatted(term, server.replace("'", "''")),
         "SET SESSION sql_log_bin = 0");
   }
@@ -308,7 +308,7 @@ final class MysqlServer implements AutoCloseable {
         .get(0);
     long left = TimeUnit.NANOSECONDS.toMicros(until - System.nanoTime());
     String micros =
-        "(%d - TIMESTAMPDIFF(MICROSECOND, '%s', UTC_TIMESTAMP(6)))".formatted(left, clock);
+        "(%s - TIMESTAMPDIFF(MICROSECOND, '%s', UTC_TIMESTAMP(6)))".formatted(left, clock);
     execute(Guard.opening(micros) + ";" + guard.apply(micros));
     this.guardActsBy = until;
   }
@@ -427,11 +427,11 @@ final class MysqlServer implements AutoCloseable {
     // The duration of a clone depends on the amount of data.
     try (ServerConnection patient = this.connection.another(Duration.ZERO)) {
       patient.execute(
-          "SET GLOBAL clone_valid_donor_list = '%s:%d'".formatted(literal(host), port),
+          "SET GLOBAL clone_valid_donor_list = '%s:%s'".formatted(literal(host), port),
           // Not earlier: a server without a source counts as having all that it acknowledged,
           // unless a clone into it has begun.
           "RESET REPLICA ALL",
-          "CLONE INSTANCE FROM '%s'@'%s':%d IDENTIFIED BY '%s'"
+          "CLONE INSTANCE FROM '%s'@'%s':%s IDENTIFIED BY '%s'"
               .formatted(literal(user), literal(host), port, literal(password)));
     } catch (SQLException ex) {
       if (ex.getErrorCode() == CLONE_DONOR_ERROR) {
@@ -458,7 +458,7 @@ final class MysqlServer implements AutoCloseable {
         // While a receiver waits for an unreachable source, it cannot be stopped for this long.
         "SET GLOBAL replica_net_timeout = " + NET_TIMEOUT_SECONDS,
         """
-        CHANGE REPLICATION SOURCE TO SOURCE_HOST = '%s', SOURCE_PORT = %d, SOURCE_USER = '%s',
+        CHANGE REPLICATION SOURCE TO SOURCE_HOST = '%s', SOURCE_PORT = %s, SOURCE_USER = '%s',
             SOURCE_PASSWORD = '%s', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1,
             SOURCE_CONNECT_RETRY = 1, SOURCE_HEARTBEAT_PERIOD = 1
         """.formatted(literal(host), port, literal(user), literal(password)),

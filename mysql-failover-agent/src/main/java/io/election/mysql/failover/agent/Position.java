@@ -50,7 +50,7 @@ record Position(
 
   /** Returns the position as text. The reason comes last, since a store may truncate the text. */
   String print() {
-    return "server=%s role=%s lag=%ds term=%d received=%s address=%s uuid=%s id=%d servers=%s final=%d changes=%d whole=%b whole-of-last=%b%s%s"
+    return "server=%s role=%s lag=%ss term=%s received=%s address=%s uuid=%s id=%s servers=%s final=%s changes=%s whole=%b whole-of-last=%b%s%s"
         .formatted(
             this.server,
             this.status.role(),

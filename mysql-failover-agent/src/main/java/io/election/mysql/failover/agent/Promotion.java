@@ -67,7 +67,7 @@ record Promotion(
     long lastTerm = last.map(Promotion::term).orElse(0L);
     if (newest + 1 < lastTerm || (last.isPresent() && newest > lastTerm)) {
       throw new IllegalStateException(
-          "the record of promotions says term %d, and the newest known data are of term %d: one of them was changed. Compare with the table mysql_failover.promotion of all servers, and restore whichever is wrong"
+          "the record of promotions says term %s, and the newest known data are of term %s: one of them was changed. Compare with the table mysql_failover.promotion of all servers, and restore whichever is wrong"
               .formatted(lastTerm, newest));
     }
     Optional<Promotion> same =
@@ -104,7 +104,7 @@ record Promotion(
     GtidSet lost = this.position.subtract(position.received());
     if ((!lost.isEmpty() && (isSource || position.term() == this.term))
         || (position.received().isEmpty() && position.term() > 0)) {
-      return "its data are of term %d, but its GTIDs were reset: they lack %s. %s"
+      return "its data are of term %s, but its GTIDs were reset: they lack %s. %s"
           .formatted(
               position.term(),
               lost.isEmpty() ? "that promotion" : lost,

@@ -375,7 +375,7 @@ class SourceDuty {
         ? OPEN
         : new Status(
             Role.WAITING,
-            "it is the source, and %d replicas must acknowledge before it accepts writes; %d do"
+            "it is the source, and %s replicas must acknowledge before it accepts writes; %s do"
                 .formatted(needed, state.acknowledging()),
             0);
     this.status = status;
@@ -398,7 +398,7 @@ class SourceDuty {
         this.server.endClients();
         this.election.designate(
             member.nodeId(), new AuditNote(this.properties.server(), "switch-over"));
-        return "%s has all transactions of %s, which was made read-only %d ms earlier"
+        return "%s has all transactions of %s, which was made read-only %s ms earlier"
             .formatted(
                 request.target(),
                 this.properties.server(),
