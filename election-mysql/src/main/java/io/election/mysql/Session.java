@@ -61,6 +61,9 @@ final class Session {
 
   private static final String WAIT_TIMEOUT = "wait_timeout";
 
+  /** A parameter that arrives as another text if the driver escapes it, and the server does not. */
+  private static final String BACKSLASH = "\\x";
+
   private final Connection connection;
   private Deadline deadline;
   private Dialect dialect = Dialect.MYSQL;
@@ -132,10 +135,14 @@ final class Session {
     this.connection.setAutoCommit(true);
     bound();
     this.connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-    this.dialect = Dialect.of(
-        driverSays,
-        query("SELECT VERSION()", (row) -> string(row, 1)).stream().findFirst().orElse(""));
-    List<Setting> settings = settings(this.dialect, restSeconds, lockSeconds);
+    List<Setting> settings = query(
+            "SELECT VERSION(), ? = x'5C78' LIMIT 1",
+            (row) -> {
+              this.dialect = Dialect.of(driverSays, string(row, 1));
+              return settings(this.dialect, row.getBoolean(2), restSeconds, lockSeconds);
+            },
+            BACKSLASH)
+        .get(0);
     execute(settings.stream()
         .map((setting) -> setting.variable() + " = " + setting.value())
         .collect(Collectors.joining(", ", "SET SESSION ", "")));
@@ -168,8 +175,11 @@ final class Session {
   /**
    * The settings that the protocol needs in a session, whatever the server's global variables, its
    * {@code init_connect} and the URL specify.
+   *
+   * @param escaped whether the server reads a backslash as the driver writes it
    */
-  private static List<Setting> settings(Dialect dialect, long restSeconds, long lockSeconds) {
+  private static List<Setting> settings(
+      Dialect dialect, boolean escaped, long restSeconds, long lockSeconds) {
     String lock = Long.toString(lockSeconds);
     String rest = Long.toString(restSeconds);
     List<Setting> settings = new ArrayList<>(List.of(
@@ -180,14 +190,18 @@ final class Session {
         // With CHAIN each COMMIT begins another transaction.
         new Setting("completion_type", "0", "NO_CHAIN"),
         new Setting("time_zone", "'+00:00'", "\\+00:00"),
-        // Connector/J quotes and escapes according to the modes that it found when it connected.
-        new Setting("sql_mode", """
+        // Connector/J quotes and escapes according to the modes that it found when it connected,
+        // and does not notice that the pool's connection-init-sql has changed them.
+        new Setting(
+            "sql_mode",
+            """
             CONCAT_WS(',',
                 IF(FIND_IN_SET('ANSI_QUOTES', @@SESSION.sql_mode), 'ANSI_QUOTES', NULL),
-                IF(FIND_IN_SET('NO_BACKSLASH_ESCAPES', @@SESSION.sql_mode),
+                IF((FIND_IN_SET('NO_BACKSLASH_ESCAPES', @@SESSION.sql_mode) > 0) = %s,
                     'NO_BACKSLASH_ESCAPES', NULL),
                 'STRICT_ALL_TABLES')\
-            """, "(ANSI_QUOTES,)?(NO_BACKSLASH_ESCAPES,)?STRICT_ALL_TABLES"),
+            """.formatted(escaped),
+            "(ANSI_QUOTES,)?(NO_BACKSLASH_ESCAPES,)?STRICT_ALL_TABLES"),
         new Setting("sql_safe_updates", "0", "0"),
         // Without this a low max_join_size refuses reads of several elections.
         new Setting("sql_big_selects", "1", "1"),
@@ -227,7 +241,7 @@ final class Session {
         return;
       }
       throw new SQLException(
-          "%s is '%s' in the session of the election, although it was just set to %s: a proxy or a DataSource in between drops or changes that statement. Let the election connect to the server itself, by the URL or by a DataSource bean with @ElectionDataSource"
+          "%s is '%s' in the session of the election, although it was just set to %s: a proxy, a DataSource or an option of the URL (such as maxRows) drops or changes that. Remove the option, or let the election connect to the server itself, by the URL or by a DataSource bean with @ElectionDataSource"
               .formatted(this.variable, found, this.value));
     }
   }

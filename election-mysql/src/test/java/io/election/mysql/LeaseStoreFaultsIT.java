@@ -224,7 +224,7 @@ class LeaseStoreFaultsIT extends ServerDatabase {
         () -> this.store.read(Set.of("billing")),
         variable + " is '",
         "in the session of the election, although it was just set to",
-        "Let the election connect to the server itself");
+        "let the election connect to the server itself");
   }
 
   @Test
@@ -244,6 +244,38 @@ class LeaseStoreFaultsIT extends ServerDatabase {
         source.getConnection(),
         (method, sql) ->
             sql == null ? null : set.matcher(sql).replaceFirst("$1innodb_lock_wait_timeout = 1")));
+  }
+
+  /** Connector/J escapes by the mode that it found when it connected. */
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', textBlock = """
+      ''                                              | SET sql_mode = 'NO_BACKSLASH_ESCAPES'
+      sessionVariables=sql_mode='NO_BACKSLASH_ESCAPES' | SET sql_mode = ''
+      sessionVariables=sql_mode='NO_BACKSLASH_ESCAPES' | DO 1
+      """)
+  void aBackslashStaysOneWhateverThePoolDoesToTheModeOfItsConnections(String url, String init)
+      throws Exception {
+    DataSource source = this.database.dataSource("mysql", url);
+    use(ConnectionSource.of(() -> {
+      Connection connection = source.getConnection();
+      try (Statement statement = connection.createStatement()) {
+        statement.execute(init);
+      }
+      return connection;
+    }));
+    String id = "n\\', '";
+    Database.led(this.store, "a\\", id);
+    assertThat(
+            this.database.query("SELECT CONCAT(service_id, ' ', leader_id) FROM leader_election"))
+        .isEqualTo("a\\ " + id);
+  }
+
+  @Test
+  void anOptionOfTheUrlThatUndoesASettingIsSuggested() {
+    use(this.database.dataSource("mysql", "maxRows=1000"));
+    assertThatThrownBy(() -> led("billing"))
+        .hasMessageContaining("sql_select_limit is '1000'")
+        .hasMessageContaining("an option of the URL (such as maxRows)");
   }
 
   @Test
