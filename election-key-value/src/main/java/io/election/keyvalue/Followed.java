@@ -295,16 +295,4 @@ final class Followed {
       }
     };
   }
-
-  void forget() {
-    this.heartbeats.clear();
-    this.needTerms.clear();
-    this.leaders.clear();
-    this.elections.clear();
-    this.written.clear();
-    this.read.clear();
-    this.handedBack.clear();
-    this.earlier.clear();
-    this.members = Map.of();
-  }
 }

@@ -420,7 +420,6 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
   public void close() {
     this.life.beginAnew();
     this.members.forget();
-    this.followed.forget();
     this.server.close();
   }
 }
