@@ -159,6 +159,7 @@ class FollowedTest {
   @AfterEach
   void close() {
     List.of(this.a, this.b, this.c, this.d).forEach((node) -> node.watch.close());
+    assertThat(this.cluster.watches).isEmpty();
   }
 
   private void handBack() throws LeaseStoreException {

@@ -15,6 +15,7 @@ class KeysTest {
   @Test
   void aUsualNameStaysAsItIs() {
     assertThat(Keys.record("AccountService:1.0.0")).isEqualTo("AccountService:1.0.0");
+    assertThat(Keys.record("order-book_2.x")).isEqualTo("order-book_2.x");
     assertThat(Keys.record("账户")).isEqualTo("账户");
   }
 

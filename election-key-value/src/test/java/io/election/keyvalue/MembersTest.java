@@ -133,6 +133,10 @@ class MembersTest {
     assertThat(members("billing")).isEmpty();
     assertThat(this.cluster.below(Keys.MEMBERS)).isEmpty();
     assertThat(this.cluster.below(Keys.SEEN)).isEmpty();
+
+    this.store.announce(self(Set.of("billing"), Set.of()));
+
+    assertThat(members("billing")).extracting(Member::since).containsExactly(this.now);
   }
 
   /** As another version writes them, or an operator. */

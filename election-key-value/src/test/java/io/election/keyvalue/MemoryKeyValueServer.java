@@ -1,8 +1,11 @@
 package io.election.keyvalue;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.election.lease.LeaseStoreException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
@@ -132,6 +135,8 @@ final class MemoryKeyValueServer implements KeyValueServer {
 
     synchronized Optional<Map<String, Version>> commit(Commit commit) {
       this.commits.add(commit);
+      Set<String> keys = new HashSet<>(commit.checks().keySet());
+      assertThat(commit.writes()).as("no key twice").allMatch((write) -> keys.add(write.key()));
       boolean met = commit.checks().entrySet().stream()
               .allMatch((check) -> is(check.getKey(), check.getValue()))
           && commit.writes().stream().allMatch(this::isMet);
