@@ -4,7 +4,10 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.election.mysql.OnEveryServer.Server;
 import io.election.test.TestDatabase;
+import java.util.Locale;
 import javax.sql.DataSource;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.Parameter;
@@ -32,16 +35,29 @@ class LeaseStoreIT {
   @Nested
   @Tag("other-connections")
   @Tag("default-server")
-  class ConnectorJWithAffectedRowsAndServerSidePreparedStatementsInAnotherTimeZone
+  class ConnectorJWithAffectedRowsAndServerSidePreparedStatementsInAnotherTimeZoneAndLocale
       extends SettingsContract {
 
-    ConnectorJWithAffectedRowsAndServerSidePreparedStatementsInAnotherTimeZone() {
+    private final Locale before = Locale.getDefault();
+
+    ConnectorJWithAffectedRowsAndServerSidePreparedStatementsInAnotherTimeZoneAndLocale() {
       super(
           LeaseStoreIT.this.server::running,
           Connecting.by(
               "mysql",
               "useAffectedRows=true&useServerPrepStmts=true&cachePrepStmts=true&rewriteBatchedStatements=true"
                   + "&connectionTimeZone=America/New_York&sessionVariables=time_zone='-08:00',sql_mode=''"));
+    }
+
+    /** A locale whose digits are not those of SQL. */
+    @BeforeAll
+    void inAnotherLocale() {
+      Locale.setDefault(Locale.forLanguageTag("fa-IR"));
+    }
+
+    @AfterAll
+    void inTheLocaleFromBefore() {
+      Locale.setDefault(this.before);
     }
   }
 
