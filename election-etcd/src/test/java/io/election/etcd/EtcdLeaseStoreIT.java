@@ -87,16 +87,21 @@ class EtcdLeaseStoreIT extends ManualEditsContract {
     assertThat(led(SERVICE, B).term()).isGreaterThan(term);
   }
 
+  /** Between the keys of two of them are those of all heartbeats. */
   @Test
   void moreElectionsThanATransactionMayCompareAreRenewedTogether() throws Exception {
     Map<String, Long> terms = new TreeMap<>(leadMany(150));
+    terms.put("账户", led("账户", A).term());
     assertThat(renew(A, terms)).isEqualTo(terms.keySet());
+    long before = this.etcd.requests();
+    assertThat(renew(A, terms)).isEqualTo(terms.keySet());
+    assertThat(this.etcd.requests() - before).as("requests").isEqualTo(1);
 
     this.etcd.ctl("put", this.prefix + "service-7", B);
     terms.remove("service-7");
 
     assertThat(renew(A, terms)).isEqualTo(terms.keySet());
-    assertThat(store().read(terms.keySet())).hasSize(149);
+    assertThat(store().read(terms.keySet())).hasSize(150);
   }
 
   @Test
