@@ -9,6 +9,12 @@ public final class Names {
   /** The maximum length of a name, in characters. */
   public static final int MAX_LENGTH = 128;
 
+  /**
+   * The beginning of a leader id by which an operator says where an election has moved, for instance
+   * {@code moved to Mysql}. No node takes such a record.
+   */
+  public static final String MOVED = "moved to ";
+
   private Names() {}
 
   /**
@@ -22,11 +28,50 @@ public final class Names {
    *     ignore)
    */
   public static String requireUsable(String what, String id) {
-    String problem = problem(id);
+    return require(what, id, problem(id));
+  }
+
+  /**
+   * Checks the id of a node.
+   *
+   * @param what the kind of id, as the message calls it
+   * @param id the id
+   * @return the id
+   * @throws IllegalArgumentException if it is no {@linkplain #requireUsable usable} name, or if it is
+   *     a mark that an election has {@linkplain #MOVED moved}
+   */
+  public static String requireNodeId(String what, String id) {
+    return require(what, id, nodeIdProblem(id));
+  }
+
+  private static String require(String what, String id, @Nullable String problem) {
     if (problem != null) {
       throw new IllegalArgumentException(what + " '" + printable(id) + "' " + problem);
     }
     return id;
+  }
+
+  /**
+   * Returns what is wrong with the id of a node.
+   *
+   * @param id the id
+   * @return the problem, like {@link #problem}; {@code null} if a node can have the id
+   */
+  public static @Nullable String nodeIdProblem(String id) {
+    return isMoved(id)
+        ? "must not begin with '%s': that marks an election that has moved to another store, and no node would take over from it"
+            .formatted(MOVED.strip())
+        : problem(id);
+  }
+
+  /**
+   * Returns whether the leader id of a record is the mark of an operator that the election has moved,
+   * even without saying where.
+   *
+   * @param leaderId the leader id as found
+   */
+  public static boolean isMoved(String leaderId) {
+    return (leaderId + " ").startsWith(MOVED);
   }
 
   /**

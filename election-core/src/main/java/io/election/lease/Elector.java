@@ -152,7 +152,7 @@ public final class Elector {
   private ElectionRun enter(Collection<? extends LeaseElectionService> services, boolean stepped) {
     List<Candidate> candidates =
         services.stream().map(LeaseElectionService::candidate).toList();
-    Node node = new Node(Names.requireUsable("node id", this.nodeId.get()), settings());
+    Node node = new Node(Names.requireNodeId("node id", this.nodeId.get()), settings());
     ElectionRun run = new ElectionRun(this.context, node, candidates, stepped);
     ElectionRun last = this.run;
     this.run = run;

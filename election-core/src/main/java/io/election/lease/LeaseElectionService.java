@@ -120,12 +120,12 @@ public final class LeaseElectionService implements ElectionService {
 
   @Override
   public void designate(String leaderId) throws Exception {
-    this.commands.designate(Names.requireUsable("leader id", leaderId), null);
+    this.commands.designate(Names.requireNodeId("leader id", leaderId), null);
   }
 
   @Override
   public void designate(String leaderId, AuditNote auditNote) throws Exception {
-    this.commands.designate(Names.requireUsable("leader id", leaderId), auditNote);
+    this.commands.designate(Names.requireNodeId("leader id", leaderId), auditNote);
   }
 
   @Override

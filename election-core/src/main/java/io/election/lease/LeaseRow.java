@@ -1,5 +1,6 @@
 package io.election.lease;
 
+import io.election.Names;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -7,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * The record of one election as one read of the store showed it. Two rows are equal if the record
  * was not written between the reads that showed them.
  *
- * @param leaderId the holder or the designated holder; empty if vacant; the mark {@link #MOVED} with
+ * @param leaderId the holder or the designated holder; empty if vacant; the mark {@link Names#MOVED} with
  *     the name of a store if the election has moved there
  * @param term the term of the last leadership
  * @param leaseMillis the lease that the holder was promised, in milliseconds; 0 if released. If the
@@ -28,12 +29,6 @@ public record LeaseRow(
     Objects.requireNonNull(leaderId, "leaderId");
     Objects.requireNonNull(version, "version");
   }
-
-  /**
-   * The beginning of a leader id that no node takes over from: the mark by which an operator says
-   * where the election has moved, for instance {@code moved to Mysql}.
-   */
-  public static final String MOVED = "moved to ";
 
   /**
    * Returns the lease of a record for {@link #leaseMillis()}: the one that it states, otherwise that
@@ -78,7 +73,7 @@ public record LeaseRow(
 
   /** Returns whether an operator has marked the election as moved, even without saying where. */
   boolean isMoved() {
-    return (this.leaderId + " ").startsWith(MOVED);
+    return Names.isMoved(this.leaderId);
   }
 
   /**

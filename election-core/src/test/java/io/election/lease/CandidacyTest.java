@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.election.AuditNote;
 import io.election.LeadershipLostEvent.Reason;
+import io.election.Names;
 import io.election.lease.Clocks.Reading;
 import io.election.lease.State.Claimant;
 import io.election.lease.State.Draining;
@@ -113,7 +114,7 @@ class CandidacyTest {
   @Test
   void aRecordThatIsMarkedAsMovedIsTakenByNobodyForHoweverLong() {
     for (long lease : new long[] {0, LEASE}) {
-      LeaseRow moved = row(LeaseRow.MOVED + "Mysql", 3, 5, lease);
+      LeaseRow moved = row(Names.MOVED + "Mysql", 3, 5, lease);
       assertNext(saw(moved, 0), 100 * LEASE).isInstanceOf(Read.class);
       assertThat(moved.namesLeader()).isFalse();
     }

@@ -18,6 +18,7 @@ import io.election.ExpectedLeader;
 import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
+import io.election.Names;
 import io.election.OtherLeaderException;
 import java.lang.reflect.Field;
 import java.time.Duration;
@@ -813,7 +814,7 @@ class ElectorTest extends ElectorFixture {
   @Test
   void anElectionThatHasMovedIsNotDecidedHere() {
     elect(this.a, this.b);
-    nameInRecord(LeaseRow.MOVED + "Mysql");
+    nameInRecord(Names.MOVED + "Mysql");
     run(LEASE, this.b);
     assertThatThrownBy(() -> this.b.service.designate("b"))
         .isInstanceOf(IllegalStateException.class)

@@ -11,6 +11,7 @@ import io.election.Leadership;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipEvent;
 import io.election.LeadershipLostEvent;
+import io.election.Names;
 import java.time.Duration;
 import java.util.AbstractList;
 import java.util.HashMap;
@@ -204,6 +205,20 @@ class ElectorThreadsTest extends ElectorFixture {
     assertThatThrownBy(() -> watcher.service.designate("a\nb"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("leader id 'a\\u000ab' must not contain control characters");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"moved to Mysql", "moved to ", "moved to"})
+  void aMarkOfAMoveIsNoNode(String mark) {
+    assertThatThrownBy(() -> this.node.service.designate(mark))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("leader id '" + mark + "' must not begin with 'moved to'");
+    assertThatThrownBy(() -> this.node.service.designate(mark, new AuditNote("eve", "")))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> new Node(mark, settings(Duration.ZERO, true)).start())
+        .hasMessageStartingWith("node id '" + mark + "' must not begin with 'moved to'");
+    assertThat(Names.nodeIdProblem("moved")).isNull();
+    assertThat(Names.nodeIdProblem("moved-to:8080:1")).isNull();
   }
 
   @Test

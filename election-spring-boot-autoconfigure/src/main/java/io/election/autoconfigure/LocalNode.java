@@ -49,7 +49,7 @@ public final class LocalNode {
     this.environment = environment;
     this.configuredId = configuredId;
     this.host = host;
-    String problem = configuredId != null ? Names.problem(configuredId) : null;
+    String problem = configuredId != null ? Names.nodeIdProblem(configuredId) : null;
     if (problem != null) {
       throw new InvalidConfigurationPropertyValueException(
           "as.election.node-id",

@@ -399,6 +399,12 @@ class ElectionAutoConfigurationTest {
   }
 
   @Test
+  void aNodeIsNotNamedLikeTheMarkOfAMove() {
+    assertThat(failure(this.manual.withPropertyValues("as.election.node-id=moved to Mysql")))
+        .contains("as.election.node-id is 'moved to Mysql'", "must not begin with 'moved to'");
+  }
+
+  @Test
   void nameOfTheApplicationThatCannotBeAnElectionIsRefused() {
     assertThat(
             failure(this.manual.withPropertyValues("spring.application.name=" + "x".repeat(129))))

@@ -107,7 +107,7 @@ public final class ScriptedElection implements ElectionService {
    * @throws IllegalArgumentException if the node id is {@link #THIS_NODE} or cannot be used
    */
   public void follow(String leaderId) {
-    if (Names.requireUsable("leader id", leaderId).equals(THIS_NODE)) {
+    if (Names.requireNodeId("leader id", leaderId).equals(THIS_NODE)) {
       throw new IllegalArgumentException("A node does not follow itself: call lead()");
     }
     decide(leaderId, LeadershipAcquiredEvent.Reason.EXPIRED, LeadershipLostEvent.Reason.DISPLACED);
@@ -168,7 +168,7 @@ public final class ScriptedElection implements ElectionService {
   @Override
   public void designate(String leaderId) {
     decide(
-        Names.requireUsable("leader id", leaderId),
+        Names.requireNodeId("leader id", leaderId),
         LeadershipAcquiredEvent.Reason.DESIGNATED,
         LeadershipLostEvent.Reason.HANDED_OVER);
   }

@@ -144,7 +144,7 @@ final class LeaderEndpoint {
             service.pause(auditNote(security, reason));
             return DONE;
           }
-          String wanted = Names.requireUsable("leader id", required(leaderId));
+          String wanted = Names.requireNodeId("leader id", required(leaderId));
           AuditNote auditNote = auditNote(security, reason);
           String designated = Boolean.TRUE.equals(force) ? wanted : memberMeantBy(wanted, service);
           service.designate(designated, auditNote);

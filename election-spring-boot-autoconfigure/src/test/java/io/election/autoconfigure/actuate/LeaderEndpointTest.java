@@ -322,6 +322,7 @@ class LeaderEndpointTest {
         "DELETE | /sample-app?leaderId= | | 400 | leader id",
         "POST | /sample-app       | {\"leaderId\":\"x\\nFORGED\"} | 400 | must not contain control characters",
         "POST | /sample-app       | {\"leaderId\":\"x\\u2028FORGED\"} | 400 | must not contain control characters",
+        "POST | /sample-app       | {\"leaderId\":\"moved to x\",\"force\":true} | 400 | must not begin with 'moved to'",
         "POST | /sample-app       | {\"leaderId\":\"b\",\"reason\":\"x\\u202eFORGED\"} | 400 | must not contain control characters",
         "DELETE | /sample-app?reason=x%0A12:00:00%20INFO%20forged | | 400 | must not contain control characters"
       })
