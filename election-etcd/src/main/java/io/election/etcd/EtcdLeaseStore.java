@@ -81,7 +81,8 @@ public final class EtcdLeaseStore extends KeyValueLeaseStore {
         boolean bare = uri.getRawUserInfo() == null
             && uri.getRawQuery() == null
             && List.of("", "/").contains(String.valueOf(uri.getRawPath()));
-        if (web && bare && uri.getHost() != null) {
+        boolean port = uri.getPort() != 0 && uri.getPort() <= 65535;
+        if (web && bare && port && uri.getHost() != null) {
           return uri;
         }
       } catch (URISyntaxException ex) {

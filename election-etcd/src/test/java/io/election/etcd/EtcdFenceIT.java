@@ -83,6 +83,8 @@ class EtcdFenceIT {
         "http://",
         "http://user:secret@localhost:2379",
         "http://localhost:2379/path",
+        "http://localhost:99999",
+        "http://localhost:0",
         "not a URL"
       })
   void anEndpointThatCannotBeUsedIsNamedWithTheRemedy(String endpoint) {

@@ -1,5 +1,6 @@
 package io.election.autoconfigure;
 
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.source.ConfigurationProperty;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
@@ -49,8 +50,13 @@ final class InvalidElectionPropertyFailureAnalyzer
         description.append(" (in ").append(written.getOrigin()).append(')');
       }
     }
+    String reason = Objects.requireNonNullElse(cause.getReason(), "The value is invalid");
     return new FailureAnalysis(
-        description.append(": ").append(cause.getReason()).append('.').toString(),
+        description
+            .append(": ")
+            .append(reason)
+            .append(reason.endsWith(".") ? "" : ".")
+            .toString(),
         "Update " + name + " in the configuration of the application.",
         cause);
   }
