@@ -44,6 +44,12 @@ final class ServicePart implements Part {
   /** The instant from which this node may ask to lead. */
   private volatile long standsFrom;
 
+  /**
+   * When the part was first told to let go without having done so; {@code null} if it has. Read and
+   * written by the thread that calls the part.
+   */
+  private @Nullable Long leavesSince;
+
   /** Why calls fail; {@code null} if they do not. */
   private volatile @Nullable Failure failure;
 
@@ -160,7 +166,12 @@ final class ServicePart implements Part {
       this.led = this.service.isLeader();
       this.askedAt = askedAt;
       Failure failure = this.failure;
-      if (failure != null && (wish != null || !failure.told())) {
+      if (holdsOn(wish, askedAt)) {
+        failed(
+            new IllegalStateException(
+                "it still says that this node leads, longer than a lease after lostLeader()"),
+            true);
+      } else if (failure != null && (wish != null || !failure.told())) {
         this.failure = null;
         log.info("The part '{}' works again", this.name);
       }
@@ -170,6 +181,17 @@ final class ServicePart implements Part {
       this.led = false;
       failed(ex, wish != null);
     }
+  }
+
+  /** Whether the part has not let go for longer than a lease: until it does, no node can lead. */
+  private boolean holdsOn(@Nullable Wish wish, long now) {
+    if (!this.led || wish == Wish.STAND) {
+      this.leavesSince = null;
+    } else if (wish == Wish.LEAVE && this.leavesSince == null) {
+      this.leavesSince = now;
+    }
+    Long since = this.leavesSince;
+    return since != null && now - since > this.settings.leaseDuration().toNanos();
   }
 
   private void failed(Throwable ex, boolean told) {

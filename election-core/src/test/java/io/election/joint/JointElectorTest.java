@@ -30,6 +30,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
@@ -291,6 +292,31 @@ class JointElectorTest {
       @Override
       public void lostLeader() {}
     };
+  }
+
+  @Test
+  void aPartThatDoesNotLetGoIsReportedUntilItDoes() {
+    AtomicBoolean leads = new AtomicBoolean(true);
+    AtomicLong now = new AtomicLong();
+    ServicePart part = new ServicePart("legacy", service(leads::get), SETTINGS, now::get);
+    part.handBack(Duration.ZERO);
+    part.call();
+    now.addAndGet(SETTINGS.leaseDuration().toNanos());
+    part.handBack(Duration.ZERO);
+    part.call();
+    assertThat(part.health().failure()).isNull();
+    now.incrementAndGet();
+    for (int i = 0; i < 2; i++) {
+      part.call();
+      assertThat(part.health().failure()).contains("a lease after lostLeader()");
+      part.handBack(Duration.ZERO);
+    }
+    leads.set(false);
+    part.call();
+    assertThat(part.health().failure()).isNull();
+    leads.set(true);
+    part.call();
+    assertThat(part.health().failure()).isNull();
   }
 
   @Test
