@@ -75,6 +75,7 @@ class InterruptibleCallsTest {
         .isTrue();
     assertThat(isInterrupted()).isTrue();
     this.calls.end();
+    assertThat(isInterrupted()).isFalse();
     assertThat(this.calls.interrupted()).isEqualTo(2);
   }
 

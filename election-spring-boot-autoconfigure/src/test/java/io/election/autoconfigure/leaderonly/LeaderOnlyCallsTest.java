@@ -1,12 +1,15 @@
 package io.election.autoconfigure.leaderonly;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.election.ElectionService;
 import io.election.LeaderOnly;
+import io.election.LeaderOnlyAssert;
 import io.election.Leadership;
 import io.election.autoconfigure.Elections;
 import io.election.autoconfigure.SwitchedElection;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,7 +87,9 @@ class LeaderOnlyCallsTest {
   @Test
   void callsThatRunAreNamedWithTheirAges() {
     this.election.becomeLeader();
+    RunningCalls.Call before = enter("Job.before");
     RunningCalls.Call nightly = enter("Job.nightly");
+    this.gate.leave(before, null);
     // The elector asks at each renewal.
     assertThat(this.calls.isRunning("default")).isTrue();
     RunningCalls.Call hourly = enter("Job.hourly");
@@ -99,6 +104,39 @@ class LeaderOnlyCallsTest {
     this.gate.leave(hourly, null);
     assertThat(this.calls.describe("default")).isEmpty();
     assertThat(this.calls.describe("unknown")).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void waitEndsWithTheLastCallOrIfItIsInterrupted(boolean interrupted) throws Exception {
+    this.election.becomeLeader();
+    RunningCalls.Call call = enter("Job.run");
+    AtomicBoolean flag = new AtomicBoolean();
+    Thread waiting = new Thread(() -> {
+      this.calls.awaitEnd(Duration.ofHours(1));
+      flag.set(Thread.interrupted());
+    });
+    waiting.start();
+    await().until(() -> waiting.getState() == Thread.State.TIMED_WAITING);
+    if (interrupted) {
+      waiting.interrupt();
+    } else {
+      this.gate.leave(call, null);
+    }
+    waiting.join(TimeUnit.SECONDS.toMillis(30));
+    assertThat(waiting.isAlive()).isFalse();
+    assertThat(flag.get()).isEqualTo(interrupted);
+  }
+
+  @Test
+  void callOfAContextThatHasEndedAssertsNothing() {
+    this.election.becomeLeader();
+    RunningCalls.Call call = enter("Job.run");
+    call.attach();
+    this.calls.afterPropertiesSet();
+    LeaderOnlyAssert.assertGuarded();
+    this.calls.destroy();
+    Assertions.assertThatIllegalStateException().isThrownBy(LeaderOnlyAssert::assertGuarded);
   }
 
   @Test

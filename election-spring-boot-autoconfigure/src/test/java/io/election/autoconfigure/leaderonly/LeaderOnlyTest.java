@@ -377,6 +377,10 @@ class LeaderOnlyTest {
           .contains("interrupted BlockingJob.interruptible: the leadership of election 'default'");
       job.end();
       assertThat(plain.get(30, TimeUnit.SECONDS)).isFalse();
+      this.election.becomeLeader();
+      assertThat(job.interruptible()).isFalse();
+      context.publishEvent(new LeadershipLostEvent("default", "a", 0, Reason.EXPIRED));
+      assertThat(Thread.interrupted()).isFalse();
     });
   }
 

@@ -77,6 +77,7 @@ import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.UnexpectedRollbackException;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.TransactionSynchronization;
@@ -92,7 +93,8 @@ class CommitFenceIT {
     "CREATE TABLE entry (id bigint PRIMARY KEY, n int NOT NULL)"
   };
 
-  private static final TestDatabase ELSEWHERE = TestDatabase.newDatabase();
+  /** A new one whenever the class is run again in one JVM. */
+  private static TestDatabase elsewhere;
 
   /** Applications that tests share, by their configuration and server. */
   private static final Map<String, Node> SHARED = new HashMap<>();
@@ -103,7 +105,8 @@ class CommitFenceIT {
 
   @BeforeAll
   static void createTables() {
-    ELSEWHERE.execute(TABLES);
+    elsewhere = TestDatabase.newDatabase();
+    elsewhere.execute(TABLES);
   }
 
   @AfterAll
@@ -233,6 +236,29 @@ class CommitFenceIT {
   }
 
   @Test
+  void theSessionIsBoundedDuringTheCommitAlone() {
+    run(
+        JdbcApplication.class,
+        (node) -> {
+          DataSourceTransactionManager manager =
+              node.context.getBean(DataSourceTransactionManager.class);
+          manager.setTransactionSynchronization(DataSourceTransactionManager.SYNCHRONIZATION_NEVER);
+          String[] during = new String[1];
+          manager.addListener(new TransactionExecutionListener() {
+            @Override
+            public void beforeCommit(TransactionExecution transaction) {
+              during[0] = node.session();
+            }
+          });
+          String before = node.session();
+          node.call(() -> node.transact(() -> node.insert(1)));
+          assertThat(during[0]).startsWith("1/");
+          assertThat(node.session()).isEqualTo(before);
+        },
+        "spring.datasource.hikari.maximum-pool-size=1");
+  }
+
+  @Test
   void whatIsNotLeaderWorkOrOnlyReadsIsLeftAlone() {
     Node node = shared(JdbcApplication.class, TestServer.shared());
     TransactionTemplate reading = node.transaction();
@@ -267,13 +293,18 @@ class CommitFenceIT {
   void transactionsElsewhereAreNotFenced() {
     Node node = shared(JdbcApplication.class, TestServer.shared());
     TransactionTemplate other = node.otherTransaction();
+    JdbcTemplate jdbc = new JdbcTemplate(
+        ((DataSourceTransactionManager) other.getTransactionManager()).getDataSource());
+    for (int id = 1; id < 3; id++) {
+      Object[] row = {id};
+      node.call(() ->
+          other.executeWithoutResult((status) -> jdbc.update("INSERT INTO work VALUES (?)", row)));
+    }
     node.call(() -> other.executeWithoutResult((status) -> {
-      new JdbcTemplate(
-              ((DataSourceTransactionManager) other.getTransactionManager()).getDataSource())
-          .update("INSERT INTO work VALUES (1)");
+      jdbc.update("INSERT INTO work VALUES (3)");
       node.takeOver();
     }));
-    assertThat(ELSEWHERE.query("SELECT COUNT(*) FROM work")).isEqualTo("1");
+    assertThat(elsewhere.query("SELECT COUNT(*) FROM work")).isEqualTo("3");
   }
 
   @Test
@@ -424,12 +455,17 @@ class CommitFenceIT {
 
   @Test
   void aManagerInAChildContextIsFenced() {
-    run(Fenced.class, (parent) -> {
+    run(JdbcApplication.class, (parent) -> {
       try (AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
         child.setParent(parent.context);
         child.register(ChildTemplate.class, ChildJob.class, LeaderOnlyAutoConfiguration.class);
         child.refresh();
         assertFenced(new Node(parent.database, child));
+        assertThat(parent
+                .context
+                .getBean(DataSourceTransactionManager.class)
+                .getTransactionExecutionListeners())
+            .hasSize(1);
       }
     });
   }
@@ -586,7 +622,7 @@ class CommitFenceIT {
 
     @Bean(defaultCandidate = false)
     PlatformTransactionManager otherTransactionManager() {
-      return new DataSourceTransactionManager(ELSEWHERE.dataSource());
+      return new DataSourceTransactionManager(elsewhere.dataSource());
     }
   }
 

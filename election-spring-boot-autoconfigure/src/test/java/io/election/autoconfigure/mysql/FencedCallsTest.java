@@ -1,19 +1,108 @@
 package io.election.autoconfigure.mysql;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.mockito.Mockito.mock;
 
+import io.election.autoconfigure.SwitchedElection;
 import io.election.autoconfigure.mysql.FencedCalls.Terms;
+import io.election.joint.JointElectionService;
 import io.election.mysql.CommitFence;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Optional;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.support.DefaultListableBeanFactory;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.dao.DataAccessException;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.mock.env.MockEnvironment;
+import org.springframework.transaction.TransactionExecution;
 
-/** The exceptions that the commit fence throws. */
+/** What the commit fence refuses and tells, without a database. */
+@ExtendWith(OutputCaptureExtension.class)
 class FencedCallsTest {
+
+  private final TransactionExecution transaction = mock();
+
+  private final FencedCalls calls = new FencedCalls(
+      () -> {
+        throw new AssertionError("not asked");
+      },
+      FencedCallsTest::resolver);
+
+  private static ElectionDataSourceResolver resolver() {
+    DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
+    beans.registerSingleton("own", new DriverManagerDataSource("jdbc:mysql:///orders"));
+    return new ElectionDataSourceResolver(
+        beans,
+        new MockEnvironment(),
+        Duration.ofSeconds(1),
+        beans.getBeanProvider(DataSource.class));
+  }
+
+  @AfterEach
+  void end() {
+    this.calls.end();
+    Optional.ofNullable(this.calls.find(this.transaction)).ifPresent(this.calls::ended);
+  }
+
+  @Test
+  void electionsWithLeasesHaveTerms() {
+    assertThat(this.calls.appliesTo(mock(JointElectionService.class))).isTrue();
+    assertThat(this.calls.appliesTo(new SwitchedElection())).isFalse();
+  }
+
+  /** A manager of messages has no database; that of JPA may show none. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "jdbc:mysql:///billing | false | are not fenced: they show no JDBC connection",
+        "| true | are not fenced: its synchronization is switched off",
+        "| false |"
+      })
+  void managerWithoutAConnectionIsToldOf(
+      @Nullable String url, boolean opaque, @Nullable String told, CapturedOutput output) {
+    begin(url, opaque).beforeCommit(this.transaction);
+    if (told != null) {
+      assertThat(output).contains(told);
+    } else {
+      assertThat(output).doesNotContain("not fenced");
+    }
+  }
+
+  @Test
+  void managerOfTheElectionsDatabaseThatShowsNoConnectionIsRefused() {
+    CommitFenceListener listener = begin("jdbc:mysql:///orders", false);
+    assertThatIllegalStateException()
+        .isThrownBy(() -> listener.beforeCommit(this.transaction))
+        .withMessageContaining("as.election.mysql.commit-fence=false");
+  }
+
+  /** Begins a transaction within a call. */
+  private CommitFenceListener begin(@Nullable String url, boolean opaque) {
+    this.calls.begin(new SwitchedElection(), 1);
+    CommitFenceListener listener = new CommitFenceListener(
+        () -> this.calls,
+        "manager",
+        url != null ? new DriverManagerDataSource(url) : null,
+        opaque,
+        () -> true);
+    listener.afterBegin(this.transaction, null);
+    return listener;
+  }
 
   @ParameterizedTest
   @ValueSource(strings = {"HY000", "70100", "XA100", "08S01", "42000"})
