@@ -211,8 +211,8 @@ public class KeyValueLeaseStore implements LeaseStore, ElectionDirectory {
     String value = before != null ? before.value() : Json.write(record);
     Entry entry = new Entry(value, Renewal.version(versions, Keys.record(view.serviceId())), false);
     this.followed.wrote(view.serviceId(), entry.version());
-    return Optional.ofNullable(
-        this.life.row(new View(view.serviceId(), view.snapshot(), entry, record, view.terms())));
+    return Optional.ofNullable(this.life.row(
+        new View(view.serviceId(), view.snapshot(), entry, record, view.terms(), view.values())));
   }
 
   @Override

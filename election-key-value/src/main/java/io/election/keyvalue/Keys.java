@@ -52,10 +52,20 @@ final class Keys {
   }
 
   static String encode(String name) {
+    boolean plain = true;
+    boolean dots = true;
+    for (int i = 0; i < name.length(); i++) {
+      plain &= isPlain(name.charAt(i));
+      dots &= name.charAt(i) == '.';
+    }
+    if (plain && !dots) {
+      // Most names, and several times in each poll.
+      return name;
+    }
+    boolean escapes = dots;
     StringBuilder key = new StringBuilder();
-    boolean dots = name.chars().allMatch((c) -> c == '.');
     name.codePoints().forEach((c) -> {
-      if (isPlain(c) && !dots) {
+      if (isPlain(c) && !escapes) {
         key.appendCodePoint(c);
       } else {
         for (byte b : Character.toString(c).getBytes(StandardCharsets.UTF_8)) {

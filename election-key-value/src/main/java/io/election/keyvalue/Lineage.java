@@ -58,8 +58,18 @@ final class Lineage {
     private static final Identity NONE = new Identity("", false, -1, 0, 0, 0);
 
     static Identity in(Snapshot snapshot) {
+      return in(snapshot, new Values());
+    }
+
+    static Identity in(Snapshot snapshot, Values values) {
       Entry entry = snapshot.entries().get(Keys.IDENTITY);
-      Identity found = entry != null ? Json.read(entry.value(), Identity.class) : null;
+      return entry != null
+          ? values.of(Identity.class, Keys.IDENTITY, entry.value(), Identity::of)
+          : NONE;
+    }
+
+    private static Identity of(String value) {
+      Identity found = Json.read(value, Identity.class);
       return found != null ? found : NONE;
     }
   }

@@ -22,6 +22,7 @@ final class Records {
   private final KeyValueServer server;
   private final Followed followed;
   private final Lineage lineage;
+  private final Values values = new Values();
 
   Records(KeyValueServer server, Followed followed, Lineage lineage) {
     this.server = server;
@@ -42,6 +43,7 @@ final class Records {
       }
     }
     Map<String, View> views = read(serviceIds, keys, folders, false);
+    this.values.retain(keys);
     this.followed.saw(views.values());
     views.values().stream().findAny().ifPresent((view) -> this.lineage.saw(view.snapshot()));
     return views;
@@ -75,7 +77,7 @@ final class Records {
       Map<String, View> views = new LinkedHashMap<>();
       boolean complete = true;
       for (String id : serviceIds) {
-        View view = View.of(id, snapshot, folders.contains(newestTerms(id)));
+        View view = View.of(id, snapshot, folders.contains(newestTerms(id)), this.values);
         views.put(id, view);
         if (view.needsTerms() && folders.add(newestTerms(id))) {
           complete = false;

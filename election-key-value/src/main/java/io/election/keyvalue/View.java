@@ -20,13 +20,15 @@ import org.jspecify.annotations.Nullable;
  * @param entry the record; {@code null} if there is none
  * @param lease its content; vacant and released if there is none
  * @param terms the newest terms
+ * @param values parses what the reading shows
  */
 record View(
     String serviceId,
     Snapshot snapshot,
     @Nullable Entry entry,
     LeaseRecord lease,
-    TreeMap<Long, TermEntry> terms) {
+    TreeMap<Long, TermEntry> terms,
+    Values values) {
 
   private static final LeaseRecord NONE =
       new LeaseRecord(null, "", 0L, 0L, LeaseRecord.NO_HEARTBEAT);
@@ -40,6 +42,10 @@ record View(
   record Version(long written, String identity, long beat) {}
 
   static View of(String serviceId, Snapshot snapshot, boolean withTerms) {
+    return of(serviceId, snapshot, withTerms, new Values());
+  }
+
+  static View of(String serviceId, Snapshot snapshot, boolean withTerms, Values values) {
     TreeMap<Long, TermEntry> terms = new TreeMap<>();
     if (withTerms) {
       String prefix = Keys.terms(serviceId) + "/";
@@ -49,13 +55,17 @@ record View(
         }
       });
     }
-    Entry entry = snapshot.entries().get(Keys.record(serviceId));
-    LeaseRecord lease = entry != null ? LeaseRecord.of(entry.value(), serviceId) : NONE;
-    return new View(serviceId, snapshot, entry, lease, terms);
+    String key = Keys.record(serviceId);
+    Entry entry = snapshot.entries().get(key);
+    LeaseRecord lease = entry != null
+        ? values.of(
+            LeaseRecord.class, key, entry.value(), (value) -> LeaseRecord.of(value, serviceId))
+        : NONE;
+    return new View(serviceId, snapshot, entry, lease, terms, values);
   }
 
   private Lineage.Identity identity() {
-    return Lineage.Identity.in(this.snapshot);
+    return Lineage.Identity.in(this.snapshot, this.values);
   }
 
   /**
@@ -134,6 +144,11 @@ record View(
     return this.snapshot.entries().get(Keys.heartbeat(heartbeat()));
   }
 
+  private Heartbeat parsed(Entry heartbeat) {
+    return this.values.of(
+        Heartbeat.class, Keys.heartbeat(heartbeat()), heartbeat.value(), Heartbeat::of);
+  }
+
   /**
    * Changes with each renewal, and never becomes what it was before: it is negative while the process
    * renews other records alone.
@@ -143,7 +158,7 @@ record View(
     if (heartbeat == null) {
       return NO_BEAT;
     }
-    Long paused = Heartbeat.of(heartbeat.value()).except().get(Keys.record(this.serviceId));
+    Long paused = parsed(heartbeat).except().get(Keys.record(this.serviceId));
     return paused != null ? -paused : heartbeat.version().written();
   }
 
@@ -157,7 +172,7 @@ record View(
             && beat() > 0
             && this.entry != null
             && heartbeat.version().written() >= this.entry.version().written()
-        ? Duration.ofMillis(now - Heartbeat.of(heartbeat.value()).at())
+        ? Duration.ofMillis(now - parsed(heartbeat).at())
         : Duration.ofMillis(-1);
   }
 

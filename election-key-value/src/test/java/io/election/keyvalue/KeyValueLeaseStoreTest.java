@@ -3,6 +3,7 @@ package io.election.keyvalue;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.management.ThreadMXBean;
 import io.election.AuditNote;
 import io.election.LeadershipAcquiredEvent.Reason;
 import io.election.LeadershipLostEvent;
@@ -14,6 +15,7 @@ import io.election.lease.LeaseStore;
 import io.election.lease.LeaseStore.Claim;
 import io.election.lease.LeaseStoreException;
 import io.election.lease.TermEnd;
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -85,6 +87,31 @@ class KeyValueLeaseStoreTest {
       assertThat(query.keys()).as("records, heartbeats, identity").hasSize(5);
       assertThat(query.folders()).as("no history").isEmpty();
     });
+  }
+
+  @Test
+  void aPollParsesARecordOnceWhileItStaysTheSame() throws Exception {
+    long ofTwo = polling(2);
+    long ofHundreds = polling(500);
+    assertThat(ofHundreds).isLessThan(ofTwo + 500 * 2_000);
+  }
+
+  /** The least bytes that a poll allocates between two renewals. */
+  private long polling(int elections) throws Exception {
+    Map<String, Long> terms = new HashMap<>();
+    for (int i = 0; i < elections; i++) {
+      terms.put(elections + "-" + i, lead(this.a, elections + "-" + i, "a"));
+    }
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long least = Long.MAX_VALUE;
+    for (int i = 0; i < 20; i++) {
+      this.a.renew("a", terms);
+      long before = threads.getThreadAllocatedBytes(Thread.currentThread().getId());
+      assertThat(this.b.read(terms.keySet())).hasSize(elections);
+      least =
+          Math.min(least, threads.getThreadAllocatedBytes(Thread.currentThread().getId()) - before);
+    }
+    return least;
   }
 
   @ParameterizedTest
