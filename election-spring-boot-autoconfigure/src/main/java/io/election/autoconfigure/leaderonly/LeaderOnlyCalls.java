@@ -19,10 +19,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
+import org.springframework.boot.context.event.ApplicationReadyEvent;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationContextAware;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.event.EventListener;
 
 /**
  * The running {@link io.election.LeaderOnly} calls, counted by election so that a leader that steps
@@ -55,6 +57,9 @@ public final class LeaderOnlyCalls
 
   private volatile boolean closed;
 
+  /** The thread that starts the application, until it is ready. */
+  private volatile @Nullable Thread starting = Thread.currentThread();
+
   private volatile @Nullable CallListener listener;
 
   LeaderOnlyCalls(Supplier<Elections> elections, Supplier<@Nullable TermBoundCalls> termBound) {
@@ -68,6 +73,11 @@ public final class LeaderOnlyCalls
     ApplicationContext parent = context.getParent();
     this.parent =
         parent != null ? parent.getBeanProvider(LeaderOnlyCalls.class).getIfAvailable() : null;
+  }
+
+  @EventListener(ApplicationReadyEvent.class)
+  void onReady() {
+    this.starting = null;
   }
 
   @Override
@@ -383,6 +393,11 @@ public final class LeaderOnlyCalls
       if (termBound != null) {
         termBound.end();
       }
+    }
+
+    /** Whether this thread starts the application, at a time when hardly any node can lead yet. */
+    boolean isStarting() {
+      return LeaderOnlyCalls.this.starting == Thread.currentThread();
     }
 
     /** Notifies the listener of a call that did not begin. */

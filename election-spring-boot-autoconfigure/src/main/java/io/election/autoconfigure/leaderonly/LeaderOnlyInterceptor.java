@@ -96,6 +96,13 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
   }
 
   static void logSkip(String method, LeaderOnlyCalls.Gate gate) {
+    if (gate.isStarting()) {
+      log.warn(
+          "skipped {}: this node does not lead election '{}' while it starts, so it may be that no node does the work. Do it in a method with @EventListener and the parameter LeadershipAcquiredEvent",
+          method,
+          gate.serviceId());
+      return;
+    }
     log.debug("skipped {}: this node does not lead election '{}'", method, gate.serviceId());
   }
 

@@ -4,11 +4,14 @@ import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.Aware;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.ObjectUtils;
 
 /**
  * Annotations and types through which frameworks call methods. They are referenced by name, so none
@@ -16,8 +19,12 @@ import org.springframework.util.ClassUtils;
  */
 final class LeaderOnlyTriggers {
 
-  private static final List<String> CALLBACKS =
-      List.of("jakarta.annotation.PostConstruct", "jakarta.annotation.PreDestroy");
+  private static final List<String> CALLBACKS = List.of(
+      "jakarta.annotation.PostConstruct",
+      "jakarta.annotation.PreDestroy",
+      "jakarta.annotation.Resource",
+      "jakarta.inject.Inject",
+      "org.springframework.beans.factory.annotation.Autowired");
 
   private static final List<String> TRIGGERS = List.of(
       "org.springframework.scheduling.annotation.Scheduled",
@@ -64,7 +71,26 @@ final class LeaderOnlyTriggers {
   static boolean isCallback(Method method, Class<?> type) {
     return find(CALLBACKS, method) != null
         || isOf(InitializingBean.class, "afterPropertiesSet", method, type)
-        || isOf(DisposableBean.class, "destroy", method, type);
+        || isOf(DisposableBean.class, "destroy", method, type)
+        || ClassUtils.getAllInterfacesForClassAsSet(type).stream()
+            .anyMatch((aware) -> Aware.class.isAssignableFrom(aware) && declares(aware, method));
+  }
+
+  /** The same, for the methods that the definition of the bean names. */
+  static boolean isCallback(Method method, Class<?> type, AbstractBeanDefinition definition) {
+    if (method.getParameterCount() > 0) {
+      return false;
+    }
+    String name = method.getName();
+    String[] ends = definition.getDestroyMethodNames();
+    boolean inferred = ends != null
+        ? Arrays.asList(ends).contains(AbstractBeanDefinition.INFER_METHOD)
+        : AutoCloseable.class.isAssignableFrom(type);
+    return ObjectUtils.containsElement(definition.getInitMethodNames(), name)
+        || ObjectUtils.containsElement(ends, name)
+        || (inferred
+            && !DisposableBean.class.isAssignableFrom(type)
+            && name.equals(ClassUtils.hasMethod(type, "close") ? "close" : "shutdown"));
   }
 
   private static boolean isOf(Class<?> callback, String name, Method method, Class<?> type) {

@@ -26,6 +26,7 @@ import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -48,6 +49,9 @@ final class LeaderOnlyValidator
   /** The post-processor by which Spring's tests replace beans with objects of their own. */
   static final String TEST_OVERRIDES =
       "org.springframework.test.context.bean.override.internalBeanOverridePostProcessor";
+
+  private static final String CALLBACK =
+      "Spring calls it when it creates or destroys the bean, not through the bean's proxy";
 
   private final ConfigurableListableBeanFactory beanFactory;
 
@@ -81,7 +85,15 @@ final class LeaderOnlyValidator
 
   @Override
   public Object postProcessBeforeInitialization(Object bean, String beanName) {
-    check(bean, beanName);
+    for (Guarded each : check(bean, beanName)) {
+      if (each.annotated()
+          && this.beanFactory.containsBeanDefinition(beanName)
+          && this.beanFactory.getMergedBeanDefinition(beanName)
+              instanceof AbstractBeanDefinition definition
+          && LeaderOnlyTriggers.isCallback(each.method(), each.type(), definition)) {
+        throw unguardable(place(beanName, each), CALLBACK);
+      }
+    }
     return bean;
   }
 
@@ -168,19 +180,18 @@ final class LeaderOnlyValidator
   private Set<Guarded> check(Object bean, String beanName) {
     Set<Guarded> guarded = guarded(bean);
     for (Guarded each : guarded) {
-      String place = "bean '" + beanName + "', method " + text(each);
+      String place = place(beanName, each);
       String obstacle = obstacle(each);
       if (obstacle != null) {
-        throw new ElectionSetupException(
-            "@LeaderOnly cannot guard " + place + ": " + obstacle + ".",
-            "Change the method, or remove @LeaderOnly from it and call ElectionService.isLeader() in it.");
+        throw unguardable(place, obstacle);
       }
       String hook = LifecycleHooks.of(each);
       if (hook != null) {
         throw new ElectionSetupException(
-            "@LeaderOnly cannot guard " + place + ": it is called when the node starts or stops ("
+            "@LeaderOnly cannot guard " + place
+                + ": it is called when the node starts, stops or has lost the leadership ("
                 + hook
-                + "), before a node can be elected or after the election has ended. No node would do the work.",
+                + "), when it does not lead. No node would do the work.",
             "Do it when a node has become the leader, in a method with @EventListener and the parameter LeadershipAcquiredEvent, or remove @LeaderOnly if each node should do it.");
       }
       String name = this.methods.election(each.annotation(), place);
@@ -345,7 +356,7 @@ final class LeaderOnlyValidator
       return "it creates a bean; put the annotation on the methods or the class of that bean";
     }
     if (guarded.annotated() && LeaderOnlyTriggers.isCallback(method, guarded.type())) {
-      return "Spring calls it when it creates or destroys the bean, not through the bean's proxy";
+      return CALLBACK;
     }
     if (isSuspending(method)) {
       return "it is a suspending function, and a leader that steps down could not wait for its end; return Mono, Flux or Flow, or let it call a function that blocks, on another bean, with @LeaderOnly";
@@ -381,6 +392,16 @@ final class LeaderOnlyValidator
     Class<?>[] types = method.getParameterTypes();
     return types.length > 0
         && types[types.length - 1].getName().equals("kotlin.coroutines.Continuation");
+  }
+
+  private static ElectionSetupException unguardable(String place, String obstacle) {
+    return new ElectionSetupException(
+        "@LeaderOnly cannot guard " + place + ": " + obstacle + ".",
+        "Change the method, or remove @LeaderOnly from it and call ElectionService.isLeader() in it.");
+  }
+
+  private static String place(String beanName, Guarded guarded) {
+    return "bean '" + beanName + "', method " + text(guarded);
   }
 
   private static String text(Guarded guarded) {

@@ -1,5 +1,6 @@
 package io.election.autoconfigure.leaderonly;
 
+import io.election.LeadershipLostEvent;
 import io.election.autoconfigure.leaderonly.LeaderOnlyMethods.Guarded;
 import java.lang.reflect.Method;
 import java.util.Arrays;
@@ -19,11 +20,13 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.scheduling.annotation.SchedulingConfigurer;
 import org.springframework.util.ClassUtils;
 
 /**
- * Methods that are called once, when a node starts or stops. An election needs a while to begin and
- * ends before the application does, so a guarded call would be skipped on all nodes.
+ * Methods that are called while the node does not lead: when it starts or stops, since an election
+ * needs a while to begin and ends before the application does, and when it has lost the leadership.
+ * A guarded call would be skipped on all nodes.
  */
 final class LifecycleHooks {
 
@@ -31,6 +34,7 @@ final class LifecycleHooks {
       ApplicationRunner.class,
       CommandLineRunner.class,
       Lifecycle.class,
+      SchedulingConfigurer.class,
       SmartInitializingSingleton.class);
 
   private static final String WEB_SERVER =
@@ -41,7 +45,7 @@ final class LifecycleHooks {
   private LifecycleHooks() {}
 
   /**
-   * Returns through what a method is called when a node starts or stops.
+   * Returns through what a method is called while the node does not lead.
    *
    * @return the interface or event, for display; {@code null} if there is none. A listener of
    *     several events counts if one of them is such an event
@@ -51,6 +55,9 @@ final class LifecycleHooks {
     Class<?> type = guarded.type();
     if (isScheduledOnce(method)) {
       return "@Scheduled with an initial delay alone";
+    }
+    if (isOfAnyLoss(method)) {
+      return "LeadershipLostEvent";
     }
     return Stream.concat(
             INTERFACES.stream()
@@ -93,6 +100,15 @@ final class LifecycleHooks {
     ClassLoader loader = event.getClassLoader();
     return ClassUtils.isPresent(WEB_SERVER, loader)
         && ClassUtils.resolveClassName(WEB_SERVER, loader).isAssignableFrom(event);
+  }
+
+  /** A condition may choose the losses of other elections than the one that guards the method. */
+  private static boolean isOfAnyLoss(Method method) {
+    EventListener listener =
+        AnnotatedElementUtils.findMergedAnnotation(method, EventListener.class);
+    return listener != null
+        && listener.condition().isEmpty()
+        && events(method, method.getDeclaringClass()).anyMatch(LeadershipLostEvent.class::equals);
   }
 
   private static boolean isScheduledOnce(Method method) {

@@ -5,26 +5,36 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.election.ElectionSetupException;
 import io.election.LeaderOnly;
 import io.election.LeadershipAcquiredEvent;
+import io.election.LeadershipLostEvent;
 import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.SwitchedElection;
 import jakarta.annotation.PreDestroy;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.ApplicationArguments;
 import org.springframework.boot.ApplicationRunner;
 import org.springframework.boot.CommandLineRunner;
+import org.springframework.boot.SpringApplication;
 import org.springframework.boot.context.event.ApplicationReadyEvent;
 import org.springframework.boot.context.event.ApplicationStartedEvent;
 import org.springframework.boot.context.event.SpringApplicationEvent;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.boot.web.server.context.WebServerInitializedEvent;
 import org.springframework.boot.web.server.servlet.context.ServletWebServerInitializedEvent;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationContextAware;
 import org.springframework.context.ApplicationEvent;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.SmartLifecycle;
@@ -33,8 +43,11 @@ import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.event.EventListener;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.scheduling.annotation.SchedulingConfigurer;
+import org.springframework.scheduling.config.ScheduledTaskRegistrar;
 
 /** Guarded work that would silently run on no node, or on all, is refused with the remedy. */
+@ExtendWith(OutputCaptureExtension.class)
 class LifecycleHooksTest {
 
   private final ApplicationContextRunner contextRunner =
@@ -59,7 +72,10 @@ class LifecycleHooksTest {
         GenericListener.class,
         Singletons.class,
         Lifecycle.class,
-        Once.class
+        Once.class,
+        Scheduling.class,
+        Lost.class,
+        LostOrAcquired.class
       })
   void workThatWouldRunNowhereIsRefused(Class<?> hook) {
     assertThat(StartFailure.text(this.contextRunner.withBean(hook)))
@@ -69,10 +85,35 @@ class LifecycleHooksTest {
   }
 
   @ParameterizedTest
-  @ValueSource(classes = {Initializing.class, Disposable.class, Destroyed.class})
+  @ValueSource(
+      classes = {
+        Initializing.class,
+        Disposable.class,
+        Destroyed.class,
+        Injected.class,
+        OfContext.class,
+        Closing.class
+      })
   void workThatWouldRunOnAllNodesIsRefused(Class<?> hook) {
     assertThat(StartFailure.text(this.contextRunner.withBean(hook)))
         .contains(hook.getName() + ".", "Spring calls it when it creates or destroys the bean");
+  }
+
+  /** Spring calls the methods that the definition of a bean names on the bean itself too. */
+  @ParameterizedTest
+  @ValueSource(strings = {"init", "destroy", "shutdown"})
+  void workThatTheDefinitionOfTheBeanNamesIsRefused(String method) {
+    BeanDefinitionCustomizer naming = (definition) -> {
+      if (method.equals("init")) {
+        definition.setInitMethodName("init");
+      } else {
+        ((AbstractBeanDefinition) definition)
+            .setDestroyMethodName(
+                method.equals("destroy") ? method : AbstractBeanDefinition.INFER_METHOD);
+      }
+    };
+    assertThat(StartFailure.text(this.contextRunner.withBean(Named.class, Named::new, naming)))
+        .contains(Named.class.getName() + "." + method + "()", "Spring calls it when it creates");
   }
 
   @ParameterizedTest
@@ -82,10 +123,36 @@ class LifecycleHooksTest {
         Acquired.class,
         Repeated.class,
         InitializedGuarded.class,
+        ClosedGuarded.class,
+        Named.class,
+        LostElsewhere.class,
         Overloaded.class
       })
   void otherWorkIsAccepted(Class<?> job) {
     this.contextRunner.withBean(job).run((context) -> assertThat(context).hasNotFailed());
+  }
+
+  /** A runner that is not guarded itself may call a guarded bean. */
+  @Test
+  void aCallThatIsSkippedDuringTheStartIsReported(CapturedOutput output) {
+    String reported =
+        "skipped Acquired.run: this node does not lead election 'default' while it starts";
+    this.contextRunner.withBean(Acquired.class).run((context) -> {
+      Acquired job = context.getBean(Acquired.class);
+      Thread other = new Thread(() -> job.run(null));
+      other.start();
+      other.join();
+      assertThat(output).doesNotContain(reported);
+      job.run(null);
+      assertThat(output.getAll().split(reported, -1)).hasSize(2);
+      context.publishEvent(new ApplicationReadyEvent(
+          new SpringApplication(),
+          new String[0],
+          context.getSourceApplicationContext(),
+          Duration.ZERO));
+      job.run(null);
+      assertThat(output.getAll().split(reported, -1)).hasSize(2);
+    });
   }
 
   @Test
@@ -263,6 +330,65 @@ class LifecycleHooksTest {
     @LeaderOnly
     @PreDestroy
     public void end() {}
+  }
+
+  static class Scheduling implements SchedulingConfigurer {
+    @Override
+    @LeaderOnly
+    public void configureTasks(ScheduledTaskRegistrar tasks) {}
+  }
+
+  static class Lost {
+    @LeaderOnly
+    @EventListener
+    public void run(LeadershipLostEvent event) {}
+  }
+
+  static class LostOrAcquired {
+    @LeaderOnly
+    @EventListener({LeadershipLostEvent.class, LeadershipAcquiredEvent.class})
+    public void run() {}
+  }
+
+  static class LostElsewhere {
+    @LeaderOnly
+    @EventListener(condition = "#event.serviceId() == 'reports'")
+    public void run(LeadershipLostEvent event) {}
+  }
+
+  static class Injected {
+    @LeaderOnly
+    @Autowired
+    public void use(ApplicationContext context) {}
+  }
+
+  static class OfContext implements ApplicationContextAware {
+    @Override
+    @LeaderOnly
+    public void setApplicationContext(ApplicationContext context) {}
+  }
+
+  static class Closing implements AutoCloseable {
+    @Override
+    @LeaderOnly
+    public void close() {}
+  }
+
+  static class Named {
+    @LeaderOnly
+    public void init() {}
+
+    @LeaderOnly
+    public void destroy() {}
+
+    @LeaderOnly
+    public void shutdown() {}
+  }
+
+  @LeaderOnly
+  static class ClosedGuarded implements AutoCloseable {
+    @Override
+    public void close() {}
   }
 
   static class AnyEvent {
