@@ -58,7 +58,8 @@ final class Lineage {
     private static final Identity NONE = new Identity("", false, -1, 0, 0, 0);
 
     static Identity in(Snapshot snapshot) {
-      return in(snapshot, new Values());
+      Entry entry = snapshot.entries().get(Keys.IDENTITY);
+      return entry != null ? of(entry.value()) : NONE;
     }
 
     static Identity in(Snapshot snapshot, Values values) {
