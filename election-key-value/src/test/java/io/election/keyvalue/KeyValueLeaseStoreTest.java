@@ -721,7 +721,7 @@ class KeyValueLeaseStoreTest {
     assertThat(lead(fresh, "y", "c")).isGreaterThan(other);
   }
 
-  /** Nothing in the data tells that an epoch of ZooKeeper comes again. */
+  /** The data of ZooKeeper do not show that an epoch is used again. */
   @Test
   void termsAfterAnotherEpochBeginAtTheTime() throws Exception {
     this.cluster.reusesVersions = true;

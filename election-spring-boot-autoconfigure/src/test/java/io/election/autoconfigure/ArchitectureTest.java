@@ -19,8 +19,10 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import io.election.lease.MemoryLeaseStore;
 import java.io.IOException;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.PathMatcher;
 import java.time.Clock;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -227,12 +229,10 @@ class ArchitectureTest {
   @Test
   void noDatabaseTimeDecides() throws IOException {
     Map<String, Integer> conditions = new TreeMap<>();
-    try (Stream<Path> files = Files.walk(Path.of("..", "election-mysql", "src", "main", "java"))) {
-      for (Path file : files.filter((each) -> each.toString().endsWith(".java")).toList()) {
-        int found = timesInConditions(Files.readString(file));
-        if (found > 0) {
-          conditions.put(file.getFileName().toString().replace(".java", ""), found);
-        }
+    for (Path file : sources("election-mysql")) {
+      int found = timesInConditions(Files.readString(file));
+      if (found > 0) {
+        conditions.put(file.getFileName().toString().replace(".java", ""), found);
       }
     }
     assertThat(conditions)
@@ -294,16 +294,25 @@ class ArchitectureTest {
   void noNumberIsWrittenInTheLocaleOfTheProcess() throws IOException {
     Pattern number = Pattern.compile("%[-+ ,(#0-9.$]*[deEfgG]\\b");
     List<String> found = new ArrayList<>();
-    try (Stream<Path> files = Files.walk(Path.of(".."))) {
-      for (Path file : files
-          .filter((each) -> each.toString().matches("../(?!benchmarks).*/src/main/java/.*\\.java"))
-          .toList()) {
-        Files.readAllLines(file).stream()
-            .filter((line) -> number.matcher(line).find() && !line.contains("Locale.ROOT"))
-            .forEach((line) -> found.add(file.getFileName() + ": " + line.strip()));
-      }
+    for (Path file : sources("(?!benchmarks).*")) {
+      Files.readAllLines(file).stream()
+          .filter((line) -> number.matcher(line).find() && !line.contains("Locale.ROOT"))
+          .forEach((line) -> found.add(file.getFileName() + ": " + line.strip()));
     }
     assertThat(found).isEmpty();
+  }
+
+  /**
+   * Returns the main sources of modules.
+   *
+   * @param modules a pattern of their folders
+   */
+  private static List<Path> sources(String modules) throws IOException {
+    PathMatcher sources = FileSystems.getDefault()
+        .getPathMatcher("regex:\\.\\./" + modules + "/src/main/java/.*\\.java");
+    try (Stream<Path> files = Files.walk(Path.of(".."))) {
+      return files.filter(sources::matches).toList();
+    }
   }
 
   @Test

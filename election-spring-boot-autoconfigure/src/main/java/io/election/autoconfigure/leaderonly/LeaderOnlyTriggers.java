@@ -76,7 +76,7 @@ final class LeaderOnlyTriggers {
             .anyMatch((aware) -> Aware.class.isAssignableFrom(aware) && declares(aware, method));
   }
 
-  /** The same, for the methods that the definition of the bean names. */
+  /** Returns whether the bean definition names the method as an init or destroy method. */
   static boolean isCallback(Method method, Class<?> type, AbstractBeanDefinition definition) {
     if (method.getParameterCount() > 0) {
       return false;
