@@ -54,7 +54,7 @@ final class EtcdErrors {
           .formatted(text);
     }
     if (ex.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED) {
-      return "etcd at %s has not answered within %s ms. Has the cluster a quorum? (%s)"
+      return "etcd at %s has not answered within %s ms. Is it slow, cut off, or without a quorum? (%s)"
           .formatted(endpoints, timeout.toMillis(), text);
     }
     return "etcd at %s failed: %s. Is the endpoint right (http or https), and the cluster up?"

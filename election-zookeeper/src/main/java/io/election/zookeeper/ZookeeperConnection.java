@@ -50,6 +50,10 @@ record ZookeeperConnection(
   private static final int SESSION_MILLIS = 40_000;
 
   /** In an id, as that of {@code digest}, there may be colons. */
+  /** Old terms and heartbeats are deleted. */
+  private static final int NEEDED =
+      ZooDefs.Perms.CREATE | ZooDefs.Perms.DELETE | ZooDefs.Perms.READ | ZooDefs.Perms.WRITE;
+
   private static final Pattern ACL_ENTRY = Pattern.compile("(\\w+):(.*):([cdrwa]+)");
 
   /** One read shows the records of all elections. The server limits the size of each one. */
@@ -122,7 +126,7 @@ record ZookeeperConnection(
   /**
    * Parses an access control list in the form of zkCli.
    *
-   * @throws ElectionSetupException if it is malformed
+   * @throws ElectionSetupException if it is malformed, or lets nobody keep records
    */
   static List<ACL> acl(String text) {
     List<ACL> acl = new ArrayList<>();
@@ -135,6 +139,12 @@ record ZookeeperConnection(
             "Write scheme:id:permissions, with permissions out of cdrwa, and commas between the entries; for instance sasl:orders:cdrwa");
       }
       acl.add(new ACL(permissions(parts.group(3)), new Id(parts.group(1), parts.group(2))));
+    }
+    if (acl.stream().noneMatch((entry) -> (entry.getPerms() & NEEDED) == NEEDED)) {
+      throw new ElectionSetupException(
+          "No entry of the access control list of ZooKeeper, '%s', gives the rights that a node needs."
+              .formatted(Names.printable(text)),
+          "Give the user of the nodes cdrw (create, delete, read, write); for instance sasl:orders:cdrwa");
     }
     return acl;
   }

@@ -244,6 +244,7 @@ class ZookeeperElectionIT extends KeyValueElectionContract {
         "connect-string=zoo1:2181; acl=orders | acl is 'orders'; scheme:id:permissions",
         "connect-string=zoo1:2181; acl=world:anyone: | acl is 'world:anyone:'; scheme:id:permissions",
         "connect-string=zoo1:2181; acl=world:anyone:cdx | acl is 'world:anyone:cdx'; scheme:id:permissions",
+        "connect-string=zoo1:2181; acl=world:anyone:r | acl is 'world:anyone:r'; cdrw (create, delete, read, write)",
         "connect-string=zoo1:2181; username=app | password is not set; as.election.zookeeper.username is set",
         "connect-string=zoo1:2181; password=" + PASSWORD + " | username is not set",
         "connect-string=zoo1:2182; ssl.bundle=ours | ssl.bundle is 'ours'; there is no such SSL bundle"
