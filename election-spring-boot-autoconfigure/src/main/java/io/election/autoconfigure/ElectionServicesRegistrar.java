@@ -35,9 +35,8 @@ public final class ElectionServicesRegistrar implements ImportBeanDefinitionRegi
   @Override
   public void registerBeanDefinitions(
       AnnotationMetadata importingClass, BeanDefinitionRegistry registry) {
-    RenamedProperties.refuse(this.environment);
-    RenamedProperties.warn(this.environment);
-    RenamedProperties.warnOfUnknown(this.environment);
+    UnknownProperties.warn(this.environment);
+    UnknownProperties.warnOfUnknown(this.environment);
     ElectionNames names = ElectionNames.from(this.environment);
     List<String> beanNames = new ArrayList<>();
     beanNames.add(DEFAULT_BEAN_NAME);

@@ -146,7 +146,6 @@ class ConfigurationMetadataTest {
         .path("properties")
         .valueStream()
         .filter((property) -> property.path("name").asString().startsWith(prefix))
-        .filter((property) -> !property.has("deprecation"))
         .forEach(
             (property) -> assertThat(properties.put(property.path("name").asString(), property))
                 .isNull());

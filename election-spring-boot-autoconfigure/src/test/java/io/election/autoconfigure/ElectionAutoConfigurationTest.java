@@ -365,18 +365,10 @@ class ElectionAutoConfigurationTest {
       lease-duration=5              | lease-duration is '5'                | three times the renew-interval (2s): use at least 6s
       operation-timeout=4s          | lease-duration is '10s' by default   | an operation-timeout of at most
       operation-timeout=0           | operation-timeout is '0'             | it must be at least 1ms
-      mysql.operation-timeout=2s    | mysql.operation-timeout is '2s'      | now called as.election.operation-timeout
       """)
   void settingIsRefusedWithItsRemedy(String setting, String problem, String remedy) {
     assertThat(failure(this.billing.withPropertyValues("as.election." + setting)))
         .contains("as.election." + problem, remedy);
-  }
-
-  @Test
-  void formerSettingIsRefusedThoughTheElectionIsDisabled() {
-    assertThat(failure(this.disabled.withPropertyValues("as.election.mysql.operation-timeout=2s")))
-        .contains("as.election.mysql.operation-timeout is '2s'")
-        .contains("now called as.election.operation-timeout");
   }
 
   @Test

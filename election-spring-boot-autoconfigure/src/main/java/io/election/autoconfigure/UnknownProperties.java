@@ -6,7 +6,6 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -21,25 +20,21 @@ import org.springframework.boot.context.properties.source.ConfigurationProperty;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
-import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.boot.context.properties.source.IterableConfigurationPropertySource;
 import org.springframework.core.env.Environment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
 
-/** The names of properties in earlier versions and in elections made by hand, and misspelt names. */
-final class RenamedProperties {
+/** Misspelt names of properties, and those that elections made by hand have. */
+final class UnknownProperties {
 
-  private static final Map<String, String> NAMES =
-      Map.of("as.election.mysql.operation-timeout", "as.election.operation-timeout");
-
-  private static final Logger log = LoggerFactory.getLogger(RenamedProperties.class);
+  private static final Logger log = LoggerFactory.getLogger(UnknownProperties.class);
 
   private static final String ALGORITHM = "election.algorithm";
 
   private static final ConfigurationPropertyName PREFIX =
       ConfigurationPropertyName.of("as.election");
 
-  private RenamedProperties() {}
+  private UnknownProperties() {}
 
   /**
    * Warns of names that nothing reads, and says which one is like it. A start is not refused: an
@@ -55,7 +50,7 @@ final class RenamedProperties {
         boolean variables = source.getUnderlyingSource() instanceof SystemEnvironmentPropertySource;
         iterable.stream()
             .filter(PREFIX::isAncestorOf)
-            .map(RenamedProperties::withoutIndexes)
+            .map(UnknownProperties::withoutIndexes)
             .filter((name) -> known.stream().noneMatch((one) -> isSame(name, one, variables)))
             .filter(reported::add)
             .forEach((name) -> log.warn(
@@ -153,20 +148,5 @@ final class RenamedProperties {
         .takeWhile(Objects::nonNull)
         .map(String::valueOf)
         .collect(Collectors.joining(", "));
-  }
-
-  /**
-   * Refuses a property of an earlier version, whose value would otherwise be ignored.
-   *
-   * @throws InvalidConfigurationPropertyValueException if a former name has a value
-   */
-  static void refuse(Environment environment) {
-    NAMES.forEach((former, name) -> {
-      Object written = InvalidElectionPropertyFailureAnalyzer.asWritten(environment, former);
-      if (written != null) {
-        throw new InvalidConfigurationPropertyValueException(
-            former, written, "this property is now called " + name + "; write that name");
-      }
-    });
   }
 }
