@@ -82,7 +82,7 @@ final class CommitFenceListener implements TransactionExecutionListener {
     if (terms == null) {
       return; // a savepoint commits with the enclosing transaction
     }
-    terms.committing();
+    terms.ending();
     if (terms.isEmpty() || terms.isHeld() || transaction.isRollbackOnly()) {
       return;
     }

@@ -274,7 +274,7 @@ final class FencedCalls implements TermBoundCalls {
   private void bind(BoundTerms transaction, Call call) {
     if (transaction.opaque == null) {
       transaction.add(call);
-    } else if (transaction.isCommitting()) {
+    } else if (transaction.isEnding()) {
       return; // later work belongs to no transaction
     } else if (TransactionSynchronizationManager.isSynchronizationActive()) {
       unmanaged(transaction.opaque).add(call);
@@ -364,7 +364,7 @@ final class FencedCalls implements TermBoundCalls {
 
     private final List<Call> late = new ArrayList<>(0);
 
-    private boolean committing;
+    private boolean ending;
 
     /**
      * Creates the terms.
@@ -383,20 +383,20 @@ final class FencedCalls implements TermBoundCalls {
 
     @Override
     void add(Call call) {
-      if (this.committing) {
+      if (this.ending) {
         this.late.add(call);
       } else {
         super.add(call);
       }
     }
 
-    /** Marks the transaction as committing. Calls that join later are not part of it. */
-    void committing() {
-      this.committing = true;
+    /** Marks the transaction as about to end. Calls that begin later are not part of it. */
+    void ending() {
+      this.ending = true;
     }
 
-    boolean isCommitting() {
-      return this.committing;
+    boolean isEnding() {
+      return this.ending;
     }
 
     /** The terms of calls that began when the transaction was already over. */
