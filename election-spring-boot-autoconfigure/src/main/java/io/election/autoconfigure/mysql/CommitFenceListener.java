@@ -108,6 +108,14 @@ final class CommitFenceListener implements TransactionExecutionListener {
   }
 
   @Override
+  public void beforeRollback(TransactionExecution transaction) {
+    BoundTerms terms = this.calls.get().find(transaction);
+    if (terms != null) {
+      terms.ending();
+    }
+  }
+
+  @Override
   public void afterCommit(TransactionExecution transaction, @Nullable Throwable failure) {
     after(transaction);
   }

@@ -389,6 +389,25 @@ class CommitFenceIT {
   }
 
   @Test
+  void workAfterARollbackIsFenced() {
+    Node node = shared(JdbcApplication.class, TestServer.shared());
+    node.transaction().executeWithoutResult((status) -> {
+      node.insert(1);
+      afterCompletion(() -> node.call(() -> node.insert(2)));
+      status.setRollbackOnly();
+    });
+    assertThat(node.ids()).isEqualTo("2");
+    assertLost(() -> node.transaction().executeWithoutResult((status) -> {
+      afterCompletion(() -> node.call(() -> {
+        node.insert(3);
+        node.takeOver();
+      }));
+      status.setRollbackOnly();
+    }));
+    assertThat(node.ids()).isEqualTo("2");
+  }
+
+  @Test
   @ExtendWith(OutputCaptureExtension.class)
   void workAfterACommitOfJpaIsToldOfOnce(CapturedOutput output) {
     run(JpaApplication.class, (node) -> {
@@ -525,6 +544,15 @@ class CommitFenceIT {
     TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
       @Override
       public void afterCommit() {
+        work.run();
+      }
+    });
+  }
+
+  private static void afterCompletion(Runnable work) {
+    TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+      @Override
+      public void afterCompletion(int status) {
         work.run();
       }
     });
