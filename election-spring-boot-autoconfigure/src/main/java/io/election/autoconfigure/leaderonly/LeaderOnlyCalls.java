@@ -19,11 +19,14 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
+import org.springframework.boot.ApplicationArguments;
 import org.springframework.boot.context.event.ApplicationReadyEvent;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationContextAware;
+import org.springframework.context.ApplicationEvent;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.event.EventListener;
 
 /**
@@ -57,7 +60,7 @@ public final class LeaderOnlyCalls
 
   private volatile boolean closed;
 
-  /** The thread that starts the application, until it is ready. */
+  /** The thread that starts the application, until it has started. */
   private volatile @Nullable Thread starting = Thread.currentThread();
 
   private volatile @Nullable CallListener listener;
@@ -75,9 +78,18 @@ public final class LeaderOnlyCalls
         parent != null ? parent.getBeanProvider(LeaderOnlyCalls.class).getIfAvailable() : null;
   }
 
-  @EventListener(ApplicationReadyEvent.class)
-  void onReady() {
-    this.starting = null;
+  /** The start ends with the runners of a SpringApplication, and without one with the refresh. */
+  @EventListener({ApplicationReadyEvent.class, ContextRefreshedEvent.class})
+  void onStarted(ApplicationEvent event) {
+    if (event instanceof ApplicationReadyEvent || !hasRunners()) {
+      this.starting = null;
+    }
+  }
+
+  private boolean hasRunners() {
+    ApplicationContext context = this.context;
+    return context != null
+        && context.getBeanNamesForType(ApplicationArguments.class, false, false).length > 0;
   }
 
   @Override

@@ -6,10 +6,10 @@ import io.election.ElectionSetupException;
 import io.election.LeaderOnly;
 import io.election.LeadershipAcquiredEvent;
 import io.election.LeadershipLostEvent;
+import io.election.autoconfigure.ElectionAutoConfiguration;
 import io.election.autoconfigure.StartFailure;
 import io.election.autoconfigure.SwitchedElection;
 import jakarta.annotation.PreDestroy;
-import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,7 +24,10 @@ import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.ApplicationArguments;
 import org.springframework.boot.ApplicationRunner;
 import org.springframework.boot.CommandLineRunner;
-import org.springframework.boot.SpringApplication;
+import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.context.event.ApplicationReadyEvent;
 import org.springframework.boot.context.event.ApplicationStartedEvent;
 import org.springframework.boot.context.event.SpringApplicationEvent;
@@ -37,7 +40,9 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationContextAware;
 import org.springframework.context.ApplicationEvent;
 import org.springframework.context.ApplicationListener;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.Import;
 import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.event.EventListener;
@@ -49,6 +54,11 @@ import org.springframework.scheduling.config.ScheduledTaskRegistrar;
 /** Guarded work that would silently run on no node, or on all, is refused with the remedy. */
 @ExtendWith(OutputCaptureExtension.class)
 class LifecycleHooksTest {
+
+  private static final String SKIPPED =
+      "skipped Acquired.run: this node does not lead election 'default'";
+
+  private static final String SKIPPED_AT_START = SKIPPED + " while it starts";
 
   private final ApplicationContextRunner contextRunner =
       LeaderOnlyTest.contexts().withBean(SwitchedElection.class);
@@ -135,24 +145,40 @@ class LifecycleHooksTest {
   /** A runner that is not guarded itself may call a guarded bean. */
   @Test
   void aCallThatIsSkippedDuringTheStartIsReported(CapturedOutput output) {
-    String reported =
-        "skipped Acquired.run: this node does not lead election 'default' while it starts";
-    this.contextRunner.withBean(Acquired.class).run((context) -> {
-      Acquired job = context.getBean(Acquired.class);
-      Thread other = new Thread(() -> job.run(null));
-      other.start();
-      other.join();
-      assertThat(output).doesNotContain(reported);
-      job.run(null);
-      assertThat(output.getAll().split(reported, -1)).hasSize(2);
-      context.publishEvent(new ApplicationReadyEvent(
-          new SpringApplication(),
-          new String[0],
-          context.getSourceApplicationContext(),
-          Duration.ZERO));
-      job.run(null);
-      assertThat(output.getAll().split(reported, -1)).hasSize(2);
-    });
+    try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
+        .web(WebApplicationType.NONE)
+        .initializers((created) -> created
+            .getBeanFactory()
+            .registerSingleton("runner", (CommandLineRunner) (arguments) -> {
+              Acquired job = created.getBean(Acquired.class);
+              Thread other = new Thread(() -> job.run(null));
+              other.start();
+              other.join();
+              assertThat(output).contains(SKIPPED).doesNotContain(SKIPPED_AT_START);
+              job.run(null);
+            }))
+        .run()) {
+      assertThat(output.getAll().split(SKIPPED_AT_START, -1)).hasSize(2);
+      context.getBean(Acquired.class).run(null);
+      assertThat(output.getAll().split(SKIPPED_AT_START, -1)).hasSize(2);
+    }
+  }
+
+  /** Also where the first call creates what counts the calls. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aContextWithoutRunnersHasStartedWhenItsBeansAreThere(boolean lazy, CapturedOutput output) {
+    this.contextRunner
+        .withBean(Acquired.class)
+        .withInitializer((context) -> {
+          if (lazy) {
+            context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor());
+          }
+        })
+        .run((context) -> {
+          context.getBean(Acquired.class).run(null);
+          assertThat(output).contains(SKIPPED).doesNotContain(SKIPPED_AT_START);
+        });
   }
 
   @Test
@@ -192,6 +218,10 @@ class LifecycleHooksTest {
     outer.getPropertyValues().add("inner", new RootBeanDefinition(type));
     ((GenericApplicationContext) context).registerBeanDefinition("outer", outer);
   }
+
+  @ImportAutoConfiguration({ElectionAutoConfiguration.class, LeaderOnlyAutoConfiguration.class})
+  @Import({SwitchedElection.class, Acquired.class})
+  static class Application {}
 
   public static class Outer {
 
