@@ -11,6 +11,7 @@ import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+import org.springframework.beans.factory.support.MergedBeanDefinitionPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -62,6 +63,12 @@ public final class LeaderOnlyAutoConfiguration {
       Environment environment) {
     return new LeaderOnlyValidator(
         beanFactory, methods, elections::getObject, proxiesClasses(environment));
+  }
+
+  @Bean
+  @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+  static MergedBeanDefinitionPostProcessor leaderOnlyDefinitionCheck(LeaderOnlyMethods methods) {
+    return LeaderOnlyValidator.ofDefinitions(methods);
   }
 
   /**

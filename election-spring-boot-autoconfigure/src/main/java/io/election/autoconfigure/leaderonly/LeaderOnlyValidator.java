@@ -26,7 +26,7 @@ import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.beans.factory.support.AbstractBeanDefinition;
+import org.springframework.beans.factory.support.MergedBeanDefinitionPostProcessor;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -83,17 +83,24 @@ final class LeaderOnlyValidator
     this.proxiesClasses = proxiesClasses;
   }
 
+  /**
+   * Creates the check of the methods that definitions of beans name. It alone sees the definitions
+   * of inner beans; this class cannot, since Spring calls such post-processors after all others.
+   */
+  static MergedBeanDefinitionPostProcessor ofDefinitions(LeaderOnlyMethods methods) {
+    return (definition, type, beanName) -> {
+      for (Guarded each : methods.of(type)) {
+        if (each.annotated()
+            && LeaderOnlyTriggers.isCallback(each.method(), each.type(), definition)) {
+          throw unguardable(place(beanName, each), CALLBACK);
+        }
+      }
+    };
+  }
+
   @Override
   public Object postProcessBeforeInitialization(Object bean, String beanName) {
-    for (Guarded each : check(bean, beanName)) {
-      if (each.annotated()
-          && this.beanFactory.containsBeanDefinition(beanName)
-          && this.beanFactory.getMergedBeanDefinition(beanName)
-              instanceof AbstractBeanDefinition definition
-          && LeaderOnlyTriggers.isCallback(each.method(), each.type(), definition)) {
-        throw unguardable(place(beanName, each), CALLBACK);
-      }
-    }
+    check(bean, beanName);
     return bean;
   }
 

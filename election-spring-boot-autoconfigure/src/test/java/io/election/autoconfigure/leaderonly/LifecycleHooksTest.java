@@ -13,12 +13,12 @@ import jakarta.annotation.PreDestroy;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Autowired;
-import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.ApplicationArguments;
@@ -111,18 +111,17 @@ class LifecycleHooksTest {
 
   /** Spring calls the methods that the definition of a bean names on the bean itself too. */
   @ParameterizedTest
-  @ValueSource(strings = {"init", "destroy", "shutdown"})
-  void workThatTheDefinitionOfTheBeanNamesIsRefused(String method) {
-    BeanDefinitionCustomizer naming = (definition) -> {
-      if (method.equals("init")) {
-        definition.setInitMethodName("init");
-      } else {
-        ((AbstractBeanDefinition) definition)
-            .setDestroyMethodName(
-                method.equals("destroy") ? method : AbstractBeanDefinition.INFER_METHOD);
-      }
-    };
-    assertThat(StartFailure.text(this.contextRunner.withBean(Named.class, Named::new, naming)))
+  @CsvSource({"init, false", "destroy, false", "shutdown, false", "init, true", "shutdown, true"})
+  void workThatTheDefinitionOfTheBeanNamesIsRefused(String method, boolean inner) {
+    RootBeanDefinition named = new RootBeanDefinition(Named.class);
+    if (method.equals("init")) {
+      named.setInitMethodName(method);
+    } else {
+      named.setDestroyMethodName(
+          method.equals("destroy") ? method : AbstractBeanDefinition.INFER_METHOD);
+    }
+    assertThat(StartFailure.text(this.contextRunner.withInitializer(
+            (context) -> register(context, inner ? outer(named) : named))))
         .contains(Named.class.getName() + "." + method + "()", "Spring calls it when it creates");
   }
 
@@ -195,7 +194,8 @@ class LifecycleHooksTest {
   @Test
   void innerBeansAreGuardedAndRefusedToo() {
     this.contextRunner
-        .withInitializer((context) -> inner(context, Acquired.class))
+        .withInitializer(
+            (context) -> register(context, outer(new RootBeanDefinition(Acquired.class))))
         .run((context) -> {
           Acquired job = (Acquired) context.getBean(Outer.class).inner;
           job.run(null);
@@ -205,7 +205,8 @@ class LifecycleHooksTest {
           assertThat(job.runs()).isEqualTo(1);
         });
     this.contextRunner
-        .withInitializer((context) -> inner(context, Runner.class))
+        .withInitializer(
+            (context) -> register(context, outer(new RootBeanDefinition(Runner.class))))
         .run((context) -> assertThat(context)
             .getFailure()
             .rootCause()
@@ -213,10 +214,14 @@ class LifecycleHooksTest {
             .hasMessageContaining(Runner.class.getName()));
   }
 
-  private static void inner(ApplicationContext context, Class<?> type) {
+  private static RootBeanDefinition outer(RootBeanDefinition inner) {
     RootBeanDefinition outer = new RootBeanDefinition(Outer.class);
-    outer.getPropertyValues().add("inner", new RootBeanDefinition(type));
-    ((GenericApplicationContext) context).registerBeanDefinition("outer", outer);
+    outer.getPropertyValues().add("inner", inner);
+    return outer;
+  }
+
+  private static void register(ApplicationContext context, RootBeanDefinition bean) {
+    ((GenericApplicationContext) context).registerBeanDefinition("bean", bean);
   }
 
   @ImportAutoConfiguration({ElectionAutoConfiguration.class, LeaderOnlyAutoConfiguration.class})
