@@ -13,6 +13,7 @@ import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -26,9 +27,11 @@ import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.dao.DataAccessException;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.mock.env.MockEnvironment;
 import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /** What the commit fence refuses and tells, without a database. */
 @ExtendWith(OutputCaptureExtension.class)
@@ -36,11 +39,15 @@ class FencedCallsTest {
 
   private final TransactionExecution transaction = mock();
 
-  private final FencedCalls calls = new FencedCalls(
-      () -> {
-        throw new AssertionError("not asked");
-      },
-      FencedCallsTest::resolver);
+  private final FencedCalls calls = calls();
+
+  private static FencedCalls calls() {
+    return new FencedCalls(
+        () -> {
+          throw new AssertionError("not asked");
+        },
+        FencedCallsTest::resolver);
+  }
 
   private static ElectionDataSourceResolver resolver() {
     DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
@@ -62,6 +69,33 @@ class FencedCallsTest {
   void electionsWithLeasesHaveTerms() {
     assertThat(this.calls.appliesTo(mock(JointElectionService.class))).isTrue();
     assertThat(this.calls.appliesTo(new SwitchedElection())).isFalse();
+  }
+
+  @Test
+  void eachApplicationFencesAManagerThatTheyShareOnce() {
+    DataSourceTransactionManager manager =
+        new DataSourceTransactionManager(new DriverManagerDataSource());
+    for (FencedCalls each : List.of(this.calls, this.calls, calls())) {
+      each.installer().postProcessAfterInitialization(manager, "manager");
+    }
+    assertThat(manager.getTransactionExecutionListeners()).hasSize(2);
+  }
+
+  @Test
+  void eachApplicationFencesATransactionOfAManagerThatIsNoBeanOnce() {
+    FencedCalls other = calls();
+    TransactionSynchronizationManager.initSynchronization();
+    TransactionSynchronizationManager.setActualTransactionActive(true);
+    try {
+      for (FencedCalls each : List.of(this.calls, this.calls, other)) {
+        each.begin(new SwitchedElection(), 1);
+      }
+      assertThat(TransactionSynchronizationManager.getSynchronizations()).hasSize(2);
+    } finally {
+      TransactionSynchronizationManager.clear();
+      this.calls.end();
+      other.end();
+    }
   }
 
   /** A manager of messages has no database; that of JPA may show none. */
