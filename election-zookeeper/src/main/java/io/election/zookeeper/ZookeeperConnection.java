@@ -49,11 +49,11 @@ record ZookeeperConnection(
    */
   private static final int SESSION_MILLIS = 40_000;
 
-  /** In an id, as that of {@code digest}, there may be colons. */
   /** Old terms and heartbeats are deleted. */
   private static final int NEEDED =
       ZooDefs.Perms.CREATE | ZooDefs.Perms.DELETE | ZooDefs.Perms.READ | ZooDefs.Perms.WRITE;
 
+  /** In an id, as that of {@code digest}, there may be colons. */
   private static final Pattern ACL_ENTRY = Pattern.compile("(\\w+):(.*):([cdrwa]+)");
 
   /** One read shows the records of all elections. The server limits the size of each one. */
